@@ -1,0 +1,65 @@
+# How every C file of the tree is compiled: one INTERFACE target, no global flags.
+
+option(WEIR_WERROR "Treat warnings as errors" OFF)
+option(WEIR_COVERAGE "Count executed lines (gcc, gcovr)" OFF)
+option(WEIR_FUZZ "Build libFuzzer targets (clang)" OFF)
+set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Debug CACHE STRING "Debug or Release" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endif()
+if(NOT CMAKE_ARCHIVE_OUTPUT_DIRECTORY)
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+endif()
+
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
+endif()
+
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+
+add_library(weir_compile_options INTERFACE)
+target_compile_features(weir_compile_options INTERFACE c_std_17)
+target_compile_definitions(weir_compile_options INTERFACE _GNU_SOURCE)
+target_include_directories(weir_compile_options INTERFACE ${PROJECT_SOURCE_DIR})
+set(CMAKE_C_EXTENSIONS OFF)
+
+target_compile_options(weir_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+  -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2
+  -Wconversion -Wimplicit-fallthrough
+  -fno-omit-frame-pointer -fno-common)
+if(WEIR_WERROR)
+  target_compile_options(weir_compile_options INTERFACE -Werror)
+endif()
+
+# Hardening. _FORTIFY_SOURCE needs optimisation and would hide findings from the sanitizers.
+target_compile_options(weir_compile_options INTERFACE -fstack-protector-strong)
+target_link_options(weir_compile_options INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
+if(NOT WEIR_SANITIZE AND NOT WEIR_FUZZ)
+  target_compile_options(weir_compile_options INTERFACE
+    $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
+endif()
+
+if(WEIR_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "WEIR_FUZZ needs clang, found ${CMAKE_C_COMPILER_ID}: use the preset 'fuzz'")
+  endif()
+  target_compile_options(weir_compile_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(WEIR_SANITIZE)
+  target_compile_options(weir_compile_options INTERFACE
+    -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(weir_compile_options INTERFACE -fsanitize=${WEIR_SANITIZE})
+endif()
+if(WEIR_COVERAGE)
+  target_compile_options(weir_compile_options INTERFACE --coverage)
+  target_link_options(weir_compile_options INTERFACE --coverage)
+endif()

@@ -1,0 +1,61 @@
+/* Bytes: a borrowed view (`struct weir_bytes`, by value, never owns) and a growing owner (`struct weir_buf`). */
+#ifndef WEIR_BASE_BYTES_H
+#define WEIR_BASE_BYTES_H
+
+#include "core/base/attributes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weir_bytes {
+    const uint8_t *at; /* may be NULL when size is 0; not terminated */
+    size_t size;
+};
+
+static inline struct weir_bytes weir_bytes(const void *at, size_t size)
+{
+    return (struct weir_bytes){.at = at, .size = size};
+}
+struct weir_bytes weir_bytes_of(const char *text); /* without the terminating zero */
+bool weir_bytes_equal(struct weir_bytes a, struct weir_bytes b);
+bool weir_str_equal(const char *a, const char *b); /* NULL equals only NULL */
+
+/* Zero-initialised is empty and valid. */
+struct weir_buf {
+    uint8_t *at;
+    size_t size;
+    size_t capacity;
+};
+
+void weir_buf_fini(struct weir_buf *buf);
+void weir_buf_clear(struct weir_buf *buf); /* keeps the memory */
+void weir_buf_reserve(struct weir_buf *buf, size_t more);
+void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size);
+void weir_buf_append_text(struct weir_buf *buf, const char *text);
+void weir_buf_printf(struct weir_buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
+/* Appends a zero byte that is not counted in size, and returns the text; valid until the next append. */
+const char *weir_buf_text(struct weir_buf *buf);
+static inline struct weir_bytes weir_buf_view(const struct weir_buf *buf)
+{
+    return weir_bytes(buf->at, buf->size);
+}
+
+static inline void weir_auto_buf(struct weir_buf *buf)
+{
+    weir_buf_fini(buf);
+}
+#define WEIR_AUTO_BUF __attribute__((cleanup(weir_auto_buf))) struct weir_buf
+
+/* Little-endian fixed-width access for everything on disk and in binary frames. */
+void weir_put_u16(uint8_t *at, uint16_t value);
+void weir_put_u32(uint8_t *at, uint32_t value);
+void weir_put_u64(uint8_t *at, uint64_t value);
+uint16_t weir_get_u16(const uint8_t *at);
+uint32_t weir_get_u32(const uint8_t *at);
+uint64_t weir_get_u64(const uint8_t *at);
+
+/* "a1b2…", lower case; `text` holds 2 * size + 1 characters. */
+void weir_hex(const void *bytes, size_t size, char *text);
+
+#endif

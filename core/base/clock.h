@@ -1,0 +1,24 @@
+/* Time. Decisions take `now` as an argument; only the rim calls these. Names carry the unit. */
+#ifndef WEIR_BASE_CLOCK_H
+#define WEIR_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEIR_TIME_TEXT_MAX = 32 };
+
+int64_t weir_now_ms(void);        /* monotonic */
+int64_t weir_now_ns(void);        /* monotonic */
+int64_t weir_now_wall_us(void);   /* microseconds since 1970, UTC */
+int64_t weir_cpu_ns(void);        /* CPU time of this process */
+int64_t weir_cpu_thread_ns(void); /* CPU time of the calling thread */
+
+/* "2002-08-22T11:36:23Z", with a fraction only when there is one. `text` holds WEIR_TIME_TEXT_MAX. */
+void weir_time_format(int64_t time_us, char *text);
+/* Accepts RFC 3339 ("2002-08-22T11:36:23.5+02:00"), a date alone ("2002-08-22") as midnight UTC. */
+bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us);
+/* Adds calendar months in UTC, clamping the day (Jan 31 + 1 month = Feb 28). */
+int64_t weir_time_add_months(int64_t time_us, int64_t months);
+
+#endif

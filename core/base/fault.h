@@ -1,0 +1,12 @@
+/* Counted faults for tests: WEIR_FAULTS="db.commit=3" makes the third pass over that point fail (or, with "!3", kill
+ * the process there as kill -9 would). Points are named where they stand; without the variable a point costs one
+ * predictable branch. Never placed in per-sample code. */
+#ifndef WEIR_BASE_FAULT_H
+#define WEIR_BASE_FAULT_H
+
+#include <stdbool.h>
+
+/* True when this pass must fail; does not return when it must die. */
+bool weir_fault(const char *point);
+
+#endif

@@ -1,0 +1,27 @@
+/* Whole-file reads with a bound, and writes that are either all there or not there at all. */
+#ifndef WEIR_BASE_FILE_H
+#define WEIR_BASE_FILE_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+#include <sys/types.h>
+
+/* Appends the file to `buf`. NOT_FOUND, LIMIT beyond `bytes_max`, IO. */
+enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf, struct weir_error *err)
+    WEIR_MUST_USE;
+/* Writes PATH.tmp, fsyncs it, renames it over `path`, fsyncs the directory. */
+enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes, struct weir_error *err)
+    WEIR_MUST_USE;
+/* mkdir -p; existing directories are fine. */
+enum weir_status weir_make_directories(const char *path, mode_t mode, struct weir_error *err) WEIR_MUST_USE;
+/* Removes a file or a whole tree; absent is fine. Never follows symbolic links. */
+enum weir_status weir_remove_tree(const char *path, struct weir_error *err) WEIR_MUST_USE;
+/* fsyncs the directory that holds `path`, so that a rename or unlink in it survives a power cut. */
+enum weir_status weir_sync_parent(const char *path, struct weir_error *err) WEIR_MUST_USE;
+
+/* Closes at the end of the scope: `WEIR_AUTO_FD int fd = open(…);` */
+void weir_auto_fd(const int *fd);
+#define WEIR_AUTO_FD __attribute__((cleanup(weir_auto_fd)))
+
+#endif

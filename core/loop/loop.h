@@ -1,0 +1,48 @@
+/* The event loop of a process: sockets, file descriptors and timers in one zmq_poll. One thread owns it. Callbacks
+ * never block for longer than one piece of work (a batch, a statement). Sources and timers may be added and removed
+ * from inside callbacks. */
+#ifndef WEIR_LOOP_LOOP_H
+#define WEIR_LOOP_LOOP_H
+
+#include "core/base/error.h"
+
+#include <stdint.h>
+
+enum { WEIR_LOOP_SOURCES_MAX = 1024, WEIR_LOOP_TIMERS_MAX = 1024 };
+
+struct weir_loop;
+
+/* Called when the source can be read (or written, if asked for). A handler that leaves work behind is called again in
+ * the next round: sockets are checked level-triggered. */
+typedef void weir_loop_ready_fn(void *owner);
+typedef void weir_loop_timer_fn(void *owner);
+
+struct weir_loop *weir_loop_new(void);
+void weir_loop_free(struct weir_loop *loop);
+WEIR_DEFINE_AUTO(weir_loop, weir_loop_free)
+
+/* The ZeroMQ context, created with the loop; only core/rpc opens sockets in it. */
+void *weir_loop_zmq(struct weir_loop *loop);
+
+void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn, void *owner);
+void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn, void *owner);
+void weir_loop_unwatch_fd(struct weir_loop *loop, int fd);
+void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket);
+
+/* Calls fn once after `delay_ms`, then every `repeat_ms` if that is not 0. Returns a number > 0 for cancelling. */
+uint64_t weir_loop_timer(struct weir_loop *loop, int64_t delay_ms, int64_t repeat_ms, weir_loop_timer_fn *fn,
+                         void *owner);
+void weir_loop_cancel(struct weir_loop *loop, uint64_t timer); /* 0 and finished timers are fine */
+/* Calls fn in the next round, before sleeping: for long work cut into pieces. */
+void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner);
+
+/* The monotonic time of this round. */
+int64_t weir_loop_now_ms(const struct weir_loop *loop);
+
+/* Runs until weir_loop_stop(); one round with weir_loop_step(), waiting at most `wait_ms`. */
+void weir_loop_run(struct weir_loop *loop);
+void weir_loop_step(struct weir_loop *loop, int64_t wait_ms);
+void weir_loop_stop(struct weir_loop *loop);
+bool weir_loop_stopping(const struct weir_loop *loop);
+
+#endif
