@@ -1,0 +1,25 @@
+/* Raw frames beside a message: one per tensor, sent and received without a copy. */
+#ifndef WEIR_RPC_FRAMES_H
+#define WEIR_RPC_FRAMES_H
+
+#include "core/base/bytes.h"
+#include "core/wire/wire.h"
+
+#include <zmq.h>
+
+/* A list of owned ZeroMQ frames. Zero-initialised is empty. */
+struct weir_frames {
+    zmq_msg_t frame[WEIR_WIRE_FRAMES_MAX];
+    size_t count;
+};
+
+/* Gives `bytes` (from malloc or weir_aligned_alloc) to the list; ZeroMQ frees it once it is sent. */
+void weir_frames_give(struct weir_frames *frames, void *bytes, size_t size);
+void weir_frames_copy(struct weir_frames *frames, const void *bytes, size_t size);
+struct weir_bytes weir_frames_at(const struct weir_frames *frames, size_t index); /* empty beyond the end */
+size_t weir_frames_bytes(const struct weir_frames *frames);                       /* of all together */
+void weir_frames_clear(struct weir_frames *frames);
+/* Moves all frames of `from` to the (empty) `to`: how a receiver keeps payloads without copying them. */
+void weir_frames_move(struct weir_frames *to, struct weir_frames *from);
+
+#endif

@@ -1,0 +1,48 @@
+/* How far a consumer has come (C8): the first batch it has not consumed, which later ones it has, and what became of
+ * the samples of all consumed batches. Small enough (<= 4 kB) to live inside a checkpoint, so that model state and
+ * position are durable in the same instant. */
+#ifndef WEIR_WIRE_POSITION_H
+#define WEIR_WIRE_POSITION_H
+
+#include "core/base/bits.h"
+#include "core/base/error.h"
+
+enum {
+    WEIR_POSITION_BYTES_MAX = 4096,
+    WEIR_AHEAD_MAX = 4096, /* batches a consumer may run ahead of its oldest unfinished one */
+};
+
+/* Sums over consumed batches. `fingerprint` adds weir_fingerprint(id, epoch) of every sample, delivered or hole, so the
+ * dispatcher can check the whole set against one number without seeing an id. */
+struct weir_tally {
+    uint64_t delivered;
+    uint64_t filtered;
+    uint64_t failed;
+    uint64_t erased;
+    uint64_t gone;
+    uint64_t fingerprint; /* modulo 2^64 */
+};
+
+struct weir_position {
+    uint64_t oldest;       /* batch number over all epochs */
+    struct weir_bits ahead; /* bit i: batch oldest + i is consumed; bit 0 is never set */
+    struct weir_tally tally;
+};
+
+/* One 64-bit word per (sample, epoch); equal sums mean equal multisets but for one chance in 2^64. */
+uint64_t weir_fingerprint(uint64_t id, uint64_t epoch);
+
+void weir_position_fini(struct weir_position *position);
+void weir_position_copy(struct weir_position *to, const struct weir_position *from);
+void weir_position_pack(const struct weir_position *position, struct weir_buf *out);
+/* Empty bytes are the beginning. INVALID when malformed or larger than the limits. */
+enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_position *ret_position,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out);
+enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *ret_tally, struct weir_error *err)
+    WEIR_MUST_USE;
+/* Marks `batch` consumed, moving `oldest` over a finished prefix. False when it was consumed before. */
+bool weir_position_consume(struct weir_position *position, uint64_t batch);
+bool weir_position_consumed(const struct weir_position *position, uint64_t batch);
+
+#endif
