@@ -3,7 +3,7 @@
 #define WEIR_BASE_ATTRIBUTES_H
 
 #define WEIR_MUST_USE __attribute__((warn_unused_result))
-#define WEIR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WEIR_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define WEIR_NORETURN __attribute__((noreturn))
 
 /* WEIR_DEFINE_AUTO(weir_db, weir_db_close) lets a local be declared as
