@@ -33,7 +33,7 @@ struct weir_strs { const char *const *at; size_t count; };
 #define WEIR_C_u32s struct weir_u32s
 #define WEIR_C_strs struct weir_strs
 
-#define MESSAGE(name, number, doc) struct msg_##name {
+#define MESSAGE(name, number, doc) __extension__ struct msg_##name { /* some have no member */
 #define FIELD(kind, member, doc) WEIR_C_##kind member;
 #define END(name) };
 #include "core/wire/messages.def"
