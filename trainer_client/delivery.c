@@ -1,0 +1,422 @@
+/* The consumer's delivery state machine (rules: delivery.h): opening, arrivals, what the loop gets,
+ * reports and commits. Credit is in delivery_credit.c, erasure and lease in delivery_erasure.c. */
+#include "trainer_client/delivery_state.h"
+
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+
+void delivery_discard(struct delivery *delivery, struct delivery_batch *batch)
+{
+    if (delivery->discarded_count == delivery->discarded_capacity) {
+        delivery->discarded_capacity = delivery->discarded_capacity * 2 + 16;
+        delivery->discarded =
+            weir_realloc(delivery->discarded, delivery->discarded_capacity, sizeof(batch));
+    }
+    delivery->discarded[delivery->discarded_count++] = batch;
+}
+
+struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
+                              const struct weir_position *position)
+{
+    struct delivery *delivery = weir_calloc(1, sizeof(*delivery));
+    delivery->job = job;
+    delivery->session = session;
+    delivery->window_bytes = window_bytes;
+    delivery->lease_end_ms = INT64_MIN;
+    weir_position_copy(&delivery->position, position);
+    return delivery;
+}
+
+void delivery_free(struct delivery *delivery)
+{
+    if (delivery == NULL)
+        return;
+    weir_position_fini(&delivery->position);
+    weir_bits_fini(&delivery->received);
+    weir_buf_fini(&delivery->consumed_bytes);
+    weir_buf_fini(&delivery->received_bytes);
+    weir_buf_fini(&delivery->tally_bytes);
+    weir_buf_fini(&delivery->again_groups);
+    weir_buf_fini(&delivery->again_fences);
+    weir_buf_fini(&delivery->commit_bytes);
+    free(delivery->discarded);
+    free(delivery->erased.at);
+    free(delivery);
+}
+
+/* ---- dispatcher ---- */
+
+/* One past the highest batch the position speaks of. */
+static uint64_t position_end(const struct weir_position *position)
+{
+    uint64_t end = position->oldest;
+    for (size_t i = 0; i < position->ahead.count; i++) {
+        if (weir_bits_get(&position->ahead, i))
+            end = position->oldest + i + 1;
+    }
+    return end;
+}
+
+static enum weir_status check_opened(const struct delivery *delivery,
+                                     const struct msg_client_opened *opened, struct weir_error *err)
+{
+    if (opened->attempt == 0 || opened->epochs == 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "client_opened: attempt and epochs: expected numbers > 0");
+    if (opened->group_batches == 0 || opened->batches_per_epoch > (UINT64_MAX >> 33))
+        return weir_fail(err, WEIR_INVALID, "client_opened: impossible batch numbers");
+    uint64_t total = opened->batches_per_epoch * opened->epochs;
+    uint64_t end = position_end(&delivery->position);
+    if (end > total)
+        return weir_fail(err, WEIR_INVALID,
+                         "the state to start from speaks of batch %llu, the job has %llu: "
+                         "it belongs to another job",
+                         (unsigned long long)end, (unsigned long long)total);
+    return WEIR_OK;
+}
+
+enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
+                                 struct weir_error *err)
+{
+    if (delivery->open)
+        return WEIR_OK;
+    enum weir_status status = check_opened(delivery, opened, err);
+    if (status != WEIR_OK)
+        return status;
+    delivery->open = true;
+    delivery->attempt = opened->attempt;
+    delivery->fence = opened->fence;
+    delivery->deterministic = opened->deterministic;
+    delivery->batches_per_epoch = opened->batches_per_epoch;
+    delivery->group_batches = opened->group_batches;
+    delivery->groups_per_epoch =
+        (opened->batches_per_epoch + opened->group_batches - 1) / opened->group_batches;
+    delivery->total = opened->batches_per_epoch * opened->epochs;
+    return WEIR_OK;
+}
+
+bool delivery_is_open(const struct delivery *delivery)
+{
+    return delivery->open;
+}
+
+bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms)
+{
+    if (!delivery->open || delivery->superseded)
+        return false;
+    return !delivery->beat_begun || delivery->beat_urgent ||
+           now_ms - delivery->beat_ms >= DELIVERY_BEAT_MS;
+}
+
+static struct weir_u64s words(const struct weir_buf *buf)
+{
+    /* Filled with whole u64 by the functions below, and malloc aligns it. */
+    return (struct weir_u64s){.at = (const void *)buf->at, .count = buf->size / sizeof(uint64_t)};
+}
+
+/* The groups to make again, each once, with the newest fence one of its batches was dropped under.
+ * Numbers ascend, so a group's batches are neighbours. */
+static void gather_again(struct delivery *delivery, uint64_t number, uint64_t fence)
+{
+    uint64_t group = delivery_group_of(delivery, number);
+    struct weir_u64s groups = words(&delivery->again_groups);
+    if (groups.count > 0 && groups.at[groups.count - 1] == group) {
+        uint64_t *newest = (uint64_t *)(void *)delivery->again_fences.at + groups.count - 1;
+        *newest = *newest > fence ? *newest : fence;
+        return;
+    }
+    weir_buf_append(&delivery->again_groups, &group, sizeof(group));
+    weir_buf_append(&delivery->again_fences, &fence, sizeof(fence));
+}
+
+static void gather_state(struct delivery *delivery)
+{
+    uint64_t oldest = delivery->position.oldest, end = delivery_window_end(delivery);
+    weir_bits_copy(&delivery->received, &delivery->position.ahead);
+    weir_buf_clear(&delivery->again_groups);
+    weir_buf_clear(&delivery->again_fences);
+    for (uint64_t number = oldest; number < end; number++) {
+        const struct slot *slot = delivery_slot(delivery, number);
+        if (slot->batch != NULL)
+            weir_bits_set(&delivery->received, (size_t)(number - oldest));
+        else if (slot->again != 0)
+            gather_again(delivery, number, slot->again);
+    }
+}
+
+void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_beat *ret_beat)
+{
+    gather_state(delivery);
+    weir_buf_clear(&delivery->consumed_bytes);
+    weir_buf_clear(&delivery->received_bytes);
+    weir_buf_clear(&delivery->tally_bytes);
+    weir_bits_pack(&delivery->position.ahead, &delivery->consumed_bytes);
+    weir_bits_pack(&delivery->received, &delivery->received_bytes);
+    weir_tally_pack(&delivery->position.tally, &delivery->tally_bytes);
+    delivery->beat_begun = true;
+    delivery->beat_urgent = false;
+    delivery->beat_ms = now_ms;
+    *ret_beat = (struct msg_client_beat){
+        .job = delivery->job,
+        .attempt = delivery->attempt,
+        .session = delivery->session,
+        .number = ++delivery->beat,
+        .oldest = delivery->position.oldest,
+        .consumed = weir_buf_view(&delivery->consumed_bytes),
+        .received = weir_buf_view(&delivery->received_bytes),
+        .again_groups = words(&delivery->again_groups),
+        .again_fences = words(&delivery->again_fences),
+        .tally = weir_buf_view(&delivery->tally_bytes),
+    };
+}
+
+void delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders)
+{
+    if (orders->superseded)
+        delivery->superseded = true;
+}
+
+/* ---- arrivals ---- */
+
+static bool is_ours(const struct delivery *delivery, const struct delivery_batch *batch)
+{
+    return delivery->open && !delivery->superseded && batch->job == delivery->job &&
+           batch->attempt == delivery->attempt && batch->session == delivery->session &&
+           batch->number < delivery->total &&
+           batch->group == delivery_group_of(delivery, batch->number) &&
+           batch->samples <= DELIVERY_SAMPLES_MAX && batch->hole_count <= DELIVERY_SAMPLES_MAX;
+}
+
+/* Rule 1, below the identity check. Even a copy that is not needed tells of its fence. */
+static enum delivery_outcome judge(struct delivery *delivery, struct delivery_batch *batch)
+{
+    if (weir_position_consumed(&delivery->position, batch->number))
+        return DELIVERY_DUPLICATE;
+    if (batch->number >= delivery_window_end(delivery))
+        return DELIVERY_TOO_FAR;
+    if (batch->fence < delivery->fence)
+        return DELIVERY_OLD_FENCE;
+    struct group_fence *newest = &delivery->groups[batch->group % WEIR_AHEAD_MAX];
+    if (newest->group != batch->group)
+        *newest = (struct group_fence){.group = batch->group};
+    if (batch->fence < newest->fence)
+        return DELIVERY_OLD_FENCE;
+    newest->fence = batch->fence;
+    struct slot *slot = delivery_slot(delivery, batch->number);
+    if (slot->batch != NULL)
+        return DELIVERY_DUPLICATE;
+    if (batch->epoch < delivery->known && delivery_holds_erased(delivery, batch)) {
+        slot->again = batch->fence;
+        delivery->beat_urgent = true;
+        return DELIVERY_ERASED;
+    }
+    return DELIVERY_ACCEPTED;
+}
+
+enum delivery_outcome delivery_arrive(struct delivery *delivery, struct delivery_batch *batch)
+{
+    enum delivery_outcome outcome = DELIVERY_FOREIGN;
+    if (is_ours(delivery, batch)) {
+        delivery_account(delivery, batch);
+        outcome = judge(delivery, batch);
+    }
+    delivery->outcomes[outcome]++;
+    if (outcome != DELIVERY_ACCEPTED) {
+        delivery_take(delivery, batch);
+        return outcome;
+    }
+    struct slot *slot = delivery_slot(delivery, batch->number);
+    *slot = (struct slot){.batch = batch};
+    if (batch->epoch < delivery->known)
+        batch->epoch = delivery->known;
+    if (delivery->ceiling <= batch->number)
+        delivery->ceiling = batch->number + 1;
+    return outcome;
+}
+
+/* ---- the loop ---- */
+
+static void consume(struct delivery *delivery, struct delivery_batch *batch)
+{
+    static const size_t TALLY[WEIR_SAMPLE_STATES] = {
+        [WEIR_SAMPLE_LIVE] = offsetof(struct weir_tally, delivered),
+        [WEIR_SAMPLE_ERASED] = offsetof(struct weir_tally, erased),
+        [WEIR_SAMPLE_GONE] = offsetof(struct weir_tally, gone),
+        [WEIR_SAMPLE_FILTERED] = offsetof(struct weir_tally, filtered),
+        [WEIR_SAMPLE_FAILED] = offsetof(struct weir_tally, failed),
+    };
+    struct weir_tally *tally = &delivery->position.tally;
+    uint64_t epoch = delivery_epoch_of(delivery, batch->number);
+    tally->delivered += batch->samples;
+    for (size_t i = 0; i < batch->samples; i++)
+        tally->fingerprint += weir_fingerprint(batch->ids[i], epoch);
+    for (size_t i = 0; i < batch->hole_count; i++) {
+        uint32_t state = batch->hole_states[i];
+        /* An unknown state, of a newer worker, or "live" for a hole: nothing was delivered. */
+        if (state >= WEIR_SAMPLE_STATES || state == WEIR_SAMPLE_LIVE)
+            state = WEIR_SAMPLE_FAILED;
+        ++*(uint64_t *)(void *)((char *)tally + TALLY[state]);
+        tally->fingerprint += weir_fingerprint(batch->holes[i], epoch);
+    }
+    *delivery_slot(delivery, batch->number) = (struct slot){0};
+    delivery_take(delivery, batch);
+    weir_require(weir_position_consume(&delivery->position, batch->number));
+}
+
+/* What the loop is to get next: the first batch that is neither consumed nor held, or in relaxed
+ * order the first that is here. `*ret_all` tells whether everything is consumed or held. */
+static struct slot *find_next(struct delivery *delivery, bool *ret_all)
+{
+    *ret_all = delivery_window_end(delivery) == delivery->total;
+    for (uint64_t number = delivery->position.oldest; number < delivery_window_end(delivery);
+         number++) {
+        struct slot *slot = delivery_slot(delivery, number);
+        if (slot->held || weir_position_consumed(&delivery->position, number))
+            continue;
+        *ret_all = false;
+        if (slot->batch != NULL)
+            return slot;
+        if (delivery->deterministic || number >= delivery->ceiling)
+            return NULL;
+    }
+    return NULL;
+}
+
+enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
+                                 struct delivery_batch **ret_batch)
+{
+    if (delivery->superseded)
+        return DELIVERY_SUPERSEDED;
+    if (!delivery->open)
+        return DELIVERY_WAIT;
+    for (;;) {
+        bool all = false;
+        struct slot *slot = find_next(delivery, &all);
+        if (all)
+            return DELIVERY_END;
+        if (now_ms >= delivery->lease_end_ms)
+            return DELIVERY_LAPSED;
+        if (slot == NULL)
+            return DELIVERY_WAIT;
+        weir_require(slot->batch->epoch >= delivery->known);
+        if (slot->batch->samples > 0) {
+            slot->held = true;
+            *ret_batch = slot->batch;
+            return DELIVERY_BATCH;
+        }
+        struct delivery_batch *empty = slot->batch;
+        consume(delivery, empty);
+        delivery_discard(delivery, empty);
+    }
+}
+
+struct delivery_batch *delivery_release(struct delivery *delivery, struct delivery_batch *batch)
+{
+    const struct slot *slot = delivery_slot(delivery, batch->number);
+    weir_require(slot->batch == batch && slot->held);
+    consume(delivery, batch);
+    delivery_acknowledge(delivery);
+    if (delivery_is_complete(delivery))
+        delivery->beat_urgent = true;
+    return batch;
+}
+
+struct delivery_batch *delivery_discarded(struct delivery *delivery)
+{
+    return delivery->discarded_count > 0 ? delivery->discarded[--delivery->discarded_count] : NULL;
+}
+
+void delivery_discard_all(struct delivery *delivery)
+{
+    for (size_t i = 0; i < WEIR_AHEAD_MAX; i++) {
+        if (delivery->slots[i].batch != NULL)
+            delivery_discard(delivery, delivery->slots[i].batch);
+        delivery->slots[i] = (struct slot){0};
+    }
+}
+
+const struct weir_position *delivery_position(const struct delivery *delivery)
+{
+    return &delivery->position;
+}
+
+bool delivery_is_complete(const struct delivery *delivery)
+{
+    return delivery->open && delivery->position.oldest >= delivery->total;
+}
+
+bool delivery_is_superseded(const struct delivery *delivery)
+{
+    return delivery->superseded;
+}
+
+uint64_t delivery_epoch_of(const struct delivery *delivery, uint64_t number)
+{
+    return delivery->batches_per_epoch > 0 ? number / delivery->batches_per_epoch : 0;
+}
+
+size_t delivery_waiting(const struct delivery *delivery)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < WEIR_AHEAD_MAX; i++)
+        waiting += delivery->slots[i].batch != NULL && !delivery->slots[i].held;
+    return waiting;
+}
+
+uint64_t delivery_count(const struct delivery *delivery, enum delivery_outcome outcome)
+{
+    return delivery->outcomes[outcome];
+}
+
+/* ---- commit ---- */
+
+static bool is_consumed_here(const struct delivery *delivery, const struct weir_position *position)
+{
+    if (position->oldest > delivery->position.oldest)
+        return false;
+    for (size_t i = 0; i < position->ahead.count; i++) {
+        if (weir_bits_get(&position->ahead, i) &&
+            !weir_position_consumed(&delivery->position, position->oldest + i))
+            return false;
+    }
+    return true;
+}
+
+enum weir_status delivery_commit(struct delivery *delivery, const struct weir_position *position,
+                                 bool final, struct weir_error *err)
+{
+    if (!delivery->open || !is_consumed_here(delivery, position))
+        return weir_fail(err, WEIR_INVALID,
+                         "commit: the state speaks of batches that were not consumed here");
+    if (final && position->oldest < delivery->total)
+        return weir_fail(err, WEIR_INVALID, "final commit: %llu of %llu batches are not consumed",
+                         (unsigned long long)(delivery->total - position->oldest),
+                         (unsigned long long)delivery->total);
+    weir_buf_clear(&delivery->commit_bytes);
+    weir_position_pack(position, &delivery->commit_bytes);
+    delivery->commit++;
+    delivery->commit_open = true;
+    delivery->commit_final = final;
+    return WEIR_OK;
+}
+
+uint64_t delivery_commit_open(const struct delivery *delivery, struct msg_client_commit *ret_commit)
+{
+    if (!delivery->commit_open)
+        return 0;
+    *ret_commit = (struct msg_client_commit){
+        .job = delivery->job,
+        .attempt = delivery->attempt,
+        .session = delivery->session,
+        .position = weir_buf_view(&delivery->commit_bytes),
+        .final = delivery->commit_final,
+    };
+    return delivery->commit;
+}
+
+void delivery_committed(struct delivery *delivery, uint64_t commit)
+{
+    if (commit == delivery->commit)
+        delivery->commit_open = false;
+}

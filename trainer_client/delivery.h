@@ -1,0 +1,160 @@
+/* The consumer's side of the delivery protocol (C7-C9, erasure) as a pure state machine: no clock,
+ * socket, file, thread or log. Time comes in as `now_ms`, messages as decoded structs, batches as
+ * structs whose content stays the caller's; what is to be sent comes out as filled message structs.
+ * client.c is its rim; tests/simulation drives it under seeded faults.
+ * Owned by: struct weir_client, under its mutex.
+ *
+ * Rules
+ *   1. A batch is accepted when job, attempt and session are ours, its number lies in
+ *      [oldest, oldest + WEIR_AHEAD_MAX) and is neither here nor consumed, its fence is not below
+ *      the attempt's nor below the newest seen for its group, and it holds no id known as erased.
+ *      Anything else stays with whoever brought it.
+ *   2. The loop gets each batch at most once: in number order (deterministic), or lowest ready
+ *      number first (relaxed). Batches of nothing but holes are consumed without showing them.
+ *   3. Released means consumed: position, tally and fingerprint grow, the bytes become credit.
+ *   4. Credit per worker session: granted = taken + share. Bytes that were sent and never arrived
+ *      show as a gap in `batch.sent` and count as taken, bytes of refused batches too.
+ *   5. Nothing is handed out before the first use lease, after its end, or stamped below the newest
+ *      epoch known.
+ *   6. A new epoch drops every waiting batch that holds an erased id (it is asked for again),
+ *      restamps the others, and is acknowledged once no batch in the loop's hands holds one either.
+ *   7. A superseded consumer accepts nothing and hands out nothing, for good.
+ *
+ * Invariants: consumed, waiting and held numbers are disjoint; `oldest`, every `granted` and
+ * `taken` of a worker session, known and acknowledged epoch never decrease; taken <= bytes sent;
+ * acknowledged <= known; no waiting batch holds an id erased at or before `known`. */
+#ifndef WEIR_TRAINER_CLIENT_DELIVERY_H
+#define WEIR_TRAINER_CLIENT_DELIVERY_H
+
+#include "core/wire/position.h"
+#include "core/wire/wire.h"
+
+enum {
+    DELIVERY_BEAT_MS = 300,         /* between client_beats */
+    DELIVERY_HOLD_MS = 500,         /* between holds */
+    DELIVERY_CREDIT_MS = 200,       /* between credits to one worker */
+    DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
+    DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
+};
+
+/* One batch as it arrived. Allocated by the rim; the arrays live in whatever `payload` stands for.
+ * Between ACCEPTED and its return by delivery_release() or delivery_discarded() it is lent to the
+ * machine. */
+struct delivery_batch {
+    uint64_t job, attempt, session; /* as in `batch` */
+    uint64_t worker_session;
+    uint64_t number, group, fence;
+    uint64_t epoch;        /* erasure epoch it is stamped with; raised by the machine (rule 6) */
+    uint64_t bytes, sent;  /* of the credit */
+    const uint64_t *ids;   /* `samples` of them */
+    const uint64_t *holes; /* `hole_count` of them */
+    const uint32_t *hole_states; /* a weir_sample_state each */
+    size_t samples, hole_count;
+    uint32_t worker; /* slot of the worker it came from */
+    uint64_t charge; /* private: bytes to take when it is done with */
+    void *payload;   /* the rim's own */
+};
+
+enum delivery_outcome {
+    DELIVERY_ACCEPTED,  /* lent to the machine; every other outcome leaves it with the caller */
+    DELIVERY_DUPLICATE, /* here or consumed already */
+    DELIVERY_OLD_FENCE,
+    DELIVERY_FOREIGN, /* another job, attempt or session, or a number or group that does not exist
+                       */
+    DELIVERY_TOO_FAR, /* WEIR_AHEAD_MAX or more ahead of the oldest */
+    DELIVERY_ERASED,  /* holds an erased id: it is asked for again */
+    DELIVERY_OUTCOMES,
+};
+
+enum delivery_turn {
+    DELIVERY_BATCH,      /* *ret_batch is the loop's until delivery_release() */
+    DELIVERY_WAIT,       /* the next one is not here yet */
+    DELIVERY_LAPSED,     /* no use lease now: wait for storage */
+    DELIVERY_END,        /* every batch is consumed or in the loop's hands */
+    DELIVERY_SUPERSEDED, /* a later session has taken over */
+};
+
+struct delivery;
+
+/* `position` is the state the loop starts from (copied). `window_bytes` is what may be in flight
+ * and waiting, over all workers together. */
+struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
+                              const struct weir_position *position);
+void delivery_free(
+    struct delivery *delivery); /* lent batches are the rim's to free: see delivery_discard_all() */
+WEIR_DEFINE_AUTO(delivery, delivery_free)
+
+/* ---- dispatcher ---- */
+
+/* The dispatcher's answer. INVALID when its numbers make no sense or the position lies beyond the
+ * end. Until then nothing is accepted. The same answer again changes nothing. */
+enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
+                                 struct weir_error *err) WEIR_MUST_USE;
+bool delivery_is_open(const struct delivery *delivery);
+/* The full state, under a new number. Arrays are borrowed until the next call of delivery_beat();
+ * `wait_ns` is left to the rim. */
+bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms);
+void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_beat *ret_beat);
+void delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders);
+
+/* ---- workers ---- */
+
+/* A worker slot appears or goes. The window is shared by the present ones. */
+void delivery_worker_join(struct delivery *delivery, uint32_t worker);
+void delivery_worker_leave(struct delivery *delivery, uint32_t worker);
+enum delivery_outcome delivery_arrive(struct delivery *delivery, struct delivery_batch *batch);
+bool delivery_credit_due(const struct delivery *delivery, uint32_t worker, int64_t now_ms);
+void delivery_credit(struct delivery *delivery, uint32_t worker, int64_t now_ms,
+                     struct msg_credit *ret_credit);
+
+/* ---- storage ---- */
+
+/* `hold` is due at the usual pace, and at once when delivery_hint() has told of a newer epoch or
+ * the acknowledged epoch has grown. The rim sends one at a time and reports the answer with the
+ * time the request was sent. */
+bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms);
+void delivery_hold(struct delivery *delivery, int64_t now_ms,
+                   struct msg_hold *ret_hold); /* `holder` left to the rim */
+void delivery_held(struct delivery *delivery, int64_t sent_ms, const struct msg_hold_is *answer);
+void delivery_hint(struct delivery *delivery, uint64_t epoch);   /* `erased` came in */
+uint64_t delivery_epoch(const struct delivery *delivery);        /* newest known */
+uint64_t delivery_acknowledged(const struct delivery *delivery); /* what the next hold will name */
+int64_t delivery_lease_end_ms(
+    const struct delivery *delivery); /* INT64_MIN before the first answer */
+
+/* ---- the loop ---- */
+
+enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
+                                 struct delivery_batch **ret_batch);
+/* Consumes a batch that delivery_next() gave out (required) and returns it to the rim. */
+struct delivery_batch *delivery_release(struct delivery *delivery, struct delivery_batch *batch);
+/* Batches the machine has given up (erased, empty), one per call, for the rim to free; NULL: no
+ * more. */
+struct delivery_batch *delivery_discarded(struct delivery *delivery);
+/* Gives up everything still lent, held batches included: only before delivery_free(). */
+void delivery_discard_all(struct delivery *delivery);
+
+const struct weir_position *delivery_position(const struct delivery *delivery);
+bool delivery_is_complete(const struct delivery *delivery); /* everything is consumed */
+bool delivery_is_superseded(const struct delivery *delivery);
+uint64_t delivery_epoch_of(const struct delivery *delivery,
+                           uint64_t number); /* pass over the set, from 0 */
+size_t delivery_waiting(
+    const struct delivery *delivery); /* batches here that the loop has not asked for */
+uint64_t delivery_count(const struct delivery *delivery,
+                        enum delivery_outcome outcome); /* arrivals so far */
+
+/* ---- commit ---- */
+
+/* State that contains `position` is durable. INVALID unless all of it is consumed here; `final`
+ * needs all batches. The commit is asked until it is answered; a newer one replaces it. */
+enum weir_status delivery_commit(struct delivery *delivery, const struct weir_position *position,
+                                 bool final, struct weir_error *err) WEIR_MUST_USE;
+/* The number of the open commit and its message, whose position is borrowed until the next
+ * delivery_commit(); 0: none is open. */
+uint64_t delivery_commit_open(const struct delivery *delivery,
+                              struct msg_client_commit *ret_commit);
+void delivery_committed(struct delivery *delivery,
+                        uint64_t commit); /* its answer; one to a replaced commit is ignored */
+
+#endif

@@ -1,0 +1,102 @@
+/* Credit of the delivery state machine (rule 4 of delivery.h): bytes sent, arrived, lost and done
+ * with, per worker session. */
+#include "trainer_client/delivery_state.h"
+
+void delivery_worker_join(struct delivery *delivery, uint32_t worker)
+{
+    weir_require(worker < DELIVERY_WORKERS_MAX);
+    if (delivery->workers[worker].present)
+        return;
+    delivery->workers[worker].present =
+        true; /* counters stay: it may be the same session, reached again */
+    delivery->workers[worker].credit_ms = INT64_MIN;
+    delivery->worker_count++;
+}
+
+void delivery_worker_leave(struct delivery *delivery, uint32_t worker)
+{
+    weir_require(worker < DELIVERY_WORKERS_MAX);
+    if (!delivery->workers[worker].present)
+        return;
+    delivery->workers[worker].present = false;
+    delivery->worker_count--;
+}
+
+static bool is_retired(const struct worker *worker, uint64_t session)
+{
+    size_t kept = worker->retired_count < RETIRED_MAX ? worker->retired_count : RETIRED_MAX;
+    for (size_t i = 0; i < kept; i++) {
+        if (worker->retired[i] == session)
+            return true;
+    }
+    return false;
+}
+
+void delivery_account(struct delivery *delivery, struct delivery_batch *batch)
+{
+    batch->charge = 0;
+    if (batch->worker >= DELIVERY_WORKERS_MAX || !delivery->workers[batch->worker].present)
+        return;
+    struct worker *worker = &delivery->workers[batch->worker];
+    if (worker->session != batch->worker_session) {
+        if (is_retired(worker, batch->worker_session))
+            return;
+        if (worker->session != 0)
+            worker->retired[worker->retired_count++ % RETIRED_MAX] = worker->session;
+        worker->session = batch->worker_session;
+        worker->through = worker->taken = worker->granted = worker->granted_sent = 0;
+        worker->credit_ms = INT64_MIN;
+    }
+    if (batch->sent <
+        worker->through) /* out of order or a second copy: counted as lost, or arrived, before */
+        return;
+    worker->taken += batch->sent - worker->through;
+    worker->through = batch->sent + batch->bytes;
+    batch->charge = batch->bytes;
+}
+
+void delivery_take(struct delivery *delivery, struct delivery_batch *batch)
+{
+    if (batch->charge == 0)
+        return;
+    struct worker *worker = &delivery->workers[batch->worker];
+    if (worker->session == batch->worker_session)
+        worker->taken += batch->charge;
+    batch->charge = 0;
+}
+
+static uint64_t share(const struct delivery *delivery)
+{
+    uint64_t part =
+        delivery->window_bytes / (delivery->worker_count > 0 ? delivery->worker_count : 1);
+    return part > 0 ? part : 1;
+}
+
+bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
+{
+    const struct worker *worker = &delivery->workers[index];
+    if (!delivery->open || delivery->superseded || !worker->present)
+        return false;
+    if (worker->credit_ms == INT64_MIN || now_ms - worker->credit_ms >= DELIVERY_CREDIT_MS)
+        return true;
+    return worker->taken + share(delivery) > worker->granted_sent + share(delivery) / 4;
+}
+
+void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
+                     struct msg_credit *ret_credit)
+{
+    struct worker *worker = &delivery->workers[index];
+    if (worker->granted <
+        worker->taken + share(delivery)) /* never taken back when more workers share the window */
+        worker->granted = worker->taken + share(delivery);
+    worker->granted_sent = worker->granted;
+    worker->credit_ms = now_ms;
+    *ret_credit = (struct msg_credit){
+        .job = delivery->job,
+        .attempt = delivery->attempt,
+        .session = delivery->session,
+        .granted = worker->granted,
+        .taken = worker->taken,
+        .worker_session = worker->session,
+    };
+}

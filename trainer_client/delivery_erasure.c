@@ -1,0 +1,145 @@
+/* Erasure epochs and the use lease of the delivery state machine (rules 5 and 6 of delivery.h). */
+#include "trainer_client/delivery_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool id_is_erased(const struct id_list *list, uint64_t id)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->at[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->at[low] == id;
+}
+
+bool delivery_holds_erased(const struct delivery *delivery, const struct delivery_batch *batch)
+{
+    if (delivery->erased.count == 0)
+        return false;
+    for (size_t i = 0; i < batch->samples; i++) {
+        if (id_is_erased(&delivery->erased, batch->ids[i]))
+            return true;
+    }
+    return false;
+}
+
+bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms)
+{
+    if (delivery->superseded)
+        return false;
+    return !delivery->hold_begun || delivery->hinted > delivery->known ||
+           delivery->acknowledged > delivery->named ||
+           now_ms - delivery->hold_ms >= DELIVERY_HOLD_MS;
+}
+
+void delivery_hold(struct delivery *delivery, int64_t now_ms, struct msg_hold *ret_hold)
+{
+    delivery->hold_begun = true;
+    delivery->hold_ms = now_ms;
+    delivery->named = delivery->acknowledged;
+    *ret_hold = (struct msg_hold){.session = delivery->session, .epoch = delivery->acknowledged};
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static void learn_erased(struct delivery *delivery, struct weir_u64s ids)
+{
+    struct id_list *list = &delivery->erased;
+    if (ids.count == 0)
+        return;
+    if (list->count + ids.count > list->capacity) {
+        list->capacity = (list->count + ids.count) * 2;
+        list->at = weir_realloc(list->at, list->capacity, sizeof(*list->at));
+    }
+    memcpy(list->at + list->count, ids.at, ids.count * sizeof(*ids.at));
+    list->count += ids.count;
+    qsort(list->at, list->count, sizeof(*list->at), compare_ids);
+    size_t kept = 1;
+    for (size_t i = 1; i < list->count; i++) {
+        if (list->at[i] != list->at[kept - 1])
+            list->at[kept++] = list->at[i];
+    }
+    list->count = kept;
+}
+
+/* Rule 6 for everything that is here. */
+static void apply_epoch(struct delivery *delivery)
+{
+    for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
+         number++) {
+        struct slot *slot = delivery_slot(delivery, number);
+        struct delivery_batch *batch = slot->batch;
+        if (batch == NULL)
+            continue;
+        if (batch->epoch < delivery->known && delivery_holds_erased(delivery, batch)) {
+            if (slot->held) {
+                slot->tainted = true;
+                continue;
+            }
+            *slot = (struct slot){.again = batch->fence};
+            delivery->beat_urgent = true;
+            delivery_take(delivery, batch);
+            delivery_discard(delivery, batch);
+            continue;
+        }
+        if (batch->epoch < delivery->known)
+            batch->epoch = delivery->known;
+    }
+}
+
+void delivery_acknowledge(struct delivery *delivery)
+{
+    if (delivery->acknowledged == delivery->known)
+        return;
+    for (uint64_t number = delivery->position.oldest; number < delivery_scan_end(delivery);
+         number++) {
+        if (delivery_slot(delivery, number)->tainted)
+            return;
+    }
+    delivery->acknowledged = delivery->known;
+}
+
+void delivery_held(struct delivery *delivery, int64_t sent_ms, const struct msg_hold_is *answer)
+{
+    if (answer->epoch > delivery->known) {
+        learn_erased(delivery, answer->erased);
+        delivery->known = answer->epoch;
+        apply_epoch(delivery);
+        delivery_acknowledge(delivery);
+    } else {
+        delivery->hinted = delivery->known; /* wrong or early: back to the usual pace */
+    }
+    int64_t end_ms = sent_ms + (int64_t)answer->lease_ms;
+    if (end_ms > delivery->lease_end_ms)
+        delivery->lease_end_ms = end_ms;
+}
+
+void delivery_hint(struct delivery *delivery, uint64_t epoch)
+{
+    if (epoch > delivery->hinted)
+        delivery->hinted = epoch;
+}
+
+uint64_t delivery_epoch(const struct delivery *delivery)
+{
+    return delivery->known;
+}
+
+uint64_t delivery_acknowledged(const struct delivery *delivery)
+{
+    return delivery->acknowledged;
+}
+
+int64_t delivery_lease_end_ms(const struct delivery *delivery)
+{
+    return delivery->lease_end_ms;
+}

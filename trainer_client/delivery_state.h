@@ -1,0 +1,108 @@
+/* The state behind delivery.h, shared by its three files and nobody else. Slots and group fences
+ * are rings over the window of WEIR_AHEAD_MAX batches that the position moves. */
+#ifndef WEIR_TRAINER_CLIENT_DELIVERY_STATE_H
+#define WEIR_TRAINER_CLIENT_DELIVERY_STATE_H
+
+#include "trainer_client/delivery.h"
+
+struct slot {
+    struct delivery_batch *batch;
+    bool held;      /* in the loop's hands */
+    bool tainted;   /* held, and holds an id erased after it was handed out */
+    uint64_t again; /* fence under which it was dropped; 0: it was not */
+};
+
+struct group_fence {
+    uint64_t group;
+    uint64_t fence; /* newest seen; 0: none */
+};
+
+enum { RETIRED_MAX = 8 };
+
+struct worker {
+    bool present;
+    uint64_t session;              /* 0: not known yet */
+    uint64_t retired[RETIRED_MAX]; /* earlier sessions, whose late batches cost nothing */
+    size_t retired_count;
+    uint64_t through; /* bytes sent to us before this have arrived or are lost */
+    uint64_t taken;
+    uint64_t granted;
+    uint64_t granted_sent; /* in the newest credit message */
+    int64_t credit_ms;
+};
+
+struct id_list {
+    uint64_t *at; /* ascending */
+    size_t count, capacity;
+};
+
+struct delivery {
+    uint64_t job, session, window_bytes;
+    bool open, superseded, deterministic;
+    uint64_t attempt, fence;
+    uint64_t total, batches_per_epoch, group_batches, groups_per_epoch;
+    struct weir_position position;
+
+    struct slot slots[WEIR_AHEAD_MAX];
+    struct group_fence groups[WEIR_AHEAD_MAX];
+    uint64_t ceiling; /* one past the highest number ever accepted */
+    struct delivery_batch **discarded;
+    size_t discarded_count, discarded_capacity;
+    uint64_t outcomes[DELIVERY_OUTCOMES];
+
+    struct worker workers[DELIVERY_WORKERS_MAX];
+    uint32_t worker_count;
+
+    struct id_list erased;
+    uint64_t known, acknowledged, named, hinted;
+    int64_t lease_end_ms, hold_ms;
+    bool hold_begun;
+
+    uint64_t beat;
+    int64_t beat_ms;
+    bool beat_begun, beat_urgent;
+    struct weir_bits received;
+    struct weir_buf consumed_bytes, received_bytes, tally_bytes, again_groups, again_fences;
+
+    uint64_t commit; /* number of the newest commit */
+    bool commit_open, commit_final;
+    struct weir_buf commit_bytes;
+};
+
+static inline struct slot *delivery_slot(struct delivery *delivery, uint64_t number)
+{
+    return &delivery->slots[number % WEIR_AHEAD_MAX];
+}
+
+static inline uint64_t delivery_window_end(const struct delivery *delivery)
+{
+    uint64_t end = delivery->position.oldest + WEIR_AHEAD_MAX;
+    return end < delivery->total ? end : delivery->total;
+}
+
+static inline uint64_t delivery_scan_end(const struct delivery *delivery)
+{
+    uint64_t end = delivery_window_end(delivery);
+    return end < delivery->ceiling ? end : delivery->ceiling;
+}
+
+static inline uint64_t delivery_group_of(const struct delivery *delivery, uint64_t number)
+{
+    return number / delivery->batches_per_epoch * delivery->groups_per_epoch +
+           number % delivery->batches_per_epoch / delivery->group_batches;
+}
+
+/* Puts a batch on the list that delivery_discarded() empties. */
+void delivery_discard(struct delivery *delivery, struct delivery_batch *batch);
+
+/* Rule 4. Moves the counters of the batch's worker over the gap before it and says what the batch
+ * itself will cost. */
+void delivery_account(struct delivery *delivery, struct delivery_batch *batch);
+/* The batch is done with: its bytes become credit. */
+void delivery_take(struct delivery *delivery, struct delivery_batch *batch);
+
+bool delivery_holds_erased(const struct delivery *delivery, const struct delivery_batch *batch);
+/* Raises the acknowledged epoch unless the loop holds a tainted batch. */
+void delivery_acknowledge(struct delivery *delivery);
+
+#endif
