@@ -1,0 +1,102 @@
+"""Bad input: one clear line with place, found, expected, what to do; the right exit code; good data is kept."""
+
+import fcntl
+import json
+import os
+import re
+import subprocess
+
+from weirlab import Lab, assert_clean_audits, binaries
+
+
+def orchestrator(lab, *arguments, env=None):
+    return subprocess.run([binaries() / "orchestrator", *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **(env or {})}, cwd=lab.folder)
+
+
+def broken(lab, old, new):
+    """The lab's pipeline with one thing wrong."""
+    text = lab.pipeline.read_text()
+    assert old in text, old
+    path = lab.folder / "broken.yaml"
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+BAD_FILES = [  # what is changed, into what, and what the line must say
+    ("epochs: 2", "epoch: 2", r"broken\.yaml:\d+:\d+: training\.epoch: unknown key.*epochs"),
+    ("epochs: 2", "epochs: many", r"broken\.yaml:\d+:\d+: training\.epochs: .*many"),
+    ("policy: amount", "policy: amuont", r"broken\.yaml:\d+:\d+: .*amuont.*amount"),
+    ("policy: random", "policy: rndom", r"broken\.yaml:\d+:\d+: .*rndom.*random"),
+    ("op: tokenize_words", "op: tokenise_words", r"broken\.yaml:\d+:\d+: .*tokenise_words.*tokenize_words"),
+    ("format: jsonl", "format: jsnl", r"broken\.yaml:\d+:\d+: .*jsnl.*jsonl"),
+    ("samples: 8,", "samples: 0,", r"broken\.yaml:\d+:\d+: .*samples.*0"),
+    ("pipeline: {name", "pipelin: {name", r"broken\.yaml:\d+:\d+: .*pipelin.*pipeline"),
+    ("seed: 7}", "seed: 7", r"broken\.yaml:\d+:\d+: "),
+]
+
+
+def test_bad_pipeline_files_name_the_place_and_exit_2(lab):
+    for old, new, expected in BAD_FILES:
+        done = orchestrator(lab, "run", str(broken(lab, old, new)), "--data-dir", str(lab.folder / "never"))
+        assert done.returncode == 2, (new, done)
+        assert re.search(expected, done.stderr), (new, done.stderr)
+        assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 3, done.stderr
+        assert not (lab.folder / "never" / "postgres").exists(), "nothing may be started for a bad file"
+
+
+def test_missing_pipeline_file(lab):
+    done = orchestrator(lab, "run", "absent.yaml", "--data-dir", str(lab.folder / "never"))
+    assert done.returncode == 2 and "absent.yaml" in done.stderr, done
+
+
+def test_missing_data_folder_is_named(lab):
+    path = broken(lab, str(lab.folder / "stream"), str(lab.folder / "nowhere"))
+    done = orchestrator(lab, "run", str(path), "--data-dir", str(lab.folder / "missing"))
+    assert done.returncode in (1, 2) and str(lab.folder / "nowhere") in done.stderr, done
+
+
+def test_unknown_option_suggests_the_nearest(lab):
+    done = orchestrator(lab, "run", str(lab.pipeline), "--dta-dir", "x")
+    assert done.returncode == 2 and "--data-dir" in done.stderr, done
+
+
+def test_a_data_directory_in_use_is_refused(lab):
+    folder = lab.folder / "taken"
+    folder.mkdir(mode=0o755)
+    with open(folder / "lock", "w") as held:
+        held.write(f"{os.getpid()}\n")
+        held.flush()
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = orchestrator(lab, "run", str(lab.pipeline), "--data-dir", str(folder))
+    assert done.returncode in (1, 2) and "in use" in done.stderr and str(folder) in done.stderr, done
+
+
+def test_postgres_not_installed_names_the_package(lab):
+    done = orchestrator(lab, "run", str(lab.pipeline), "--data-dir", str(lab.folder / "bare"),
+                        env={"WEIR_POSTGRES_BIN": "/nonexistent"})
+    assert done.returncode in (1, 2) and "postgresql" in done.stderr, done
+
+
+def test_a_broken_line_is_quarantined_and_the_rest_is_trained_on(lab):
+    with open(lab.folder / "stream" / "part1.jsonl", "a") as stream:
+        stream.write('{"ts": "2002-02-30T00:00:00Z", "label": "work", "user": "x", "text": "no such day"}\n')
+        stream.write('{"ts": "2002-02-01T00:00:00Z", "label": \n')
+    run = lab.run(lab.folder / "broken-line").finish()
+    assert_clean_audits(run.events)
+    (notes,) = json.loads(lab.weir("datasets", "--json", data_dir=lab.folder / "broken-line"))["datasets"]
+    assert notes["live"] == len(lab.records) and notes["quarantined"] == 2, notes
+    assert any("part1.jsonl" in c for c in notes["complaints"]), notes
+    assert notes["ingested"] == notes["live"] + notes["erased"] + notes["removed"] + notes["replaced"], notes
+
+
+def main():
+    lab = Lab(samples=400, every=200, epochs=1)
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test(lab)
+            print(f"ok {name[5:].replace('_', ' ')}", flush=True)
+    lab.remove()
+
+
+main()

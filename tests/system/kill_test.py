@@ -1,0 +1,52 @@
+"""kill -9 of any one process, ten times in one run each: the same sets, the same models, nothing lost or doubled."""
+
+import random
+import sys
+import threading
+
+from weirlab import Lab, assert_clean_audits, outcome
+
+KILLS = 10
+VICTIMS = ["worker-1", "dispatcher", "selector", "storage", "trainer", "postgres", "orchestrator"]
+
+
+def pause(seconds):
+    threading.Event().wait(seconds)  # where in the run the next kill falls: random, and no condition to wait for
+
+
+def killed_run(lab, data_dir, victim, draw, kills):
+    """Runs to the end, killing `victim` at random moments; the orchestrator is started again by us."""
+    done, events = 0, []
+    while True:
+        run = lab.run(data_dir)
+        while done < kills and run.process.poll() is None:
+            pause(draw.uniform(0.02, 0.35))
+            if victim == "orchestrator":
+                run.wait_for(draw.randint(1, 3))
+                run.process.kill()
+                done += 1
+                break
+            done += run.kill(victim)
+        run.finish(expect=None if victim == "orchestrator" else 0)
+        events += run.events
+        if run.process.returncode == 0:
+            return done, events
+
+
+def main():
+    victims = sys.argv[1].split(",") if len(sys.argv) > 1 else VICTIMS
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    kills = int(sys.argv[3]) if len(sys.argv) > 3 else KILLS
+    lab = Lab()
+    expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
+    for victim in victims:
+        draw = random.Random(f"{seed} {victim}")
+        done, events = killed_run(lab, lab.folder / victim, victim, draw, kills)
+        assert outcome(events) == expected, f"{victim}, seed {seed}: {outcome(events)}\nexpected {expected}"
+        assert_clean_audits(events)
+        print(f"{victim}: {done} kills, {len(expected)} triggers, same sets and models, audit 0/0", flush=True)
+        assert done >= kills, f"{victim}: the run ended after {done} of {kills} kills: make the stream longer"
+    lab.remove()
+
+
+main()

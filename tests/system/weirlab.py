@@ -1,0 +1,208 @@
+"""Real binaries under test: one data directory, one stream, runs that can be killed at any point.
+
+Standard library only. Every wait ends with an event (a line of output, an exit) or a named deadline.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+SKIPPED = 77  # ctest counts it as skipped
+DEADLINE_S = 120
+
+
+def binaries():
+    return Path(os.environ["WEIR_BIN_DIR"])
+
+
+class Stream:
+    """A seeded stream of short texts: two classes that use other words, a few people, three months."""
+
+    WORDS = {
+        "work": "meeting report budget review agenda minutes draft schedule office team".split(),
+        "spam": "winner prize money offer credit casino cheap click free bonus".split(),
+    }
+    BOTH = "hello today please regards thanks monday the and of for you with that this".split()
+
+    def __init__(self, samples=1500, seed=1):
+        self.samples, self.random = samples, random.Random(seed)
+
+    def record(self, index):
+        draw = self.random
+        label = draw.choice(["work", "work", "spam"])
+        words = draw.choices(self.BOTH, k=8) + draw.choices(self.WORDS[label], k=draw.randint(2, 6))
+        draw.shuffle(words)
+        seconds = index * 90 * 86400 // self.samples
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_009_843_200 + seconds))  # 2002-01-01
+        person = f"person{draw.randrange(40)}@example.org"
+        return {"ts": when, "label": label, "user": person, "text": " ".join(words) + f" #{index}"}
+
+    def write_jsonl(self, folder, files=3):
+        folder.mkdir(parents=True, exist_ok=True)
+        records = [self.record(i) for i in range(self.samples)]
+        size = -(-len(records) // files)
+        for part in range(files):
+            lines = [json.dumps(r) for r in records[part * size : (part + 1) * size]]
+            (folder / f"part{part}.jsonl").write_text("\n".join(lines) + "\n")
+        return records
+
+
+PIPELINE = """\
+pipeline: {{name: lab, mode: replay}}
+datasets:
+  - name: notes
+    source:  {{path: {data}, format: jsonl, include: "*.jsonl", import: copy, on_erase: scrub}}
+    time:    {{from: field, field: ts}}
+    label:   {{field: label, classes: [work, spam]}}
+    subject: {{field: user}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}
+preprocess:
+  operators:
+    - {{op: json_fields, text: text}}
+    - {{op: normalize_text}}
+    - {{op: tokenize_words, max_tokens: 100}}
+    - {{op: tokenize_hash, ngrams: 2, buckets: 4096}}
+  batch: {{samples: 8, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
+training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous,
+           optimizer: {{name: adagrad, lr: 0.1}}, checkpoint: {{every: 100ms}}}}
+evaluation: [{{name: next_month, on: new, strategy: slicing, every: 1 month, metrics: [roc_auc, accuracy]}}]
+deletion:  {{policy: retrain_now}}
+"""
+
+
+def everyone_may_enter(path):
+    """Started as root, Weir's children run as another user: temporary folders must let them in."""
+    os.chmod(path, 0o755)
+
+
+class Lab:
+    """A temporary folder with a stream and a pipeline; `run` is one `orchestrator run` in it."""
+
+    def __init__(self, samples=1500, every=300, epochs=2, seed=1, pipeline=PIPELINE):
+        self.folder = Path(tempfile.mkdtemp(prefix="weir-system-"))
+        everyone_may_enter(self.folder)
+        self.data_dir = self.folder / "data"
+        self.records = Stream(samples, seed).write_jsonl(self.folder / "stream")
+        self.pipeline = self.folder / "lab.yaml"
+        self.pipeline.write_text(pipeline.format(data=self.folder / "stream", every=every, epochs=epochs))
+
+    def run(self, data_dir=None):
+        return Run(self.pipeline, data_dir or self.data_dir)
+
+    def weir(self, *arguments, data_dir=None, expect=0):
+        command = [binaries() / "weir", "--data-dir", data_dir or self.data_dir, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+        if done.returncode != expect:
+            raise AssertionError(f"{command}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def remove(self):
+        subprocess.run(["rm", "-rf", str(self.folder)], check=True)
+
+
+class Run:
+    """One `orchestrator run --json`: its events, its processes, its end."""
+
+    def __init__(self, pipeline, data_dir):
+        self.data_dir = Path(data_dir)
+        self.events, self.changed = [], threading.Condition()
+        self.process = subprocess.Popen(
+            [binaries() / "orchestrator", "run", str(pipeline), "--data-dir", str(data_dir), "--json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.stderr = []
+        self.readers = [threading.Thread(target=self._read_events), threading.Thread(target=self._read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def _read_events(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.events.append(json.loads(line))
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    def _read_errors(self):
+        self.stderr.extend(self.process.stderr)
+
+    def of(self, kind):
+        with self.changed:
+            return [e for e in self.events if e["event"] == kind]
+
+    def wait_for(self, count):
+        """Until `count` events have come, or the run has ended. True while it runs."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.events) >= count or self.process.poll() is not None, DEADLINE_S)
+            return self.process.poll() is None
+
+    def finish(self, expect=0):
+        code = self.process.wait(DEADLINE_S)
+        for reader in self.readers:
+            reader.join(DEADLINE_S)
+        if expect is not None and code != expect:
+            raise AssertionError(f"exit {code}, expected {expect}\n{''.join(self.stderr[-30:])}\n{logs(self.data_dir)}")
+        return self
+
+    def victims(self, name):
+        """Process numbers of this run's processes called `name` (storage, worker-1, trainer, postgres, …)."""
+        wanted, mark = name.rstrip("-0123456789"), str(self.data_dir)
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if Path(words[0]).name == wanted and any(mark in w for w in words[1:]):
+                if wanted == name or name in words:
+                    found.append(int(entry.name))
+        return found
+
+    def kill(self, name):
+        """kill -9; False when there is no such process at this moment."""
+        hit = False
+        for pid in self.victims(name):
+            try:
+                os.kill(pid, signal.SIGKILL)
+                hit = True
+            except ProcessLookupError:
+                pass
+        return hit
+
+
+def logs(data_dir, lines=15):
+    """The last lines of every log, for the message of a failed test."""
+    parts = []
+    for path in sorted(Path(data_dir).glob("log/*.log")):
+        tail = path.read_text(errors="replace").splitlines()[-lines:]
+        parts.append(f"--- {path.name}\n" + "\n".join(tail))
+    return "\n".join(parts)
+
+
+def outcome(events):
+    """What must not depend on crashes: per trigger the reason, the digest and the model's checksum."""
+    found = {}
+    for event in events:
+        if event["event"] in ("trigger_fired", "selection_sealed", "model_stored"):
+            keys = ("reason", "digest", "samples", "checksum")
+            found.setdefault(event["trigger"], {}).update({k: event[k] for k in keys if k in event})
+    return found
+
+
+def assert_clean_audits(events):
+    """Every training saw its set exactly once per epoch, less the holes it names."""
+    trained = [e for e in events if e["event"] == "training_finished"]
+    assert trained, "nothing was trained"
+    for event in trained:
+        audit = event["audit"]
+        assert audit["lost"] == 0 and audit["duplicated"] == 0, event
+        holes = sum(audit[k] for k in ("filtered", "failed", "erased", "gone"))
+        assert audit["delivered"] + holes == audit["set"], event
