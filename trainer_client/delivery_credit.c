@@ -98,5 +98,6 @@ void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
         .granted = worker->granted,
         .taken = worker->taken,
         .worker_session = worker->session,
+        .received = worker->through,
     };
 }
