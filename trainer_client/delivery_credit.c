@@ -82,6 +82,16 @@ bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_
     return worker->taken + share(delivery) > worker->granted_sent + share(delivery) / 4;
 }
 
+static uint64_t first_missing(struct delivery *delivery)
+{
+    uint64_t number = delivery->position.oldest;
+    while (number < delivery_window_end(delivery) &&
+           (delivery_slot(delivery, number)->batch != NULL ||
+            weir_position_consumed(&delivery->position, number)))
+        number++;
+    return number;
+}
+
 void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
                      struct msg_credit *ret_credit)
 {
@@ -98,6 +108,6 @@ void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
         .granted = worker->granted,
         .taken = worker->taken,
         .worker_session = worker->session,
-        .received = worker->through,
+        .missing = first_missing(delivery),
     };
 }
