@@ -13,6 +13,12 @@ enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_
 /* Writes PATH.tmp, fsyncs it, renames it over `path`, fsyncs the directory. */
 enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes, struct weir_error *err)
     WEIR_MUST_USE;
+/* The same for `count` pieces end to end, so that a large file need not be put together in memory first. */
+enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces, size_t count,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to no bytes. Unmap with weir_file_unmap(). */
+enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes, struct weir_error *err) WEIR_MUST_USE;
+void weir_file_unmap(struct weir_bytes bytes);
 /* mkdir -p; existing directories are fine. */
 enum weir_status weir_make_directories(const char *path, mode_t mode, struct weir_error *err) WEIR_MUST_USE;
 /* Removes a file or a whole tree; absent is fine. Never follows symbolic links. */

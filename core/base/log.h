@@ -1,6 +1,6 @@
 /* One line per event on stderr: `2026-01-31T12:00:00.123Z info storage "scan finished" dataset=mails files=12`.
  * Only code that decides logs (handlers, service mains); everything below returns errors. Never logs payload bytes,
- * subjects or keys. The level and the process name are the only mutable globals of the tree. */
+ * subjects or keys. The level and the process name are mutable globals, set once; only core/base/fault.c has others. */
 #ifndef WEIR_BASE_LOG_H
 #define WEIR_BASE_LOG_H
 

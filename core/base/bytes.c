@@ -1,0 +1,142 @@
+/* Byte views, growing buffers, little-endian access. */
+#include "core/base/bytes.h"
+
+#include "core/base/error.h"
+#include "core/base/memory.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "Weir maps little-endian files and frames as they are");
+
+enum { BUF_BYTES_MIN = 64 };
+
+struct weir_bytes weir_bytes_of(const char *text)
+{
+    return weir_bytes(text, strlen(text));
+}
+
+bool weir_bytes_equal(struct weir_bytes a, struct weir_bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+}
+
+bool weir_str_equal(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return strcmp(a, b) == 0;
+}
+
+void weir_buf_fini(struct weir_buf *buf)
+{
+    free(buf->at);
+    *buf = (struct weir_buf){0};
+}
+
+void weir_buf_clear(struct weir_buf *buf)
+{
+    buf->size = 0;
+}
+
+void weir_buf_reserve(struct weir_buf *buf, size_t more)
+{
+    size_t needed;
+    weir_require(!__builtin_add_overflow(buf->size, more, &needed));
+    if (needed <= buf->capacity)
+        return;
+    size_t capacity = buf->capacity < SIZE_MAX / 2 ? 2 * buf->capacity : needed;
+    if (capacity < needed)
+        capacity = needed;
+    if (capacity < BUF_BYTES_MIN)
+        capacity = BUF_BYTES_MIN;
+    buf->at = weir_realloc(buf->at, capacity, 1);
+    buf->capacity = capacity;
+}
+
+void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    weir_buf_reserve(buf, size);
+    memcpy(buf->at + buf->size, bytes, size);
+    buf->size += size;
+}
+
+void weir_buf_append_text(struct weir_buf *buf, const char *text)
+{
+    weir_buf_append(buf, text, strlen(text));
+}
+
+void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    weir_require(size >= 0);
+    weir_buf_reserve(buf,
+                     (size_t)size + 1); /* vsnprintf() ends with a zero, which is not counted */
+    vsnprintf((char *)buf->at + buf->size, (size_t)size + 1, format, again);
+    va_end(again);
+    buf->size += (size_t)size;
+}
+
+const char *weir_buf_text(struct weir_buf *buf)
+{
+    weir_buf_reserve(buf, 1);
+    buf->at[buf->size] = 0;
+    return (const char *)buf->at;
+}
+
+void weir_put_u16(uint8_t *at, uint16_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+void weir_put_u32(uint8_t *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+void weir_put_u64(uint8_t *at, uint64_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+
+uint16_t weir_get_u16(const uint8_t *at)
+{
+    uint16_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+uint32_t weir_get_u32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+uint64_t weir_get_u64(const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+void weir_hex(const void *bytes, size_t size, char *text)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = DIGITS[at[i] >> 4];
+        text[2 * i + 1] = DIGITS[at[i] & 15];
+    }
+    text[2 * size] = '\0';
+}

@@ -1,0 +1,62 @@
+/* Raising errors and adding context to them. Texts are composed aside first, because the arguments
+ * may well be the text that is being replaced. */
+#include "core/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char CUT[] = "...";
+
+/* `written` is what snprintf() wanted to write: shows a reader that the text goes on. */
+static void mark_cut(char text[WEIR_ERROR_TEXT_MAX], int written)
+{
+    if (written >= WEIR_ERROR_TEXT_MAX)
+        memcpy(text + WEIR_ERROR_TEXT_MAX - sizeof CUT, CUT, sizeof CUT);
+}
+
+enum weir_status weir_error_raise(struct weir_error *err, enum weir_status status, const char *file,
+                                  int line, const char *format, ...)
+{
+    char text[WEIR_ERROR_TEXT_MAX];
+    va_list args;
+
+    if (err == NULL)
+        return status;
+    va_start(args, format);
+    int written = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mark_cut(text, written);
+
+    err->status = status;
+    err->file = file;
+    err->line = line;
+    memcpy(err->text, text, sizeof text);
+    return status;
+}
+
+enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status,
+                                 const char *format, ...)
+{
+    char context[WEIR_ERROR_TEXT_MAX];
+    char text[WEIR_ERROR_TEXT_MAX];
+    va_list args;
+
+    if (err == NULL)
+        return status;
+    va_start(args, format);
+    mark_cut(context, vsnprintf(context, sizeof context, format, args));
+    va_end(args);
+    mark_cut(text, snprintf(text, sizeof text, "%s: %s", context, err->text));
+
+    err->status = status;
+    memcpy(err->text, text, sizeof text);
+    return status;
+}
+
+void weir_require_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: required, but not so: %s\n", file, line, condition);
+    abort();
+}

@@ -1,0 +1,249 @@
+/* Files read with a bound and written atomically: temporary file, fsync, rename, fsync of the
+ * directory. */
+#include "core/base/file.h"
+
+#include "core/base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BYTES_MIN = 4096, TREE_DEPTH_MAX = 64 };
+
+void weir_auto_fd(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+/* Raises what errno says of `path`. */
+static enum weir_status fail_errno(struct weir_error *err, const char *what, const char *path)
+{
+    int code = errno;
+    enum weir_status status = code == ENOENT ? WEIR_NOT_FOUND : WEIR_IO;
+    return weir_fail(err, status, "%s: cannot %s: %s", path, what, strerror(code));
+}
+
+/* read() that is not interrupted. */
+static ssize_t read_some(int fd, void *at, size_t size)
+{
+    ssize_t got;
+    do {
+        got = read(fd, at, size);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
+                                struct weir_error *err)
+{
+    struct stat stat;
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return fail_errno(err, "open", path);
+    if (!S_ISREG(stat.st_mode))
+        return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
+
+    size_t before = buf->size;
+    for (;;) { /* until the end, not st_size: the file may be growing */
+        size_t room = bytes_max - (buf->size - before);
+        size_t want = room < SIZE_MAX ? room + 1 : room; /* one more, to see that there is more */
+        if (want > READ_BYTES_MIN + (size_t)stat.st_size)
+            want = READ_BYTES_MIN + (size_t)stat.st_size;
+        weir_buf_reserve(buf, want);
+        ssize_t got = read_some(fd, buf->at + buf->size, want);
+        if (got < 0) {
+            buf->size = before;
+            return fail_errno(err, "read", path);
+        }
+        if (got == 0)
+            return WEIR_OK;
+        if ((size_t)got > room) {
+            buf->size = before;
+            return weir_fail(err, WEIR_LIMIT, "%s: larger than %zu bytes", path, bytes_max);
+        }
+        buf->size += (size_t)got;
+    }
+}
+
+static bool write_all(int fd, struct weir_bytes bytes)
+{
+    while (bytes.size > 0) {
+        ssize_t written = write(fd, bytes.at, bytes.size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes.at += written;
+        bytes.size -= (size_t)written;
+    }
+    return true;
+}
+
+static enum weir_status write_temporary(const char *temporary, const struct weir_bytes *pieces,
+                                        size_t count, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail_errno(err, "create", temporary);
+    for (size_t i = 0; i < count; i++) {
+        if (!write_all(fd, pieces[i]))
+            return fail_errno(err, "write", temporary);
+    }
+    if (fsync(fd) < 0)
+        return fail_errno(err, "fsync", temporary);
+    return WEIR_OK;
+}
+
+enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
+                                        size_t count, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *temporary = weir_format("%s.tmp", path);
+    enum weir_status status = write_temporary(temporary, pieces, count, err);
+    if (status == WEIR_OK && rename(temporary, path) < 0)
+        status = fail_errno(err, "rename to", path);
+    if (status != WEIR_OK) {
+        unlink(temporary);
+        return status;
+    }
+    return weir_sync_parent(path, err);
+}
+
+enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes,
+                                        struct weir_error *err)
+{
+    return weir_file_write_pieces(path, &bytes, 1, err);
+}
+
+enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes,
+                               struct weir_error *err)
+{
+    struct stat stat;
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return fail_errno(err, "open", path);
+    if (!S_ISREG(stat.st_mode))
+        return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
+    size_t size = (size_t)stat.st_size;
+    if (size == 0) {
+        *ret_bytes = weir_bytes(NULL, 0);
+        return WEIR_OK;
+    }
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return fail_errno(err, "map", path);
+    *ret_bytes = weir_bytes(map, size);
+    return WEIR_OK;
+}
+
+void weir_file_unmap(struct weir_bytes bytes)
+{
+    if (bytes.size > 0)
+        munmap((void *)(uintptr_t)bytes.at, bytes.size);
+}
+
+/* Length of the part before the last slash; 0 when there is none. "/" is its own parent. */
+static size_t parent_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return 0;
+    return slash == path ? 1 : (size_t)(slash - path);
+}
+
+enum weir_status weir_sync_parent(const char *path, struct weir_error *err)
+{
+    size_t length = parent_length(path);
+    WEIR_AUTO_FREE char *parent = length > 0 ? weir_strndup(path, length) : weir_strdup(".");
+    WEIR_AUTO_FD int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "open", parent);
+    if (fsync(fd) < 0)
+        return fail_errno(err, "fsync", parent);
+    return WEIR_OK;
+}
+
+/* One level; an existing directory is fine. */
+static enum weir_status make_directory(const char *path, mode_t mode, struct weir_error *err)
+{
+    struct stat found;
+    if (mkdir(path, mode) == 0)
+        return WEIR_OK;
+    int code = errno; /* of any kind: what counts is whether a directory is there */
+    if (stat(path, &found) == 0) {
+        if (S_ISDIR(found.st_mode))
+            return WEIR_OK;
+        return weir_fail(err, WEIR_IO, "%s: is there, but is no directory", path);
+    }
+    return weir_fail(err, WEIR_IO, "%s: cannot make the directory: %s", path, strerror(code));
+}
+
+enum weir_status weir_make_directories(const char *path, mode_t mode, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *prefix = weir_strdup(path);
+    for (char *at = prefix; *at != '\0'; at++) {
+        if (*at != '/' || at == prefix)
+            continue;
+        *at = '\0';
+        enum weir_status status = make_directory(prefix, mode, err);
+        if (status != WEIR_OK)
+            return status;
+        *at = '/';
+    }
+    return make_directory(prefix, mode, err);
+}
+
+static enum weir_status empty_directory(int fd, const char *path, int depth,
+                                        struct weir_error *err);
+
+/* Removes `name` in directory `parent`, whatever it is. `path` is for messages. */
+static enum weir_status remove_entry(int parent, const char *name, const char *path, int depth,
+                                     struct weir_error *err)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return WEIR_OK;
+    if (errno != EISDIR && errno != EPERM)
+        return fail_errno(err, "remove", path);
+    if (depth >= TREE_DEPTH_MAX)
+        return weir_fail(err, WEIR_LIMIT, "%s: deeper than %d directories", path, TREE_DEPTH_MAX);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    enum weir_status status = empty_directory(fd, path, depth, err);
+    if (status == WEIR_OK && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return fail_errno(err, "remove", path);
+    return status;
+}
+
+/* Takes over `fd`. */
+static enum weir_status empty_directory(int fd, const char *path, int depth, struct weir_error *err)
+{
+    DIR *directory = fdopendir(fd);
+    if (directory == NULL) {
+        enum weir_status status = fail_errno(err, "read", path);
+        close(fd);
+        return status;
+    }
+    enum weir_status status = WEIR_OK;
+    const struct dirent *entry;
+    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        if (weir_str_equal(entry->d_name, ".") || weir_str_equal(entry->d_name, ".."))
+            continue;
+        WEIR_AUTO_FREE char *below = weir_format("%s/%s", path, entry->d_name);
+        status = remove_entry(dirfd(directory), entry->d_name, below, depth + 1, err);
+    }
+    closedir(directory);
+    return status;
+}
+
+enum weir_status weir_remove_tree(const char *path, struct weir_error *err)
+{
+    return remove_entry(AT_FDCWD, path, path, 0, err);
+}

@@ -1,0 +1,26 @@
+/* Names and texts of the statuses, expanded from their list. */
+#include "core/base/status.h"
+
+const char *weir_status_name(enum weir_status status)
+{
+    switch (status) {
+#define X(name, number, text) \
+    case WEIR_##name:         \
+        return #name;
+        WEIR_STATUS_LIST(X)
+#undef X
+    }
+    return "UNKNOWN";
+}
+
+const char *weir_status_text(enum weir_status status)
+{
+    switch (status) {
+#define X(name, number, text) \
+    case WEIR_##name:         \
+        return text;
+        WEIR_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown status";
+}

@@ -1,0 +1,250 @@
+/* Packing, unpacking and printing of each field kind. Kinds of the same nature stand together. */
+#include "core/wire/kinds.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PRINTED_ITEMS_MAX = 8, PRINTED_WORD_MAX = 64 };
+
+/* ---- scalars ---- */
+
+void weir_kind_pack_bool(msgpack_packer *out, bool value)
+{
+    if (value)
+        msgpack_pack_true(out);
+    else
+        msgpack_pack_false(out);
+}
+
+const char *weir_kind_unpack_bool(const msgpack_object *in, struct weir_arena *arena,
+                                  bool *ret_value)
+{
+    (void)arena;
+    if (in->type != MSGPACK_OBJECT_BOOLEAN)
+        return "expected true or false";
+    *ret_value = in->via.boolean;
+    return NULL;
+}
+
+void weir_kind_print_bool(struct weir_buf *out, bool value)
+{
+    weir_buf_append_text(out, value ? "true" : "false");
+}
+
+void weir_kind_pack_u32(msgpack_packer *out, uint32_t value)
+{
+    msgpack_pack_uint32(out, value);
+}
+
+const char *weir_kind_unpack_u32(const msgpack_object *in, struct weir_arena *arena,
+                                 uint32_t *ret_value)
+{
+    (void)arena;
+    if (in->type != MSGPACK_OBJECT_POSITIVE_INTEGER || in->via.u64 > UINT32_MAX)
+        return "expected an unsigned integer of 32 bits";
+    *ret_value = (uint32_t)in->via.u64;
+    return NULL;
+}
+
+void weir_kind_print_u32(struct weir_buf *out, uint32_t value)
+{
+    weir_buf_printf(out, "%" PRIu32, value);
+}
+
+void weir_kind_pack_u64(msgpack_packer *out, uint64_t value)
+{
+    msgpack_pack_uint64(out, value);
+}
+
+const char *weir_kind_unpack_u64(const msgpack_object *in, struct weir_arena *arena,
+                                 uint64_t *ret_value)
+{
+    (void)arena;
+    if (in->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+        return "expected an unsigned integer";
+    *ret_value = in->via.u64;
+    return NULL;
+}
+
+void weir_kind_print_u64(struct weir_buf *out, uint64_t value)
+{
+    weir_buf_printf(out, "%" PRIu64, value);
+}
+
+void weir_kind_pack_i64(msgpack_packer *out, int64_t value)
+{
+    msgpack_pack_int64(out, value);
+}
+
+const char *weir_kind_unpack_i64(const msgpack_object *in, struct weir_arena *arena,
+                                 int64_t *ret_value)
+{
+    (void)arena;
+    if (in->type == MSGPACK_OBJECT_POSITIVE_INTEGER && in->via.u64 <= INT64_MAX)
+        *ret_value = (int64_t)in->via.u64;
+    else if (in->type == MSGPACK_OBJECT_NEGATIVE_INTEGER)
+        *ret_value = in->via.i64;
+    else
+        return "expected an integer of 64 bits";
+    return NULL;
+}
+
+void weir_kind_print_i64(struct weir_buf *out, int64_t value)
+{
+    weir_buf_printf(out, "%" PRId64, value);
+}
+
+void weir_kind_pack_f64(msgpack_packer *out, double value)
+{
+    msgpack_pack_double(out, value);
+}
+
+const char *weir_kind_unpack_f64(const msgpack_object *in, struct weir_arena *arena,
+                                 double *ret_value)
+{
+    (void)arena;
+    if (in->type != MSGPACK_OBJECT_FLOAT32 && in->type != MSGPACK_OBJECT_FLOAT64)
+        return "expected a floating-point number";
+    *ret_value = in->via.f64;
+    return NULL;
+}
+
+void weir_kind_print_f64(struct weir_buf *out, double value)
+{
+    weir_buf_printf(out, "%.17g", value);
+}
+
+/* ---- text and bytes ---- */
+
+void weir_kind_pack_str(msgpack_packer *out, const char *value)
+{
+    size_t size = value != NULL ? strlen(value) : 0;
+    msgpack_pack_str(out, size);
+    msgpack_pack_str_body(out, value, size);
+}
+
+const char *weir_kind_unpack_str(const msgpack_object *in, struct weir_arena *arena,
+                                 const char **ret_value)
+{
+    if (in->type != MSGPACK_OBJECT_STR)
+        return "expected a string";
+    const msgpack_object_str *str = &in->via.str;
+    if (str->size > 0 && memchr(str->ptr, '\0', str->size) != NULL)
+        return "expected a string without zero bytes";
+    *ret_value = weir_arena_strndup(arena, str->ptr, str->size);
+    return NULL;
+}
+
+/* Names, digests and paths are shown; anything else may be a person's words, so only its size is.
+ */
+void weir_kind_print_str(struct weir_buf *out, const char *value)
+{
+    static const char SHOWN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-";
+    size_t size = value != NULL ? strlen(value) : 0;
+    if (size <= PRINTED_WORD_MAX && (size == 0 || strspn(value, SHOWN) == size))
+        weir_buf_printf(out, "\"%s\"", size > 0 ? value : "");
+    else
+        weir_buf_printf(out, "str[%zu]", size);
+}
+
+void weir_kind_pack_bin(msgpack_packer *out, struct weir_bytes value)
+{
+    msgpack_pack_bin(out, value.size);
+    msgpack_pack_bin_body(out, value.at, value.size);
+}
+
+const char *weir_kind_unpack_bin(const msgpack_object *in, struct weir_arena *arena,
+                                 struct weir_bytes *ret_value)
+{
+    if (in->type != MSGPACK_OBJECT_BIN)
+        return "expected bytes";
+    const msgpack_object_bin *bin = &in->via.bin;
+    *ret_value = weir_bytes(weir_arena_copy(arena, bin->ptr, bin->size), bin->size);
+    return NULL;
+}
+
+void weir_kind_print_bin(struct weir_buf *out, struct weir_bytes value)
+{
+    weir_buf_printf(out, "bin[%zu]", value.size);
+}
+
+/* ---- arrays of numbers: one bin of little-endian values, which is also how they lie in memory
+ * ---- */
+
+static void pack_array(msgpack_packer *out, const void *at, size_t size)
+{
+    msgpack_pack_bin(out, size);
+    msgpack_pack_bin_body(out, at, size);
+}
+
+/* NULL or the complaint; `*ret_at` is aligned for any element. */
+static const char *unpack_array(const msgpack_object *in, struct weir_arena *arena, size_t width,
+                                const void **ret_at, size_t *ret_count)
+{
+    if (in->type != MSGPACK_OBJECT_BIN)
+        return "expected bytes that hold numbers";
+    if (in->via.bin.size % width != 0)
+        return width == 8 ? "expected a multiple of 8 bytes" : "expected a multiple of 4 bytes";
+    *ret_at = weir_arena_copy(arena, in->via.bin.ptr, in->via.bin.size);
+    *ret_count = in->via.bin.size / width;
+    return NULL;
+}
+
+#define DEFINE_ARRAY(kind, element, format)                                                       \
+    void weir_kind_pack_##kind(msgpack_packer *out, WEIR_C_##kind value)                          \
+    {                                                                                             \
+        pack_array(out, value.at, value.count * sizeof(element));                                 \
+    }                                                                                             \
+    const char *weir_kind_unpack_##kind(const msgpack_object *in, struct weir_arena *arena,       \
+                                        WEIR_C_##kind *ret_value)                                 \
+    {                                                                                             \
+        const void *at;                                                                           \
+        const char *complaint = unpack_array(in, arena, sizeof(element), &at, &ret_value->count); \
+        if (complaint == NULL)                                                                    \
+            ret_value->at = at;                                                                   \
+        return complaint;                                                                         \
+    }                                                                                             \
+    void weir_kind_print_##kind(struct weir_buf *out, WEIR_C_##kind value)                        \
+    {                                                                                             \
+        if (value.count > PRINTED_ITEMS_MAX) {                                                    \
+            weir_buf_printf(out, #kind "[%zu]", value.count);                                     \
+            return;                                                                               \
+        }                                                                                         \
+        for (size_t i = 0; i < value.count; i++)                                                  \
+            weir_buf_printf(out, "%s%" format, i == 0 ? "[" : " ", value.at[i]);                  \
+        weir_buf_append_text(out, value.count > 0 ? "]" : "[]");                                  \
+    }
+
+DEFINE_ARRAY(u64s, uint64_t, PRIu64)
+DEFINE_ARRAY(i64s, int64_t, PRId64)
+DEFINE_ARRAY(u32s, uint32_t, PRIu32)
+
+/* ---- arrays of text ---- */
+
+void weir_kind_pack_strs(msgpack_packer *out, struct weir_strs value)
+{
+    msgpack_pack_array(out, value.count);
+    for (size_t i = 0; i < value.count; i++)
+        weir_kind_pack_str(out, value.at[i]);
+}
+
+const char *weir_kind_unpack_strs(const msgpack_object *in, struct weir_arena *arena,
+                                  struct weir_strs *ret_value)
+{
+    if (in->type != MSGPACK_OBJECT_ARRAY)
+        return "expected an array of strings";
+    const msgpack_object_array *array = &in->via.array;
+    const char **at = weir_arena_alloc(arena, array->size * sizeof *at);
+    for (uint32_t i = 0; i < array->size; i++) {
+        if (weir_kind_unpack_str(&array->ptr[i], arena, &at[i]) != NULL)
+            return "expected an array of strings without zero bytes";
+    }
+    *ret_value = (struct weir_strs){.at = at, .count = array->size};
+    return NULL;
+}
+
+void weir_kind_print_strs(struct weir_buf *out, struct weir_strs value)
+{
+    weir_buf_printf(out, "strs[%zu]", value.count);
+}

@@ -1,0 +1,22 @@
+/* The field kinds of messages.def, for core/wire/wire.c alone: each is one function that packs, one
+ * that unpacks and one that prints. An unpack function returns NULL, or what it expected; it copies
+ * what it finds into the arena. */
+#ifndef WEIR_WIRE_KINDS_H
+#define WEIR_WIRE_KINDS_H
+
+#include "core/wire/wire.h"
+
+#include <msgpack.h>
+
+#define WEIR_KIND_LIST(X) \
+    X(bool) X(u32) X(u64) X(i64) X(f64) X(str) X(bin) X(u64s) X(i64s) X(u32s) X(strs)
+
+#define X(kind)                                                                             \
+    void weir_kind_pack_##kind(msgpack_packer *out, WEIR_C_##kind value);                   \
+    const char *weir_kind_unpack_##kind(const msgpack_object *in, struct weir_arena *arena, \
+                                        WEIR_C_##kind *ret_value) WEIR_MUST_USE;            \
+    void weir_kind_print_##kind(struct weir_buf *out, WEIR_C_##kind value);
+WEIR_KIND_LIST(X)
+#undef X
+
+#endif

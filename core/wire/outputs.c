@@ -1,0 +1,95 @@
+/* Writes, maps and checks the outputs of a run; the layout is in the header. */
+#include "core/wire/outputs.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+
+#include <string.h>
+
+enum { HEADER_BYTES = 64, CHECKED_BYTES = 40, DIGEST_AT = 24 };
+
+static const char MAGIC[] = {'W', 'E', 'I', 'R', 'O', 'U', 'T', '1'};
+
+static struct weir_digest digest_of(const struct weir_bytes *pieces, size_t count)
+{
+    WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
+    for (size_t i = 0; i < count; i++)
+        weir_hasher_add(hasher, pieces[i].at, pieces[i].size);
+    return weir_hasher_digest(hasher);
+}
+
+enum weir_status weir_outputs_write(const char *path, const struct weir_outputs *outputs,
+                                    struct weir_error *err)
+{
+    size_t count = outputs->count, values;
+    weir_require(outputs->width <= UINT32_MAX);
+    weir_require(!__builtin_mul_overflow(count, outputs->width, &values));
+
+    uint8_t header[HEADER_BYTES] = {0};
+    const struct weir_bytes pieces[] = {
+        weir_bytes(header, sizeof header),
+        weir_bytes(outputs->ids, count * sizeof *outputs->ids),
+        weir_bytes(outputs->labels, count * sizeof *outputs->labels),
+        weir_bytes(outputs->values, values * sizeof *outputs->values),
+    };
+    struct weir_digest digest = digest_of(pieces + 1, WEIR_COUNT(pieces) - 1);
+    memcpy(header, MAGIC, sizeof MAGIC);
+    weir_put_u64(header + 8, count);
+    weir_put_u32(header + 16, (uint32_t)outputs->width);
+    memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
+    weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
+    return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
+}
+
+/* Fills `outputs` from the mapped file. */
+static enum weir_status check(struct weir_bytes file, struct weir_outputs *outputs,
+                              struct weir_error *err)
+{
+    const uint8_t *at = file.at;
+    if (file.size < HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
+    if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
+        return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
+    uint64_t count = weir_get_u64(at + 8);
+    uint32_t width = weir_get_u32(at + 16);
+    size_t row = sizeof *outputs->ids + sizeof *outputs->labels + width * sizeof *outputs->values;
+    struct weir_bytes body = {at + HEADER_BYTES, file.size - HEADER_BYTES};
+    if (body.size % row != 0 || body.size / row != count)
+        return weir_fail(err, WEIR_CORRUPT,
+                         "%zu bytes behind the header, expected %llu samples of %zu", body.size,
+                         (unsigned long long)count, row);
+    struct weir_digest digest = digest_of(&body, 1);
+    if (memcmp(digest.bytes, at + DIGEST_AT, sizeof digest.bytes) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "the values fail their checksum");
+    outputs->count = count;
+    outputs->width = width;
+    outputs->ids = (const uint64_t *)(const void *)body.at;
+    outputs->labels = (const int64_t *)(const void *)(outputs->ids + count);
+    outputs->values = (const float *)(const void *)(outputs->labels + count);
+    return WEIR_OK;
+}
+
+enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_outputs,
+                                   struct weir_error *err)
+{
+    struct weir_bytes file;
+    struct weir_outputs outputs = {0};
+    enum weir_status status = weir_file_map(path, &file, err);
+    if (status != WEIR_OK)
+        return status;
+    status = check(file, &outputs, err);
+    if (status != WEIR_OK) {
+        weir_file_unmap(file);
+        return weir_error_wrap(err, status, "%s", path);
+    }
+    outputs.map = (void *)(uintptr_t)file.at;
+    outputs.map_bytes = file.size;
+    *ret_outputs = outputs;
+    return WEIR_OK;
+}
+
+void weir_outputs_close(struct weir_outputs *outputs)
+{
+    weir_file_unmap(weir_bytes(outputs->map, outputs->map_bytes));
+    *outputs = (struct weir_outputs){0};
+}

@@ -1,0 +1,166 @@
+/* The position of a consumer and the tally that travels with it, as bytes and as bits.
+ *
+ *     tally:     0  u32 version 1    4  u64 delivered, filtered, failed, erased, gone, fingerprint
+ * 52  end position:  0  the tally       52  u64 oldest    60  u32 size of the bits    64  bits,
+ * trailing zeros dropped
+ */
+#include "core/wire/position.h"
+
+#include "core/base/rng.h"
+
+#include <assert.h>
+
+enum {
+    VERSION = 1,
+    TALLY_BYTES = 52,
+    POSITION_HEAD_BYTES = 64,
+    AHEAD_BYTES_MAX = WEIR_AHEAD_MAX / 8,
+};
+static_assert(POSITION_HEAD_BYTES + AHEAD_BYTES_MAX <= WEIR_POSITION_BYTES_MAX,
+              "fits a checkpoint");
+
+uint64_t weir_fingerprint(uint64_t id, uint64_t epoch)
+{
+    /* The constant keeps epoch 0 from leaving ids as they are: weir_mix64(0) is 0. */
+    return weir_mix64(id ^ weir_mix64(epoch + 0x9e3779b97f4a7c15u));
+}
+
+void weir_position_fini(struct weir_position *position)
+{
+    weir_bits_fini(&position->ahead);
+    *position = (struct weir_position){0};
+}
+
+void weir_position_copy(struct weir_position *to, const struct weir_position *from)
+{
+    to->oldest = from->oldest;
+    to->tally = from->tally;
+    weir_bits_copy(&to->ahead, &from->ahead);
+}
+
+static void append_u32(struct weir_buf *out, uint32_t value)
+{
+    uint8_t bytes[4];
+    weir_put_u32(bytes, value);
+    weir_buf_append(out, bytes, sizeof bytes);
+}
+
+static void append_u64(struct weir_buf *out, uint64_t value)
+{
+    uint8_t bytes[8];
+    weir_put_u64(bytes, value);
+    weir_buf_append(out, bytes, sizeof bytes);
+}
+
+void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out)
+{
+    append_u32(out, VERSION);
+    append_u64(out, tally->delivered);
+    append_u64(out, tally->filtered);
+    append_u64(out, tally->failed);
+    append_u64(out, tally->erased);
+    append_u64(out, tally->gone);
+    append_u64(out, tally->fingerprint);
+}
+
+static void read_tally(const uint8_t *at, struct weir_tally *ret_tally)
+{
+    *ret_tally = (struct weir_tally){
+        .delivered = weir_get_u64(at + 4),
+        .filtered = weir_get_u64(at + 12),
+        .failed = weir_get_u64(at + 20),
+        .erased = weir_get_u64(at + 28),
+        .gone = weir_get_u64(at + 36),
+        .fingerprint = weir_get_u64(at + 44),
+    };
+}
+
+static enum weir_status check_version(const uint8_t *at, const char *what, struct weir_error *err)
+{
+    uint32_t version = weir_get_u32(at);
+    if (version != VERSION)
+        return weir_fail(err, WEIR_INVALID, "%s: version %u, expected %d", what, version, VERSION);
+    return WEIR_OK;
+}
+
+enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *ret_tally,
+                                   struct weir_error *err)
+{
+    if (bytes.size == 0) {
+        *ret_tally = (struct weir_tally){0};
+        return WEIR_OK;
+    }
+    if (bytes.size != TALLY_BYTES)
+        return weir_fail(err, WEIR_INVALID, "tally: %zu bytes, expected %d", bytes.size,
+                         TALLY_BYTES);
+    enum weir_status status = check_version(bytes.at, "tally", err);
+    if (status == WEIR_OK)
+        read_tally(bytes.at, ret_tally);
+    return status;
+}
+
+void weir_position_pack(const struct weir_position *position, struct weir_buf *out)
+{
+    weir_tally_pack(&position->tally, out);
+    append_u64(out, position->oldest);
+    size_t size_at = out->size;
+    append_u32(out, 0);
+    weir_bits_pack(&position->ahead, out);
+    size_t size = out->size - size_at - 4;
+    weir_require(size <= AHEAD_BYTES_MAX);
+    weir_put_u32(out->at + size_at, (uint32_t)size);
+}
+
+enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_position *ret_position,
+                                      struct weir_error *err)
+{
+    if (bytes.size == 0) {
+        weir_position_fini(ret_position);
+        return WEIR_OK;
+    }
+    if (bytes.size < POSITION_HEAD_BYTES)
+        return weir_fail(err, WEIR_INVALID, "position: %zu bytes, expected at least %d", bytes.size,
+                         POSITION_HEAD_BYTES);
+    enum weir_status status = check_version(bytes.at, "position", err);
+    if (status != WEIR_OK)
+        return status;
+    struct weir_bytes bits = {bytes.at + POSITION_HEAD_BYTES, weir_get_u32(bytes.at + 60)};
+    if (bits.size > AHEAD_BYTES_MAX || bits.size != bytes.size - POSITION_HEAD_BYTES)
+        return weir_fail(err, WEIR_INVALID,
+                         "position: %zu bytes of bits in %zu bytes, expected at most %d", bits.size,
+                         bytes.size, AHEAD_BYTES_MAX);
+    if (bits.size > 0 && ((bits.at[0] & 1) != 0 || bits.at[bits.size - 1] == 0))
+        return weir_fail(err, WEIR_INVALID,
+                         "position: the oldest batch is marked as consumed, or bits end in zeros");
+    uint64_t oldest = weir_get_u64(bytes.at + 52);
+    if (oldest > UINT64_MAX - WEIR_AHEAD_MAX)
+        return weir_fail(err, WEIR_INVALID, "position: batch number %llu is out of range",
+                         (unsigned long long)oldest);
+    read_tally(bytes.at, &ret_position->tally);
+    ret_position->oldest = oldest;
+    weir_bits_unpack(&ret_position->ahead, bits);
+    return WEIR_OK;
+}
+
+bool weir_position_consume(struct weir_position *position, uint64_t batch)
+{
+    if (weir_position_consumed(position, batch))
+        return false;
+    uint64_t ahead = batch - position->oldest;
+    weir_require(ahead < WEIR_AHEAD_MAX);
+    if (ahead > 0) {
+        weir_bits_set(&position->ahead, ahead);
+        return true;
+    }
+    size_t finished = 1;
+    while (weir_bits_get(&position->ahead, finished))
+        finished++;
+    weir_bits_shift_down(&position->ahead, finished);
+    position->oldest += finished;
+    return true;
+}
+
+bool weir_position_consumed(const struct weir_position *position, uint64_t batch)
+{
+    return batch < position->oldest || weir_bits_get(&position->ahead, batch - position->oldest);
+}

@@ -1,0 +1,240 @@
+/* Everything that messages.def says, as code: the list is included once for each thing that is made
+ * from it. What a kind of field looks like is in kinds.c. */
+#include "core/wire/wire.h"
+
+#include "core/wire/guard.h"
+#include "core/wire/kinds.h"
+
+#include <string.h>
+
+/* The fields of a received message that were not read yet, and what was wrong with the one that was
+ * read last. */
+struct fields {
+    const msgpack_object *next;
+    const msgpack_object *end;
+    struct weir_arena *arena;
+    const char *member;
+    const char *complaint; /* NULL: nothing so far */
+};
+
+// clang-format off
+
+/* DOC_NAME: messages are described in their first line, where the size of their table is not known yet. */
+#define MESSAGE(name_, number_, doc_) static const char DOC_##name_[] = doc_;
+#define FIELD(kind_, member_, doc_)
+#define END(name_)
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+
+/* info_NAME(): the description. The entry behind the last field keeps the table of a message without any from being
+ * empty. */
+#define MESSAGE(name_, number_, doc_)                             \
+    static const struct weir_message_info *info_##name_(void)     \
+    {                                                             \
+        typedef struct msg_##name_ self;                          \
+        static const struct weir_field_info FIELDS[] = {
+#define FIELD(kind_, member_, doc_)                               \
+            {#kind_, #member_, doc_, offsetof(self, member_)},
+#define END(name_)                                                \
+            {NULL, NULL, NULL, sizeof(self)},                     \
+        };                                                        \
+        static const struct weir_message_info INFO = {            \
+            .type = MSG_##name_, .name = #name_,                  \
+            .doc = DOC_##name_, .size = sizeof(self),             \
+            .fields = WEIR_COUNT(FIELDS) - 1, .field = FIELDS,    \
+        };                                                        \
+        return &INFO;                                             \
+    }
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+
+/* pack_NAME(): the fields behind the array's head. */
+#define MESSAGE(name_, number_, doc_)                                        \
+    static void pack_##name_(const void *message, msgpack_packer *out)       \
+    {                                                                        \
+        const struct msg_##name_ *msg = message;                             \
+        (void)msg, (void)out;
+#define FIELD(kind_, member_, doc_) weir_kind_pack_##kind_(out, msg->member_);
+#define END(name_) }
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+
+/* unpack_NAME(): stops at the first complaint; fields that are not there stay as they are. */
+#define MESSAGE(name_, number_, doc_)                                        \
+    static void unpack_##name_(struct fields *in, void *message)             \
+    {                                                                        \
+        struct msg_##name_ *msg = message;                                   \
+        (void)msg, (void)in;
+#define FIELD(kind_, member_, doc_)                                          \
+        if (in->complaint == NULL && in->next < in->end) {                   \
+            in->member = #member_;                                           \
+            in->complaint =                                                  \
+                weir_kind_unpack_##kind_(in->next++, in->arena, &msg->member_); \
+        }
+#define END(name_) }
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+
+/* print_NAME(): " member=value" for each. */
+#define MESSAGE(name_, number_, doc_)                                        \
+    static void print_##name_(const void *message, struct weir_buf *out)     \
+    {                                                                        \
+        const struct msg_##name_ *msg = message;                             \
+        (void)msg, (void)out;
+#define FIELD(kind_, member_, doc_)                                          \
+        weir_buf_append_text(out, " " #member_ "=");                         \
+        weir_kind_print_##kind_(out, msg->member_);
+#define END(name_) }
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+
+/* All of it in one row per message, in declared order. */
+static const struct codec {
+    const struct weir_message_info *(*info)(void);
+    void (*pack)(const void *message, msgpack_packer *out);
+    void (*unpack)(struct fields *in, void *message);
+    void (*print)(const void *message, struct weir_buf *out);
+} CODECS[] = {
+#define MESSAGE(name_, number_, doc_) {info_##name_, pack_##name_, unpack_##name_, print_##name_},
+#define FIELD(kind_, member_, doc_)
+#define END(name_)
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+};
+
+/* From a message's number to its row, counted from 1. A number that is given twice does not compile with clang. */
+enum {
+#define MESSAGE(name_, number_, doc_) ROW_OF_##name_,
+#define FIELD(kind_, member_, doc_)
+#define END(name_)
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+};
+static const uint16_t ROWS[] = {
+#define MESSAGE(name_, number_, doc_) [number_] = ROW_OF_##name_ + 1,
+#define FIELD(kind_, member_, doc_)
+#define END(name_)
+#include "core/wire/messages.def"
+#undef MESSAGE
+#undef FIELD
+#undef END
+};
+// clang-format on
+
+static const struct codec *find_codec(enum weir_message type)
+{
+    size_t number = (size_t)type;
+    if (number >= WEIR_COUNT(ROWS) || ROWS[number] == 0)
+        return NULL;
+    return &CODECS[ROWS[number] - 1];
+}
+
+const struct weir_message_info *weir_message_info(enum weir_message type)
+{
+    const struct codec *codec = find_codec(type);
+    return codec != NULL ? codec->info() : NULL;
+}
+
+size_t weir_message_count(void)
+{
+    return WEIR_COUNT(CODECS);
+}
+
+const struct weir_message_info *weir_message_at(size_t index)
+{
+    weir_require(index < WEIR_COUNT(CODECS));
+    return CODECS[index].info();
+}
+
+static int append_packed(void *out, const char *bytes, size_t size)
+{
+    weir_buf_append(out, bytes, size);
+    return 0;
+}
+
+void weir_message_pack(enum weir_message type, const void *message, struct weir_buf *out)
+{
+    const struct codec *codec = find_codec(type);
+    msgpack_packer packer;
+
+    weir_require(codec != NULL);
+    msgpack_packer_init(&packer, out, append_packed);
+    msgpack_pack_array(&packer, codec->info()->fields);
+    codec->pack(message, &packer);
+}
+
+/* Strings are never NULL, not even those that a shorter message leaves out. */
+static void fill_strings(const struct weir_message_info *info, void *message)
+{
+    for (size_t i = 0; i < info->fields; i++) {
+        if (weir_str_equal(info->field[i].kind, "str"))
+            *(const char **)(void *)((char *)message + info->field[i].offset) = "";
+    }
+}
+
+static enum weir_status unpack_fields(const struct codec *codec, const msgpack_object *object,
+                                      struct weir_arena *arena, void *ret_message,
+                                      struct weir_error *err)
+{
+    const struct weir_message_info *info = codec->info();
+
+    if (object->type != MSGPACK_OBJECT_ARRAY)
+        return weir_fail(err, WEIR_INVALID, "%s: expected an array of fields", info->name);
+    struct fields in = {.next = object->via.array.ptr, .arena = arena};
+    in.end = object->via.array.size > 0 ? in.next + object->via.array.size : in.next;
+    void *message = weir_arena_alloc(arena, info->size);
+    fill_strings(info, message);
+    codec->unpack(&in, message);
+    if (in.complaint != NULL)
+        return weir_fail(err, WEIR_INVALID, "%s.%s: %s", info->name, in.member, in.complaint);
+    memcpy(ret_message, message, info->size);
+    return WEIR_OK;
+}
+
+enum weir_status weir_message_unpack(enum weir_message type, struct weir_bytes bytes,
+                                     struct weir_arena *arena, void *ret_message,
+                                     struct weir_error *err)
+{
+    const struct codec *codec = find_codec(type);
+    if (codec == NULL)
+        return weir_fail(err, WEIR_UNSUPPORTED, "message type 0x%04x: unknown", (unsigned)type);
+    const char *name = codec->info()->name;
+    if (bytes.size > WEIR_WIRE_HEADER_MAX)
+        return weir_fail(err, WEIR_LIMIT, "%s: %zu bytes, expected at most %d", name, bytes.size,
+                         WEIR_WIRE_HEADER_MAX);
+    enum weir_status status = weir_guard(bytes, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "%s", name);
+
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    if (msgpack_unpack_next(&unpacked, (const char *)bytes.at, bytes.size, NULL) !=
+        MSGPACK_UNPACK_SUCCESS)
+        status = weir_fail(err, WEIR_INVALID, "%s: malformed", name);
+    else
+        status = unpack_fields(codec, &unpacked.data, arena, ret_message, err);
+    msgpack_unpacked_destroy(&unpacked);
+    return status;
+}
+
+void weir_message_print(enum weir_message type, const void *message, struct weir_buf *out)
+{
+    const struct codec *codec = find_codec(type);
+    weir_require(codec != NULL);
+    weir_buf_append_text(out, codec->info()->name);
+    codec->print(message, out);
+}
