@@ -1,0 +1,91 @@
+/* How a sample set is cut into batches and groups. */
+#include "preprocess/geometry.h"
+
+#include "core/base/error.h"
+
+static uint64_t ceiling(uint64_t value, uint64_t unit)
+{
+    return value / unit + (value % unit != 0);
+}
+
+static uint32_t sixteenth(uint64_t batches)
+{
+    uint64_t share = batches / 16;
+    if (share < 1)
+        return 1;
+    return share > PREPROCESS_GROUP_BATCHES_MAX ? PREPROCESS_GROUP_BATCHES_MAX : (uint32_t)share;
+}
+
+struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t epochs,
+                                                    uint32_t batch_samples,
+                                                    enum preprocess_last last,
+                                                    uint32_t group_batches)
+{
+    weir_require(batch_samples > 0);
+    uint64_t batches =
+        last == PREPROCESS_LAST_DROP ? samples / batch_samples : ceiling(samples, batch_samples);
+    if (group_batches == 0)
+        group_batches = sixteenth(batches);
+    weir_require(group_batches <= PREPROCESS_GROUP_BATCHES_MAX);
+    return (struct preprocess_geometry){
+        .samples = samples,
+        .epochs = epochs,
+        .batch_samples = batch_samples,
+        .last = last,
+        .group_batches = group_batches,
+        .batches_per_epoch = batches,
+        .groups_per_epoch = ceiling(batches, group_batches),
+    };
+}
+
+uint64_t preprocess_batches(const struct preprocess_geometry *geometry)
+{
+    return geometry->batches_per_epoch * geometry->epochs;
+}
+
+uint64_t preprocess_groups(const struct preprocess_geometry *geometry)
+{
+    return geometry->groups_per_epoch * geometry->epochs;
+}
+
+struct preprocess_range preprocess_group(const struct preprocess_geometry *geometry, uint64_t group)
+{
+    uint64_t epoch = group / geometry->groups_per_epoch;
+    uint64_t first = group % geometry->groups_per_epoch * geometry->group_batches;
+    uint64_t left = geometry->batches_per_epoch - first;
+    return (struct preprocess_range){
+        .first = epoch * geometry->batches_per_epoch + first,
+        .count = left < geometry->group_batches ? (uint32_t)left : geometry->group_batches,
+    };
+}
+
+uint64_t preprocess_group_of(const struct preprocess_geometry *geometry, uint64_t batch)
+{
+    uint64_t epoch = batch / geometry->batches_per_epoch;
+    return epoch * geometry->groups_per_epoch +
+           batch % geometry->batches_per_epoch / geometry->group_batches;
+}
+
+uint32_t preprocess_epoch_of(const struct preprocess_geometry *geometry, uint64_t batch)
+{
+    return (uint32_t)(batch / geometry->batches_per_epoch);
+}
+
+struct preprocess_range preprocess_positions(const struct preprocess_geometry *geometry,
+                                             uint64_t batch)
+{
+    uint64_t first = batch % geometry->batches_per_epoch * geometry->batch_samples;
+    uint64_t left = geometry->samples - first;
+    bool is_short = geometry->last == PREPROCESS_LAST_SHORT && left < geometry->batch_samples;
+    return (struct preprocess_range){
+        .first = first,
+        .count = is_short ? (uint32_t)left : geometry->batch_samples,
+    };
+}
+
+uint64_t preprocess_epoch_positions(const struct preprocess_geometry *geometry)
+{
+    if (geometry->last == PREPROCESS_LAST_SHORT)
+        return geometry->samples;
+    return geometry->batches_per_epoch * geometry->batch_samples;
+}

@@ -1,0 +1,433 @@
+/* The worker's side of the delivery protocol: see the rules in flow.h. */
+#include "preprocess/worker/flow.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- leases ---- */
+
+struct worker_lease *worker_flow_lease(struct worker_flow *flow, uint64_t fence)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (flow->leases[i].fence == fence && fence != 0)
+            return &flow->leases[i];
+    }
+    return NULL;
+}
+
+static const struct worker_lease *lease_of(const struct worker_flow *flow, uint64_t fence)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (flow->leases[i].fence == fence)
+            return &flow->leases[i];
+    }
+    return NULL;
+}
+
+static uint64_t all_batches(const struct worker_lease *lease)
+{
+    return lease->batches.count == 64 ? UINT64_MAX : ((uint64_t)1 << lease->batches.count) - 1;
+}
+
+bool worker_lease_done(const struct worker_lease *lease)
+{
+    return lease->batches.count > 0 && lease->sent == all_batches(lease);
+}
+
+static uint64_t bit_of(const struct worker_lease *lease, uint64_t batch)
+{
+    return (uint64_t)1 << (batch - lease->batches.first);
+}
+
+static void discard(struct worker_flow *flow, size_t index)
+{
+    if (flow->discarded_count == flow->discarded_capacity) {
+        flow->discarded_capacity = 2 * flow->discarded_capacity + 16;
+        flow->discarded =
+            weir_realloc(flow->discarded, flow->discarded_capacity, sizeof(*flow->discarded));
+    }
+    flow->discarded[flow->discarded_count++] = flow->ready[index].payload;
+    flow->ready[index] = flow->ready[--flow->ready_count];
+}
+
+static void drop_lease(struct worker_flow *flow, struct worker_lease *lease)
+{
+    for (size_t i = flow->ready_count; i-- > 0;) {
+        if (flow->ready[i].fence == lease->fence)
+            discard(flow, i);
+    }
+    *lease = (struct worker_lease){0};
+}
+
+uint32_t worker_flow_want(const struct worker_flow *flow)
+{
+    uint32_t busy = 0;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
+        busy += flow->leases[i].fence != 0 && !worker_lease_done(&flow->leases[i]);
+    return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
+}
+
+static bool is_listed(const struct msg_worker_orders *orders, const struct worker_lease *lease)
+{
+    for (size_t i = 0; i < orders->fences.count; i++) {
+        if (orders->fences.at[i] == lease->fence)
+            return true;
+    }
+    return false;
+}
+
+static void add_lease(struct worker_flow *flow, const struct worker_lease *lease)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (flow->leases[i].fence == 0) {
+            flow->leases[i] = *lease;
+            return;
+        }
+    }
+}
+
+static bool is_complete(const struct msg_worker_orders *orders)
+{
+    size_t count = orders->fences.count;
+    return orders->jobs.count == count && orders->attempts.count == count &&
+           orders->groups.count == count && orders->sessions.count == count;
+}
+
+void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
+                        int64_t asked_ms)
+{
+    if (orders->session != flow->session || !is_complete(orders))
+        return;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (flow->leases[i].fence != 0 && !is_listed(orders, &flow->leases[i]))
+            drop_lease(flow, &flow->leases[i]);
+    }
+    for (size_t i = 0; i < orders->fences.count; i++) {
+        struct worker_lease lease = {
+            .fence = orders->fences.at[i],
+            .job = orders->jobs.at[i],
+            .attempt = orders->attempts.at[i],
+            .group = orders->groups.at[i],
+            .session = orders->sessions.at[i],
+        };
+        if (lease.fence != 0 && worker_flow_lease(flow, lease.fence) == NULL)
+            add_lease(flow, &lease);
+    }
+    int64_t until_ms = asked_ms + orders->lease_ms;
+    if (until_ms > flow->leases_until_ms)
+        flow->leases_until_ms = until_ms;
+}
+
+void worker_flow_expire(struct worker_flow *flow, int64_t now_ms)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX && now_ms >= flow->leases_until_ms; i++) {
+        if (flow->leases[i].fence != 0)
+            drop_lease(flow, &flow->leases[i]);
+    }
+    for (size_t i = 0; i < WORKER_CONSUMERS_MAX; i++) {
+        struct worker_consumer *consumer = &flow->consumers[i];
+        if (consumer->session != 0 && now_ms - consumer->heard_ms >= WORKER_FORGET_MS)
+            *consumer = (struct worker_consumer){0};
+    }
+}
+
+void worker_flow_drop_all(struct worker_flow *flow)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        if (flow->leases[i].fence != 0)
+            drop_lease(flow, &flow->leases[i]);
+    }
+}
+
+void *worker_flow_discarded(struct worker_flow *flow)
+{
+    return flow->discarded_count > 0 ? flow->discarded[--flow->discarded_count] : NULL;
+}
+
+/* ---- life ---- */
+
+void worker_flow_init(struct worker_flow *flow, uint64_t session)
+{
+    memset(flow, 0, sizeof(*flow));
+    flow->session = session;
+    flow->leases_until_ms = INT64_MIN;
+    flow->use_until_ms = INT64_MIN;
+}
+
+void worker_flow_fini(struct worker_flow *flow)
+{
+    weir_require(flow->ready_count == 0 && flow->discarded_count == 0);
+    free(flow->ready);
+    free(flow->discarded);
+    free(flow->erased);
+    memset(flow, 0, sizeof(*flow));
+}
+
+/* ---- consumers ---- */
+
+static int find_consumer(const struct worker_flow *flow, uint64_t job, uint64_t session)
+{
+    for (int i = 0; i < WORKER_CONSUMERS_MAX; i++) {
+        if (flow->consumers[i].session == session && flow->consumers[i].job == job && session != 0)
+            return i;
+    }
+    return -1;
+}
+
+static int free_consumer(const struct worker_flow *flow)
+{
+    for (int i = 0; i < WORKER_CONSUMERS_MAX; i++) {
+        if (flow->consumers[i].session == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* Rule 5. */
+static void make_lost_again(struct worker_flow *flow, const struct worker_consumer *consumer,
+                            int64_t now_ms)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        struct worker_lease *lease = &flow->leases[i];
+        uint64_t missing = consumer->missing;
+        if (lease->fence == 0 || lease->job != consumer->job ||
+            lease->session != consumer->session || missing < lease->batches.first ||
+            missing - lease->batches.first >= lease->batches.count)
+            continue;
+        uint64_t bit = bit_of(lease, missing);
+        if ((lease->sent & bit) != 0 && now_ms - lease->sent_ms >= WORKER_RESEND_MS) {
+            lease->sent &= ~bit;
+            lease->made &= ~bit;
+        }
+    }
+}
+
+int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms)
+{
+    if (credit->session == 0)
+        return -1;
+    int slot = find_consumer(flow, credit->job, credit->session);
+    bool counts = credit->worker_session == 0 || credit->worker_session == flow->session;
+    if (slot < 0) {
+        slot = free_consumer(flow);
+        if (slot < 0)
+            return -1;
+        flow->consumers[slot] = (struct worker_consumer){
+            .job = credit->job, .attempt = credit->attempt, .session = credit->session};
+    }
+    struct worker_consumer *consumer = &flow->consumers[slot];
+    if (counts && credit->granted > consumer->granted)
+        consumer->granted = credit->granted;
+    if (counts && credit->taken > consumer->taken)
+        consumer->taken = credit->taken;
+    if (consumer->sent < consumer->taken) /* it was forgotten here, and has come back */
+        consumer->sent = consumer->taken;
+    consumer->missing = credit->missing;
+    consumer->has_missing = true;
+    consumer->heard_ms = now_ms;
+    make_lost_again(flow, consumer, now_ms);
+    return slot;
+}
+
+/* ---- making ---- */
+
+void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches)
+{
+    weir_require(batches.count <= PREPROCESS_GROUP_BATCHES_MAX);
+    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    if (lease != NULL && lease->batches.count == 0)
+        lease->batches = batches;
+}
+
+/* What waits for one consumer. */
+struct waiting {
+    size_t count;
+    uint64_t lowest;
+};
+
+static struct waiting waiting_for(const struct worker_flow *flow, uint64_t job, uint64_t session)
+{
+    struct waiting waiting = {.lowest = UINT64_MAX};
+    for (size_t i = 0; i < flow->ready_count; i++) {
+        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        if (lease->job != job || lease->session != session)
+            continue;
+        waiting.count++;
+        if (flow->ready[i].batch < waiting.lowest)
+            waiting.lowest = flow->ready[i].batch;
+    }
+    return waiting;
+}
+
+bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make)
+{
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        uint64_t left = all_batches(lease) & ~lease->made;
+        if (lease->fence == 0 || left == 0)
+            continue;
+        uint64_t batch = lease->batches.first + (uint64_t)__builtin_ctzll(left);
+        struct waiting waiting = waiting_for(flow, lease->job, lease->session);
+        if (waiting.count >= WORKER_READY_MAX && batch > waiting.lowest)
+            continue;
+        bool is_better =
+            waiting.count < fewest || (waiting.count == fewest && batch < ret_make->batch);
+        if (is_better) {
+            fewest = waiting.count;
+            *ret_make = (struct worker_make){.fence = lease->fence, .batch = batch};
+        }
+    }
+    return fewest != SIZE_MAX;
+}
+
+static bool holds_erased(const struct worker_flow *flow, const struct worker_ready *ready)
+{
+    for (size_t i = 0; i < ready->id_count && flow->erased_count > 0; i++) {
+        if (worker_flow_is_erased(flow, ready->ids[i]))
+            return true;
+    }
+    return false;
+}
+
+bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready)
+{
+    struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+    if (lease == NULL || (lease->made & bit_of(lease, ready->batch)) != 0 ||
+        holds_erased(flow, ready))
+        return false;
+    if (flow->ready_count == flow->ready_capacity) {
+        flow->ready_capacity = 2 * flow->ready_capacity + 16;
+        flow->ready = weir_realloc(flow->ready, flow->ready_capacity, sizeof(*flow->ready));
+    }
+    lease->made |= bit_of(lease, ready->batch);
+    flow->ready[flow->ready_count++] = *ready;
+    return true;
+}
+
+void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch)
+{
+    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    if (lease == NULL)
+        return;
+    lease->made |= bit_of(lease, batch);
+    lease->sent |= bit_of(lease, batch);
+}
+
+/* ---- sending ---- */
+
+static bool may_send(const struct worker_consumer *consumer, const struct worker_ready *ready)
+{
+    return consumer->sent == consumer->taken ||
+           consumer->sent + ready->bytes <= consumer->granted ||
+           (consumer->has_missing && ready->batch <= consumer->missing);
+}
+
+/* The oldest batch that waits for the consumer; -1: none. */
+static int64_t oldest_ready(const struct worker_flow *flow, const struct worker_consumer *consumer)
+{
+    int64_t oldest = -1;
+    for (size_t i = 0; i < flow->ready_count; i++) {
+        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        if (lease->job != consumer->job || lease->session != consumer->session)
+            continue;
+        if (oldest < 0 || flow->ready[i].batch < flow->ready[oldest].batch)
+            oldest = (int64_t)i;
+    }
+    return oldest;
+}
+
+bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct worker_send *ret_send)
+{
+    if (now_ms >= flow->use_until_ms || worker_flow_is_behind(flow))
+        return false;
+    for (size_t turn = 0; turn < WORKER_CONSUMERS_MAX && flow->ready_count > 0; turn++) {
+        size_t slot = (flow->next_consumer + turn) % WORKER_CONSUMERS_MAX;
+        const struct worker_consumer *consumer = &flow->consumers[slot];
+        int64_t index = consumer->session == 0 ? -1 : oldest_ready(flow, consumer);
+        if (index < 0 || !may_send(consumer, &flow->ready[index]))
+            continue;
+        flow->next_consumer = slot + 1;
+        *ret_send = (struct worker_send){
+            .ready = (size_t)index,
+            .consumer = slot,
+            .epoch = flow->epoch,
+            .sent = consumer->sent,
+        };
+        return true;
+    }
+    return false;
+}
+
+void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms)
+{
+    struct worker_ready *ready = &flow->ready[send->ready];
+    struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+    lease->sent |= bit_of(lease, ready->batch);
+    lease->sent_ms = now_ms;
+    flow->consumers[send->consumer].sent += ready->bytes;
+    *ready = flow->ready[--flow->ready_count];
+}
+
+/* ---- storage ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+bool worker_flow_is_erased(const struct worker_flow *flow, uint64_t id)
+{
+    return flow->erased_count > 0 &&
+           bsearch(&id, flow->erased, flow->erased_count, sizeof(id), compare_ids) != NULL;
+}
+
+static void add_erased(struct worker_flow *flow, struct weir_u64s ids)
+{
+    flow->erased = weir_realloc(flow->erased, flow->erased_count + ids.count, sizeof(uint64_t));
+    memcpy(flow->erased + flow->erased_count, ids.at, ids.count * sizeof(uint64_t));
+    flow->erased_count += ids.count;
+    qsort(flow->erased, flow->erased_count, sizeof(uint64_t), compare_ids);
+}
+
+/* Rule 6: they will be made again, with holes. */
+static void drop_erased(struct worker_flow *flow)
+{
+    for (size_t i = flow->ready_count; i-- > 0;) {
+        const struct worker_ready *ready = &flow->ready[i];
+        if (!holds_erased(flow, ready))
+            continue;
+        struct worker_lease *lease = worker_flow_lease(flow, ready->fence);
+        lease->made &= ~bit_of(lease, ready->batch);
+        discard(flow, i);
+    }
+}
+
+void worker_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer, int64_t asked_ms)
+{
+    if (answer->epoch > flow->epoch) {
+        if (answer->erased.count > 0) {
+            add_erased(flow, answer->erased);
+            drop_erased(flow);
+        }
+        flow->epoch = answer->epoch;
+    }
+    worker_flow_hint(flow, answer->epoch);
+    int64_t until_ms = asked_ms + answer->lease_ms;
+    if (until_ms > flow->use_until_ms)
+        flow->use_until_ms = until_ms;
+}
+
+void worker_flow_hint(struct worker_flow *flow, uint64_t epoch)
+{
+    if (epoch > flow->hinted)
+        flow->hinted = epoch;
+}
+
+bool worker_flow_is_behind(const struct worker_flow *flow)
+{
+    return flow->hinted > flow->epoch;
+}

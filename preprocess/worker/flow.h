@@ -1,0 +1,157 @@
+/* The worker's side of the delivery protocol (C7, C9, §10) as a pure state machine: no clock,
+ * socket, file or log. Time comes in as `now_ms`, messages as decoded structs, batches as structs
+ * whose content stays the caller's. Owned by: struct worker; tests/simulation drives it under
+ * seeded faults.
+ *
+ * A worker is stateless: everything here may be lost at any time. It holds leases on groups, makes
+ * their batches in order, and sends them to the lease's consumer as far as its credit goes.
+ *
+ * Rules
+ *  1. Orders list every lease the worker has. A lease that is not listed is void: it is dropped
+ *     with its unsent batches. All are dropped `lease_ms` after the newest answered beat was sent.
+ *  2. Batches of a lease are made in number order. Per consumer at most WORKER_READY_MAX finished
+ *     batches wait, unless the next one is older than all that wait.
+ *  3. The oldest waiting batch of a consumer is sent if nothing is in flight to it, or if it fits
+ *     the bytes granted, or if it is (or precedes) the first batch the consumer lacks. So credit
+ *     never locks out the one batch that the consumer needs to go on, and no other exceeds it.
+ *  4. `sent`, `granted`, `taken` count bytes of this worker session to one consumer session.
+ *     Counters that the consumer keeps for another worker session are ignored.
+ *  5. A batch that was sent under a lease still held, and that is the first one its consumer lacks
+ *     WORKER_RESEND_MS later, was lost: it is made again.
+ *  6. Nothing is sent without a running use lease from storage, nor while a newer erasure epoch is
+ *     heard of than is known. What is sent is stamped with the newest epoch and holds no id erased
+ *     up to it: batches that hold one are dropped and made again with holes. Only afterwards is
+ *     the epoch acknowledged, by naming it in `hold`.
+ *  7. A lease of attempt 0 asks for a partial fit: its batches are folded, never sent.
+ *
+ * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `epoch`;
+ * sent <= granted, but for one batch (rule 3); `epoch` never decreases. */
+#ifndef WEIR_PREPROCESS_WORKER_FLOW_H
+#define WEIR_PREPROCESS_WORKER_FLOW_H
+
+#include "core/wire/wire.h"
+#include "preprocess/geometry.h"
+
+enum {
+    WORKER_LEASES_MAX = 64,
+    WORKER_LEASES_WANTED = 4, /* with work left in them */
+    WORKER_READY_MAX = 2,
+    WORKER_CONSUMERS_MAX = 256,
+    WORKER_RESEND_MS = 4000,
+    WORKER_FORGET_MS = 10000, /* a consumer that gave no credit for so long is forgotten */
+};
+
+struct worker_lease {
+    uint64_t fence; /* unique; 0: the slot is free */
+    uint64_t job;
+    uint64_t attempt; /* 0: a partial fit is asked for */
+    uint64_t group;
+    uint64_t session;                /* of the consumer */
+    struct preprocess_range batches; /* count 0: not begun */
+    uint64_t made;                   /* bit i: batch first + i waits, was sent, or was folded */
+    uint64_t sent;                   /* bit i: was sent, or was folded */
+    int64_t sent_ms;                 /* newest */
+};
+
+/* A finished batch that waits for credit. */
+struct worker_ready {
+    uint64_t fence; /* of its lease */
+    uint64_t batch;
+    uint64_t bytes;
+    const uint64_t *ids; /* live samples in it; the caller's, as is `payload` */
+    size_t id_count;
+    void *payload;
+};
+
+struct worker_consumer {
+    uint64_t job;
+    uint64_t attempt;
+    uint64_t session; /* 0: the slot is free */
+    uint64_t granted;
+    uint64_t taken;
+    uint64_t sent;
+    uint64_t missing; /* first batch it lacks */
+    bool has_missing; /* it has told so */
+    int64_t heard_ms;
+};
+
+struct worker_flow {
+    uint64_t session; /* of this worker */
+    struct worker_lease leases[WORKER_LEASES_MAX];
+    int64_t leases_until_ms;
+    struct worker_consumer consumers[WORKER_CONSUMERS_MAX];
+    size_t next_consumer; /* whose turn it is to be sent something */
+    struct worker_ready *ready;
+    size_t ready_count, ready_capacity;
+    void **discarded; /* payloads the caller has to free */
+    size_t discarded_count, discarded_capacity;
+    uint64_t *erased; /* ascending: every id erased up to `epoch` */
+    size_t erased_count;
+    uint64_t epoch;       /* newest erasure epoch known, and acknowledged by the next hold */
+    uint64_t hinted;      /* newest epoch heard of */
+    int64_t use_until_ms; /* end of the use lease */
+};
+
+void worker_flow_init(struct worker_flow *flow, uint64_t session);
+void worker_flow_fini(
+    struct worker_flow *flow); /* call worker_flow_drop_all() and free the discarded first */
+
+/* ---- dispatcher ---- */
+
+/* Groups it would like in addition to those it has. */
+uint32_t worker_flow_want(const struct worker_flow *flow);
+/* `asked_ms`: when the answered beat was sent. Orders for another worker session are ignored. */
+void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
+                        int64_t asked_ms);
+/* NULL when it is void by now. */
+struct worker_lease *worker_flow_lease(struct worker_flow *flow, uint64_t fence);
+/* True when every batch of the lease was sent, or folded. */
+bool worker_lease_done(const struct worker_lease *lease);
+/* Drops leases whose time is over, and consumers that went silent. */
+void worker_flow_expire(struct worker_flow *flow, int64_t now_ms);
+/* Drops everything it holds. */
+void worker_flow_drop_all(struct worker_flow *flow);
+/* Payloads that were given up, one per call, for the caller to free; NULL: no more. */
+void *worker_flow_discarded(struct worker_flow *flow);
+
+/* ---- making ---- */
+
+/* Everything needed to make the lease's batches is there. A void fence is ignored. */
+void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches);
+struct worker_make {
+    uint64_t fence;
+    uint64_t batch;
+};
+/* The batch to make (or fold) next; false when there is none or enough wait already. */
+bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make);
+/* A batch is finished; its content is lent until it is sent or discarded. False, and the caller's
+ * to free, when its lease is void or it holds an id that was erased meanwhile. */
+bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready);
+/* A batch of a partial fit is folded. */
+void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch);
+
+/* ---- sending ---- */
+
+/* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. */
+int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms);
+struct worker_send {
+    size_t ready; /* index into flow->ready */
+    size_t consumer;
+    uint64_t epoch; /* to stamp it with */
+    uint64_t sent;  /* before it: cumulative bytes */
+};
+/* What may be sent now; false: nothing. The turn goes round the consumers. */
+bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct worker_send *ret_send);
+/* It was sent. The entry is gone afterwards, its payload is the caller's. */
+void worker_flow_sent(struct worker_flow *flow, const struct worker_send *send, int64_t now_ms);
+
+/* ---- storage ---- */
+
+/* The answer to a `hold` that named flow->epoch and was sent at `asked_ms`. */
+void worker_flow_held(struct worker_flow *flow, const struct msg_hold_is *answer, int64_t asked_ms);
+void worker_flow_hint(struct worker_flow *flow, uint64_t epoch); /* `erased` came in */
+bool worker_flow_is_erased(const struct worker_flow *flow, uint64_t id);
+/* A newer epoch is known of than the one acknowledged: ask now. */
+bool worker_flow_is_behind(const struct worker_flow *flow);
+
+#endif
