@@ -1,0 +1,134 @@
+/* A file format: how the bytes of one file fall into samples. A format is pure: it is handed bytes
+ * and says where records begin and end and what their time, label and subject fields hold; it opens
+ * nothing and keeps nothing. To add one, see docs/guides/add-a-format.md. */
+#ifndef WEIR_STORAGE_FORMAT_H
+#define WEIR_STORAGE_FORMAT_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/config/schema.h"
+
+enum {
+    FORMAT_HEAD_MAX = 64 << 10,    /* bytes of the beginning of a file that each call sees */
+    FORMAT_WINDOW_BYTES = 1 << 20, /* bytes handed over at a time */
+    FORMAT_RECORD_MAX = 16 << 20,  /* a record beyond is refused; the window grows up to here */
+};
+
+/* Where a field of a sample is. A format says which of these it can give (`gives`). */
+enum format_from {
+    FORMAT_NOWHERE = 0,
+    FORMAT_MANIFEST = 1, /* in the dataset's manifest, not in the file: for one sample a file */
+    FORMAT_NAMED = 2,    /* a named field of the record */
+    FORMAT_AT = 4,       /* a number at a byte of the record */
+};
+
+enum format_type {
+    FORMAT_I8,
+    FORMAT_U8,
+    FORMAT_I16,
+    FORMAT_U16,
+    FORMAT_I32,
+    FORMAT_U32,
+    FORMAT_I64,
+    FORMAT_U64,
+    FORMAT_F32,
+    FORMAT_F64,
+    FORMAT_TYPES
+};
+
+struct format_field {
+    enum format_from from;
+    const char *name;      /* FORMAT_NAMED */
+    uint64_t offset;       /* FORMAT_AT */
+    enum format_type type; /* FORMAT_AT: little-endian */
+};
+
+struct format_fields {
+    struct format_field time;
+    struct format_field label;
+    struct format_field subject;
+};
+
+enum format_value_kind { FORMAT_ABSENT, FORMAT_TEXT, FORMAT_INT, FORMAT_UINT, FORMAT_REAL };
+
+struct format_value {
+    enum format_value_kind kind;
+    struct weir_bytes text; /* valid during the call of the sink */
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+};
+
+struct format_sample {
+    uint64_t offset; /* in the file; what a reader gets is exactly these bytes */
+    uint64_t length;
+    uint64_t record; /* see format_input.record */
+    struct format_value time;
+    struct format_value label;
+    struct format_value subject;
+};
+
+struct format_refusal {
+    uint64_t offset;
+    uint64_t record;
+    const char *reason; /* "found …, expected …"; never quotes what the record holds */
+    bool is_tail;       /* the end of the file, which may be completed later */
+};
+
+/* What an index run tells. Called in the order of the file, from inside index(). */
+struct format_sink {
+    void *owner;
+    void (*sample)(void *owner, const struct format_sample *sample);
+    void (*refuse)(void *owner, const struct format_refusal *refusal);
+};
+
+struct format_input {
+    struct weir_bytes head;   /* the first bytes of the file, at most FORMAT_HEAD_MAX */
+    struct weir_bytes window; /* what to index; begins where a record begins */
+    uint64_t at;              /* byte of the file where the window begins */
+    uint64_t record; /* number of the window's first record: a line, from 1, if counts_lines;
+                                 else a record, from 0 */
+    uint64_t size;   /* of the file */
+    bool is_last;    /* the window ends where the file ends */
+    bool is_full;    /* the window will not grow: index() must consume something */
+};
+
+struct format_progress {
+    size_t consumed; /* bytes of the window; 0 asks for a larger one unless is_last */
+    uint64_t record; /* number of the record that follows */
+};
+
+struct format {
+    const char *name;
+    const char *summary;
+    const struct cfg_key *options; /* read from the `source` mapping; never NULL */
+    size_t options_size;
+    unsigned gives;         /* ORed format_from */
+    bool is_one_sample;     /* a file is a sample: the window stays empty, nothing is read */
+    bool counts_lines;      /* places are "file:line", else "file: record n, byte b" */
+    bool ends_with_newline; /* a record not followed by one may have been cut short */
+    uint8_t scrub_byte;     /* erased records are overwritten with it, and skipped when met again */
+
+    /* Optional. Checks options and fields beyond what tables can. */
+    enum weir_status (*check)(const void *options, const struct format_fields *fields,
+                              struct weir_error *err);
+    /* Required. An error means that nothing of this file can be used ("found …, expected …"). */
+    enum weir_status (*index)(const struct format_input *input, const void *options,
+                              const struct format_fields *fields, const struct format_sink *sink,
+                              struct format_progress *ret_progress, struct weir_error *err);
+};
+
+/* NULL for an unknown name. */
+const struct format *format_find(const char *name);
+size_t format_count(void);
+const struct format *format_at(size_t index);
+/* NULL-terminated, for cfg_nearest() and messages. */
+const char *const *format_names(void);
+
+/* "i32", NULL-terminated, in the order of enum format_type. */
+extern const char *const FORMAT_TYPE_NAMES[];
+size_t format_type_bytes(enum format_type type);
+/* Reads a number; `at` holds format_type_bytes(type). */
+struct format_value format_number(enum format_type type, const uint8_t *at);
+
+#endif

@@ -1,0 +1,199 @@
+/* Format `csv`: RFC 4180 with a header line; fields are columns. A broken record is refused alone. */
+#include "storage/formats/csv_record.h"
+#include "storage/formats/format.h"
+#include "storage/formats/lines.h"
+
+#include "core/base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct csv_options {
+    const char *delimiter;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXT(struct csv_options, delimiter, .fallback = ",",
+             .doc = "one character between fields; \\t is a tab"),
+    CFG_END,
+};
+
+/* What stays the same for all records of a file. */
+struct table {
+    size_t columns;
+    size_t header_size;
+    uint64_t header_lines;
+    int time, label, subject; /* columns, -1: none */
+    struct weir_buf scratch[3];
+};
+
+static char delimiter_of(const void *options)
+{
+    const char *text = ((const struct csv_options *)options)->delimiter;
+
+    return strcmp(text, "\\t") == 0 ? '\t' : text[0];
+}
+
+static enum weir_status check(const void *options, const struct format_fields *fields,
+                              struct weir_error *err)
+{
+    const char *text = ((const struct csv_options *)options)->delimiter;
+    char c = delimiter_of(options);
+
+    (void)fields;
+    if ((strlen(text) != 1 && c != '\t') || c == '"' || c == '\n' || c == '\r')
+        return weir_fail(err, WEIR_INVALID,
+                         "source.delimiter: found '%s', expected one character, no quote", text);
+    return WEIR_OK;
+}
+
+static enum weir_status find_column(const struct csv_record *header,
+                                    const struct format_field *field, int *ret_column,
+                                    struct weir_error *err)
+{
+    *ret_column = -1;
+    if (field->from != FORMAT_NAMED)
+        return WEIR_OK;
+    *ret_column = csv_record_find(header, field->name);
+    if (*ret_column < 0)
+        return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, expected it",
+                         field->name, header->count);
+    return WEIR_OK;
+}
+
+static enum weir_status read_header(const struct format_input *input, char delimiter,
+                                    const struct format_fields *fields, struct csv_record *header,
+                                    struct table *table, struct weir_error *err)
+{
+    struct weir_bytes head = input->head;
+    size_t mark = head.size >= 3 && memcmp(head.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    bool is_whole = head.size == input->size;
+    enum weir_status status;
+
+    head = weir_bytes(head.at + mark, head.size - mark);
+    if (head.size == 0)
+        return weir_fail(err, WEIR_INVALID, "line 1: found nothing, expected a header");
+    if (csv_record_read(head, delimiter, is_whole, header) != CSV_RECORD)
+        return weir_fail(err, WEIR_INVALID, "line 1: found no header, expected column names");
+    table->columns = header->count;
+    table->header_size = mark + header->size;
+    table->header_lines = header->lines;
+    status = find_column(header, &fields->time, &table->time, err);
+    if (status == WEIR_OK)
+        status = find_column(header, &fields->label, &table->label, err);
+    if (status == WEIR_OK)
+        status = find_column(header, &fields->subject, &table->subject, err);
+    return status;
+}
+
+static struct format_value value_of(const struct csv_record *record, int column,
+                                    struct weir_buf *scratch)
+{
+    if (column < 0)
+        return (struct format_value){.kind = FORMAT_ABSENT};
+    return (struct format_value){.kind = FORMAT_TEXT,
+                                 .text = csv_record_value(record, (size_t)column, scratch)};
+}
+
+/* False when the record is refused as the end of the file: it waits for its rest. */
+static bool emit(const struct format_input *input, const struct csv_record *record,
+                 struct table *table, const struct format_progress *progress,
+                 const struct format_sink *sink)
+{
+    bool is_end = input->is_last && record->size == record->length &&
+                  progress->consumed + record->size == input->window.size;
+    char reason[96];
+    struct format_refusal refusal = {.offset = input->at + progress->consumed,
+                                     .record = progress->record,
+                                     .reason = reason,
+                                     .is_tail = is_end};
+
+    if (record->complaint) {
+        refusal.reason = record->complaint;
+        sink->refuse(sink->owner, &refusal);
+        return !is_end;
+    }
+    if (record->count != table->columns) {
+        snprintf(reason, sizeof reason, "found %zu fields, expected %zu as in the header",
+                 record->count, table->columns);
+        sink->refuse(sink->owner, &refusal);
+        return !is_end;
+    }
+    sink->sample(sink->owner, &(struct format_sample){
+                                  .offset = refusal.offset,
+                                  .length = record->length,
+                                  .record = refusal.record,
+                                  .time = value_of(record, table->time, &table->scratch[0]),
+                                  .label = value_of(record, table->label, &table->scratch[1]),
+                                  .subject = value_of(record, table->subject, &table->scratch[2]),
+                              });
+    return true;
+}
+
+static void index_records(const struct format_input *input, char delimiter,
+                          struct csv_record *record, struct table *table,
+                          const struct format_sink *sink, struct format_progress *progress)
+{
+    while (progress->consumed < input->window.size) {
+        struct weir_bytes rest = weir_bytes(input->window.at + progress->consumed,
+                                            input->window.size - progress->consumed);
+        size_t line = format_line(rest);
+        enum csv_outcome outcome;
+
+        if (line > 0 && format_is_blank(format_chomp(weir_bytes(rest.at, line)))) {
+            progress->consumed += line;
+            progress->record++;
+            continue;
+        }
+        record->complaint = NULL;
+        outcome = csv_record_read(rest, delimiter, input->is_last || input->is_full, record);
+        if (outcome == CSV_MORE)
+            break;
+        /* A cut window shows only the beginning of its last record: leave that to the next one. */
+        if (input->is_full && !input->is_last && record->size == rest.size &&
+            progress->consumed > 0)
+            break;
+        if (!emit(input, record, table, progress, sink))
+            break;
+        progress->consumed += record->size;
+        progress->record += record->lines > 0 ? record->lines : 1;
+    }
+}
+
+static enum weir_status index_file(const struct format_input *input, const void *options,
+                                   const struct format_fields *fields,
+                                   const struct format_sink *sink,
+                                   struct format_progress *ret_progress, struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
+    struct table table = {0};
+    struct format_progress progress = {.record = input->record};
+    char delimiter = delimiter_of(options);
+    enum weir_status status = read_header(input, delimiter, fields, record, &table, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (input->at == 0 && table.header_size <= input->window.size) {
+        progress.consumed = table.header_size;
+        progress.record += table.header_lines;
+    }
+    if (input->at > 0 || progress.consumed > 0)
+        index_records(input, delimiter, record, &table, sink, &progress);
+    for (size_t i = 0; i < WEIR_COUNT(table.scratch); i++)
+        weir_buf_fini(&table.scratch[i]);
+    *ret_progress = progress;
+    return WEIR_OK;
+}
+
+const struct format format_csv = {
+    .name = "csv",
+    .summary = "comma-separated values with a header line (RFC 4180); fields are columns",
+    .options = OPTIONS,
+    .options_size = sizeof(struct csv_options),
+    .gives = FORMAT_NAMED,
+    .counts_lines = true,
+    .ends_with_newline = true,
+    .scrub_byte = ' ',
+    .check = check,
+    .index = index_file,
+};

@@ -1,0 +1,183 @@
+/* Manifests: see manifest.h. */
+#include "storage/formats/manifest.h"
+
+#include "storage/formats/csv_record.h"
+
+#include "core/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct manifest {
+    struct weir_arena *arena;
+    struct manifest_row *rows; /* by path, bytewise */
+    size_t count;
+    size_t capacity;
+};
+
+enum { PATH, TIME, LABEL, SUBJECT, COLUMNS };
+static const char *const COLUMN_NAMES[COLUMNS] = {"path", "time", "label", "subject"};
+
+/* Columns of the file by meaning; -1: not asked for. */
+struct columns {
+    int at[COLUMNS];
+    size_t count;
+};
+
+void manifest_free(struct manifest *manifest)
+{
+    if (!manifest)
+        return;
+    weir_arena_free(manifest->arena);
+    free(manifest->rows);
+    free(manifest);
+}
+
+static enum weir_status find_columns(const char *name, const struct csv_record *header,
+                                     const struct format_fields *fields, struct columns *columns,
+                                     struct weir_error *err)
+{
+    bool wanted[COLUMNS] = {true, fields->time.from == FORMAT_MANIFEST,
+                            fields->label.from == FORMAT_MANIFEST,
+                            fields->subject.from == FORMAT_MANIFEST};
+
+    columns->count = header->count;
+    for (int i = 0; i < COLUMNS; i++) {
+        columns->at[i] = wanted[i] ? csv_record_find(header, COLUMN_NAMES[i]) : -1;
+        if (wanted[i] && columns->at[i] < 0)
+            return weir_fail(err, WEIR_INVALID,
+                             "%s:1: found no column '%s', expected it in the "
+                             "header, like path,time,label,subject",
+                             name, COLUMN_NAMES[i]);
+    }
+    return WEIR_OK;
+}
+
+static struct weir_bytes keep(struct manifest *manifest, const struct csv_record *record,
+                              int column, struct weir_buf *scratch)
+{
+    struct weir_bytes value;
+
+    if (column < 0)
+        return weir_bytes(NULL, 0);
+    value = csv_record_value(record, (size_t)column, scratch);
+    return weir_bytes(weir_arena_strndup(manifest->arena, (const char *)value.at, value.size),
+                      value.size);
+}
+
+static const char *complaint_of(const struct csv_record *record, const struct columns *columns,
+                                char *reason, size_t size)
+{
+    if (record->complaint)
+        return record->complaint;
+    if (record->count != columns->count) {
+        snprintf(reason, size, "found %zu fields, expected %zu as in the header", record->count,
+                 columns->count);
+        return reason;
+    }
+    if (record->fields[columns->at[PATH]].size == 0)
+        return "found an empty path, expected a file name";
+    if (memchr(record->fields[columns->at[PATH]].at, 0, record->fields[columns->at[PATH]].size))
+        return "found a zero byte in the path, expected a file name";
+    return NULL;
+}
+
+static void add_row(struct manifest *manifest, const struct csv_record *record,
+                    const struct columns *columns, uint64_t line, struct weir_buf *scratch)
+{
+    struct manifest_row *row;
+
+    if (manifest->count == manifest->capacity) {
+        manifest->capacity = 2 * manifest->capacity + 64;
+        manifest->rows = weir_realloc(manifest->rows, manifest->capacity, sizeof *row);
+    }
+    row = &manifest->rows[manifest->count++];
+    row->path = (const char *)keep(manifest, record, columns->at[PATH], scratch).at;
+    row->time = keep(manifest, record, columns->at[TIME], scratch);
+    row->label = keep(manifest, record, columns->at[LABEL], scratch);
+    row->subject = keep(manifest, record, columns->at[SUBJECT], scratch);
+    row->line = line;
+}
+
+static void read_rows(struct manifest *manifest, struct weir_bytes text,
+                      const struct columns *columns, struct csv_record *record, uint64_t line,
+                      const struct format_sink *sink)
+{
+    WEIR_AUTO_BUF scratch = {0};
+    size_t at = 0;
+
+    while (at < text.size) {
+        char reason[96];
+        const char *complaint;
+
+        record->complaint = NULL;
+        (void)csv_record_read(weir_bytes(text.at + at, text.size - at), ',', true, record);
+        if (record->length > 0) {
+            complaint = complaint_of(record, columns, reason, sizeof reason);
+            if (complaint)
+                sink->refuse(sink->owner, &(struct format_refusal){
+                                              .offset = at, .record = line, .reason = complaint});
+            else
+                add_row(manifest, record, columns, line, &scratch);
+        }
+        at += record->size;
+        line += record->lines > 0 ? record->lines : 1;
+    }
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct manifest_row *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+enum weir_status manifest_read(const char *name, struct weir_bytes text,
+                               const struct format_fields *fields, const struct format_sink *sink,
+                               struct manifest **ret_manifest, struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
+    WEIR_AUTO(manifest) manifest = weir_calloc(1, sizeof *manifest);
+    struct columns columns;
+    enum weir_status status;
+
+    manifest->arena = weir_arena_new();
+    if (text.size >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0)
+        text = weir_bytes(text.at + 3, text.size - 3);
+    if (text.size == 0 || csv_record_read(text, ',', true, record) != CSV_RECORD)
+        return weir_fail(err, WEIR_INVALID,
+                         "%s:1: found no header, expected path,time,label,subject", name);
+    status = find_columns(name, record, fields, &columns, err);
+    if (status != WEIR_OK)
+        return status;
+    read_rows(manifest, weir_bytes(text.at + record->size, text.size - record->size), &columns,
+              record, 2, sink);
+    if (manifest->count > 0)
+        qsort(manifest->rows, manifest->count, sizeof *manifest->rows, by_path);
+    *ret_manifest = WEIR_TAKE(manifest);
+    return WEIR_OK;
+}
+
+const struct manifest_row *manifest_find(const struct manifest *manifest, const char *path)
+{
+    size_t low = 0, high = manifest->count;
+
+    while (low < high) { /* the first row that is not before `path` */
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(manifest->rows[middle].path, path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < manifest->count && strcmp(manifest->rows[low].path, path) == 0)
+        return &manifest->rows[low];
+    return NULL;
+}
+
+size_t manifest_count(const struct manifest *manifest)
+{
+    return manifest->count;
+}

@@ -1,0 +1,32 @@
+/* The sidecar of format `files`: a CSV with the header `path,time,label,subject` (any order; only
+ * the columns that the dataset asks for must be there). Holds clear subjects: it lives in memory
+ * while its dataset is scanned, and is never stored or logged. */
+#ifndef WEIR_STORAGE_FORMATS_MANIFEST_H
+#define WEIR_STORAGE_FORMATS_MANIFEST_H
+
+#include "storage/formats/format.h"
+
+enum { MANIFEST_BYTES_MAX = 256 << 20 };
+
+struct manifest_row {
+    const char *path; /* relative to the source */
+    struct weir_bytes time, label, subject;
+    uint64_t line;
+};
+
+struct manifest;
+
+/* Parses `text`, which names the file in messages. Broken rows are handed to `sink->refuse` and left
+ * out; of two rows for one path the first counts. An error means that no row can be used. */
+enum weir_status manifest_read(const char *name, struct weir_bytes text,
+                               const struct format_fields *fields, const struct format_sink *sink,
+                               struct manifest **ret_manifest,
+                               struct weir_error *err) WEIR_MUST_USE;
+void manifest_free(struct manifest *manifest);
+WEIR_DEFINE_AUTO(manifest, manifest_free)
+
+/* NULL when the manifest does not name `path`. */
+const struct manifest_row *manifest_find(const struct manifest *manifest, const char *path);
+size_t manifest_count(const struct manifest *manifest);
+
+#endif
