@@ -1,7 +1,8 @@
-/* One libpq connection of a service to its own schema. Statements come from the service's queries.def, are prepared
- * once per connection and called by number. Calls block: they are short, local, and bounded by statement_timeout
- * (docs/decisions/ says why that is right for control traffic). A lost connection is reported as UNAVAILABLE and
- * reopened by the next call outside a transaction, so a handler just refuses with that status and is asked again. */
+/* One libpq connection of a service to its own schema. Statements come from the service's
+ * queries.def, are prepared once per connection and called by number. Calls block: they are short,
+ * local, and bounded by statement_timeout (docs/decisions/ says why that is right for control
+ * traffic). A lost connection is reported as UNAVAILABLE and reopened by the next call outside a
+ * transaction, so a handler just refuses with that status and is asked again. */
 #ifndef WEIR_DB_DB_H
 #define WEIR_DB_DB_H
 
@@ -10,13 +11,21 @@
 #include "core/db/migration.h"
 
 /* In queries.def:  QUERY(find_dataset, "SELECT id FROM dataset WHERE name = $1")
- * expanded by the service into   enum { Q_find_dataset, … }   and   const struct weir_query QUERIES[]. */
+ * expanded by the service into   enum { Q_find_dataset, … }   and   const struct weir_query
+ * QUERIES[]. */
 struct weir_query {
     const char *name;
     const char *sql;
 };
 
-enum weir_param_kind { WEIR_PARAM_NULL, WEIR_PARAM_I64, WEIR_PARAM_F64, WEIR_PARAM_TEXT, WEIR_PARAM_BYTES, WEIR_PARAM_BOOL };
+enum weir_param_kind {
+    WEIR_PARAM_NULL,
+    WEIR_PARAM_I64,
+    WEIR_PARAM_F64,
+    WEIR_PARAM_TEXT,
+    WEIR_PARAM_BYTES,
+    WEIR_PARAM_BOOL
+};
 struct weir_param {
     enum weir_param_kind kind;
     int64_t i64;
@@ -24,55 +33,67 @@ struct weir_param {
     struct weir_bytes bytes;
 };
 #define DB_NULL ((struct weir_param){.kind = WEIR_PARAM_NULL})
-#define DB_I64(value) ((struct weir_param){.kind = WEIR_PARAM_I64, .i64 = (int64_t)(value)}) /* bigint */
-#define DB_F64(value) ((struct weir_param){.kind = WEIR_PARAM_F64, .f64 = (value)})          /* double precision */
-#define DB_BOOL(value) ((struct weir_param){.kind = WEIR_PARAM_BOOL, .i64 = (value)})
-#define DB_TEXT(value) ((struct weir_param){.kind = WEIR_PARAM_TEXT, .bytes = weir_bytes_of(value)})
+#define DB_I64(value) \
+    ((struct weir_param){.kind = WEIR_PARAM_I64, .i64 = (int64_t)(value)}) /* bigint */
+#define DB_F64(value) \
+    ((struct weir_param){.kind = WEIR_PARAM_F64, .f64 = (value)}) /* double precision */
+#define DB_BOOL(value)  ((struct weir_param){.kind = WEIR_PARAM_BOOL, .i64 = (value)})
+#define DB_TEXT(value)  ((struct weir_param){.kind = WEIR_PARAM_TEXT, .bytes = weir_bytes_of(value)})
 #define DB_BYTES(value) ((struct weir_param){.kind = WEIR_PARAM_BYTES, .bytes = (value)})
 
 struct weir_db;
 struct weir_rows;
 
-/* Connects with `conninfo`, sets search_path to `schema`. UNAVAILABLE when the server cannot be reached. `queries` is
- * borrowed for the life of the connection. */
-enum weir_status weir_db_open(const char *conninfo, const char *schema, const struct weir_query *queries, size_t count,
+/* Connects with `conninfo`, sets search_path to `schema`. UNAVAILABLE when the server cannot be
+ * reached. `queries` is borrowed for the life of the connection. */
+enum weir_status weir_db_open(const char *conninfo, const char *schema,
+                              const struct weir_query *queries, size_t count,
                               struct weir_db **ret_db, struct weir_error *err) WEIR_MUST_USE;
 void weir_db_close(struct weir_db *db);
 WEIR_DEFINE_AUTO(weir_db, weir_db_close)
 
-/* Creates the schema if needed and applies the migrations it lacks, each in its own transaction, recorded in
- * SCHEMA.migration. UNSUPPORTED when the schema has a number this program does not know: "schema storage is at 7, this
- * program knows up to 5: run a newer Weir". Call before weir_db_open()'s statements are used. */
-enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations, size_t count,
-                                 struct weir_error *err) WEIR_MUST_USE;
+/* Creates the schema if needed and applies the migrations it lacks, each in its own transaction,
+ * recorded in SCHEMA.migration. UNSUPPORTED when the schema has a number this program does not
+ * know: "schema storage is at 7, this program knows up to 5: run a newer Weir". Call before
+ * weir_db_open()'s statements are used. */
+enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations,
+                                 size_t count, struct weir_error *err) WEIR_MUST_USE;
 
-/* Runs a prepared statement. `ret_rows` may be NULL. EXISTS for a unique violation, UNAVAILABLE for a lost connection
- * (a transaction that was open is gone), INTERNAL for anything else the server refuses. */
-enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_param *params, size_t count,
-                             struct weir_rows **ret_rows, struct weir_error *err) WEIR_MUST_USE;
-/* weir_db_run() with the parameters written in place: DB_RUN(db, Q_find, &rows, err, DB_I64(3), DB_TEXT("x")). */
-#define DB_RUN(db, query, ret_rows, err, ...)                                                       \
-    weir_db_run((db), (query), (const struct weir_param[]){DB_NULL, ##__VA_ARGS__} + 1,              \
-                sizeof((const struct weir_param[]){DB_NULL, ##__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
+/* Runs a prepared statement. `ret_rows` may be NULL. EXISTS for a unique violation, UNAVAILABLE for
+ * a lost connection (a transaction that was open is gone), INTERNAL for anything else the server
+ * refuses. */
+enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_param *params,
+                             size_t count, struct weir_rows **ret_rows,
+                             struct weir_error *err) WEIR_MUST_USE;
+/* weir_db_run() with the parameters written in place: DB_RUN(db, Q_find, &rows, err, DB_I64(3),
+ * DB_TEXT("x")). */
+#define DB_RUN(db, query, ret_rows, err, ...)                                           \
+    weir_db_run((db), (query), (const struct weir_param[]){DB_NULL, ##__VA_ARGS__} + 1, \
+                sizeof((const struct weir_param[]){DB_NULL, ##__VA_ARGS__}) /           \
+                        sizeof(struct weir_param) -                                     \
+                    1,                                                                  \
                 (ret_rows), (err))
 /* One-off text without parameters: VACUUM, DDL. */
-enum weir_status weir_db_exec(struct weir_db *db, const char *sql, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
+                              struct weir_error *err) WEIR_MUST_USE;
 /* COPY … FROM STDIN with the given bytes, for bulk loads. */
-enum weir_status weir_db_copy(struct weir_db *db, const char *copy_sql, struct weir_bytes data, struct weir_error *err)
-    WEIR_MUST_USE;
+enum weir_status weir_db_copy(struct weir_db *db, const char *copy_sql, struct weir_bytes data,
+                              struct weir_error *err) WEIR_MUST_USE;
 
-/* Transactions do not nest. A rollback never fails; after a failed commit the outcome is unknown unless the status is
- * not UNAVAILABLE: repeat the whole (idempotent) operation. */
+/* Transactions do not nest. A rollback never fails; after a failed commit the outcome is unknown
+ * unless the status is not UNAVAILABLE: repeat the whole (idempotent) operation. */
 enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);
 
 size_t weir_rows_count(const struct weir_rows *rows);
 bool weir_rows_is_null(const struct weir_rows *rows, size_t row, int column);
-int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, int column); /* smallint, integer, bigint, bool */
+int64_t weir_rows_i64(const struct weir_rows *rows, size_t row,
+                      int column); /* smallint, integer, bigint, bool */
 double weir_rows_f64(const struct weir_rows *rows, size_t row, int column);
 bool weir_rows_bool(const struct weir_rows *rows, size_t row, int column);
-const char *weir_rows_text(const struct weir_rows *rows, size_t row, int column); /* lives as long as rows */
+const char *weir_rows_text(const struct weir_rows *rows, size_t row,
+                           int column); /* lives as long as rows */
 struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, int column);
 void weir_rows_free(struct weir_rows *rows);
 WEIR_DEFINE_AUTO(weir_rows, weir_rows_free)

@@ -1,19 +1,20 @@
-/* The event loop of a process: sockets, file descriptors and timers in one zmq_poll. One thread owns it. Callbacks
- * never block for longer than one piece of work (a batch, a statement). Sources and timers may be added and removed
- * from inside callbacks. */
+/* The event loop of a process: sockets, file descriptors and timers in one zmq_poll. One thread
+ * owns it. Callbacks never block for longer than one piece of work (a batch, a statement). Sources
+ * and timers may be added and removed from inside callbacks. */
 #ifndef WEIR_LOOP_LOOP_H
 #define WEIR_LOOP_LOOP_H
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WEIR_LOOP_SOURCES_MAX = 1024, WEIR_LOOP_TIMERS_MAX = 1024 };
 
 struct weir_loop;
 
-/* Called when the source can be read (or written, if asked for). A handler that leaves work behind is called again in
- * the next round: sockets are checked level-triggered. */
+/* Called when the source can be read (or written, if asked for). A handler that leaves work behind
+ * is called again in the next round: sockets are checked level-triggered. */
 typedef void weir_loop_ready_fn(void *owner);
 typedef void weir_loop_timer_fn(void *owner);
 
@@ -24,20 +25,30 @@ WEIR_DEFINE_AUTO(weir_loop, weir_loop_free)
 /* The ZeroMQ context, created with the loop; only core/rpc opens sockets in it. */
 void *weir_loop_zmq(struct weir_loop *loop);
 
-void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn, void *owner);
-void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn, void *owner);
+void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn,
+                        void *owner);
+void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
+                            void *owner);
 void weir_loop_unwatch_fd(struct weir_loop *loop, int fd);
 void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket);
 
-/* Calls fn once after `delay_ms`, then every `repeat_ms` if that is not 0. Returns a number > 0 for cancelling. */
-uint64_t weir_loop_timer(struct weir_loop *loop, int64_t delay_ms, int64_t repeat_ms, weir_loop_timer_fn *fn,
-                         void *owner);
+/* Calls fn once after `delay_ms`, then every `repeat_ms` if that is not 0. Returns a number > 0 for
+ * cancelling. */
+uint64_t weir_loop_timer(struct weir_loop *loop, int64_t delay_ms, int64_t repeat_ms,
+                         weir_loop_timer_fn *fn, void *owner);
 void weir_loop_cancel(struct weir_loop *loop, uint64_t timer); /* 0 and finished timers are fine */
 /* Calls fn in the next round, before sleeping: for long work cut into pieces. */
 void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner);
 
 /* The monotonic time of this round. */
 int64_t weir_loop_now_ms(const struct weir_loop *loop);
+/* Reads the loop's clock anew: for code that waits outside the loop, or measures inside a round. */
+int64_t weir_loop_clock_ms(const struct weir_loop *loop);
+
+/* For tests: time comes from `fn` instead of the machine, and the loop never sleeps for longer than
+ * a moment, whatever its timers say. NULL goes back to the machine's clock. */
+typedef int64_t weir_loop_clock_fn(void *owner);
+void weir_loop_use_clock(struct weir_loop *loop, weir_loop_clock_fn *fn, void *owner);
 
 /* Runs until weir_loop_stop(); one round with weir_loop_step(), waiting at most `wait_ms`. */
 void weir_loop_run(struct weir_loop *loop);

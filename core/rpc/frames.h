@@ -13,13 +13,16 @@ struct weir_frames {
     size_t count;
 };
 
-/* Gives `bytes` (from malloc or weir_aligned_alloc) to the list; ZeroMQ frees it once it is sent. */
+/* Gives `bytes` (from malloc or weir_aligned_alloc) to the list; ZeroMQ frees it once it is sent.
+ */
 void weir_frames_give(struct weir_frames *frames, void *bytes, size_t size);
 void weir_frames_copy(struct weir_frames *frames, const void *bytes, size_t size);
-struct weir_bytes weir_frames_at(const struct weir_frames *frames, size_t index); /* empty beyond the end */
-size_t weir_frames_bytes(const struct weir_frames *frames);                       /* of all together */
+/* Empty beyond the end. What was received starts at a multiple of 8 bytes, at the least. */
+struct weir_bytes weir_frames_at(const struct weir_frames *frames, size_t index);
+size_t weir_frames_bytes(const struct weir_frames *frames); /* of all together */
 void weir_frames_clear(struct weir_frames *frames);
-/* Moves all frames of `from` to the (empty) `to`: how a receiver keeps payloads without copying them. */
+/* Moves all frames of `from` to the (empty) `to`: how a receiver keeps payloads without copying
+ * them. */
 void weir_frames_move(struct weir_frames *to, struct weir_frames *from);
 
 #endif

@@ -1,7 +1,8 @@
-/* Requests, replies and one-way messages over ROUTER (server) and DEALER (peer). Requests are idempotent by design: a
- * peer sends a request again until it is answered or its deadline passes, across restarts of the server. Every socket
- * is opened here with LINGER 0, bounded high-water marks and ZMQ_MAXMSGSIZE. Malformed messages are counted, answered
- * with `error` when they carry a request number, and never reach a handler. */
+/* Requests, replies and one-way messages over ROUTER (server) and DEALER (peer). Requests are
+ * idempotent by design: a peer sends a request again until it is answered or its deadline passes,
+ * across restarts of the server. Every socket is opened here with LINGER 0, bounded high-water
+ * marks and ZMQ_MAXMSGSIZE. Malformed messages are counted, answered with `error` when they carry a
+ * request number, and never reach a handler. */
 #ifndef WEIR_RPC_RPC_H
 #define WEIR_RPC_RPC_H
 
@@ -10,10 +11,10 @@
 #include "core/wire/wire.h"
 
 enum {
-    WEIR_ROUTE_MAX = 64,           /* bytes of a ROUTER identity */
-    WEIR_RPC_RESEND_MS = 500,      /* an unanswered request is sent again */
+    WEIR_ROUTE_MAX = 64,            /* bytes of a ROUTER identity */
+    WEIR_RPC_RESEND_MS = 500,       /* an unanswered request is sent again */
     WEIR_RPC_MESSAGE_MAX = 1 << 30, /* ZMQ_MAXMSGSIZE */
-    WEIR_RPC_CALLS_MAX = 4096,     /* open calls of one peer; more are refused with LIMIT */
+    WEIR_RPC_CALLS_MAX = 4096,      /* open calls of one peer; more are refused with LIMIT */
 };
 
 /* ---- server: a bound ROUTER ---- */
@@ -42,34 +43,45 @@ struct weir_rpc_handler {
     enum weir_message type;
     weir_rpc_handler_fn *fn;
 };
-#define WEIR_ON(name, fn) {MSG_##name, fn}
+#define WEIR_ON(name, fn) \
+    {                     \
+        MSG_##name, fn    \
+    }
 
-/* Binds `endpoint` (ipc://…, inproc://…, tcp://127.0.0.1:*). Messages without a row in `handlers` (terminated by
- * {MSG_none}) are refused with UNSUPPORTED. IO when the endpoint is taken or not bindable: the text names it. */
-enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint, const struct weir_rpc_handler *handlers,
-                                void *owner, struct weir_rpc_server **ret_server, struct weir_error *err)
-    WEIR_MUST_USE;
+/* Binds `endpoint` (ipc://…, inproc://…, tcp://127.0.0.1:*). Messages without a row in `handlers`
+ * (terminated by {MSG_none}) are refused with UNSUPPORTED. IO when the endpoint is taken or not
+ * bindable: the text names it. */
+enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
+                                const struct weir_rpc_handler *handlers, void *owner,
+                                struct weir_rpc_server **ret_server,
+                                struct weir_error *err) WEIR_MUST_USE;
 void weir_rpc_server_close(struct weir_rpc_server *server);
 WEIR_DEFINE_AUTO(weir_rpc_server, weir_rpc_server_close)
 /* The endpoint really bound (a port chosen by the system filled in). */
 const char *weir_rpc_endpoint(const struct weir_rpc_server *server);
+/* How many messages were turned away before a handler saw them. */
+uint64_t weir_rpc_malformed(const struct weir_rpc_server *server);
 
-/* Sends the answer of a request. `frames` (NULL: none) are consumed. A vanished asker is not an error. */
-void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route, enum weir_message type,
-                    const void *message, struct weir_frames *frames);
-void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route, const struct weir_error *err);
-/* One-way message to a connected peer (credit, batch). False when it is not connected or its queue is full: the
- * frames are kept then, and consumed otherwise. */
-bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *route, enum weir_message type,
-                   const void *message, struct weir_frames *frames);
+/* Sends the answer of a request. `frames` (NULL: none) are consumed. A vanished asker is not an
+ * error. */
+void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route,
+                    enum weir_message type, const void *message, struct weir_frames *frames);
+void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route,
+                     const struct weir_error *err);
+/* One-way message to a connected peer (credit, batch). False when it is not connected or its queue
+ * is full: the frames are kept then, and consumed otherwise. */
+bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *route,
+                   enum weir_message type, const void *message, struct weir_frames *frames);
 
 /* ---- peer: a connected DEALER ---- */
 
 struct weir_rpc_peer;
 
-/* `handlers` receive one-way messages and may be NULL. Connecting never fails for a missing server: it may come. */
+/* `handlers` receive one-way messages and may be NULL. Connecting never fails for a missing server:
+ * it may come. */
 enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
-                                  const struct weir_rpc_handler *handlers, void *owner, struct weir_rpc_peer **ret_peer,
+                                  const struct weir_rpc_handler *handlers, void *owner,
+                                  struct weir_rpc_peer **ret_peer,
                                   struct weir_error *err) WEIR_MUST_USE;
 /* Open calls are dropped without their callback. */
 void weir_rpc_peer_close(struct weir_rpc_peer *peer);
@@ -77,25 +89,30 @@ WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
 struct weir_reply {
     enum weir_message type;
-    const void *message;        /* valid during the callback */
+    const void *message; /* valid during the callback */
     struct weir_frames *frames;
     struct weir_arena *arena;
 };
-/* Called exactly once per call, never from inside weir_rpc_call(): with a reply, or with `reply` NULL and the error
- * (the server's refusal, or TIMEOUT). A refusal with UNAVAILABLE is asked again until the deadline. */
-typedef void weir_rpc_done_fn(void *owner, const struct weir_reply *reply, const struct weir_error *err);
+/* Called exactly once per call, never from inside weir_rpc_call(): with a reply, or with `reply`
+ * NULL and the error (the server's refusal, or TIMEOUT). A refusal with UNAVAILABLE is asked again
+ * until the deadline. */
+typedef void weir_rpc_done_fn(void *owner, const struct weir_reply *reply,
+                              const struct weir_error *err);
 
-void weir_rpc_call(struct weir_rpc_peer *peer, enum weir_message type, const void *message, int64_t deadline_ms,
-                   weir_rpc_done_fn *done, void *owner);
+/* Asks. `deadline_ms` counts from now. */
+void weir_rpc_call(struct weir_rpc_peer *peer, enum weir_message type, const void *message,
+                   int64_t deadline_ms, weir_rpc_done_fn *done, void *owner);
 /* Drops all open calls of `owner` without their callback. */
 void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner);
 /* One-way; dropped when the queue is full. */
 void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const void *message);
 
-/* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running only this peer.
- * The reply must be of type `expected`; it is decoded into `ret_message` and lives in `arena`. */
-enum weir_status weir_rpc_ask(struct weir_rpc_peer *peer, enum weir_message type, const void *message,
-                              int64_t deadline_ms, enum weir_message expected, struct weir_arena *arena,
-                              void *ret_message, struct weir_error *err) WEIR_MUST_USE;
+/* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running
+ * only this peer. The reply must be of type `expected`; it is decoded into `ret_message` and lives
+ * in `arena`. */
+enum weir_status weir_rpc_ask(struct weir_rpc_peer *peer, enum weir_message type,
+                              const void *message, int64_t deadline_ms, enum weir_message expected,
+                              struct weir_arena *arena, void *ret_message,
+                              struct weir_error *err) WEIR_MUST_USE;
 
 #endif

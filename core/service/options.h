@@ -1,4 +1,5 @@
-/* Command-line options from tables: parsing, --help with an example, nearest suggestion for a mistyped option. */
+/* Command-line options from tables: parsing, --help with an example, nearest suggestion for a
+ * mistyped option. */
 #ifndef WEIR_SERVICE_OPTIONS_H
 #define WEIR_SERVICE_OPTIONS_H
 
@@ -10,14 +11,20 @@ struct weir_option {
     const char *name;     /* "data-dir": --data-dir VALUE or --data-dir=VALUE */
     const char *argument; /* "DIR"; NULL: a flag */
     const char *doc;
-    size_t offset;        /* of a const char * (with argument; borrowed from argv) or bool (flag) in the target */
+    size_t offset; /* of a const char * (with argument; borrowed from argv) or bool (flag) in the
+                      target */
 };
-#define WEIR_OPTION_END {.name = NULL}
+#define WEIR_OPTION_END \
+    {                   \
+        .name = NULL    \
+    }
 
-/* Reads options into `target` (defaults are already in it); the operands are moved to the front of argv[0 …
- * *ret_operands). INVALID: "unknown option --dta-dir (did you mean --data-dir?)". `--` ends the options. */
-enum weir_status weir_options_read(const struct weir_option *options, int argc, char **argv, void *target,
-                                   int *ret_operands, struct weir_error *err) WEIR_MUST_USE;
+/* Reads options into `target` (defaults are already in it); the operands are moved to the front of
+ * argv[0 … *ret_operands). INVALID: "unknown option --dta-dir (did you mean --data-dir?)". `--`
+ * ends the options. */
+enum weir_status weir_options_read(const struct weir_option *options, int argc, char **argv,
+                                   void *target, int *ret_operands,
+                                   struct weir_error *err) WEIR_MUST_USE;
 /* Prints the option table, aligned, to stdout. */
 void weir_options_print(const struct weir_option *options);
 

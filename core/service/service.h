@@ -1,5 +1,5 @@
-/* main() of every service: options, log, signals, loop, health, orderly stop, exit codes. A service is one const
- * table; everything that differs between two services stands in it.
+/* main() of every service: options, log, signals, loop, health, orderly stop, exit codes. A service
+ * is one const table; everything that differs between two services stands in it.
  *
  * Exit codes: 0 done, 2 bad usage or configuration, 1 failed. */
 #ifndef WEIR_SERVICE_SERVICE_H
@@ -21,25 +21,28 @@ struct weir_service_options {
 };
 
 struct weir_service {
-    const char *name;    /* "storage": also the default of --name and of the endpoint storage.sock */
-    const char *summary; /* one sentence for --help */
-    const char *example; /* one command line for --help */
+    const char *name; /* "storage": also the default of --name and of the endpoint storage.sock */
+    const char *summary;                     /* one sentence for --help */
+    const char *example;                     /* one command line for --help */
     const struct weir_rpc_handler *handlers; /* NULL: binds no endpoint */
 
     /* Required. Builds the state; `server` is bound but not yet polled. */
     enum weir_status (*open)(const struct weir_service_options *options, struct weir_loop *loop,
-                             struct weir_rpc_server *server, void **ret_state, struct weir_error *err);
+                             struct weir_rpc_server *server, void **ret_state,
+                             struct weir_error *err);
     void (*close)(void *state);
 
-    /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config FILE`), and prints
-     * their effective values (`--print-config FILE`) or reference documentation (`--describe-config`). */
+    /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config
+     * FILE`), and prints their effective values (`--print-config FILE`) or reference documentation
+     * (`--describe-config`). */
     enum weir_status (*check)(const struct weir_yaml_node *root, struct weir_error *err);
-    enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out, struct weir_error *err);
+    enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
+                              struct weir_error *err);
     void (*describe)(struct weir_buf *out);
 };
 
-/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health` by itself. Writes the readiness line
- * "ready NAME ENDPOINT" to the log once open() succeeded. */
+/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health` by itself. Writes
+ * the readiness line "ready NAME ENDPOINT" to the log once open() succeeded. */
 int weir_service_main(const struct weir_service *service, int argc, char **argv);
 
 /* "ipc://DIR/NAME.sock" in caller's memory; the endpoint of the service or worker NAME. */

@@ -1,0 +1,40 @@
+/* One message as the frames ZeroMQ carries: [route] envelope, msgpack header, payload frames. Reads
+ * and writes them in one piece; knows nothing of requests. For core/rpc alone. */
+#ifndef WEIR_RPC_PARTS_H
+#define WEIR_RPC_PARTS_H
+
+#include "core/rpc/envelope.h"
+#include "core/rpc/frames.h"
+#include "core/rpc/rpc.h"
+
+/* A received message; reused from one to the next. */
+struct weir_parts {
+    struct weir_route route; /* identity, request and trace of the sender */
+    struct weir_envelope envelope;
+    zmq_msg_t header;
+    struct weir_frames frames;
+    size_t frame_count;    /* of the whole message */
+    struct weir_error err; /* what makes it malformed */
+};
+
+enum weir_received {
+    WEIR_RECEIVED_NOTHING,
+    WEIR_RECEIVED_MESSAGE,
+    WEIR_RECEIVED_MALFORMED, /* parts->route.request is 0 unless it could be read; parts->err says
+                                why */
+};
+
+void weir_parts_init(struct weir_parts *parts);
+void weir_parts_fini(struct weir_parts *parts);
+
+/* Takes one message without waiting. `routed`: the socket is a ROUTER. */
+enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_parts *parts);
+struct weir_bytes weir_parts_header(struct weir_parts *parts);
+
+/* Sends without waiting. `route` NULL on a DEALER. False when it cannot leave now: `frames` (may be
+ * NULL) are kept then, and consumed otherwise. */
+bool weir_parts_send(void *socket, const struct weir_route *route,
+                     const struct weir_envelope *envelope, struct weir_bytes header,
+                     struct weir_frames *frames) WEIR_MUST_USE;
+
+#endif

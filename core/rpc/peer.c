@@ -1,0 +1,369 @@
+/* The asking side: a connected DEALER, its open calls, and the one timer that sends them again and
+ * gives them up. */
+#include "core/rpc/rpc.h"
+
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/rpc/calls.h"
+#include "core/rpc/parts.h"
+#include "core/rpc/socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAIN_BUDGET = 64, ASK_WAIT_MAX_MS = 1000 };
+
+struct weir_rpc_peer {
+    struct weir_loop *loop;
+    void *socket;
+    char *endpoint;
+    const struct weir_rpc_handler *handlers; /* of one-way messages; may be NULL */
+    void *owner;
+    struct weir_arena *arena; /* of the message at hand */
+    struct weir_parts parts;
+    struct weir_buf header; /* of the one-way message going out */
+    struct weir_calls calls;
+    uint64_t last_request;
+    uint64_t trace; /* mixed with the request number */
+    uint64_t timer;
+    int64_t timer_ms; /* when it is set to fire; INT64_MAX: not set */
+    int depth;        /* > 0 while callbacks of this peer run */
+    bool closed;      /* by a callback: freed when the last has returned */
+};
+
+static void free_peer(struct weir_rpc_peer *peer)
+{
+    weir_loop_cancel(peer->loop, peer->timer);
+    weir_loop_unwatch_socket(peer->loop, peer->socket);
+    weir_socket_close(peer->socket);
+    weir_calls_fini(&peer->calls);
+    weir_parts_fini(&peer->parts);
+    weir_buf_fini(&peer->header);
+    weir_arena_free(peer->arena);
+    free(peer->endpoint);
+    free(peer);
+}
+
+static void enter(struct weir_rpc_peer *peer)
+{
+    peer->depth++;
+}
+
+static void leave(struct weir_rpc_peer *peer)
+{
+    peer->depth--;
+    if (peer->depth == 0 && peer->closed)
+        free_peer(peer);
+}
+
+/* ---- calls going out, again and again ---- */
+
+static void tick(void *owner);
+
+static void set_timer(struct weir_rpc_peer *peer, int64_t at_ms)
+{
+    if (at_ms >= peer->timer_ms)
+        return;
+    weir_loop_cancel(peer->loop, peer->timer);
+    int64_t now = weir_loop_clock_ms(peer->loop);
+    peer->timer = weir_loop_timer(peer->loop, at_ms > now ? at_ms - now : 0, 0, tick, peer);
+    peer->timer_ms = at_ms;
+}
+
+static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_t now_ms)
+{
+    int64_t left = call->deadline_ms - now_ms;
+    struct weir_envelope envelope = {
+        .type = (uint16_t)call->type,
+        .deadline_ms = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX,
+        .request = call->request,
+        .trace = weir_mix64(peer->trace ^ call->request),
+    };
+    /* A full queue is like a lost message: the call is sent again. */
+    bool sent = weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&call->header), NULL);
+    (void)sent;
+    call->send_ms = now_ms + WEIR_RPC_RESEND_MS;
+}
+
+/* Ends the call: it is out of the list before its owner hears of it, who may ask anew at once. */
+static void finish(struct weir_rpc_peer *peer, struct weir_call *call,
+                   const struct weir_reply *reply, const struct weir_error *err)
+{
+    weir_calls_take(&peer->calls, call->request);
+    call->done(call->owner, reply, err);
+    weir_call_free(call);
+}
+
+static void give_up(struct weir_rpc_peer *peer, struct weir_call *call)
+{
+    struct weir_error err;
+    const char *name = weir_message_info(call->type)->name;
+    long long waited = call->deadline_ms - call->asked_ms;
+    if (call->over_limit)
+        weir_fail(&err, WEIR_LIMIT, "%s: %d calls to %s are open already", name, WEIR_RPC_CALLS_MAX,
+                  peer->endpoint);
+    else if (call->refusal != NULL)
+        weir_fail(&err, WEIR_TIMEOUT, "%s: %s could not answer within %lld ms: %s", name,
+                  peer->endpoint, waited, call->refusal);
+    else
+        weir_fail(&err, WEIR_TIMEOUT, "%s: no answer from %s within %lld ms", name, peer->endpoint,
+                  waited);
+    finish(peer, call, NULL, &err);
+}
+
+static void run_due(struct weir_rpc_peer *peer)
+{
+    int64_t now = weir_loop_clock_ms(peer->loop);
+    struct weir_call *call;
+    enter(peer);
+    while (!peer->closed && (call = weir_calls_expired(&peer->calls, now)) != NULL)
+        give_up(peer, call);
+    for (size_t i = 0; i < peer->calls.count && !peer->closed; i++) {
+        if (peer->calls.at[i]->send_ms <= now)
+            send_call(peer, peer->calls.at[i], now);
+    }
+    if (!peer->closed)
+        set_timer(peer, weir_calls_next_ms(&peer->calls));
+    leave(peer);
+}
+
+static void tick(void *owner)
+{
+    struct weir_rpc_peer *peer = owner;
+    peer->timer = 0;
+    peer->timer_ms = INT64_MAX;
+    run_due(peer);
+}
+
+static struct weir_call *start_call(struct weir_rpc_peer *peer, enum weir_message type,
+                                    const void *message, int64_t deadline_ms)
+{
+    int64_t now = weir_loop_clock_ms(peer->loop);
+    bool over_limit = peer->calls.count >= WEIR_RPC_CALLS_MAX;
+    struct weir_call *call = weir_calls_add(&peer->calls, ++peer->last_request);
+    call->type = type;
+    call->asked_ms = now;
+    call->deadline_ms = now + (deadline_ms > 0 ? deadline_ms : 0);
+    call->over_limit = over_limit;
+    if (!over_limit) {
+        weir_message_pack(type, message, &call->header);
+        send_call(peer, call, now);
+    }
+    return call;
+}
+
+void weir_rpc_call(struct weir_rpc_peer *peer, enum weir_message type, const void *message,
+                   int64_t deadline_ms, weir_rpc_done_fn *done, void *owner)
+{
+    struct weir_call *call = start_call(peer, type, message, deadline_ms);
+    call->done = done;
+    call->owner = owner;
+    set_timer(peer, call->over_limit ? 0 : call->send_ms);
+    set_timer(peer, call->deadline_ms);
+}
+
+void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner)
+{
+    weir_calls_forget(&peer->calls, owner);
+}
+
+void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const void *message)
+{
+    struct weir_envelope envelope = {.type = (uint16_t)type, .trace = peer->trace};
+    weir_buf_clear(&peer->header);
+    weir_message_pack(type, message, &peer->header);
+    bool sent = weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&peer->header), NULL);
+    (void)sent; /* one-way messages may be lost: they carry full state and are repeated */
+}
+
+/* ---- what comes back ---- */
+
+static void take_refusal(struct weir_rpc_peer *peer, struct weir_call *call,
+                         const struct msg_error *refusal)
+{
+    if (refusal->status == WEIR_UNAVAILABLE) {
+        free(call->refusal);
+        call->refusal = weir_strdup(refusal->text);
+        return; /* asked again at its time */
+    }
+    struct weir_error err;
+    bool known = refusal->status != WEIR_OK && refusal->status <= WEIR_INTERNAL;
+    weir_fail(&err, known ? (enum weir_status)refusal->status : WEIR_INTERNAL, "%s", refusal->text);
+    finish(peer, call, NULL, &err);
+}
+
+static void take_answer(struct weir_rpc_peer *peer, struct weir_call *call)
+{
+    struct weir_error err = {0};
+    enum weir_message type = (enum weir_message)peer->parts.envelope.type;
+    const struct weir_message_info *info = weir_message_info(type);
+    struct weir_arena *arena = call->arena != NULL && type != MSG_error ? call->arena : peer->arena;
+    if (info == NULL) {
+        weir_fail(&err, WEIR_UNSUPPORTED, "%s answered with the unknown message 0x%04x",
+                  peer->endpoint, (unsigned)type);
+        finish(peer, call, NULL, &err);
+        return;
+    }
+    void *message = weir_arena_alloc(arena, info->size);
+    enum weir_status status =
+        weir_message_unpack(type, weir_parts_header(&peer->parts), arena, message, &err);
+    if (status != WEIR_OK) {
+        weir_error_wrap(&err, status, "answer of %s", peer->endpoint);
+        finish(peer, call, NULL, &err);
+    } else if (type == MSG_error) {
+        take_refusal(peer, call, message);
+    } else {
+        finish(peer, call,
+               &(struct weir_reply){
+                   .type = type, .message = message, .frames = &peer->parts.frames, .arena = arena},
+               NULL);
+    }
+}
+
+static void take_one_way(struct weir_rpc_peer *peer)
+{
+    enum weir_message type = (enum weir_message)peer->parts.envelope.type;
+    const struct weir_rpc_handler *handler = peer->handlers;
+    while (handler != NULL && handler->type != MSG_none && handler->type != type)
+        handler++;
+    if (handler == NULL || handler->type == MSG_none)
+        return;
+    const struct weir_message_info *info = weir_message_info(type);
+    void *message = weir_arena_alloc(peer->arena, info->size);
+    if (weir_message_unpack(type, weir_parts_header(&peer->parts), peer->arena, message, NULL) !=
+        WEIR_OK)
+        return;
+    struct weir_request request = {.type = type,
+                                   .message = message,
+                                   .frames = &peer->parts.frames,
+                                   .arena = peer->arena,
+                                   .route = peer->parts.route};
+    handler->fn(peer->owner, &request);
+}
+
+static void take_message(struct weir_rpc_peer *peer)
+{
+    if (peer->parts.envelope.request == 0) {
+        take_one_way(peer);
+        return;
+    }
+    /* The second answer to a request sent twice finds no call. */
+    struct weir_call *call = weir_calls_find(&peer->calls, peer->parts.envelope.request);
+    if (call != NULL)
+        take_answer(peer, call);
+}
+
+static void drain(void *owner)
+{
+    struct weir_rpc_peer *peer = owner;
+    enter(peer);
+    for (int i = 0; i < DRAIN_BUDGET && !peer->closed; i++) {
+        enum weir_received received = weir_parts_receive(peer->socket, false, &peer->parts);
+        if (received == WEIR_RECEIVED_NOTHING)
+            break;
+        if (received == WEIR_RECEIVED_MESSAGE)
+            take_message(peer);
+        weir_arena_clear(peer->arena);
+    }
+    leave(peer);
+}
+
+/* ---- life ---- */
+
+enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
+                                  const struct weir_rpc_handler *handlers, void *owner,
+                                  struct weir_rpc_peer **ret_peer, struct weir_error *err)
+{
+    void *socket = NULL;
+    enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_PEER, endpoint, &socket, err);
+    if (status != WEIR_OK)
+        return status;
+    struct weir_rpc_peer *peer = weir_calloc(1, sizeof *peer);
+    peer->loop = loop;
+    peer->socket = socket;
+    peer->endpoint = weir_strdup(endpoint);
+    peer->handlers = handlers;
+    peer->owner = owner;
+    peer->arena = weir_arena_new();
+    peer->trace = weir_random_u64();
+    peer->timer_ms = INT64_MAX;
+    weir_parts_init(&peer->parts);
+    weir_loop_watch_socket(loop, socket, drain, peer);
+    *ret_peer = peer;
+    return WEIR_OK;
+}
+
+void weir_rpc_peer_close(struct weir_rpc_peer *peer)
+{
+    if (peer == NULL)
+        return;
+    if (peer->depth > 0) {
+        peer->closed = true;
+        weir_calls_fini(&peer->calls);
+        return;
+    }
+    free_peer(peer);
+}
+
+/* ---- asking without a loop ---- */
+
+struct question {
+    enum weir_message expected;
+    const char *endpoint;
+    void *ret_message;
+    struct weir_error *err;
+    enum weir_status status;
+    bool answered;
+};
+
+static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct question *question = owner;
+    question->answered = true;
+    if (reply == NULL) {
+        question->status = err->status;
+        if (question->err != NULL)
+            *question->err = *err;
+    } else if (reply->type != question->expected) {
+        question->status = weir_fail(
+            question->err, WEIR_INVALID, "%s answered with %s, expected %s", question->endpoint,
+            weir_message_info(reply->type)->name, weir_message_info(question->expected)->name);
+    } else {
+        size_t size = weir_message_info(reply->type)->size;
+        if (size > 0) /* some messages are empty */
+            memcpy(question->ret_message, reply->message, size);
+    }
+}
+
+static void wait_for_answer(struct weir_rpc_peer *peer)
+{
+    int64_t wait = weir_calls_next_ms(&peer->calls) - weir_loop_clock_ms(peer->loop);
+    wait = wait < ASK_WAIT_MAX_MS ? wait : ASK_WAIT_MAX_MS;
+    zmq_pollitem_t item = {.socket = peer->socket, .events = ZMQ_POLLIN};
+    int ready = zmq_poll(&item, 1, wait > 0 ? (long)wait : 0);
+    weir_require(ready >= 0 || errno == EINTR);
+    if (ready > 0)
+        drain(peer);
+    run_due(peer);
+}
+
+enum weir_status weir_rpc_ask(struct weir_rpc_peer *peer, enum weir_message type,
+                              const void *message, int64_t deadline_ms, enum weir_message expected,
+                              struct weir_arena *arena, void *ret_message, struct weir_error *err)
+{
+    weir_require(peer->depth == 0); /* it would answer other callbacks inside this one */
+    struct question question = {
+        .expected = expected, .endpoint = peer->endpoint, .ret_message = ret_message, .err = err};
+    struct weir_call *call = start_call(peer, type, message, deadline_ms);
+    call->done = on_answer;
+    call->owner = &question;
+    call->arena = arena;
+    enter(peer);
+    while (!question.answered && !peer->closed)
+        wait_for_answer(peer);
+    if (!question.answered)
+        question.status = weir_fail(err, WEIR_INTERNAL, "the peer was closed while it was asking");
+    leave(peer);
+    return question.status;
+}

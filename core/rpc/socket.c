@@ -1,0 +1,123 @@
+/* Opening sockets: one table of options for both kinds, then bind or connect. */
+#include "core/rpc/socket.h"
+
+#include "core/base/file.h"
+#include "core/base/rng.h"
+#include "core/rpc/rpc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+enum {
+    HIGH_WATER_MESSAGES = 1024, /* a last resort: flow control is credit and deadlines */
+    RECONNECT_MS = 20,
+    RECONNECT_MAX_MS = 200,
+    IDENTITY_BYTES = 16,
+};
+
+static const char IPC[] = "ipc://";
+
+static const struct {
+    bool server, peer;
+    int option, value;
+} OPTIONS[] = {
+    {true, true, ZMQ_LINGER, 0},
+    {true, true, ZMQ_SNDHWM, HIGH_WATER_MESSAGES},
+    {true, true, ZMQ_RCVHWM, HIGH_WATER_MESSAGES},
+    {true, true, ZMQ_TCP_KEEPALIVE, 1},
+    {true, false, ZMQ_ROUTER_MANDATORY, 1}, /* sending to nobody fails instead of vanishing */
+    {true, false, ZMQ_ROUTER_HANDOVER, 1},  /* a peer that reconnects keeps its route */
+    {false, true, ZMQ_IMMEDIATE, 0}, /* what is sent before the server is there waits for it */
+    {false, true, ZMQ_RECONNECT_IVL, RECONNECT_MS},
+    {false, true, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS},
+};
+
+static void set_options(void *socket, enum weir_socket_kind kind)
+{
+    for (size_t i = 0; i < WEIR_COUNT(OPTIONS); i++) {
+        if (kind == WEIR_SOCKET_SERVER ? !OPTIONS[i].server : !OPTIONS[i].peer)
+            continue;
+        int rc = zmq_setsockopt(socket, OPTIONS[i].option, &OPTIONS[i].value, sizeof(int));
+        weir_require(rc == 0);
+    }
+    int64_t message_max = WEIR_RPC_MESSAGE_MAX;
+    int rc = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &message_max, sizeof message_max);
+    weir_require(rc == 0);
+    if (kind == WEIR_SOCKET_PEER) {
+        uint8_t identity[IDENTITY_BYTES];
+        weir_random_bytes(identity, sizeof identity);
+        identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
+        rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof identity);
+        weir_require(rc == 0);
+    }
+}
+
+/* ZeroMQ unlinks whatever socket file stands at the path and binds its own: right when the file is
+ * what a dead process left behind, but it would cut off a live one. */
+static enum weir_status check_path(const char *path, struct weir_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return weir_fail(err, WEIR_IO,
+                         "socket %s: the path has %zu characters, at most %zu are possible", path,
+                         strlen(path), sizeof address.sun_path - 1);
+    memcpy(address.sun_path, path, strlen(path));
+    WEIR_AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return weir_fail(err, WEIR_IO, "socket %s: %s", path, strerror(errno));
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return weir_fail(
+            err, WEIR_IO,
+            "socket %s is in use by another process: stop that, or use another directory", path);
+    return WEIR_OK;
+}
+
+static enum weir_status bind_socket(void *socket, const char *endpoint, struct weir_error *err)
+{
+    if (strncmp(endpoint, IPC, sizeof IPC - 1) == 0) {
+        enum weir_status status = check_path(endpoint + sizeof IPC - 1, err);
+        if (status != WEIR_OK)
+            return status;
+    }
+    if (zmq_bind(socket, endpoint) != 0)
+        return weir_fail(err, WEIR_IO, "cannot listen on %s: %s", endpoint, zmq_strerror(errno));
+    return WEIR_OK;
+}
+
+static enum weir_status connect_socket(void *socket, const char *endpoint, struct weir_error *err)
+{
+    if (zmq_connect(socket, endpoint) != 0)
+        return weir_fail(err, WEIR_INVALID, "cannot connect to %s: %s", endpoint,
+                         zmq_strerror(errno));
+    return WEIR_OK;
+}
+
+enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
+                                  const char *endpoint, void **ret_socket, struct weir_error *err)
+{
+    bool server = kind == WEIR_SOCKET_SERVER;
+    void *socket = zmq_socket(weir_loop_zmq(loop), server ? ZMQ_ROUTER : ZMQ_DEALER);
+    if (socket == NULL)
+        return weir_fail(err, WEIR_LIMIT, "cannot open a socket for %s: %s", endpoint,
+                         zmq_strerror(errno));
+    set_options(socket, kind);
+    enum weir_status status =
+        server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);
+    if (status != WEIR_OK) {
+        weir_socket_close(socket);
+        return status;
+    }
+    *ret_socket = socket;
+    return WEIR_OK;
+}
+
+void weir_socket_close(void *socket)
+{
+    if (socket != NULL)
+        zmq_close(socket);
+}

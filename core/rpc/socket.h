@@ -1,0 +1,20 @@
+/* Where every ZeroMQ socket of Weir is opened, so that none lacks its bounds. For core/rpc alone.
+ */
+#ifndef WEIR_RPC_SOCKET_H
+#define WEIR_RPC_SOCKET_H
+
+#include "core/base/error.h"
+#include "core/loop/loop.h"
+
+enum weir_socket_kind {
+    WEIR_SOCKET_SERVER, /* ROUTER, bound */
+    WEIR_SOCKET_PEER,   /* DEALER, connected, with an identity of its own */
+};
+
+/* IO: "socket /run/x.sock is in use by another process …", or what the system says. */
+enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
+                                  const char *endpoint, void **ret_socket,
+                                  struct weir_error *err) WEIR_MUST_USE;
+void weir_socket_close(void *socket);
+
+#endif
