@@ -1,0 +1,188 @@
+/* Finds the programs of Postgres and makes clusters. Why access is by peer and a map:
+ * docs/decisions/003-privileges.md. */
+#include "orchestrator/platform/cluster.h"
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/platform/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const PLACES[] = {
+    "/usr/lib/postgresql/*/bin/postgres", /* Debian and its kin */
+    "/usr/pgsql-*/bin/postgres",          /* PGDG's RPMs */
+    "/usr/local/pgsql/bin/postgres",      /* built by hand */
+};
+
+/* The first number in `path`: /usr/lib/postgresql/15/bin -> 15. */
+static long version_in(const char *path)
+{
+    const char *digits = strpbrk(path, "0123456789");
+    return digits ? strtol(digits, NULL, 10) : 0;
+}
+
+static char *directory_of(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return weir_strndup(program, slash ? (size_t)(slash - program) : 0);
+}
+
+/* The installed version `wanted`, or the newest when that is 0 or absent. NULL: none. */
+static char *search_places(long wanted)
+{
+    char *best = NULL;
+    for (size_t i = 0; i < WEIR_COUNT(PLACES); i++) {
+        glob_t found = {0};
+        if (glob(PLACES[i], 0, NULL, &found) == 0) {
+            for (size_t k = 0; k < found.gl_pathc; k++) {
+                long version = version_in(found.gl_pathv[k]);
+                bool better = !best || version == wanted ||
+                              (version_in(best) != wanted && version > version_in(best));
+                if (better) {
+                    free(best);
+                    best = directory_of(found.gl_pathv[k]);
+                }
+            }
+        }
+        globfree(&found);
+    }
+    return best;
+}
+
+static char *search_path(void)
+{
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        WEIR_AUTO_FREE char *program = weir_format("%.*s/postgres", (int)length, path);
+        if (access(program, X_OK) == 0) {
+            char *resolved = realpath(program, NULL);
+            char *directory = resolved ? directory_of(resolved) : NULL;
+            free(resolved);
+            return directory;
+        }
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* Major version that made the cluster, 0 when there is none. */
+static long cluster_version(const char *cluster)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/PG_VERSION", cluster);
+    WEIR_AUTO_BUF text = {0};
+    if (weir_file_read(path, 64, &text, NULL) != WEIR_OK)
+        return 0;
+    return strtol(weir_buf_text(&text), NULL, 10);
+}
+
+static bool is_complete(const char *bin_dir)
+{
+    WEIR_AUTO_FREE char *postgres = weir_format("%s/postgres", bin_dir);
+    WEIR_AUTO_FREE char *initdb = weir_format("%s/initdb", bin_dir);
+    return access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0;
+}
+
+enum weir_status weir_cluster_find_programs(const struct weir_postgres_options *options,
+                                            char **ret_bin_dir, struct weir_error *err)
+{
+    long wanted = cluster_version(options->cluster);
+    WEIR_AUTO_FREE char *bin_dir =
+        options->bin_dir ? weir_strdup(options->bin_dir) : search_places(wanted);
+    if (!bin_dir)
+        bin_dir = search_path();
+    if (!bin_dir || !is_complete(bin_dir))
+        return weir_fail(err, WEIR_NOT_FOUND,
+                         "PostgreSQL is not installed: found no 'postgres' and 'initdb' in %s: "
+                         "install the package 'postgresql' (apt-get install postgresql)",
+                         bin_dir ? bin_dir : "/usr/lib/postgresql/*/bin or PATH");
+    long found = strstr(bin_dir, "postgres") || strstr(bin_dir, "pgsql") ? version_in(bin_dir) : 0;
+    if (wanted && found && wanted != found)
+        return weir_fail(err, WEIR_UNSUPPORTED,
+                         "database %s was made by PostgreSQL %ld, found only %ld in %s: install "
+                         "the package 'postgresql-%ld'",
+                         options->cluster, wanted, found, bin_dir, wanted);
+    *ret_bin_dir = WEIR_TAKE(bin_dir);
+    return WEIR_OK;
+}
+
+static enum weir_status write_access(const char *cluster, const struct weir_identity *identity,
+                                     struct weir_error *err)
+{
+    struct passwd record;
+    struct passwd *user = NULL;
+    char text[16384];
+    if (!identity && (getpwuid_r(geteuid(), &record, text, sizeof text, &user) != 0 || !user))
+        return weir_fail(err, WEIR_NOT_FOUND, "user number %u has no name: Postgres needs one",
+                         geteuid());
+    const char *name = identity ? identity->name : user->pw_name;
+    WEIR_AUTO_FREE char *hba_path = weir_format("%s/pg_hba.conf", cluster);
+    WEIR_AUTO_FREE char *ident_path = weir_format("%s/pg_ident.conf", cluster);
+    WEIR_AUTO_FREE char *ident = weir_format("weir root weir\nweir \"%s\" weir\n", name);
+    enum weir_status status =
+        weir_file_write_atomic(hba_path, weir_bytes_of("local all all peer map=weir\n"), err);
+    if (!status)
+        status = weir_file_write_atomic(ident_path, weir_bytes_of(ident), err);
+    /* Written by root: Postgres must own what it reads. */
+    if (!status && identity &&
+        (chown(hba_path, identity->uid, identity->gid) != 0 ||
+         chown(ident_path, identity->uid, identity->gid) != 0))
+        return weir_fail(err, WEIR_IO, "%s: %s", cluster, strerror(errno));
+    return status;
+}
+
+static enum weir_status run_initdb(const struct weir_postgres_options *options, const char *bin_dir,
+                                   char *fresh, char *const *env, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *program = weir_format("%s/initdb", bin_dir);
+    char words[][24] = {"-D",         "-U",        "weir",
+                        "-A",         "peer",      "--encoding=UTF8",
+                        "--locale=C", "--no-sync", "--no-instructions"};
+    char *argv[] = {program,  words[0], fresh,    words[1], words[2], words[3],
+                    words[4], words[5], words[6], words[7], words[8], NULL};
+    const struct weir_spawn spawn = {
+        .argv = argv,
+        .env = env,
+        .directory = "/",
+        .log_path = options->log_path,
+        .identity = options->identity,
+    };
+    return weir_spawn_wait(&spawn, err);
+}
+
+static enum weir_status sync_files(const char *fresh, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || syncfs(fd) != 0)
+        return weir_fail(err, WEIR_IO, "%s: %s", fresh, strerror(errno));
+    return WEIR_OK;
+}
+
+enum weir_status weir_cluster_make(const struct weir_postgres_options *options, const char *bin_dir,
+                                   char *const *env, struct weir_error *err)
+{
+    if (cluster_version(options->cluster) != 0)
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
+    enum weir_status status = weir_remove_tree(fresh, err); /* of a killed attempt */
+    if (!status)
+        status = run_initdb(options, bin_dir, fresh, env, err);
+    if (!status)
+        status = write_access(fresh, options->identity, err);
+    if (!status)
+        status = sync_files(fresh, err);
+    if (status)
+        return weir_error_wrap(err, status, "private database");
+    if (rename(fresh, options->cluster) != 0)
+        return weir_fail(err, WEIR_IO, "private database: cannot rename %s: %s", fresh,
+                         strerror(errno));
+    return weir_sync_parent(options->cluster, err);
+}

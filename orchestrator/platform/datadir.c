@@ -1,0 +1,259 @@
+/* Opens a data directory: path, lock, identity, layout; each step leaves what a second try accepts.
+ */
+#include "orchestrator/platform/datadir.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/platform/ownership.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* sun_path holds 107 characters; the longest socket beside a slash is "worker-NNNN.sock" or
+ * Postgres' "../.s.PGSQL.5432", and libzmq wants some room too. */
+enum { SOCKET_DIR_MAX = 76, LOCK_TEXT_MAX = 4200 };
+
+static const char OUTSIDE_BASE[] = "/var/lib/weir";
+static const char LOCATION_FILE[] = "postgres.location";
+
+static char *path_hash(const struct weir_datadir *datadir)
+{
+    struct weir_digest digest = weir_digest_of(weir_bytes_of(datadir->path));
+    char text[WEIR_DIGEST_TEXT_MAX];
+    weir_digest_text(&digest, text);
+    return weir_strndup(text, 16);
+}
+
+/* Parents are made for everybody to pass through, the directory itself for its owner alone. */
+static enum weir_status make_path(struct weir_datadir *datadir, const char *wanted,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *parent = weir_strdup(wanted);
+    size_t length = strlen(parent);
+    while (length > 1 && parent[length - 1] == '/')
+        parent[--length] = '\0';
+    WEIR_AUTO_FREE char *self = weir_strdup(parent);
+    char *slash = strrchr(parent, '/');
+    if (slash && slash != parent) {
+        *slash = '\0';
+        enum weir_status status = weir_make_directories(parent, 0755, err);
+        if (status)
+            return weir_error_wrap(err, status, "data directory");
+    }
+    if (mkdir(self, 0700) != 0 && errno != EEXIST)
+        return weir_fail(err, WEIR_IO, "data directory %s: cannot be made: %s", self,
+                         strerror(errno));
+    datadir->path = realpath(self, NULL);
+    if (!datadir->path)
+        return weir_fail(err, WEIR_IO, "data directory %s: %s", self, strerror(errno));
+    return WEIR_OK;
+}
+
+static enum weir_status refuse_foreign(const struct weir_datadir *datadir, struct weir_error *err)
+{
+    struct stat found;
+    if (stat(datadir->path, &found) == 0 && found.st_uid != geteuid() && geteuid() != 0)
+        return weir_fail(
+            err, WEIR_DENIED,
+            "data directory %s belongs to user number %u, this process runs as %u: run "
+            "as that user, or name another directory with --data-dir",
+            datadir->path, found.st_uid, geteuid());
+    return WEIR_OK;
+}
+
+static enum weir_status take_lock(struct weir_datadir *datadir, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, "lock");
+    datadir->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (datadir->lock_fd < 0)
+        return weir_fail(err, WEIR_IO, "data directory %s cannot be written to: %s: %s",
+                         datadir->path, path, strerror(errno));
+    if (flock(datadir->lock_fd, LOCK_EX | LOCK_NB) == 0)
+        return WEIR_OK;
+    char text[LOCK_TEXT_MAX];
+    ssize_t got = pread(datadir->lock_fd, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    long owner = strtol(text, NULL, 10);
+    return weir_fail(err, WEIR_LIMIT,
+                     "data directory %s is in use by process %ld: stop that one first, or name "
+                     "another directory with --data-dir",
+                     datadir->path, owner);
+}
+
+static enum weir_status write_lock(const struct weir_datadir *datadir, struct weir_error *err)
+{
+    char text[LOCK_TEXT_MAX];
+    int length = snprintf(text, sizeof text, "%ld\n%s\n", (long)getpid(), datadir->socket_dir);
+    if (ftruncate(datadir->lock_fd, 0) != 0 ||
+        pwrite(datadir->lock_fd, text, (size_t)length, 0) != length)
+        return weir_fail(err, WEIR_IO, "data directory %s: cannot write its lock: %s",
+                         datadir->path, strerror(errno));
+    return WEIR_OK;
+}
+
+static bool can_drop(const struct weir_datadir *datadir, const char *bin_dir)
+{
+    WEIR_AUTO_FREE char *parent = weir_format("%s/..", datadir->path);
+    char *resolved = realpath(parent, NULL);
+    WEIR_AUTO_FREE char *above = resolved ? resolved : weir_strdup("/");
+    const struct weir_reach paths[] = {
+        {above, X_OK},
+        {bin_dir ? bin_dir : "/", R_OK | X_OK},
+    };
+    int missed = weir_identity_unreachable(&datadir->identity, paths, WEIR_COUNT(paths));
+    if (missed < 0)
+        return true;
+    weir_log(WEIR_LOG_WARN,
+             "Weir stays root except for Postgres: the unprivileged user cannot reach this path",
+             "user=%s path=%s", datadir->identity.name, paths[missed].path);
+    return false;
+}
+
+/* As root: hands the directory to its user and becomes that user. */
+static enum weir_status become_owner(struct weir_datadir *datadir,
+                                     const struct weir_datadir_options *options,
+                                     struct weir_error *err)
+{
+    struct stat found;
+    if (fstatat(AT_FDCWD, datadir->path, &found, 0) != 0)
+        return weir_fail(err, WEIR_IO, "data directory %s: %s", datadir->path, strerror(errno));
+    enum weir_status status =
+        weir_identity_choose(options->user, found.st_uid, &datadir->identity, err);
+    if (status)
+        return status;
+    datadir->cluster_drops = !can_drop(datadir, options->bin_dir);
+    if (datadir->cluster_drops)
+        return WEIR_OK;
+    if (fchown(datadir->lock_fd, datadir->identity.uid, datadir->identity.gid) != 0)
+        return weir_fail(err, WEIR_IO, "data directory %s: cannot give its lock to user %s: %s",
+                         datadir->path, datadir->identity.name, strerror(errno));
+    status = weir_ownership_give(datadir->path, &datadir->identity, err);
+    if (status)
+        return status;
+    int failed = weir_identity_become(&datadir->identity);
+    if (failed)
+        return weir_fail(err, WEIR_IO, "cannot become user %s: %s", datadir->identity.name,
+                         strerror(failed));
+    /* The change of identity forbids debuggers and the leak checker; there is nothing of root's
+     * left in this memory to protect. Best effort. */
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    return WEIR_OK;
+}
+
+static enum weir_status choose_sockets(struct weir_datadir *datadir, struct weir_error *err)
+{
+    datadir->socket_dir = weir_datadir_file(datadir, "run");
+    if (strlen(datadir->socket_dir) > SOCKET_DIR_MAX) {
+        WEIR_AUTO_FREE char *hash = path_hash(datadir);
+        free(datadir->socket_dir);
+        datadir->socket_dir = weir_format("/tmp/weir-%s", hash);
+    }
+    return weir_ownership_private_directory(datadir->socket_dir, geteuid(), err);
+}
+
+/* Where the cluster lies, once decided, stays decided: the location file remembers. */
+static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *location = weir_datadir_file(datadir, LOCATION_FILE);
+    WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_FREE char *base = NULL;
+    enum weir_status status = weir_file_read(location, PATH_MAX, &text, err);
+    if (status == WEIR_OK) {
+        base = weir_strndup(weir_buf_text(&text), strcspn(weir_buf_text(&text), "\n"));
+    } else if (!datadir->cluster_drops) {
+        datadir->cluster = weir_datadir_file(datadir, "postgres");
+        datadir->cluster_socket_dir = weir_strdup(datadir->socket_dir);
+        return WEIR_OK;
+    } else {
+        WEIR_AUTO_FREE char *hash = path_hash(datadir);
+        base = weir_format("%s/%s", OUTSIDE_BASE, hash);
+        status = weir_file_write_atomic(location, weir_bytes_of(base), err);
+        if (status)
+            return status;
+    }
+    datadir->cluster = weir_format("%s/postgres", base);
+    datadir->cluster_socket_dir = weir_format("%s/run", base);
+    uid_t user = datadir->cluster_drops ? datadir->identity.uid : geteuid();
+    if (geteuid() == 0 && (status = weir_make_directories(OUTSIDE_BASE, 0755, err)) != WEIR_OK)
+        return status;
+    weir_log(WEIR_LOG_INFO, "the Postgres cluster lies outside the data directory", "path=%s",
+             datadir->cluster);
+    status = weir_ownership_private_directory(base, user, err);
+    return status ? status
+                  : weir_ownership_private_directory(datadir->cluster_socket_dir, user, err);
+}
+
+static enum weir_status make_layout(const struct weir_datadir *datadir, struct weir_error *err)
+{
+    static const char *const DIRECTORIES[] = {"log",    "storage", "sets",    "runs",
+                                              "models", "fitted",  "receipts"};
+    for (size_t i = 0; i < WEIR_COUNT(DIRECTORIES); i++) {
+        WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, DIRECTORIES[i]);
+        enum weir_status status = weir_make_directories(path, 0700, err);
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status open_steps(struct weir_datadir *datadir,
+                                   const struct weir_datadir_options *options,
+                                   struct weir_error *err)
+{
+    enum weir_status status = make_path(datadir, options->path, err);
+    if (!status)
+        status = refuse_foreign(datadir, err);
+    if (!status)
+        status = take_lock(datadir, err);
+    if (!status && geteuid() == 0)
+        status = become_owner(datadir, options, err);
+    if (!status)
+        status = choose_sockets(datadir, err);
+    if (!status)
+        status = write_lock(datadir, err);
+    if (!status)
+        status = choose_cluster(datadir, err);
+    if (!status)
+        status = make_layout(datadir, err);
+    return status;
+}
+
+enum weir_status weir_datadir_open(const struct weir_datadir_options *options,
+                                   struct weir_datadir **ret_datadir, struct weir_error *err)
+{
+    WEIR_AUTO(weir_datadir) datadir = weir_calloc(1, sizeof *datadir);
+    datadir->lock_fd = -1;
+    enum weir_status status = open_steps(datadir, options, err);
+    if (status)
+        return status;
+    *ret_datadir = WEIR_TAKE(datadir);
+    return WEIR_OK;
+}
+
+void weir_datadir_close(struct weir_datadir *datadir)
+{
+    if (!datadir)
+        return;
+    if (datadir->lock_fd >= 0)
+        (void)close(datadir->lock_fd);
+    free(datadir->path);
+    free(datadir->socket_dir);
+    free(datadir->cluster);
+    free(datadir->cluster_socket_dir);
+    free(datadir);
+}
+
+char *weir_datadir_file(const struct weir_datadir *datadir, const char *name)
+{
+    return weir_format("%s/%s", datadir->path, name);
+}

@@ -1,0 +1,50 @@
+/* The data directory: made, locked for this process, laid out, and owned by whoever Weir's
+ * processes run as. Owned by the platform; held open as long as Weir serves the directory.
+ *
+ *     lock        held with flock; first line the process that serves, second its socket directory
+ *     secret      made by storage
+ *     postgres/   the private cluster (or postgres.location names where it lies)
+ *     run/        sockets, 0700      log/  one file per process
+ *     storage/ sets/ runs/ models/ fitted/ receipts/
+ *
+ * Started as root, opening a data directory ends with this process running as the directory's
+ * user: nothing of Weir stays root (docs/decisions/003-privileges.md). */
+#ifndef ORCHESTRATOR_PLATFORM_DATADIR_H
+#define ORCHESTRATOR_PLATFORM_DATADIR_H
+
+#include "core/base/error.h"
+#include "orchestrator/platform/identity.h"
+
+#include <stdbool.h>
+
+struct weir_datadir_options {
+    const char *path;    /* made when absent */
+    const char *user;    /* to run as when started as root; NULL: see weir_identity_choose() */
+    const char *bin_dir; /* must be usable by that user too */
+};
+
+struct weir_datadir {
+    char *path;       /* absolute */
+    char *socket_dir; /* run/, or below /tmp when that path is too long for a socket */
+    char *cluster;    /* directory of the Postgres cluster */
+    char *cluster_socket_dir;
+    int lock_fd;
+    bool
+        cluster_drops; /* Postgres alone runs as `identity`: the data directory cannot be reached */
+    struct weir_identity identity; /* of the children when uid is not 0 */
+};
+
+/* LIMIT "data directory X is in use by process N", DENIED when it belongs to somebody else. A path
+ * that the unprivileged user cannot reach is used as root, except for Postgres, whose cluster then
+ * lies below /var/lib/weir: that is logged. */
+enum weir_status weir_datadir_open(const struct weir_datadir_options *options,
+                                   struct weir_datadir **ret_datadir,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Gives up the lock. */
+void weir_datadir_close(struct weir_datadir *datadir);
+WEIR_DEFINE_AUTO(weir_datadir, weir_datadir_close)
+
+/* PATH/NAME in caller's memory. */
+char *weir_datadir_file(const struct weir_datadir *datadir, const char *name) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,42 @@
+/* Who Weir's processes run as when the first of them is started as root. Only the platform changes
+ * identities; everybody else runs as whoever started it. docs/decisions/003-privileges.md has the
+ * rule and its price. */
+#ifndef ORCHESTRATOR_PLATFORM_IDENTITY_H
+#define ORCHESTRATOR_PLATFORM_IDENTITY_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { WEIR_IDENTITY_GROUPS_MAX = 64, WEIR_IDENTITY_NAME_MAX = 64 };
+
+/* A plain value, complete before a fork: a child needs no user database to become it. */
+struct weir_identity {
+    uid_t uid;
+    gid_t gid;
+    gid_t groups[WEIR_IDENTITY_GROUPS_MAX];
+    int group_count;
+    char name[WEIR_IDENTITY_NAME_MAX];
+};
+
+/* The user to drop to: `wanted` when given, else the owner of the data directory unless that is
+ * root, else `weir`, else `postgres`. NOT_FOUND with what to do when there is none; DENIED when
+ * `wanted` is root. */
+enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
+                                      struct weir_identity *ret_identity,
+                                      struct weir_error *err) WEIR_MUST_USE;
+
+/* Becomes `identity` for good. Returns 0 or an errno; async-signal-safe. */
+int weir_identity_become(const struct weir_identity *identity);
+
+struct weir_reach {
+    const char *path;
+    int mode; /* as access() takes it */
+};
+/* Index of the first of `paths` that `identity` cannot use as asked, or -1. Asks the kernel, as
+ * that user, in a child: permissions are more than mode bits. */
+int weir_identity_unreachable(const struct weir_identity *identity, const struct weir_reach *paths,
+                              size_t count);
+
+#endif

@@ -1,0 +1,77 @@
+/* Local mode: everything Weir needs on one machine, as children of this process. Opens the data
+ * directory, starts a private Postgres, then the services, then the workers, keeps them running,
+ * and stops them in the reverse order. Asynchronous on the loop, but for making a new database
+ * cluster (half a second, once).
+ *
+ * Started as root, weir_platform_start() ends with this process and all its children running as the
+ * data directory's user: open what only root may read before (docs/decisions/003-privileges.md). */
+#ifndef ORCHESTRATOR_PLATFORM_PLATFORM_H
+#define ORCHESTRATOR_PLATFORM_PLATFORM_H
+
+#include "core/base/error.h"
+#include "core/loop/loop.h"
+#include "orchestrator/platform/supervisor.h"
+
+struct weir_platform_options {
+    const char *data_dir;         /* made when absent */
+    const char *user;             /* to run as when started as root; NULL: chosen */
+    const char *bin_dir;          /* of the services; NULL: where this program lies */
+    const char *postgres;         /* conninfo of a server that runs already; NULL: a private one */
+    const char *postgres_bin_dir; /* NULL: the newest Postgres installed */
+    const char *launcher;         /* for workers and trainers; NULL: local */
+    const char *log_level;        /* of the children; NULL: their default */
+    unsigned workers;             /* 0: none */
+};
+
+/* Called from the loop, never from inside a call below. */
+struct weir_platform_events {
+    void *owner;
+    /* Every service has answered `health`; workers are being started. */
+    void (*ready)(void *owner);
+    /* It cannot come up: `err` says why in one line. Stop it then. Once, and never after ready. */
+    void (*failed)(void *owner, const struct weir_error *err);
+    /* After weir_platform_stop(): no child is left. */
+    void (*stopped)(void *owner);
+};
+
+struct weir_platform;
+
+/* LIMIT when the data directory is in use, NOT_FOUND when Postgres is not installed, … each text
+ * complete for a person. Call on the main thread before anything else starts threads; the loop
+ * outlives the platform. */
+enum weir_status weir_platform_start(struct weir_loop *loop,
+                                     const struct weir_platform_options *options,
+                                     const struct weir_platform_events *events,
+                                     struct weir_platform **ret_platform,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Trainers and workers first, then services, then Postgres. Calling it again changes nothing. */
+void weir_platform_stop(struct weir_platform *platform);
+/* Kills what still runs. */
+void weir_platform_free(struct weir_platform *platform);
+WEIR_DEFINE_AUTO(weir_platform, weir_platform_free)
+
+/* A process besides the services: a trainer. */
+struct weir_program {
+    const char *program;          /* "trainer": an executable of bin_dir */
+    const char *name;             /* "trainer-17": also --name */
+    const char *const *arguments; /* after the common ones; NULL: none */
+    size_t argument_count;
+    bool restart;
+    weir_child_exit_fn *exited; /* optional */
+    void *owner;
+};
+/* Starts it through the launcher with --data-dir, --socket-dir, --postgres and --name. */
+enum weir_status weir_platform_launch(struct weir_platform *platform,
+                                      const struct weir_program *program,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void weir_platform_end(struct weir_platform *platform, const char *name, int64_t grace_ms);
+
+const char *weir_platform_data_dir(const struct weir_platform *platform); /* absolute */
+const char *weir_platform_socket_dir(const struct weir_platform *platform);
+const char *weir_platform_postgres(const struct weir_platform *platform);         /* conninfo */
+struct weir_supervisor *weir_platform_supervisor(struct weir_platform *platform); /* for status */
+
+/* The directory of this executable, in caller's memory. */
+char *weir_platform_own_directory(void) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,220 @@
+/* Runs the private server: its command line, leftovers of earlier ones, readiness, the database. */
+#include "orchestrator/platform/postgres.h"
+
+#include "core/base/bytes.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/platform/cluster.h"
+
+#include <libpq-fe.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    POLL_MS = 5,
+    LEFTOVER_FAST_MS = 5000,  /* for SIGINT to an orphaned server */
+    LEFTOVER_QUIT_MS = 10000, /* for SIGQUIT after it */
+    SHM_BYTES_MIN = 256 << 20,
+    ARGUMENTS_MAX = 40,
+};
+
+struct weir_postgres {
+    char *cluster;
+    char *log_path;
+    char *conninfo;       /* database weir */
+    char *admin_conninfo; /* database postgres */
+    char *argv[ARGUMENTS_MAX];
+    size_t argc;
+    char *env[4];
+};
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec span = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&span, NULL);
+}
+
+static void add_argument(struct weir_postgres *postgres, const char *flag, char *value)
+{
+    weir_require(postgres->argc + 2 < ARGUMENTS_MAX);
+    postgres->argv[postgres->argc++] = weir_strdup(flag);
+    postgres->argv[postgres->argc++] = value;
+}
+
+static bool shared_memory_is_small(void)
+{
+    struct statvfs found;
+    return statvfs("/dev/shm", &found) != 0 ||
+           (uint64_t)found.f_blocks * found.f_frsize < SHM_BYTES_MIN;
+}
+
+static void build_command(struct weir_postgres *postgres, const char *bin_dir,
+                          const struct weir_postgres_options *options)
+{
+    static const char *const SETTINGS[] = {
+        "listen_addresses=",   "port=5432",         "unix_socket_permissions=0700",
+        "max_wal_size=2GB",    "jit=off",           "timezone=UTC",
+        "log_timezone=UTC",    "fsync=on",          "logging_collector=off",
+        "log_line_prefix=%m ", "cluster_name=weir",
+    };
+    postgres->argv[postgres->argc++] = weir_format("%s/postgres", bin_dir);
+    add_argument(postgres, "-D", weir_strdup(options->cluster));
+    add_argument(postgres, "-c", weir_format("unix_socket_directories=%s", options->socket_dir));
+    for (size_t i = 0; i < WEIR_COUNT(SETTINGS); i++)
+        add_argument(postgres, "-c", weir_strdup(SETTINGS[i]));
+    if (shared_memory_is_small()) /* containers: parallel queries would fail */
+        add_argument(postgres, "-c", weir_strdup("dynamic_shared_memory_type=mmap"));
+    postgres->env[0] = weir_strdup("LC_ALL=C.UTF-8");
+    postgres->env[1] = weir_strdup("PATH=/usr/local/bin:/usr/bin:/bin");
+    postgres->env[2] = weir_strdup("TZ=UTC");
+}
+
+/* A socket directory as libpq's conninfo takes it: quoted, with \ and ' escaped. */
+static char *conninfo(const char *socket_dir, const char *database)
+{
+    WEIR_AUTO_BUF quoted = {0};
+    for (const char *c = socket_dir; *c; c++) {
+        if (*c == '\\' || *c == '\'')
+            weir_buf_append(&quoted, "\\", 1);
+        weir_buf_append(&quoted, c, 1);
+    }
+    return weir_format("host='%s' port=5432 user=weir dbname=%s connect_timeout=5",
+                       weir_buf_text(&quoted), database);
+}
+
+enum weir_status weir_postgres_prepare(const struct weir_postgres_options *options,
+                                       struct weir_postgres **ret_postgres, struct weir_error *err)
+{
+    WEIR_AUTO(weir_postgres) postgres = weir_calloc(1, sizeof *postgres);
+    postgres->cluster = weir_strdup(options->cluster);
+    postgres->log_path = weir_strdup(options->log_path);
+    postgres->conninfo = conninfo(options->socket_dir, "weir");
+    postgres->admin_conninfo = conninfo(options->socket_dir, "postgres");
+    WEIR_AUTO_FREE char *bin_dir = NULL;
+    enum weir_status status = weir_cluster_find_programs(options, &bin_dir, err);
+    if (status)
+        return status;
+    build_command(postgres, bin_dir, options);
+    status = weir_cluster_make(options, bin_dir, postgres->env, err);
+    if (status)
+        return status;
+    *ret_postgres = WEIR_TAKE(postgres);
+    return WEIR_OK;
+}
+
+void weir_postgres_free(struct weir_postgres *postgres)
+{
+    if (!postgres)
+        return;
+    for (size_t i = 0; i < postgres->argc; i++)
+        free(postgres->argv[i]);
+    for (size_t i = 0; i < WEIR_COUNT(postgres->env); i++)
+        free(postgres->env[i]);
+    free(postgres->cluster);
+    free(postgres->log_path);
+    free(postgres->conninfo);
+    free(postgres->admin_conninfo);
+    free(postgres);
+}
+
+char *const *weir_postgres_argv(const struct weir_postgres *postgres)
+{
+    return postgres->argv;
+}
+
+char *const *weir_postgres_env(const struct weir_postgres *postgres)
+{
+    return postgres->env;
+}
+
+const char *weir_postgres_conninfo(const struct weir_postgres *postgres)
+{
+    return postgres->conninfo;
+}
+
+/* The pid in postmaster.pid, or 0. */
+static pid_t recorded_pid(const char *pid_path)
+{
+    WEIR_AUTO_BUF text = {0};
+    if (weir_file_read(pid_path, 4096, &text, NULL) != WEIR_OK)
+        return 0;
+    long pid = strtol(weir_buf_text(&text), NULL, 10);
+    return pid > 1 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* A server works inside its cluster, so where a process stands tells whether it is ours. */
+static bool serves_cluster(pid_t pid, const char *cluster)
+{
+    WEIR_AUTO_FREE char *link = weir_format("/proc/%ld/cwd", (long)pid);
+    char *stands = realpath(link, NULL);
+    char *expected = realpath(cluster, NULL);
+    bool same = stands && expected && weir_str_equal(stands, expected);
+    free(stands);
+    free(expected);
+    return same;
+}
+
+static bool await_end(pid_t pid, const char *cluster, int64_t wait_ms)
+{
+    for (int64_t end_ms = weir_now_ms() + wait_ms; weir_now_ms() < end_ms; sleep_ms(POLL_MS))
+        if (kill(pid, 0) != 0 || !serves_cluster(pid, cluster))
+            return true;
+    return false;
+}
+
+void weir_postgres_clear_stale(const struct weir_postgres *postgres)
+{
+    WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
+    pid_t pid = recorded_pid(pid_path);
+    if (pid == 0 || kill(pid, 0) != 0)
+        return; /* none, or dead: Postgres itself cleans up after the dead */
+    if (!serves_cluster(pid, postgres->cluster)) {
+        (void)unlink(pid_path); /* the number is another program's now */
+        return;
+    }
+    (void)kill(pid, SIGINT);
+    if (await_end(pid, postgres->cluster, LEFTOVER_FAST_MS))
+        return;
+    (void)kill(pid, SIGQUIT);
+    (void)await_end(pid, postgres->cluster, LEFTOVER_QUIT_MS);
+}
+
+static enum weir_status make_database(const struct weir_postgres *postgres, struct weir_error *err)
+{
+    PGconn *connection = PQconnectdb(postgres->admin_conninfo);
+    PGresult *found = NULL;
+    PGresult *made = NULL;
+    bool fine = PQstatus(connection) == CONNECTION_OK;
+    if (fine) {
+        found = PQexec(connection, "SELECT FROM pg_database WHERE datname = 'weir'");
+        fine = PQresultStatus(found) == PGRES_TUPLES_OK;
+    }
+    if (fine && PQntuples(found) == 0) {
+        made = PQexec(connection, "CREATE DATABASE weir");
+        fine = PQresultStatus(made) == PGRES_COMMAND_OK;
+    }
+    enum weir_status status = WEIR_OK;
+    if (!fine) {
+        const char *why = PQerrorMessage(connection);
+        status = weir_fail(err, WEIR_UNAVAILABLE, "Postgres: cannot make the database: %.*s",
+                           (int)strcspn(why, "\n"), why);
+    }
+    PQclear(made);
+    PQclear(found);
+    PQfinish(connection);
+    return status;
+}
+
+enum weir_status weir_postgres_ask(const struct weir_postgres *postgres, struct weir_error *err)
+{
+    if (PQping(postgres->admin_conninfo) != PQPING_OK)
+        return weir_fail(err, WEIR_UNAVAILABLE, "Postgres does not answer yet (see %s)",
+                         postgres->log_path);
+    return make_database(postgres, err);
+}

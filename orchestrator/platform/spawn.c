@@ -1,0 +1,171 @@
+/* Starts programs. Between fork and exec only async-signal-safe calls are made: ZeroMQ's threads
+ * may hold any lock at that moment. */
+#include "orchestrator/platform/spawn.h"
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LOG_BYTES_MAX = 16 << 20, /* a longer log is set aside as NAME.log.1 when its program starts */
+    LOG_TAIL_BYTES = 4096,
+    EXIT_NOT_STARTED = 126,
+};
+
+static void reset_signals(void)
+{
+    for (int number = 1; number < SIGRTMIN; number++)
+        (void)signal(number, SIG_DFL); /* fails for SIGKILL and SIGSTOP, which need none */
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int prepare_child(const struct weir_spawn *spawn, int log_fd, pid_t parent)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0)
+        return errno;
+    if (setsid() < 0)
+        return errno;
+    int failed = spawn->identity ? weir_identity_become(spawn->identity) : 0;
+    if (failed)
+        return failed;
+    /* After the change of identity, which clears it. The parent may have died before. */
+    if (prctl(PR_SET_PDEATHSIG, spawn->death_signal ? spawn->death_signal : SIGKILL) != 0)
+        return errno;
+    if (getppid() != parent)
+        return ECANCELED;
+    if (spawn->directory && chdir(spawn->directory) != 0)
+        return errno;
+    reset_signals();
+    return 0;
+}
+
+WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, int log_fd, int report_fd,
+                                    pid_t parent)
+{
+    int failed = prepare_child(spawn, log_fd, parent);
+    if (!failed) {
+        (void)execve(spawn->argv[0], spawn->argv, spawn->env ? spawn->env : environ);
+        failed = errno;
+    }
+    (void)!write(report_fd, &failed, sizeof failed); /* nobody left to tell */
+    _exit(EXIT_NOT_STARTED);
+}
+
+static int open_log(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) == 0 && found.st_size > LOG_BYTES_MAX) {
+        char aside[4096];
+        (void)snprintf(aside, sizeof aside, "%s.1", path);
+        (void)rename(path, aside); /* failing, the log grows on: no reason not to start */
+    }
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
+static enum weir_status report(const struct weir_spawn *spawn, int failed, struct weir_error *err)
+{
+    return weir_fail(err, failed == ENOENT ? WEIR_NOT_FOUND : WEIR_IO, "cannot start %s%s%s: %s",
+                     spawn->argv[0], spawn->identity ? " as user " : "",
+                     spawn->identity ? spawn->identity->name : "", strerror(failed));
+}
+
+enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, struct weir_error *err)
+{
+    WEIR_AUTO_FD int log_fd = open_log(spawn->log_path);
+    if (log_fd < 0)
+        return weir_fail(err, WEIR_IO, "cannot write log %s: %s", spawn->log_path, strerror(errno));
+    int report_fds[2];
+    if (pipe2(report_fds, O_CLOEXEC) != 0)
+        return weir_fail(err, WEIR_IO, "cannot make a pipe: %s", strerror(errno));
+    WEIR_AUTO_FD int report_read = report_fds[0];
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0)
+        run_child(spawn, log_fd, report_fds[1], parent);
+    int failed = errno;
+    (void)close(report_fds[1]);
+    if (pid < 0)
+        return report(spawn, failed, err);
+    ssize_t got;
+    while ((got = read(report_read, &failed, sizeof failed)) < 0 && errno == EINTR)
+        continue;
+    if (got == (ssize_t)sizeof failed) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        return report(spawn, failed, err);
+    }
+    *ret_pid = pid; /* the pipe closed without a word: exec succeeded */
+    return WEIR_OK;
+}
+
+enum weir_status weir_spawn_wait(const struct weir_spawn *spawn, struct weir_error *err)
+{
+    pid_t pid = 0;
+    enum weir_status status = weir_spawn(spawn, &pid, err);
+    if (status)
+        return status;
+    int ended = 0;
+    while (waitpid(pid, &ended, 0) < 0)
+        if (errno != EINTR)
+            return weir_fail(err, WEIR_INTERNAL, "lost sight of %s", spawn->argv[0]);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
+        return WEIR_OK;
+    char line[256];
+    char how[64];
+    weir_log_last_line(spawn->log_path, line, sizeof line);
+    weir_wait_status_text(ended, how, sizeof how);
+    return weir_fail(err, WEIR_IO, "%s failed (%s): %s", spawn->argv[0], how, line);
+}
+
+/* Copies the last non-empty line of `tail` that holds `word` (NULL: any). */
+static bool last_line_with(const char *tail, const char *word, char *text, size_t size)
+{
+    const char *end = tail + strlen(tail);
+    while (end > tail) {
+        const char *start = end;
+        while (start > tail && start[-1] != '\n')
+            start--;
+        (void)snprintf(text, size, "%.*s", (int)(end - start), start);
+        if (text[0] && (!word || strstr(text, word)))
+            return true;
+        end = start > tail ? start - 1 : tail;
+    }
+    text[0] = '\0';
+    return false;
+}
+
+void weir_log_last_line(const char *log_path, char *text, size_t size)
+{
+    text[0] = '\0';
+    WEIR_AUTO_FD int fd = open(log_path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    off_t length = lseek(fd, 0, SEEK_END);
+    char tail[LOG_TAIL_BYTES + 1];
+    off_t from = length > LOG_TAIL_BYTES ? length - LOG_TAIL_BYTES : 0;
+    ssize_t got = pread(fd, tail, LOG_TAIL_BYTES, from);
+    tail[got > 0 ? got : 0] = '\0';
+    if (!last_line_with(tail, "FATAL", text, size) && !last_line_with(tail, " error ", text, size))
+        (void)last_line_with(tail, NULL, text, size);
+}
+
+void weir_wait_status_text(int wait_status, char *text, size_t size)
+{
+    if (WIFSIGNALED(wait_status))
+        (void)snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(wait_status),
+                       strsignal(WTERMSIG(wait_status)));
+    else
+        (void)snprintf(text, size, "exit code %d", WEXITSTATUS(wait_status));
+}

@@ -1,0 +1,34 @@
+/* fork and exec, done once and carefully: own session, dropped privileges, death with the parent,
+ * clean signals, output to a log file. Call from the main thread only: the parent-death signal
+ * fires when the thread that forked ends. */
+#ifndef ORCHESTRATOR_PLATFORM_SPAWN_H
+#define ORCHESTRATOR_PLATFORM_SPAWN_H
+
+#include "core/base/error.h"
+#include "orchestrator/platform/identity.h"
+
+#include <sys/types.h>
+
+struct weir_spawn {
+    char *const *argv;                    /* argv[0] is a path; NULL-terminated */
+    char *const *env;                     /* NULL: the caller's environment */
+    const char *directory;                /* NULL: the caller's */
+    const char *log_path;                 /* stdout and stderr are appended here */
+    const struct weir_identity *identity; /* NULL: stay who we are */
+    int death_signal;                     /* sent when the parent dies; 0: SIGKILL */
+};
+
+/* Returns once the program runs. NOT_FOUND or IO when it cannot be started, with its path. */
+enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid,
+                            struct weir_error *err) WEIR_MUST_USE;
+/* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */
+enum weir_status weir_spawn_wait(const struct weir_spawn *spawn,
+                                 struct weir_error *err) WEIR_MUST_USE;
+
+/* The last line of a log file that says something (a line with FATAL or error before others), for
+ * messages about a program that ended; "" when there is none. */
+void weir_log_last_line(const char *log_path, char *text, size_t size);
+/* "exit code 1", "killed by signal 9 (Killed)". */
+void weir_wait_status_text(int wait_status, char *text, size_t size);
+
+#endif

@@ -1,0 +1,91 @@
+/* The children of this process: started, restarted with growing pauses, stopped in order, never
+ * left behind. One supervisor belongs to one loop and its thread. Children die with this process
+ * (parent-death signal), whatever kills it. */
+#ifndef ORCHESTRATOR_PLATFORM_SUPERVISOR_H
+#define ORCHESTRATOR_PLATFORM_SUPERVISOR_H
+
+#include "core/base/error.h"
+#include "core/loop/loop.h"
+#include "orchestrator/platform/identity.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    WEIR_RESTART_MS_MIN = 100,
+    WEIR_RESTART_MS_MAX = 5000,
+    WEIR_RESTART_RESET_MS = 10000, /* after so long alive, the next pause is the shortest again */
+    WEIR_CHILDREN_MAX = 256,
+};
+
+/* Stopped from the last to the first. */
+enum weir_stage {
+    WEIR_STAGE_DATABASE,
+    WEIR_STAGE_SERVICE,
+    WEIR_STAGE_LAUNCHED, /* workers and trainers: whatever a launcher started */
+};
+
+/* How a child ended, or why it could not be started again. */
+struct weir_child_exit {
+    const char *name;
+    pid_t pid;
+    int wait_status;       /* as waitpid() gives it; -1: it could not be started */
+    bool restarting;       /* the supervisor will start it again */
+    unsigned restarts;     /* so far */
+    const char *last_line; /* of its log */
+};
+typedef void weir_child_exit_fn(void *owner, const struct weir_child_exit *ended);
+
+/* Everything is copied. */
+struct weir_child {
+    const char *name;                     /* unique; its log is NAME.log */
+    char *const *argv;                    /* argv[0] is a path */
+    char *const *env;                     /* NULL: ours */
+    const char *directory;                /* NULL: ours */
+    const struct weir_identity *identity; /* NULL: as we are */
+    bool restart;                         /* whenever it ends by itself */
+    enum weir_stage stage;
+    int stop_signal;                   /* 0: SIGTERM */
+    int kill_signal;                   /* after stop_ms; 0: SIGKILL, to its whole process group */
+    int64_t stop_ms;                   /* 0: 5000 */
+    void (*before_start)(void *owner); /* optional: runs before each start */
+    weir_child_exit_fn *exited;        /* optional: called from the loop */
+    void *owner;
+};
+
+struct weir_supervisor;
+
+/* Blocks SIGCHLD for this thread: make it before anything starts threads. */
+struct weir_supervisor *weir_supervisor_new(struct weir_loop *loop, const char *log_dir);
+/* Ends what still runs, waiting for it; calls nobody back. */
+void weir_supervisor_free(struct weir_supervisor *supervisor);
+WEIR_DEFINE_AUTO(weir_supervisor, weir_supervisor_free)
+
+/* EXISTS when the name is taken by a child that has not ended, LIMIT, or why exec failed. */
+enum weir_status weir_supervisor_start(struct weir_supervisor *supervisor,
+                                       const struct weir_child *child,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Asks one child to end and forgets it then; `exited` is still called. Unknown names are fine.
+ * `stop_ms` < 0: the child's own bound. */
+void weir_supervisor_stop(struct weir_supervisor *supervisor, const char *name, int64_t stop_ms);
+/* Stops all, stage after stage; `done` is called from the loop when none is left. From now on
+ * nothing is started. */
+void weir_supervisor_stop_all(struct weir_supervisor *supervisor, weir_loop_timer_fn *done,
+                              void *owner);
+
+/* 0: not running now. */
+pid_t weir_supervisor_pid(const struct weir_supervisor *supervisor, const char *name);
+
+struct weir_child_state {
+    const char *name; /* borrowed until the child is forgotten */
+    pid_t pid;        /* 0: waiting for its restart */
+    enum weir_stage stage;
+    unsigned restarts;
+    bool stopping;
+};
+/* Fills up to `max` states, in the order of starting; returns how many there are. */
+size_t weir_supervisor_list(const struct weir_supervisor *supervisor,
+                            struct weir_child_state *states, size_t max);
+
+#endif

@@ -1,0 +1,493 @@
+/* The platform with real processes: a private Postgres, children that die, a parent that is killed.
+ * Each case runs in a process of its own, because opening a data directory as root gives up root. */
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/platform/datadir.h"
+#include "orchestrator/platform/postgres.h"
+#include "orchestrator/platform/spawn.h"
+#include "orchestrator/platform/supervisor.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 40000, STEP_MS = 20 };
+
+/* In a case's process: says what was expected, and ends it. */
+#define expect(condition) \
+    ((condition)          \
+         ? (void)0        \
+         : (fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition), _exit(1)))
+
+struct fixture {
+    char directory[64];
+    char data_dir[96];
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    (void)snprintf(fixture->directory, sizeof fixture->directory, "/tmp/weir-platform-XXXXXX");
+    assert_non_null(mkdtemp(fixture->directory));
+    assert_int_equal(chmod(fixture->directory, 0755), 0);
+    (void)snprintf(fixture->data_dir, sizeof fixture->data_dir, "%s/data", fixture->directory);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    int status = weir_remove_tree(fixture->directory, NULL) == WEIR_OK ? 0 : -1;
+    free(fixture);
+    return status;
+}
+
+typedef void case_fn(const struct fixture *fixture);
+
+static void run_case(void **state, case_fn *fn)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fn(*state);
+        (void)fflush(NULL);
+        exit(0);
+    }
+    int ended = 0;
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_int_equal(ended, 0);
+}
+
+/* Steps the loop until `*flag`, or gives up. */
+static void step_until(struct weir_loop *loop, const bool *flag)
+{
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !*flag; weir_loop_step(loop, STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+static void raise_flag(void *owner)
+{
+    *(bool *)owner = true;
+}
+
+static struct weir_datadir *open_datadir(const struct fixture *fixture)
+{
+    struct weir_error err;
+    struct weir_datadir *datadir = NULL;
+    const struct weir_datadir_options options = {.path = fixture->data_dir};
+    if (weir_datadir_open(&options, &datadir, &err) != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        _exit(1);
+    }
+    return datadir;
+}
+
+/* A platform without services: the data directory, the supervisor, Postgres. */
+struct small {
+    struct weir_loop *loop;
+    struct weir_datadir *datadir;
+    struct weir_supervisor *supervisor;
+    struct weir_postgres *postgres;
+};
+
+static void clear_stale(void *owner)
+{
+    struct small *small = owner;
+    weir_postgres_clear_stale(small->postgres);
+}
+
+static void start_small(struct small *small, const struct fixture *fixture)
+{
+    struct weir_error err = {0};
+    small->loop = weir_loop_new();
+    small->datadir = open_datadir(fixture);
+    WEIR_AUTO_FREE char *log_dir = weir_datadir_file(small->datadir, "log");
+    WEIR_AUTO_FREE char *log_path = weir_datadir_file(small->datadir, "log/postgres.log");
+    small->supervisor = weir_supervisor_new(small->loop, log_dir);
+    const struct weir_postgres_options options = {
+        .cluster = small->datadir->cluster,
+        .socket_dir = small->datadir->cluster_socket_dir,
+        .log_path = log_path,
+        .identity = small->datadir->cluster_drops ? &small->datadir->identity : NULL,
+    };
+    enum weir_status status = weir_postgres_prepare(&options, &small->postgres, &err);
+    const struct weir_child child = {
+        .name = "postgres",
+        .argv = status ? NULL : weir_postgres_argv(small->postgres),
+        .env = status ? NULL : weir_postgres_env(small->postgres),
+        .directory = "/",
+        .identity = options.identity,
+        .restart = true,
+        .stage = WEIR_STAGE_DATABASE,
+        .stop_signal = SIGINT,
+        .kill_signal = SIGQUIT,
+        .before_start = clear_stale,
+        .owner = small,
+    };
+    if (status || weir_supervisor_start(small->supervisor, &child, &err) != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        _exit(1);
+    }
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS;
+         weir_postgres_ask(small->postgres, &err) != WEIR_OK; weir_loop_step(small->loop, STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+static void stop_small(struct small *small)
+{
+    bool stopped = false;
+    weir_supervisor_stop_all(small->supervisor, raise_flag, &stopped);
+    step_until(small->loop, &stopped);
+    weir_supervisor_free(small->supervisor);
+    weir_postgres_free(small->postgres);
+    weir_datadir_close(small->datadir);
+    weir_loop_free(small->loop);
+}
+
+static void query(const struct small *small, const char *sql, const char *expected)
+{
+    PGconn *connection = PQconnectdb(weir_postgres_conninfo(small->postgres));
+    PGresult *result = PQexec(connection, sql);
+    expect(PQresultStatus(result) == (expected ? PGRES_TUPLES_OK : PGRES_COMMAND_OK));
+    expect(!expected || strcmp(PQgetvalue(result, 0, 0), expected) == 0);
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static void case_database(const struct fixture *fixture)
+{
+    struct small small = {0};
+    start_small(&small, fixture);
+    expect(geteuid() != 0 || small.datadir->cluster_drops);
+    query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
+    pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
+    stop_small(&small);
+    expect(kill(first, 0) != 0 && errno == ESRCH);
+
+    struct small again = {0};
+    start_small(&again, fixture);
+    query(&again, "SELECT value FROM kept", "42");
+    struct stat found;
+    expect(stat(again.datadir->path, &found) == 0 && (found.st_mode & 07777) == 0700);
+    expect(stat(again.datadir->socket_dir, &found) == 0 && (found.st_mode & 07777) == 0700);
+    stop_small(&again);
+}
+
+static void a_database_is_made_once_and_kept(void **state)
+{
+    run_case(state, case_database);
+}
+
+static void case_postgres_killed(const struct fixture *fixture)
+{
+    struct small small = {0};
+    start_small(&small, fixture);
+    query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
+    pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
+    expect(kill(first, SIGKILL) == 0);
+    struct weir_error err;
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS;
+         weir_supervisor_pid(small.supervisor, "postgres") == first ||
+         weir_supervisor_pid(small.supervisor, "postgres") == 0 ||
+         weir_postgres_ask(small.postgres, &err) != WEIR_OK;
+         weir_loop_step(small.loop, STEP_MS))
+        expect(weir_now_ms() < end_ms);
+    query(&small, "SELECT value FROM kept", "42");
+    stop_small(&small);
+}
+
+static void a_killed_postgres_comes_back_with_its_data(void **state)
+{
+    run_case(state, case_postgres_killed);
+}
+
+struct ends {
+    char order[256];
+    unsigned restarts;
+    bool restarted;
+    bool killed;
+};
+
+static void note_end(void *owner, const struct weir_child_exit *ended)
+{
+    struct ends *ends = owner;
+    size_t used = strlen(ends->order);
+    (void)snprintf(ends->order + used, sizeof ends->order - used, "%s ", ended->name);
+    ends->restarts = ended->restarts;
+    ends->restarted = ended->restarting;
+    ends->killed = WIFSIGNALED(ended->wait_status) && WTERMSIG(ended->wait_status) == SIGKILL;
+}
+
+static void start_shell(struct weir_supervisor *supervisor, const char *name, const char *script,
+                        enum weir_stage stage, struct ends *ends)
+{
+    char shell[] = "/bin/sh", flag[] = "-c";
+    WEIR_AUTO_FREE char *text = weir_strdup(script);
+    char *argv[] = {shell, flag, text, NULL};
+    const struct weir_child child = {
+        .name = name,
+        .argv = argv,
+        .restart = true,
+        .stage = stage,
+        .stop_ms = 300,
+        .exited = note_end,
+        .owner = ends,
+    };
+    struct weir_error err;
+    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_OK);
+}
+
+static void case_restart(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "one", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    for (unsigned round = 1; round <= 3; round++) {
+        pid_t pid = weir_supervisor_pid(supervisor, "one");
+        int64_t killed_ms = weir_now_ms();
+        expect(pid > 0 && kill(pid, SIGKILL) == 0);
+        while (weir_supervisor_pid(supervisor, "one") == pid ||
+               weir_supervisor_pid(supervisor, "one") == 0) {
+            expect(weir_now_ms() < killed_ms + PATIENCE_MS);
+            weir_loop_step(loop, STEP_MS);
+        }
+        expect(ends.restarted && ends.killed && ends.restarts == round);
+        expect(weir_now_ms() - killed_ms >= WEIR_RESTART_MS_MIN << (round - 1));
+    }
+}
+
+static void a_killed_child_is_started_again_after_a_growing_pause(void **state)
+{
+    run_case(state, case_restart);
+}
+
+static void case_order(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "base", "exec sleep 1000", WEIR_STAGE_DATABASE, &ends);
+    start_shell(supervisor, "middle", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    start_shell(supervisor, "top", "exec sleep 1000", WEIR_STAGE_LAUNCHED, &ends);
+    bool stopped = false;
+    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
+    step_until(loop, &stopped);
+    expect(strcmp(ends.order, "top middle base ") == 0);
+    expect(!ends.restarted);
+}
+
+static void children_stop_in_the_reverse_order_of_their_stages(void **state)
+{
+    run_case(state, case_order);
+}
+
+static void case_stubborn(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "deaf", "trap '' TERM; echo armed; while :; do sleep 1000; done",
+                WEIR_STAGE_SERVICE, &ends);
+    char log_path[128];
+    char line[64] = "";
+    (void)snprintf(log_path, sizeof log_path, "%s/deaf.log", fixture->directory);
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; strcmp(line, "armed") != 0;) {
+        expect(weir_now_ms() < end_ms);
+        weir_loop_step(loop, STEP_MS);
+        weir_log_last_line(log_path, line, sizeof line);
+    }
+    bool stopped = false;
+    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
+    step_until(loop, &stopped);
+    expect(ends.killed);
+}
+
+static void a_child_that_ignores_the_request_to_stop_is_killed(void **state)
+{
+    run_case(state, case_stubborn);
+}
+
+static void case_cannot_start(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    char program[] = "/nowhere/storage";
+    char *argv[] = {program, NULL};
+    const struct weir_child child = {.name = "storage", .argv = argv};
+    struct weir_error err;
+    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_NOT_FOUND);
+    expect(strstr(err.text, "cannot start /nowhere/storage: No such file"));
+}
+
+static void a_program_that_is_not_there_is_named(void **state)
+{
+    run_case(state, case_cannot_start);
+}
+
+static void case_in_use(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_datadir) first = open_datadir(fixture);
+    struct weir_datadir *second = NULL;
+    struct weir_error err;
+    const struct weir_datadir_options options = {.path = fixture->data_dir};
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "is in use by process %d", getpid());
+    expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
+    expect(strstr(err.text, expected));
+}
+
+static void a_data_directory_in_use_is_refused_naming_the_process(void **state)
+{
+    run_case(state, case_in_use);
+}
+
+static void case_not_installed(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_datadir) datadir = open_datadir(fixture);
+    struct weir_postgres *postgres = NULL;
+    struct weir_error err;
+    const struct weir_postgres_options options = {
+        .bin_dir = "/nowhere",
+        .cluster = datadir->cluster,
+        .socket_dir = datadir->socket_dir,
+        .log_path = "/dev/null",
+    };
+    expect(weir_postgres_prepare(&options, &postgres, &err) == WEIR_NOT_FOUND);
+    expect(strstr(err.text, "install the package 'postgresql'"));
+}
+
+static void a_missing_postgres_names_the_package(void **state)
+{
+    run_case(state, case_not_installed);
+}
+
+static void case_long_path(const struct fixture *fixture)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%0100d", fixture->directory, 0);
+    struct weir_error err;
+    struct weir_datadir *datadir = NULL;
+    const struct weir_datadir_options options = {.path = path};
+    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    expect(strncmp(datadir->socket_dir, "/tmp/weir-", 10) == 0);
+    expect(rmdir(datadir->socket_dir) == 0);
+    weir_datadir_close(datadir);
+}
+
+static void a_path_too_long_for_sockets_moves_them_to_tmp(void **state)
+{
+    run_case(state, case_long_path);
+}
+
+/* Below a directory that only root may enter, as a checkout in /root is. */
+static void case_unreachable(const struct fixture *fixture)
+{
+    if (geteuid() != 0)
+        return;
+    expect(chmod(fixture->directory, 0700) == 0);
+    struct small small = {0};
+    start_small(&small, fixture);
+    expect(geteuid() == 0 && small.datadir->cluster_drops);
+    expect(strncmp(small.datadir->cluster, "/var/lib/weir/", 14) == 0);
+    query(&small, "SELECT 1", "1");
+    WEIR_AUTO_FREE char *outside = weir_strdup(small.datadir->cluster);
+    *strrchr(outside, '/') = '\0';
+    stop_small(&small);
+    expect(weir_remove_tree(outside, NULL) == WEIR_OK);
+}
+
+static void an_unreachable_directory_moves_only_the_database_away(void **state)
+{
+    run_case(state, case_unreachable);
+}
+
+struct pids {
+    pid_t postgres;
+    pid_t child;
+};
+
+/* Serves until it is killed. */
+WEIR_NORETURN static void be_parent(const struct fixture *fixture, int report_fd)
+{
+    struct small small = {0};
+    struct ends ends = {0};
+    start_small(&small, fixture);
+    start_shell(small.supervisor, "child", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    const struct pids pids = {
+        .postgres = weir_supervisor_pid(small.supervisor, "postgres"),
+        .child = weir_supervisor_pid(small.supervisor, "child"),
+    };
+    expect(write(report_fd, &pids, sizeof pids) == (ssize_t)sizeof pids);
+    for (;;)
+        weir_loop_step(small.loop, STEP_MS);
+}
+
+static void case_parent_killed(const struct fixture *fixture)
+{
+    expect(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0); /* so that orphans are ours to wait for */
+    int report[2];
+    expect(pipe(report) == 0);
+    pid_t parent = fork();
+    if (parent == 0)
+        be_parent(fixture, report[1]);
+    struct pids pids;
+    expect(read(report[0], &pids, sizeof pids) == (ssize_t)sizeof pids);
+    expect(kill(parent, SIGKILL) == 0);
+    int ended = 0;
+    expect(waitpid(parent, &ended, 0) == parent);
+
+    /* A second parent may start at once, whatever the first one's Postgres is still doing. */
+    struct small small = {0};
+    start_small(&small, fixture);
+    query(&small, "SELECT 1", "1");
+    stop_small(&small);
+
+    expect(waitpid(pids.child, &ended, 0) == pids.child);
+    expect(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
+    expect(waitpid(pids.postgres, &ended, 0) == pids.postgres);
+    expect(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+}
+
+static void killing_the_parent_leaves_nothing_behind(void **state)
+{
+    run_case(state, case_parent_killed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_database_is_made_once_and_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_postgres_comes_back_with_its_data, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_killed_child_is_started_again_after_a_growing_pause,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_data_directory_in_use_is_refused_naming_the_process,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_missing_postgres_names_the_package, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_path_too_long_for_sockets_moves_them_to_tmp, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_unreachable_directory_moves_only_the_database_away,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(killing_the_parent_leaves_nothing_behind, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
+}
