@@ -1,0 +1,300 @@
+/* What all services do alike, from the command line to the exit code. */
+#include "core/service/service.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/service/options.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, SOCKET_DIR_MODE = 0700 };
+
+/* Everything the command line may say. */
+struct command {
+    struct weir_service_options options;
+    const char *check_config;
+    const char *print_config;
+    bool describe_config;
+    bool help;
+    bool version;
+};
+
+#define OPTION(member) offsetof(struct command, member)
+static const struct weir_option OPTIONS[] = {
+    {"data-dir", "DIR", "where everything is kept", OPTION(options.data_dir)},
+    {"socket-dir", "DIR", "where the sockets are", OPTION(options.socket_dir)},
+    {"postgres", "CONNINFO", "how to reach Postgres", OPTION(options.postgres)},
+    {"name", "NAME", "which of several equal processes this is", OPTION(options.name)},
+    {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
+    {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
+    {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
+    {"print-config", "FILE", "print their effective values", OPTION(print_config)},
+    {"describe-config", NULL, "print their reference", OPTION(describe_config)},
+    {"help", NULL, "print this", OPTION(help)},
+    {"version", NULL, "print the version", OPTION(version)},
+    WEIR_OPTION_END,
+};
+#undef OPTION
+
+/* A service while it runs. */
+struct running {
+    const struct weir_service *service;
+    const struct weir_service_options *options;
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_rpc_handler
+        *handlers; /* the service's messages and `health`, all by way of on_request() */
+    void *state;
+    uint64_t session;
+    int64_t started_ms;
+    int signal_fd;
+};
+
+char *weir_service_endpoint(const char *socket_dir, const char *name)
+{
+    return weir_format("ipc://%s/%s.sock", socket_dir, name);
+}
+
+/* ---- what is done without a loop ---- */
+
+static int print_help(const struct weir_service *service)
+{
+    printf("%s: %s\n\nusage: %s [OPTIONS]\n\n", service->name, service->summary, service->name);
+    weir_options_print(OPTIONS);
+    printf("\nexample:\n  %s\n\nexit codes: 0 done, 2 bad usage or configuration, 1 failed\n",
+           service->example);
+    return EXIT_DONE;
+}
+
+static int complain(const struct weir_service *service, const struct weir_error *err, int code)
+{
+    /* Complaints about a file begin with its place; others with who complains. */
+    fprintf(stderr, "%s: %s\n", service->name, err->text);
+    return code;
+}
+
+static int check_config(const struct weir_service *service, const char *file)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    enum weir_status status = weir_yaml_load(file, &document, &err);
+    if (status == WEIR_OK && service->check != NULL)
+        status = service->check(weir_yaml_root(document), &err);
+    if (status == WEIR_OK)
+        return EXIT_DONE;
+    fprintf(stderr, "%s\n", err.text);
+    return EXIT_USAGE;
+}
+
+static int print_config(const struct weir_service *service, const char *file)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO_BUF out = {0};
+    enum weir_status status = weir_yaml_load(file, &document, &err);
+    if (status == WEIR_OK && service->print != NULL)
+        status = service->print(weir_yaml_root(document), &out, &err);
+    if (status != WEIR_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        return EXIT_USAGE;
+    }
+    fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
+static int describe_config(const struct weir_service *service)
+{
+    WEIR_AUTO_BUF out = {0};
+    if (service->describe != NULL)
+        service->describe(&out);
+    fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
+/* ---- requests ---- */
+
+static void answer_health(struct running *running, const struct weir_request *request)
+{
+    struct msg_health_is answer = {
+        .name = running->options->name,
+        .session = running->session,
+        .up_ms = weir_now_ms() - running->started_ms,
+        .cpu_ns = weir_cpu_ns(),
+    };
+    weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
+}
+
+/* All messages come here: the state they are for does not exist yet when the table is bound. */
+static void on_request(void *owner, struct weir_request *request)
+{
+    struct running *running = owner;
+    if (request->type == MSG_health) {
+        answer_health(running, request);
+        return;
+    }
+    const struct weir_rpc_handler *handler = running->service->handlers;
+    while (handler->type != request->type)
+        handler++;
+    handler->fn(running->state, request);
+}
+
+static struct weir_rpc_handler *wrap_handlers(const struct weir_rpc_handler *handlers)
+{
+    size_t count = 0;
+    while (handlers[count].type != MSG_none)
+        count++;
+    struct weir_rpc_handler *wrapped = weir_calloc(count + 2, sizeof *wrapped);
+    wrapped[0] = (struct weir_rpc_handler){MSG_health, on_request};
+    for (size_t i = 0; i < count; i++)
+        wrapped[i + 1] = (struct weir_rpc_handler){handlers[i].type, on_request};
+    return wrapped;
+}
+
+/* ---- life ---- */
+
+static void on_signal(void *owner)
+{
+    struct running *running = owner;
+    struct signalfd_siginfo info;
+    if (read(running->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    weir_log(WEIR_LOG_INFO, "stopping", "signal=%s", strsignal((int)info.ssi_signo));
+    weir_loop_stop(running->loop);
+}
+
+/* Signals are blocked before the first thread starts, so that none of ZeroMQ's threads takes them. */
+static enum weir_status open_signals(struct running *running, struct weir_error *err)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    running->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (running->signal_fd < 0)
+        return weir_fail(err, WEIR_IO, "signalfd: %s", strerror(errno));
+    return WEIR_OK;
+}
+
+static enum weir_status bind_endpoint(struct running *running, struct weir_error *err)
+{
+    enum weir_status status =
+        weir_make_directories(running->options->socket_dir, SOCKET_DIR_MODE, err);
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE char *endpoint =
+        weir_service_endpoint(running->options->socket_dir, running->options->name);
+    running->handlers = wrap_handlers(running->service->handlers);
+    return weir_rpc_serve(running->loop, endpoint, running->handlers, running, &running->server,
+                          err);
+}
+
+static enum weir_status start(struct running *running, struct weir_error *err)
+{
+    enum weir_status status = open_signals(running, err);
+    if (status != WEIR_OK)
+        return status;
+    running->loop = weir_loop_new();
+    weir_loop_watch_fd(running->loop, running->signal_fd, POLLIN, on_signal, running);
+    if (running->service->handlers != NULL)
+        status = bind_endpoint(running, err);
+    if (status != WEIR_OK)
+        return status;
+    return running->service->open(running->options, running->loop, running->server, &running->state,
+                                  err);
+}
+
+static void stop(struct running *running)
+{
+    if (running->state != NULL)
+        running->service->close(running->state);
+    weir_rpc_server_close(running->server);
+    weir_loop_free(running->loop);
+    free(running->handlers);
+    if (running->signal_fd >= 0)
+        close(running->signal_fd);
+}
+
+static int run(const struct weir_service *service, const struct weir_service_options *options)
+{
+    struct weir_error err = {0};
+    struct running running = {
+        .service = service,
+        .options = options,
+        .session = weir_random_u64(),
+        .started_ms = weir_now_ms(),
+        .signal_fd = -1,
+    };
+    enum weir_status status = start(&running, &err);
+    if (status == WEIR_OK) {
+        weir_log(WEIR_LOG_INFO, "ready", "%s %s", options->name,
+                 running.server != NULL ? weir_rpc_endpoint(running.server) : "-");
+        weir_loop_run(running.loop);
+    } else {
+        weir_log(WEIR_LOG_ERROR, "cannot start", "error=\"%s\"", err.text);
+    }
+    stop(&running);
+    return status == WEIR_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+static enum weir_status check_options(const struct weir_service *service,
+                                      struct weir_service_options *options,
+                                      enum weir_log_level *ret_level, struct weir_error *err)
+{
+    if (options->name == NULL)
+        options->name = service->name;
+    if (options->log_level == NULL)
+        options->log_level = "info";
+    if (!weir_log_level_from_name(options->log_level, ret_level))
+        return weir_fail(err, WEIR_INVALID,
+                         "--log-level: expected debug, info, warn or error, found '%s'",
+                         options->log_level);
+    if (options->data_dir == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "--data-dir is missing: it says where everything is kept");
+    if (options->socket_dir == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "--socket-dir is missing: it says where the sockets are");
+    return WEIR_OK;
+}
+
+int weir_service_main(const struct weir_service *service, int argc, char **argv)
+{
+    struct command command = {0};
+    struct weir_error err;
+    int operands = 0;
+    if (weir_options_read(OPTIONS, argc, argv, &command, &operands, &err) != WEIR_OK)
+        return complain(service, &err, EXIT_USAGE);
+    if (operands > 0) {
+        weir_fail(&err, WEIR_INVALID, "unexpected '%.60s': --help says how to call this", argv[0]);
+        return complain(service, &err, EXIT_USAGE);
+    }
+    if (command.help)
+        return print_help(service);
+    if (command.version) {
+        printf("%s (weir) %s\n", service->name, WEIR_VERSION);
+        return EXIT_DONE;
+    }
+    if (command.check_config != NULL)
+        return check_config(service, command.check_config);
+    if (command.print_config != NULL)
+        return print_config(service, command.print_config);
+    if (command.describe_config)
+        return describe_config(service);
+    enum weir_log_level level;
+    if (check_options(service, &command.options, &level, &err) != WEIR_OK)
+        return complain(service, &err, EXIT_USAGE);
+    weir_log_setup(command.options.name, level);
+    return run(service, &command.options);
+}
