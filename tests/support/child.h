@@ -1,0 +1,56 @@
+/* Runs a function in a process of its own: for what ends a process, and for what a process prints. */
+#ifndef WEIR_TESTS_SUPPORT_CHILD_H
+#define WEIR_TESTS_SUPPORT_CHILD_H
+
+#include "core/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct child {
+    int status;        /* as waitpid() gives it */
+    char errors[8192]; /* what it wrote to stderr, cut to fit */
+};
+
+static inline void child_collect(struct child *child, int from)
+{
+    size_t size = 0;
+    ssize_t got;
+    while ((got = read(from, child->errors + size, sizeof child->errors - 1 - size)) > 0)
+        size += (size_t)got;
+    child->errors[size] = '\0';
+}
+
+/* `body` returns the exit code. */
+static inline void child_run(struct child *child, int (*body)(const void *), const void *argument)
+{
+    int ends[2];
+    weir_require(pipe(ends) == 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    weir_require(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        _exit(body(argument));
+    }
+    close(ends[1]);
+    child_collect(child, ends[0]);
+    close(ends[0]);
+    weir_require(waitpid(pid, &child->status, 0) == pid);
+}
+
+static inline bool child_died_of(const struct child *child, int signal)
+{
+    return WIFSIGNALED(child->status) && WTERMSIG(child->status) == signal;
+}
+
+static inline bool child_left_with(const struct child *child, int code)
+{
+    return WIFEXITED(child->status) && WEXITSTATUS(child->status) == code;
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* Bounded reads, atomic writes, directories and trees. */
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "tests/support/temp_dir.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int make_dir(void **state)
+{
+    struct temp_dir *dir = weir_calloc(1, sizeof *dir);
+    temp_dir_make(dir);
+    *state = dir;
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    temp_dir_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static bool exists(const char *path)
+{
+    struct stat found;
+    return lstat(path, &found) == 0;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    struct weir_error err;
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(text), &err), WEIR_OK);
+}
+
+static void assert_holds(const char *path, const char *text)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF buf = {0};
+    assert_int_equal(weir_file_read(path, 1 << 20, &buf, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&buf), text);
+}
+
+static void what_is_written_is_read_back_and_no_temporary_stays(void **state)
+{
+    struct temp_dir *dir = *state;
+    write_text(temp_path(dir, "a"), "one");
+    assert_holds(temp_path(dir, "a"), "one");
+    write_text(temp_path(dir, "a"), "two");
+    assert_holds(temp_path(dir, "a"), "two");
+    assert_false(exists(temp_path(dir, "a.tmp")));
+}
+
+static void pieces_are_written_end_to_end(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    const struct weir_bytes pieces[] = {weir_bytes_of("a"), weir_bytes(NULL, 0),
+                                        weir_bytes_of("bc")};
+    assert_int_equal(weir_file_write_pieces(temp_path(dir, "p"), pieces, 3, &err), WEIR_OK);
+    assert_holds(temp_path(dir, "p"), "abc");
+}
+
+static void a_read_appends_and_is_bounded(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF buf = {0};
+    WEIR_AUTO_FREE char *path = weir_strdup(temp_path(dir, "a"));
+    write_text(path, "12345678");
+    weir_buf_append_text(&buf, ">");
+    assert_int_equal(weir_file_read(path, 8, &buf, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&buf), ">12345678");
+    assert_int_equal(weir_file_read(path, 7, &buf, &err), WEIR_LIMIT);
+    assert_string_equal(weir_buf_text(&buf), ">12345678");
+    assert_non_null(strstr(err.text, "larger than 7 bytes"));
+    assert_int_equal(weir_file_read(path, SIZE_MAX, &buf, &err), WEIR_OK);
+    assert_int_equal(buf.size, 17);
+}
+
+static void large_files_are_read_whole(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    enum { SIZE = 300000 };
+    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc(SIZE, 1);
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 256);
+    const char *path = temp_path(dir, "large");
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes(bytes, SIZE), &err), WEIR_OK);
+    WEIR_AUTO_BUF buf = {0};
+    assert_int_equal(weir_file_read(path, SIZE, &buf, &err), WEIR_OK);
+    assert_true(weir_bytes_equal(weir_buf_view(&buf), weir_bytes(bytes, SIZE)));
+
+    struct weir_bytes map;
+    assert_int_equal(weir_file_map(path, &map, &err), WEIR_OK);
+    assert_true(weir_bytes_equal(map, weir_bytes(bytes, SIZE)));
+    weir_file_unmap(map);
+}
+
+static void an_empty_file_is_read_and_mapped_as_nothing(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    struct weir_bytes map = {.size = 1};
+    write_text(temp_path(dir, "empty"), "");
+    assert_holds(temp_path(dir, "empty"), "");
+    assert_int_equal(weir_file_map(temp_path(dir, "empty"), &map, &err), WEIR_OK);
+    assert_int_equal(map.size, 0);
+    weir_file_unmap(map);
+}
+
+static void errors_name_the_path_and_the_reason(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    struct weir_bytes map;
+    WEIR_AUTO_BUF buf = {0};
+    assert_int_equal(weir_file_read(temp_path(dir, "none"), 1, &buf, &err), WEIR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/none: cannot open: No such file"));
+    assert_int_equal(weir_file_map(temp_path(dir, "none"), &map, &err), WEIR_NOT_FOUND);
+    assert_int_equal(weir_file_read(dir->path, 1, &buf, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "expected a regular file"));
+    assert_int_equal(weir_file_map(dir->path, &map, &err), WEIR_IO);
+    assert_int_equal(weir_file_write_atomic(temp_path(dir, "no/such"), weir_bytes_of(""), &err),
+                     WEIR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "no/such.tmp: cannot create"));
+}
+
+static void a_write_that_fails_leaves_the_old_file_and_no_temporary(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    assert_int_equal(weir_make_directories(temp_path(dir, "taken/inside"), 0700, &err), WEIR_OK);
+    assert_int_equal(weir_file_write_atomic(temp_path(dir, "taken"), weir_bytes_of("x"), &err),
+                     WEIR_IO);
+    assert_true(exists(temp_path(dir, "taken/inside")));
+    assert_false(exists(temp_path(dir, "taken.tmp")));
+}
+
+static void directories_are_made_with_their_parents_and_may_exist(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    struct stat found;
+    assert_int_equal(weir_make_directories(temp_path(dir, "a/b//c/"), 0700, &err), WEIR_OK);
+    assert_int_equal(weir_make_directories(temp_path(dir, "a/b/c"), 0700, &err), WEIR_OK);
+    assert_int_equal(stat(temp_path(dir, "a/b/c"), &found), 0);
+    assert_int_equal(found.st_mode & 07777, 0700);
+    assert_int_equal(weir_make_directories("/", 0700, &err), WEIR_OK);
+    write_text(temp_path(dir, "file"), "");
+    assert_int_equal(weir_make_directories(temp_path(dir, "file"), 0700, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "is no directory"));
+    assert_int_equal(weir_make_directories(temp_path(dir, "file/below"), 0700, &err), WEIR_IO);
+}
+
+static void a_tree_is_removed_but_not_what_its_links_point_to(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    WEIR_AUTO_FREE char *kept = weir_strdup(temp_path(dir, "kept"));
+    WEIR_AUTO_FREE char *tree = weir_strdup(temp_path(dir, "tree"));
+    assert_int_equal(weir_make_directories(kept, 0700, &err), WEIR_OK);
+    write_text(temp_path(dir, "kept/file"), "precious");
+    assert_int_equal(weir_make_directories(temp_path(dir, "tree/a/b"), 0700, &err), WEIR_OK);
+    write_text(temp_path(dir, "tree/a/b/file"), "x");
+    assert_int_equal(symlink(kept, temp_path(dir, "tree/a/link")), 0);
+
+    assert_int_equal(weir_remove_tree(tree, &err), WEIR_OK);
+    assert_false(exists(tree));
+    assert_holds(temp_path(dir, "kept/file"), "precious");
+
+    assert_int_equal(symlink(kept, tree), 0);
+    assert_int_equal(weir_remove_tree(tree, &err), WEIR_OK);
+    assert_holds(temp_path(dir, "kept/file"), "precious");
+    assert_int_equal(weir_remove_tree(temp_path(dir, "kept/file"), &err), WEIR_OK);
+    assert_int_equal(weir_remove_tree(temp_path(dir, "kept/file"), &err), WEIR_OK); /* absent */
+}
+
+static void the_directory_of_a_path_can_be_synced(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    assert_int_equal(weir_sync_parent(temp_path(dir, "x"), &err), WEIR_OK);
+    assert_int_equal(weir_sync_parent("x", &err), WEIR_OK);
+    assert_int_equal(weir_sync_parent("/x", &err), WEIR_OK);
+    assert_int_equal(weir_sync_parent(temp_path(dir, "no/x"), &err), WEIR_NOT_FOUND);
+}
+
+static void a_descriptor_is_closed_at_the_end_of_its_scope(void **state)
+{
+    (void)state;
+    int number;
+    {
+        WEIR_AUTO_FD int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        number = fd;
+        WEIR_AUTO_FD int none = -1;
+        assert_true(fd >= 0 && none < 0);
+    }
+    assert_int_equal(fcntl(number, F_GETFD), -1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_is_read_back_and_no_temporary_stays),
+        TEST(pieces_are_written_end_to_end),
+        TEST(a_read_appends_and_is_bounded),
+        TEST(large_files_are_read_whole),
+        TEST(an_empty_file_is_read_and_mapped_as_nothing),
+        TEST(errors_name_the_path_and_the_reason),
+        TEST(a_write_that_fails_leaves_the_old_file_and_no_temporary),
+        TEST(directories_are_made_with_their_parents_and_may_exist),
+        TEST(a_tree_is_removed_but_not_what_its_links_point_to),
+        TEST(the_directory_of_a_path_can_be_synced),
+        TEST(a_descriptor_is_closed_at_the_end_of_its_scope),
+    };
+    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}
