@@ -24,8 +24,12 @@ enum weir_param_kind {
     WEIR_PARAM_F64,
     WEIR_PARAM_TEXT,
     WEIR_PARAM_BYTES,
-    WEIR_PARAM_BOOL
+    WEIR_PARAM_BOOL,
+    WEIR_PARAM_I64S,
 };
+enum { WEIR_PARAMS_MAX = 32 };
+/* A parameter has the type of its kind (I64: bigint), whatever the statement compares it with; a NULL has
+ * the type the statement gives it. */
 struct weir_param {
     enum weir_param_kind kind;
     int64_t i64;
@@ -40,6 +44,10 @@ struct weir_param {
 #define DB_BOOL(value)  ((struct weir_param){.kind = WEIR_PARAM_BOOL, .i64 = (value)})
 #define DB_TEXT(value)  ((struct weir_param){.kind = WEIR_PARAM_TEXT, .bytes = weir_bytes_of(value)})
 #define DB_BYTES(value) ((struct weir_param){.kind = WEIR_PARAM_BYTES, .bytes = (value)})
+/* bigint[] of `count` int64_t or uint64_t, for `= ANY ($1)` and unnest($1). */
+#define DB_I64S(at_, count_)                      \
+    ((struct weir_param){.kind = WEIR_PARAM_I64S, \
+                         .bytes = weir_bytes((at_), (count_) * sizeof(int64_t))})
 
 struct weir_db;
 struct weir_rows;
@@ -65,15 +73,15 @@ enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration
 enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_param *params,
                              size_t count, struct weir_rows **ret_rows,
                              struct weir_error *err) WEIR_MUST_USE;
-/* weir_db_run() with the parameters written in place: DB_RUN(db, Q_find, &rows, err, DB_I64(3),
- * DB_TEXT("x")). */
-#define DB_RUN(db, query, ret_rows, err, ...)                                           \
-    weir_db_run((db), (query), (const struct weir_param[]){DB_NULL, ##__VA_ARGS__} + 1, \
-                sizeof((const struct weir_param[]){DB_NULL, ##__VA_ARGS__}) /           \
-                        sizeof(struct weir_param) -                                     \
-                    1,                                                                  \
+/* weir_db_run() with the parameters written in place, none or at most 32:
+ * DB_RUN(db, Q_find, &rows, err, DB_I64(3), DB_TEXT("x")). */
+#define DB_RUN(...) DB_RUN_WITH_END(__VA_ARGS__, DB_NULL)
+/* The NULL at the end stands for no parameter: an empty list is not C. */
+#define DB_RUN_WITH_END(db, query, ret_rows, err, ...)                                            \
+    weir_db_run((db), (query), (const struct weir_param[]){__VA_ARGS__},                          \
+                sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
                 (ret_rows), (err))
-/* One-off text without parameters: VACUUM, DDL. */
+/* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout. */
 enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
                               struct weir_error *err) WEIR_MUST_USE;
 /* COPY … FROM STDIN with the given bytes, for bulk loads. */
@@ -86,14 +94,15 @@ enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);
 
+/* Cells of another type than the function names are a mistake in the statement: the process stops and says
+ * which column to cast. A NULL reads as 0, "" or no bytes. Texts and bytes live as long as `rows`. */
 size_t weir_rows_count(const struct weir_rows *rows);
 bool weir_rows_is_null(const struct weir_rows *rows, size_t row, int column);
-int64_t weir_rows_i64(const struct weir_rows *rows, size_t row,
-                      int column); /* smallint, integer, bigint, bool */
+/* smallint, integer, bigint, bool; sums of bigint are numeric: cast them. */
+int64_t weir_rows_i64(const struct weir_rows *rows, size_t row, int column);
 double weir_rows_f64(const struct weir_rows *rows, size_t row, int column);
 bool weir_rows_bool(const struct weir_rows *rows, size_t row, int column);
-const char *weir_rows_text(const struct weir_rows *rows, size_t row,
-                           int column); /* lives as long as rows */
+const char *weir_rows_text(const struct weir_rows *rows, size_t row, int column);
 struct weir_bytes weir_rows_bytes(const struct weir_rows *rows, size_t row, int column);
 void weir_rows_free(struct weir_rows *rows);
 WEIR_DEFINE_AUTO(weir_rows, weir_rows_free)

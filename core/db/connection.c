@@ -1,0 +1,197 @@
+/* Opening, losing and reopening the connection; errors of the server as our statuses. */
+#include "core/db/connection.h"
+
+#include "core/base/fault.h"
+#include "core/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_S "2" /* libpq's smallest */
+
+/* Notices ("relation exists, skipping") are for people at psql. */
+static void ignore_notice(void *owner, const char *message)
+{
+    (void)owner;
+    (void)message;
+}
+
+/* libpq ends its messages with a newline, and may write several lines. */
+static int first_line(const char *message)
+{
+    return (int)strcspn(message, "\n");
+}
+
+void weir_db_drop(struct weir_db *db)
+{
+    if (db->conn != NULL)
+        PQfinish(db->conn);
+    db->conn = NULL;
+    for (size_t i = 0; i < db->query_count; i++)
+        db->prepared[i].is_prepared = false;
+}
+
+static enum weir_status set_session(struct weir_db *db, struct weir_error *err)
+{
+    char *schema = PQescapeIdentifier(db->conn, db->schema, strlen(db->schema));
+    weir_require(schema != NULL);
+    WEIR_AUTO_FREE char *sql = weir_format("SET search_path TO %s; " WEIR_DB_BOUND, schema);
+    PQfreemem(schema);
+    return weir_db_simple(db, sql, "session", err);
+}
+
+static enum weir_status open_connection(struct weir_db *db, struct weir_error *err)
+{
+    const char *const keys[] = {"dbname", "connect_timeout", "fallback_application_name", NULL};
+    const char *const values[] = {db->conninfo, CONNECT_TIMEOUT_S, db->schema, NULL};
+    if (weir_fault("db.connect"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "Postgres: fault db.connect");
+    db->conn = PQconnectdbParams(keys, values, 1);
+    if (PQstatus(db->conn) != CONNECTION_OK) {
+        const char *message = PQerrorMessage(db->conn);
+        weir_fail(err, WEIR_UNAVAILABLE, "Postgres cannot be reached: %.*s", first_line(message),
+                  message);
+        weir_db_drop(db);
+        return WEIR_UNAVAILABLE;
+    }
+    PQsetNoticeProcessor(db->conn, ignore_notice, NULL);
+    return set_session(db, err);
+}
+
+enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err)
+{
+    if (db->conn != NULL && PQstatus(db->conn) == CONNECTION_OK)
+        return WEIR_OK;
+    weir_db_drop(db);
+    if (db->in_transaction)
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "the connection to Postgres was lost inside a transaction");
+    return open_connection(db, err);
+}
+
+/* SQLSTATE classes after which the same call may succeed: the server went away, is starting or stopping, has no
+ * connection left, or two transactions stood in each other's way. */
+static bool may_be_repeated(const char *state)
+{
+    static const char *const STATES[] = {"08",    "57P01", "57P02", "57P03",
+                                         "53300", "40001", "40P01", "55P03"};
+    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
+        if (strncmp(state, STATES[i], strlen(STATES[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
+                               struct weir_error *err)
+{
+    ExecStatusType found = PQresultStatus(result);
+    if (found == PGRES_COMMAND_OK || found == PGRES_TUPLES_OK || found == PGRES_COPY_IN ||
+        found == PGRES_EMPTY_QUERY)
+        return WEIR_OK;
+    if (db->conn == NULL || PQstatus(db->conn) != CONNECTION_OK) {
+        weir_db_drop(db);
+        return weir_fail(err, WEIR_UNAVAILABLE, "%s: the connection to Postgres is lost", what);
+    }
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    state = state != NULL ? state : "";
+    message = message != NULL ? message : PQerrorMessage(db->conn);
+    enum weir_status status = WEIR_INTERNAL;
+    if (strcmp(state, "23505") == 0)
+        status = WEIR_EXISTS;
+    else if (may_be_repeated(state))
+        status = WEIR_UNAVAILABLE;
+    return weir_fail(err, status, "%s: %.*s (%s)", what, first_line(message), message, state);
+}
+
+enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
+                                struct weir_error *err)
+{
+    PGresult *result = PQexec(db->conn, sql);
+    enum weir_status status = weir_db_check(db, result, what, err);
+    PQclear(result);
+    return status;
+}
+
+enum weir_status weir_db_open(const char *conninfo, const char *schema,
+                              const struct weir_query *queries, size_t count,
+                              struct weir_db **ret_db, struct weir_error *err)
+{
+    WEIR_AUTO(weir_db) db = weir_calloc(1, sizeof *db);
+    db->conninfo = weir_strdup(conninfo);
+    db->schema = weir_strdup(schema);
+    db->queries = queries;
+    db->query_count = count;
+    db->prepared = weir_calloc(count > 0 ? count : 1, sizeof *db->prepared);
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status != WEIR_OK)
+        return status;
+    *ret_db = WEIR_TAKE(db);
+    return WEIR_OK;
+}
+
+void weir_db_close(struct weir_db *db)
+{
+    if (db == NULL)
+        return;
+    weir_db_drop(db);
+    free(db->prepared);
+    free(db->conninfo);
+    free(db->schema);
+    free(db);
+}
+
+/* ---- transactions ---- */
+
+enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err)
+{
+    weir_require(!db->in_transaction);
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status == WEIR_OK)
+        status = weir_db_simple(db, "BEGIN", "begin", err);
+    db->in_transaction = status == WEIR_OK;
+    return status;
+}
+
+/* A transaction in which a statement failed answers COMMIT with a rollback, and calls that a success. */
+static enum weir_status check_commit(struct weir_db *db, PGresult *result, struct weir_error *err)
+{
+    enum weir_status status = weir_db_check(db, result, "commit", err);
+    if (status == WEIR_OK && strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
+        status = weir_fail(err, WEIR_INTERNAL,
+                           "commit: a statement of this transaction had failed before");
+    return status;
+}
+
+enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
+{
+    weir_require(db->in_transaction);
+    if (weir_fault("db.commit"))
+        weir_db_drop(db);
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status == WEIR_OK) {
+        PGresult *result = PQexec(db->conn, "COMMIT");
+        status = check_commit(db, result, err);
+        PQclear(result);
+    }
+    db->in_transaction = false;
+    if (status == WEIR_OK && weir_fault("db.committed")) {
+        weir_db_drop(db);
+        return weir_fail(err, WEIR_UNAVAILABLE, "commit: fault db.committed");
+    }
+    return status;
+}
+
+void weir_db_rollback(struct weir_db *db)
+{
+    if (!db->in_transaction)
+        return;
+    db->in_transaction = false;
+    if (db->conn == NULL)
+        return;
+    /* A connection that cannot even roll back is dropped, and the transaction with it. */
+    if (weir_db_simple(db, "ROLLBACK", "rollback", NULL) != WEIR_OK)
+        weir_db_drop(db);
+}

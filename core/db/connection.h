@@ -1,0 +1,44 @@
+/* The connection behind struct weir_db: opening it again, and what a result of libpq means. For core/db alone. */
+#ifndef WEIR_DB_CONNECTION_H
+#define WEIR_DB_CONNECTION_H
+
+#include "core/db/db.h"
+
+#include <libpq-fe.h>
+
+/* What the server knows a statement by, and with which parameter types. */
+struct weir_prepared {
+    bool is_prepared;
+    uint32_t version; /* goes into its name: types may change once a NULL becomes a value */
+    size_t count;
+    Oid types[WEIR_PARAMS_MAX]; /* 0: the server's choice */
+};
+
+struct weir_db {
+    PGconn *conn; /* NULL: lost */
+    char *conninfo;
+    char *schema;
+    const struct weir_query *queries;
+    size_t query_count;
+    struct weir_prepared *prepared; /* one per query */
+    bool in_transaction;
+};
+
+/* OK with an open connection. UNAVAILABLE when it cannot be opened, or was lost inside a transaction. */
+enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
+/* Closes the connection; the next call opens it again. An open transaction stays marked: it is lost. */
+void weir_db_drop(struct weir_db *db);
+/* OK, or what `result` says went wrong with `what`; drops a dead connection. `result` stays the caller's. */
+enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
+                               struct weir_error *err) WEIR_MUST_USE;
+/* Runs text, for one result or none. */
+enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
+                                struct weir_error *err) WEIR_MUST_USE;
+
+/* How long a statement may run, and how that is lifted for what may take its time. */
+#define WEIR_DB_BOUND   "SET statement_timeout TO '30s'"
+#define WEIR_DB_UNBOUND "SET statement_timeout TO 0"
+
+struct weir_rows *weir_rows_wrap(PGresult *result);
+
+#endif
