@@ -1,0 +1,72 @@
+/* The `datasets:` section of a pipeline file, as storage understands it: where the files are, what
+ * they look like, and where each sample's time, label and subject come from. */
+#ifndef WEIR_STORAGE_DECLARATION_H
+#define WEIR_STORAGE_DECLARATION_H
+
+#include "core/wire/sample.h"
+#include "storage/formats/format.h"
+
+enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
+
+enum time_from { TIME_FROM_MANIFEST, TIME_FROM_FIELD, TIME_FROM_FILE_NAME, TIME_FROM_MTIME };
+enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
+
+struct source_section {
+    const char *path;
+    const char *format;
+    const char *include;
+    const char *manifest;
+    int import; /* 0 reference, 1 copy */
+    int on_erase;
+    int64_t settle;
+};
+
+/* `time:`, `label:` and `subject:` before they are resolved against the format. */
+struct place_section {
+    int from;
+    const char *field;
+    uint64_t offset;
+    int type;
+    const char *pattern;
+    int unit;
+    const struct weir_yaml_node *classes;
+};
+
+/* Texts are borrowed from the YAML document, which must outlive it. */
+struct declaration {
+    const char *name;
+    struct source_section source;
+    const struct format *format;
+    void *options; /* of the format; owned */
+
+    struct format_fields fields;
+    enum time_from time_from;
+    const char *time_pattern; /* strptime(), for TIME_FROM_FILE_NAME */
+    int64_t time_unit_us;     /* what a number in a time field counts */
+    enum weir_label_kind label_kind;
+    const struct weir_yaml_node *classes; /* NULL: in order of first appearance */
+    bool has_subject;
+    bool wants_manifest;
+    bool is_copied;
+    enum on_erase on_erase;
+};
+
+struct declarations {
+    struct declaration *at;
+    size_t count;
+};
+
+/* Reads and checks all of `datasets:`. INVALID "file:line:column: datasets[0].source.path: …". */
+enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
+                                           struct declarations *ret_declarations,
+                                           struct weir_error *err) WEIR_MUST_USE;
+void storage_declarations_fini(struct declarations *declarations);
+
+/* Appends the effective values as an element of a YAML list. `root` replaces source.path: the text
+ * is then what makes two declarations the same. */
+void storage_declaration_print(const struct declaration *declaration, const char *root,
+                               struct weir_buf *out);
+/* Appends the reference documentation of the section. */
+void storage_declarations_document(struct weir_buf *out);
+
+#endif
