@@ -112,7 +112,9 @@ enum weir_status weir_guard(struct weir_bytes bytes, struct weir_error *err)
 {
     struct scan scan = {.left = bytes, .pending = 1, .open = {1}};
 
-    while (scan.pending > 0) {
+    for (size_t objects = 0; scan.pending > 0; objects++) {
+        if (objects == WEIR_GUARD_OBJECTS_MAX)
+            return weir_fail(err, WEIR_LIMIT, "holds more than %d objects", WEIR_GUARD_OBJECTS_MAX);
         if (scan.left.size == 0)
             return weir_fail(err, WEIR_INVALID, "malformed at byte %zu: ends too early",
                              bytes.size);

@@ -50,6 +50,8 @@ static enum weir_status check(struct weir_bytes file, struct weir_outputs *outpu
         return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
+    if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     uint32_t width = weir_get_u32(at + 16);
     size_t row = sizeof *outputs->ids + sizeof *outputs->labels + width * sizeof *outputs->values;

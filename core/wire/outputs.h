@@ -2,7 +2,7 @@
  * orchestrator maps: ids, labels and `width` floats per sample, in id order.
  *
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u32 reserved
- *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  padding to 64
+ *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
  *    64   u64[count] ids, i64[count] labels, f32[count * width] values
  */
 #ifndef WEIR_WIRE_OUTPUTS_H

@@ -76,6 +76,8 @@ static enum weir_status check_header(struct weir_bytes file, struct weir_sample_
         return weir_fail(err, WEIR_CORRUPT, "expected a sample set of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
+    if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     uint32_t flags = weir_get_u32(at + 16);
     if ((flags & ~(uint32_t)FLAG_WEIGHTS) != 0)

@@ -8,7 +8,7 @@
  *           20   u32      reserved, 0
  *           24   16 bytes digest (XXH3-128 of count, flags, ids, weights)
  *           40   u64      XXH3-64 of the 40 bytes before
- *           48   padding to 64
+ *           48   zeros
  *           64   u64[count] ids, then f32[count] weights if present
  */
 #ifndef WEIR_WIRE_SAMPLE_SET_H
