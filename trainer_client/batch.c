@@ -1,0 +1,252 @@
+/* Checks a received batch and lays it out. Everything a peer announces is compared with the bytes
+ * that really came before it is used as a size or an index. */
+#include "trainer_client/batch.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "core/wire/tensor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert((int)WEIR_TENSOR_U8 == (int)WEIR_U8 && (int)WEIR_TENSOR_I32 == (int)WEIR_I32 &&
+                  (int)WEIR_TENSOR_I64 == (int)WEIR_I64 && (int)WEIR_TENSOR_F32 == (int)WEIR_F32 &&
+                  (int)WEIR_TENSOR_F64 == (int)WEIR_F64 && (int)WEIR_TENSOR_U32 == (int)WEIR_U32,
+              "tensor types of client.h are those of the wire");
+static_assert((int)WEIR_LABELS_NONE == (int)WEIR_LABEL_NONE &&
+                  (int)WEIR_LABELS_INT == (int)WEIR_LABEL_INT &&
+                  (int)WEIR_LABELS_FLOAT == (int)WEIR_LABEL_FLOAT &&
+                  (int)WEIR_LABELS_CLASS == (int)WEIR_LABEL_CLASS,
+              "label types of client.h are the label kinds of the wire");
+
+enum { FRAME_IDS, FRAME_LABELS, FRAME_WEIGHTS, FRAME_HOLES, FRAME_TENSORS };
+
+static size_t rounded(size_t size)
+{
+    return (size + WEIR_BATCH_ALIGNMENT - 1) / WEIR_BATCH_ALIGNMENT * WEIR_BATCH_ALIGNMENT;
+}
+
+static enum weir_status check_columns(const struct msg_batch *message,
+                                      const struct weir_frames *frames, struct weir_error *err)
+{
+    size_t samples = message->samples, holes = message->hole_states.count;
+    if (samples > DELIVERY_SAMPLES_MAX || holes > DELIVERY_SAMPLES_MAX)
+        return weir_fail(err, WEIR_INVALID, "%zu samples and %zu holes, at most %d", samples, holes,
+                         DELIVERY_SAMPLES_MAX);
+    if (weir_frames_at(frames, FRAME_IDS).size != samples * sizeof(uint64_t) ||
+        weir_frames_at(frames, FRAME_LABELS).size != samples * sizeof(int64_t))
+        return weir_fail(err, WEIR_INVALID, "ids and labels: expected %zu of each", samples);
+    size_t weights = weir_frames_at(frames, FRAME_WEIGHTS).size;
+    if (weights != 0 && weights != samples * sizeof(float))
+        return weir_fail(err, WEIR_INVALID, "weights: expected none or %zu", samples);
+    if (weir_frames_at(frames, FRAME_HOLES).size != holes * sizeof(uint64_t))
+        return weir_fail(err, WEIR_INVALID, "hole ids: expected %zu", holes);
+    size_t tensors = message->names.count;
+    if (message->types.count != tensors || message->ranks.count != tensors ||
+        message->ragged.count != tensors)
+        return weir_fail(err, WEIR_INVALID, "tensor columns differ in length");
+    return WEIR_OK;
+}
+
+/* Elements that one step of the first dimension stands for. False when nobody could hold them. */
+static bool row_elements(const uint64_t *shape, uint32_t rank, size_t *ret_elements)
+{
+    size_t elements = 1;
+    for (uint32_t i = 1; i < rank; i++) {
+        if (__builtin_mul_overflow(elements, shape[i], &elements))
+            return false;
+    }
+    *ret_elements = elements;
+    return true;
+}
+
+static enum weir_status check_offsets(struct weir_bytes offsets, size_t samples,
+                                      uint64_t *ret_values, struct weir_error *err)
+{
+    if (offsets.size != (samples + 1) * sizeof(uint32_t))
+        return weir_fail(err, WEIR_INVALID, "offsets: %zu bytes, expected %zu", offsets.size,
+                         (samples + 1) * sizeof(uint32_t));
+    uint32_t before = weir_get_u32(offsets.at);
+    if (before != 0)
+        return weir_fail(err, WEIR_INVALID, "offsets: the first is %u, expected 0", before);
+    for (size_t i = 1; i <= samples; i++) {
+        uint32_t offset = weir_get_u32(offsets.at + i * sizeof(offset));
+        if (offset < before)
+            return weir_fail(err, WEIR_INVALID, "offsets: number %zu goes down", i);
+        before = offset;
+    }
+    *ret_values = before;
+    return WEIR_OK;
+}
+
+/* One tensor of the message while the tensors are walked. */
+struct cursor {
+    const struct msg_batch *message;
+    const struct weir_frames *frames;
+    size_t tensor, dimension, frame;
+    struct weir_bytes offsets, data; /* of the current tensor */
+    const uint64_t *shape;
+    uint32_t rank;
+};
+
+static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *err)
+{
+    const struct msg_batch *message = cursor->message;
+    size_t element = weir_dtype_bytes((enum weir_dtype)message->types.at[cursor->tensor]);
+    cursor->rank = message->ranks.at[cursor->tensor];
+    if (element == 0)
+        return weir_fail(err, WEIR_INVALID, "unknown type %u", message->types.at[cursor->tensor]);
+    if (cursor->rank == 0 || cursor->rank > WEIR_TENSOR_RANK_MAX ||
+        cursor->rank > message->shape.count - cursor->dimension)
+        return weir_fail(err, WEIR_INVALID, "rank %u, expected 1 to %d", cursor->rank,
+                         WEIR_TENSOR_RANK_MAX);
+    cursor->shape = message->shape.at + cursor->dimension;
+    if (cursor->shape[0] != message->samples)
+        return weir_fail(err, WEIR_INVALID, "first dimension %llu, expected %u samples",
+                         (unsigned long long)cursor->shape[0], message->samples);
+    uint64_t rows = message->samples;
+    cursor->offsets = weir_bytes(NULL, 0);
+    if (message->ragged.at[cursor->tensor] != 0) {
+        cursor->offsets = weir_frames_at(cursor->frames, cursor->frame++);
+        enum weir_status status = check_offsets(cursor->offsets, message->samples, &rows, err);
+        if (status != WEIR_OK)
+            return status;
+    }
+    cursor->data = weir_frames_at(cursor->frames, cursor->frame++);
+    size_t bytes = 0;
+    if (!row_elements(cursor->shape, cursor->rank, &bytes) ||
+        __builtin_mul_overflow(bytes, rows * element, &bytes) || bytes != cursor->data.size)
+        return weir_fail(err, WEIR_INVALID, "%zu bytes do not fit its shape", cursor->data.size);
+    return WEIR_OK;
+}
+
+static enum weir_status cursor_next(struct cursor *cursor, struct weir_error *err)
+{
+    enum weir_status status = cursor_check(cursor, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "tensor '%s'",
+                               cursor->message->names.at[cursor->tensor]);
+    cursor->dimension += cursor->rank;
+    cursor->tensor++;
+    return WEIR_OK;
+}
+
+/* Checks all tensors and counts the bytes that they and their names take. */
+static enum weir_status measure(const struct msg_batch *message, const struct weir_frames *frames,
+                                size_t *ret_bytes, struct weir_error *err)
+{
+    struct cursor cursor = {.message = message, .frames = frames, .frame = FRAME_TENSORS};
+    size_t bytes =
+        rounded(sizeof(struct batch)) + rounded(message->names.count * sizeof(struct weir_tensor));
+    while (cursor.tensor < message->names.count) {
+        enum weir_status status = cursor_next(&cursor, err);
+        if (status != WEIR_OK)
+            return status;
+        bytes += rounded(strlen(message->names.at[cursor.tensor - 1]) + 1);
+        bytes += rounded(cursor.offsets.size) + rounded(cursor.data.size);
+    }
+    if (cursor.frame != frames->count || cursor.dimension != message->shape.count)
+        return weir_fail(err, WEIR_INVALID, "%zu frames and %zu dimensions, expected %zu and %zu",
+                         frames->count, message->shape.count, cursor.frame, cursor.dimension);
+    size_t columns = 3 * sizeof(uint64_t) + 2 * sizeof(uint32_t);
+    bytes += columns * ((size_t)message->samples + message->hole_states.count) +
+             5 * WEIR_BATCH_ALIGNMENT;
+    *ret_bytes = bytes;
+    return WEIR_OK;
+}
+
+/* Hands out the block, piece by piece. */
+static void *carve(uint8_t **at, const void *bytes, size_t size)
+{
+    void *piece = *at;
+    if (size > 0 && bytes != NULL)
+        memcpy(piece, bytes, size);
+    *at += rounded(size);
+    return piece;
+}
+
+static void *carve_frame(uint8_t **at, const struct weir_frames *frames, size_t index)
+{
+    struct weir_bytes frame = weir_frames_at(frames, index);
+    return carve(at, frame.at, frame.size);
+}
+
+static const float *carve_weights(uint8_t **at, const struct weir_frames *frames, size_t samples)
+{
+    struct weir_bytes given = weir_frames_at(frames, FRAME_WEIGHTS);
+    float *weights = carve(at, given.size > 0 ? given.at : NULL, samples * sizeof(float));
+    for (size_t i = 0; i < samples && given.size == 0; i++)
+        weights[i] = 1.0f;
+    return weights;
+}
+
+static void fill_tensors(struct batch *batch, const struct msg_batch *message,
+                         const struct weir_frames *frames, uint8_t **at)
+{
+    struct weir_tensor *tensors = carve(at, NULL, message->names.count * sizeof(*tensors));
+    struct cursor cursor = {.message = message, .frames = frames, .frame = FRAME_TENSORS};
+    for (size_t i = 0; i < message->names.count; i++) {
+        weir_ignore(cursor_next(&cursor, NULL)); /* measure() has seen it succeed */
+        const char *name = message->names.at[i];
+        tensors[i] = (struct weir_tensor){
+            .name = carve(at, name, strlen(name) + 1),
+            .type = (enum weir_tensor_type)message->types.at[i],
+            .rank = cursor.rank,
+            .bytes = cursor.data.size,
+        };
+        memcpy(tensors[i].shape, cursor.shape, cursor.rank * sizeof(*cursor.shape));
+        if (message->ragged.at[i] != 0)
+            tensors[i].offsets = carve(at, cursor.offsets.at, cursor.offsets.size);
+        tensors[i].data = carve(at, cursor.data.at, cursor.data.size);
+    }
+    batch->shown.tensors = tensors;
+    batch->shown.tensor_count = message->names.count;
+}
+
+static void fill_lent(struct batch *batch, const struct msg_batch *message)
+{
+    batch->lent.job = message->job;
+    batch->lent.attempt = message->attempt;
+    batch->lent.session = message->session;
+    batch->lent.worker_session = message->worker_session;
+    batch->lent.number = message->batch;
+    batch->lent.group = message->group;
+    batch->lent.fence = message->fence;
+    batch->lent.epoch = message->erasure_epoch;
+    batch->lent.bytes = message->bytes;
+    batch->lent.sent = message->sent;
+    batch->lent.samples = message->samples;
+    batch->lent.hole_count = message->hole_states.count;
+    batch->lent.payload = batch;
+}
+
+enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
+                               struct batch **ret_batch, struct weir_error *err)
+{
+    size_t bytes = 0;
+    enum weir_status status = check_columns(message, frames, err);
+    if (status == WEIR_OK)
+        status = measure(message, frames, &bytes, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "batch %llu", (unsigned long long)message->batch);
+    struct batch *batch = weir_aligned_alloc(bytes);
+    uint8_t *at = (uint8_t *)batch + rounded(sizeof(*batch));
+    memset(batch, 0, sizeof(*batch));
+    fill_lent(batch, message);
+    batch->lent.ids = carve_frame(&at, frames, FRAME_IDS);
+    batch->lent.holes = carve_frame(&at, frames, FRAME_HOLES);
+    batch->lent.hole_states =
+        carve(&at, message->hole_states.at, message->hole_states.count * sizeof(uint32_t));
+    batch->shown.number = message->batch;
+    batch->shown.samples = message->samples;
+    batch->shown.holes = message->hole_states.count;
+    batch->shown.ids = batch->lent.ids;
+    batch->shown.labels = carve_frame(&at, frames, FRAME_LABELS);
+    batch->shown.label_type = (enum weir_label_type)message->label_kind;
+    batch->shown.weights = carve_weights(&at, frames, message->samples);
+    fill_tensors(batch, message, frames, &at);
+    weir_require(at <= (uint8_t *)batch + bytes);
+    *ret_batch = batch;
+    return WEIR_OK;
+}

@@ -1,0 +1,28 @@
+/* A `batch` message and its frames, checked and laid out in one aligned block: what the loop is
+ * shown, and what the delivery machine needs to know of it. */
+#ifndef WEIR_TRAINER_CLIENT_BATCH_H
+#define WEIR_TRAINER_CLIENT_BATCH_H
+
+#include "core/rpc/frames.h"
+#include "trainer_client/delivery.h"
+
+#include <weir/client.h>
+
+struct batch {
+    struct weir_batch shown; /* first, so that what the loop returns is this */
+    struct delivery_batch lent;
+    struct weir_client *client; /* whose it is; set by the client */
+};
+
+/* Copies everything out of `message` and `frames`. INVALID, naming the tensor, when sizes, shapes
+ * or offsets do not fit each other. `*ret_batch` is one allocation: free(). */
+enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
+                               struct batch **ret_batch, struct weir_error *err) WEIR_MUST_USE;
+
+/* The batch around what the machine or the loop holds. */
+static inline struct batch *batch_of_lent(struct delivery_batch *lent)
+{
+    return lent->payload;
+}
+
+#endif

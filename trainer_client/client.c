@@ -1,0 +1,394 @@
+/* The calls of client.h: what the loop's threads do with an open run. Everything here is a short
+ * look at the delivery machine under the mutex; waiting is a condition that the I/O thread signals.
+ * */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "trainer_client/client_state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SAME(name)                                             \
+    static_assert((int)WEIR_CLIENT_##name == (int)WEIR_##name, \
+                  "statuses of client.h are Weir's own")
+SAME(OK);
+SAME(INVALID);
+SAME(NOT_FOUND);
+SAME(LIMIT);
+SAME(TIMEOUT);
+SAME(UNAVAILABLE);
+SAME(STALE);
+SAME(DENIED);
+SAME(UNSUPPORTED);
+SAME(INTERNAL);
+static_assert(sizeof(((struct weir_client_error *)0)->text) >= WEIR_ERROR_TEXT_MAX,
+              "an error's text fits");
+
+enum { PREFETCH_BYTES = 64 << 20, OPEN_TIMEOUT_MS = 60000 };
+
+static enum weir_client_status give_error(const struct weir_error *err,
+                                          struct weir_client_error *ret_error)
+{
+    if (ret_error != NULL) {
+        ret_error->status = (enum weir_client_status)err->status;
+        memcpy(ret_error->text, err->text, sizeof(err->text));
+    }
+    return (enum weir_client_status)err->status;
+}
+
+static void wake(struct weir_client *client)
+{
+    uint64_t one = 1;
+    ssize_t written = write(client->wake_fd, &one, sizeof(one)); /* full means: awake already */
+    (void)written;
+}
+
+/* ---- opening and closing ---- */
+
+static const char *or_environment(const char *given, const char *variable)
+{
+    const char *value = given != NULL ? given : getenv(variable);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static enum weir_status find_run(const struct weir_client_options *options, uint64_t *ret_run,
+                                 struct weir_error *err)
+{
+    *ret_run = options->run;
+    if (options->run != 0)
+        return WEIR_OK;
+    const char *text = getenv("WEIR_RUN");
+    if (text == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "no run: expected weir_client_options.run or the variable WEIR_RUN");
+    char *end = NULL;
+    errno = 0;
+    unsigned long long run = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || run == 0)
+        return weir_fail(err, WEIR_INVALID, "WEIR_RUN is '%s', expected a number above 0", text);
+    *ret_run = run;
+    return WEIR_OK;
+}
+
+/* `given`, or NAME.sock in the socket directory, or NULL. */
+static char *find_endpoint(const char *given, const char *socket_dir, const char *name)
+{
+    if (given != NULL)
+        return weir_strdup(given);
+    return socket_dir != NULL ? weir_format("ipc://%s/%s.sock", socket_dir, name) : NULL;
+}
+
+static enum weir_status configure(struct weir_client *client,
+                                  const struct weir_client_options *options, struct weir_error *err)
+{
+    if (options->version != WEIR_CLIENT_VERSION)
+        return weir_fail(err, WEIR_UNSUPPORTED, "interface version %u, this library has %d",
+                         options->version, WEIR_CLIENT_VERSION);
+    enum weir_status status = find_run(options, &client->run, err);
+    if (status == WEIR_OK)
+        status = weir_position_unpack(weir_bytes(options->state, options->state_size),
+                                      &client->start, err);
+    if (status != WEIR_OK)
+        return status;
+    const char *dir = or_environment(options->socket_dir, "WEIR_SOCKET_DIR");
+    client->dispatcher_endpoint = find_endpoint(options->dispatcher, dir, "dispatcher");
+    client->storage_endpoint = find_endpoint(options->storage, dir, "storage");
+    client->orchestrator_endpoint = find_endpoint(options->orchestrator, dir, "orchestrator");
+    if (client->dispatcher_endpoint == NULL || client->storage_endpoint == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "no platform: expected weir_client_options.socket_dir or the variable "
+                         "WEIR_SOCKET_DIR");
+    client->session = options->session != 0 ? options->session : weir_random_u64();
+    client->holder = weir_format("trainer-%llu", (unsigned long long)client->run);
+    client->open_timeout_ms =
+        options->open_timeout_ms != 0 ? (int64_t)options->open_timeout_ms : OPEN_TIMEOUT_MS;
+    uint64_t window = options->prefetch_bytes != 0 ? options->prefetch_bytes : PREFETCH_BYTES;
+    client->delivery = delivery_new(client->run, client->session, window, &client->start);
+    return WEIR_OK;
+}
+
+static void make_monitor(struct weir_client *client)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&client->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&client->mutex, NULL);
+}
+
+/* Starts the I/O thread with every signal blocked: signals are for the loop's own threads. */
+static enum weir_status start_thread(struct weir_client *client, struct weir_error *err)
+{
+    client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (client->wake_fd < 0)
+        return weir_fail(err, WEIR_LIMIT, "eventfd: %s", strerror(errno));
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&client->thread, NULL, client_io_run, client);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0)
+        return weir_fail(err, WEIR_LIMIT, "cannot start a thread: %s", strerror(failed));
+    client->is_running = true;
+    return WEIR_OK;
+}
+
+static enum weir_status wait_until_open(struct weir_client *client, struct weir_error *err)
+{
+    pthread_mutex_lock(&client->mutex);
+    while (!client->opened && !client->failed)
+        pthread_cond_wait(&client->changed, &client->mutex);
+    bool failed = client->failed;
+    if (failed)
+        *err = client->failure;
+    pthread_mutex_unlock(&client->mutex);
+    return failed ? err->status : WEIR_OK;
+}
+
+enum weir_client_status weir_client_open(const struct weir_client_options *options,
+                                         struct weir_client **ret_client,
+                                         struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+    struct weir_client *client = weir_calloc(1, sizeof(*client));
+    client->wake_fd = -1;
+    make_monitor(client);
+    enum weir_status status = configure(client, options, &err);
+    if (status == WEIR_OK)
+        status = start_thread(client, &err);
+    if (status == WEIR_OK)
+        status = wait_until_open(client, &err);
+    if (status != WEIR_OK) {
+        weir_client_close(client);
+        return give_error(&err, ret_error);
+    }
+    *ret_client = client;
+    return WEIR_CLIENT_OK;
+}
+
+static void stop_thread(struct weir_client *client)
+{
+    if (!client->is_running)
+        return;
+    pthread_mutex_lock(&client->mutex);
+    client->closing = true;
+    pthread_mutex_unlock(&client->mutex);
+    wake(client);
+    pthread_join(client->thread, NULL);
+}
+
+void weir_client_close(struct weir_client *client)
+{
+    if (client == NULL)
+        return;
+    stop_thread(client);
+    if (client->delivery != NULL) {
+        delivery_discard_all(client->delivery);
+        client_free_discarded(client);
+        delivery_free(client->delivery);
+    }
+    if (client->wake_fd >= 0)
+        close(client->wake_fd);
+    pthread_cond_destroy(&client->changed);
+    pthread_mutex_destroy(&client->mutex);
+    weir_position_fini(&client->start);
+    weir_buf_fini(&client->fitted);
+    weir_buf_fini(&client->state);
+    free(client->dispatcher_endpoint);
+    free(client->storage_endpoint);
+    free(client->orchestrator_endpoint);
+    free(client->holder);
+    free(client);
+}
+
+void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info)
+{
+    *ret_info = client->info; /* does not change once it is open */
+}
+
+/* ---- the loop ---- */
+
+/* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. */
+static bool wait_for_change(struct weir_client *client, int64_t end_ms)
+{
+    if (end_ms == INT64_MAX) {
+        pthread_cond_wait(&client->changed, &client->mutex);
+        return true;
+    }
+    struct timespec until = {.tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000};
+    return pthread_cond_timedwait(&client->changed, &client->mutex, &until) != ETIMEDOUT;
+}
+
+static int64_t end_of(int64_t timeout_ms)
+{
+    return timeout_ms < 0 ? INT64_MAX : weir_now_ms() + timeout_ms;
+}
+
+/* One look at the machine. */
+static enum weir_status look(struct weir_client *client, enum delivery_turn *ret_turn,
+                             struct delivery_batch **ret_batch, struct weir_error *err)
+{
+    if (client->failed) {
+        *err = client->failure;
+        return err->status;
+    }
+    if (client->held >= WEIR_BATCHES_HELD_MAX)
+        return weir_fail(err, WEIR_LIMIT, "%d batches are in hand: release one first",
+                         WEIR_BATCHES_HELD_MAX);
+    *ret_turn = delivery_next(client->delivery, weir_now_ms(), ret_batch);
+    client_free_discarded(client);
+    if (*ret_turn == DELIVERY_SUPERSEDED)
+        return weir_fail(err, WEIR_STALE, "run %llu: a later session has taken over: stop",
+                         (unsigned long long)client->run);
+    return WEIR_OK;
+}
+
+static bool is_answer(enum delivery_turn turn)
+{
+    return turn == DELIVERY_BATCH || turn == DELIVERY_END;
+}
+
+static void begin_wait(struct weir_client *client, int64_t now_ns)
+{
+    if (client->turn_ns != 0)
+        client->stats.busy_ns += now_ns - client->turn_ns;
+}
+
+static void end_wait(struct weir_client *client, int64_t begun_ns)
+{
+    client->turn_ns = weir_now_ns();
+    client->stats.wait_ns += client->turn_ns - begun_ns;
+}
+
+enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
+                                         struct weir_batch **ret_batch,
+                                         struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+    struct delivery_batch *lent = NULL;
+    enum delivery_turn turn = DELIVERY_WAIT;
+    int64_t begun_ns = weir_now_ns(), end_ms = end_of(timeout_ms);
+    pthread_mutex_lock(&client->mutex);
+    begin_wait(client, begun_ns);
+    enum weir_status status = look(client, &turn, &lent, &err);
+    while (status == WEIR_OK && !is_answer(turn) && wait_for_change(client, end_ms))
+        status = look(client, &turn, &lent, &err);
+    if (status == WEIR_OK && !is_answer(turn))
+        status =
+            weir_fail(&err, WEIR_TIMEOUT, "no batch within %lld ms: %s", (long long)timeout_ms,
+                      turn == DELIVERY_LAPSED ? "storage does not answer" : "none has arrived");
+    client->held += turn == DELIVERY_BATCH;
+    end_wait(client, begun_ns);
+    pthread_mutex_unlock(&client->mutex);
+    if (status != WEIR_OK)
+        return give_error(&err, ret_error);
+    if (turn == DELIVERY_END)
+        return WEIR_CLIENT_END;
+    *ret_batch = &batch_of_lent(lent)->shown;
+    return WEIR_CLIENT_OK;
+}
+
+void weir_batch_release(struct weir_batch *shown)
+{
+    if (shown == NULL)
+        return;
+    struct batch *batch = (struct batch *)shown; /* `shown` is its first member */
+    struct weir_client *client = batch->client;
+    pthread_mutex_lock(&client->mutex);
+    client->held--;
+    client->stats.batches++;
+    client->stats.samples += shown->samples;
+    client->stats.bytes += batch->lent.bytes;
+    delivery_release(client->delivery, &batch->lent);
+    pthread_mutex_unlock(&client->mutex);
+    free(batch);
+    wake(client); /* credit, an epoch to acknowledge, or the end */
+}
+
+void weir_client_report(struct weir_client *client, uint64_t samples_done, uint64_t samples_total,
+                        double loss)
+{
+    pthread_mutex_lock(&client->mutex);
+    client->samples_done = samples_done;
+    client->samples_total = samples_total;
+    client->loss = loss;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+int weir_client_stopping(struct weir_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    bool stopping = client->stop_ordered;
+    pthread_mutex_unlock(&client->mutex);
+    return stopping;
+}
+
+void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats)
+{
+    pthread_mutex_lock(&client->mutex);
+    *ret_stats = client->stats;
+    ret_stats->waiting = delivery_waiting(client->delivery);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+/* ---- state and commit ---- */
+
+void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size)
+{
+    pthread_mutex_lock(&client->mutex);
+    weir_buf_clear(&client->state);
+    weir_position_pack(delivery_position(client->delivery), &client->state);
+    pthread_mutex_unlock(&client->mutex);
+    *ret_state = client->state.at;
+    *ret_size = client->state.size;
+}
+
+/* Waits until the commit is answered. Under `mutex`. */
+static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_ms,
+                                        struct weir_error *err)
+{
+    struct msg_client_commit message;
+    while (delivery_commit_open(client->delivery, &message) != 0) {
+        if (delivery_is_superseded(client->delivery))
+            return weir_fail(err, WEIR_STALE, "commit: a later session has taken over: stop");
+        if (client->failed) {
+            *err = client->failure;
+            return err->status;
+        }
+        if (!wait_for_change(client, end_ms))
+            return weir_fail(err, WEIR_TIMEOUT, "commit: the dispatcher does not answer");
+    }
+    if (client->commit_error.status != WEIR_OK) {
+        *err = client->commit_error;
+        return weir_error_wrap(err, err->status, "commit");
+    }
+    return WEIR_OK;
+}
+
+enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
+                                           size_t state_size, int final, int64_t timeout_ms,
+                                           struct weir_client_error *ret_error)
+{
+    struct weir_error err;
+    struct weir_position position = {0};
+    int64_t end_ms = end_of(timeout_ms);
+    enum weir_status status = weir_position_unpack(weir_bytes(state, state_size), &position, &err);
+    if (status != WEIR_OK)
+        return give_error(&err, ret_error);
+    pthread_mutex_lock(&client->mutex);
+    client->commit_error.status = WEIR_OK;
+    status = delivery_commit(client->delivery, &position, final != 0, &err);
+    wake(client);
+    if (status == WEIR_OK)
+        status = wait_for_commit(client, end_ms, &err);
+    pthread_mutex_unlock(&client->mutex);
+    weir_position_fini(&position);
+    return status == WEIR_OK ? WEIR_CLIENT_OK : give_error(&err, ret_error);
+}

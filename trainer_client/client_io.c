@@ -1,0 +1,449 @@
+/* The client's I/O thread: one loop with a peer for the dispatcher, storage, the orchestrator and
+ * each worker. It turns what the delivery machine asks for into messages, and messages into calls
+ * of the machine. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "trainer_client/client_state.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 20,     /* how late a heartbeat may be */
+    CALL_MS = 600,    /* an unanswered heartbeat is given up for a newer one */
+    COMMIT_MS = 2000, /* an unanswered commit is asked anew */
+    REPORT_MS = 300,  /* between two run_beats */
+    FAREWELL_MS = 20, /* for hold_end to leave the socket */
+};
+
+void client_free_discarded(struct weir_client *client)
+{
+    struct delivery_batch *lent = NULL;
+    while ((lent = delivery_discarded(client->delivery)) != NULL)
+        free(batch_of_lent(lent));
+}
+
+void client_fail(struct weir_client *client, const struct weir_error *failure)
+{
+    if (client->failed)
+        return;
+    client->failed = true;
+    client->failure = *failure;
+    pthread_cond_broadcast(&client->changed);
+}
+
+static void lock(struct weir_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+}
+
+/* Everything that a handler may have changed is looked at by whoever waits. */
+static void unlock(struct weir_client *client)
+{
+    client_free_discarded(client);
+    pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+static void step(struct weir_client *client);
+
+static bool is_refused(const struct weir_error *err)
+{
+    return err != NULL && err->status != WEIR_TIMEOUT && err->status != WEIR_UNAVAILABLE;
+}
+
+/* ---- workers ---- */
+
+static void on_batch(void *owner, struct weir_request *request)
+{
+    struct worker_peer *worker = owner;
+    struct weir_client *client = worker->client;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    if (batch_lay_out(request->message, request->frames, &batch, &err) != WEIR_OK) {
+        lock(client);
+        client->stats.refused++;
+        unlock(client);
+        return;
+    }
+    batch->client = client;
+    batch->lent.worker = worker->slot;
+    lock(client);
+    batch->shown.epoch = delivery_epoch_of(client->delivery, batch->shown.number);
+    if (delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
+        client->stats.refused++;
+        free(batch);
+    }
+    unlock(client);
+    step(client);
+}
+
+static const struct weir_rpc_handler FROM_WORKER[] = {
+    WEIR_ON(batch, on_batch),
+    {MSG_none, NULL},
+};
+
+/* The slot of `endpoint`, else a free one, else one that nobody uses any more; NULL: all are in
+ * use. */
+static struct worker_peer *find_slot(struct weir_client *client, const char *endpoint)
+{
+    struct worker_peer *unused = NULL;
+    for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        struct worker_peer *worker = &client->workers[i];
+        worker->slot = i;
+        worker->client = client;
+        if (weir_str_equal(worker->endpoint, endpoint))
+            return worker;
+        if (worker->peer == NULL &&
+            (unused == NULL || (unused->endpoint != NULL && worker->endpoint == NULL)))
+            unused = worker;
+    }
+    return unused;
+}
+
+static void join(struct weir_client *client, const char *endpoint)
+{
+    struct worker_peer *worker = find_slot(client, endpoint);
+    if (worker == NULL || worker->peer != NULL)
+        return;
+    if (!weir_str_equal(worker->endpoint, endpoint)) {
+        free(worker->endpoint);
+        worker->endpoint = weir_strdup(endpoint);
+    }
+    /* A worker that cannot be reached is the dispatcher's to notice: its groups go elsewhere. */
+    if (weir_rpc_connect(client->loop, endpoint, FROM_WORKER, worker, &worker->peer, NULL) ==
+        WEIR_OK)
+        delivery_worker_join(client->delivery, worker->slot);
+}
+
+static bool is_listed(const char *endpoint, struct weir_strs endpoints)
+{
+    for (size_t i = 0; i < endpoints.count; i++) {
+        if (weir_str_equal(endpoints.at[i], endpoint))
+            return true;
+    }
+    return false;
+}
+
+/* Connects to who is new and leaves who is gone. Under `mutex`. */
+static void set_workers(struct weir_client *client, struct weir_strs endpoints)
+{
+    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        struct worker_peer *worker = &client->workers[i];
+        if (worker->peer == NULL || is_listed(worker->endpoint, endpoints))
+            continue;
+        weir_rpc_peer_close(worker->peer);
+        worker->peer = NULL;
+        delivery_worker_leave(client->delivery, worker->slot);
+    }
+    for (size_t i = 0; i < endpoints.count && i < DELIVERY_WORKERS_MAX; i++)
+        join(client, endpoints.at[i]);
+}
+
+static void give_credit(struct weir_client *client, int64_t now_ms)
+{
+    for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        struct msg_credit credit;
+        if (client->workers[i].peer == NULL || !delivery_credit_due(client->delivery, i, now_ms))
+            continue;
+        delivery_credit(client->delivery, i, now_ms, &credit);
+        weir_rpc_send(client->workers[i].peer, MSG_credit, &credit);
+    }
+}
+
+/* ---- dispatcher ---- */
+
+static void remember_opened(struct weir_client *client, const struct msg_client_opened *opened)
+{
+    weir_buf_append(&client->fitted, opened->fitted.at, opened->fitted.size);
+    client->info = (struct weir_client_info){
+        .run = client->run,
+        .attempt = opened->attempt,
+        .samples = opened->samples,
+        .epochs = opened->epochs,
+        .batches_per_epoch = opened->batches_per_epoch,
+        .batch_samples = opened->batch_samples,
+        .is_deterministic = opened->deterministic,
+        .fitted = client->fitted.at,
+        .fitted_size = client->fitted.size,
+    };
+    client->opened = true;
+    set_workers(client, opened->workers);
+}
+
+static void ask_open(struct weir_client *client);
+
+static void on_opened(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct weir_client *client = ((struct call *)owner)->client;
+    const struct msg_client_opened *opened = reply ? reply->message : NULL;
+    struct weir_error failure;
+    lock(client);
+    if (reply == NULL) {
+        failure = *err;
+        if (err->status == WEIR_TIMEOUT)
+            weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
+                                  "the dispatcher at %s does not answer: is the platform running?",
+                                  client->dispatcher_endpoint));
+        client_fail(client, &failure);
+    } else if (reply->type != MSG_client_opened) {
+        weir_ignore(weir_fail(&failure, WEIR_INTERNAL,
+                              "the dispatcher answered client_open with another message"));
+        client_fail(client, &failure);
+    } else if (opened->attempt == 0 && opened->newest != client->after) {
+        client->after = opened->newest; /* an earlier consumer was here: follow it */
+        unlock(client);
+        ask_open(client);
+        return;
+    } else if (delivery_opened(client->delivery, reply->message, &failure) != WEIR_OK) {
+        client_fail(client, &failure);
+    } else {
+        remember_opened(client, reply->message);
+    }
+    unlock(client);
+    step(client);
+}
+
+static void ask_open(struct weir_client *client)
+{
+    WEIR_AUTO_BUF position = {0};
+    weir_position_pack(&client->start, &position);
+    struct msg_client_open message = {
+        .job = client->run,
+        .session = client->session,
+        .position = weir_buf_view(&position),
+        .after = client->after,
+    };
+    client->open_call.client = client;
+    weir_rpc_call(client->dispatcher, MSG_client_open, &message, client->open_timeout_ms, on_opened,
+                  &client->open_call);
+}
+
+static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct call *call = owner;
+    struct weir_client *client = call->client;
+    call->open = false;
+    lock(client);
+    if (reply != NULL && reply->type == MSG_client_orders) {
+        const struct msg_client_orders *orders = reply->message;
+        delivery_ordered(client->delivery, orders);
+        if (!orders->superseded)
+            set_workers(client, orders->workers);
+    } else if (is_refused(err)) {
+        client_fail(client, err);
+    }
+    unlock(client);
+    step(client);
+}
+
+static void send_beat(struct weir_client *client, int64_t now_ms)
+{
+    struct msg_client_beat beat;
+    delivery_beat(client->delivery, now_ms, &beat);
+    beat.wait_ns = client->stats.wait_ns;
+    client->beat_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
+    weir_rpc_call(client->dispatcher, MSG_client_beat, &beat, CALL_MS, on_orders,
+                  &client->beat_call);
+}
+
+static void on_committed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct call *call = owner;
+    struct weir_client *client = call->client;
+    call->open = false;
+    lock(client);
+    if (is_refused(err))
+        client->commit_error = *err;
+    if (reply != NULL || is_refused(err))
+        delivery_committed(client->delivery, call->number);
+    unlock(client);
+    step(client);
+}
+
+static void send_commit(struct weir_client *client, int64_t now_ms)
+{
+    struct msg_client_commit message;
+    uint64_t number = delivery_commit_open(client->delivery, &message);
+    if (number == 0 || (client->commit_call.open && client->commit_call.number == number))
+        return;
+    weir_rpc_forget(client->dispatcher, &client->commit_call);
+    client->commit_call =
+        (struct call){.client = client, .open = true, .sent_ms = now_ms, .number = number};
+    weir_rpc_call(client->dispatcher, MSG_client_commit, &message, COMMIT_MS, on_committed,
+                  &client->commit_call);
+}
+
+/* ---- storage ---- */
+
+static void on_held(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct call *call = owner;
+    struct weir_client *client = call->client;
+    (void)err; /* the next hold tries again; without an answer the lease runs out by itself */
+    call->open = false;
+    lock(client);
+    if (reply != NULL && reply->type == MSG_hold_is)
+        delivery_held(client->delivery, call->sent_ms, reply->message);
+    unlock(client);
+    step(client);
+}
+
+static void on_erased(void *owner, struct weir_request *request)
+{
+    struct weir_client *client = owner;
+    const struct msg_erased *hint = request->message;
+    lock(client);
+    delivery_hint(client->delivery, hint->epoch);
+    unlock(client);
+    step(client);
+}
+
+static const struct weir_rpc_handler FROM_STORAGE[] = {
+    WEIR_ON(erased, on_erased),
+    {MSG_none, NULL},
+};
+
+static void send_hold(struct weir_client *client, int64_t now_ms)
+{
+    struct msg_hold hold;
+    delivery_hold(client->delivery, now_ms, &hold);
+    hold.holder = client->holder;
+    client->hold_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
+    weir_rpc_call(client->storage, MSG_hold, &hold, CALL_MS, on_held, &client->hold_call);
+}
+
+/* ---- orchestrator ---- */
+
+static void on_run_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct call *call = owner;
+    struct weir_client *client = call->client;
+    (void)err; /* progress is for people: nobody waits for it */
+    call->open = false;
+    if (reply == NULL || reply->type != MSG_run_orders)
+        return;
+    lock(client);
+    if (((const struct msg_run_orders *)reply->message)->stop)
+        client->stop_ordered = true;
+    unlock(client);
+}
+
+static void send_report(struct weir_client *client, int64_t now_ms)
+{
+    struct msg_run_beat beat = {
+        .run = client->run,
+        .session = client->session,
+        .samples = client->samples_done,
+        .samples_total = client->samples_total,
+        .loss = client->loss,
+        .busy_ns = client->stats.busy_ns,
+        .wait_ns = client->stats.wait_ns,
+    };
+    client->report_ms = now_ms;
+    client->report_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
+    weir_rpc_call(client->orchestrator, MSG_run_beat, &beat, CALL_MS, on_run_orders,
+                  &client->report_call);
+}
+
+/* ---- the thread ---- */
+
+static void send_due(struct weir_client *client, int64_t now_ms)
+{
+    if (!client->hold_call.open && delivery_hold_due(client->delivery, now_ms))
+        send_hold(client, now_ms);
+    if (!client->opened || client->failed)
+        return;
+    if (!client->beat_call.open && delivery_beat_due(client->delivery, now_ms))
+        send_beat(client, now_ms);
+    send_commit(client, now_ms);
+    give_credit(client, now_ms);
+    if (client->orchestrator != NULL && !client->report_call.open &&
+        now_ms - client->report_ms >= REPORT_MS)
+        send_report(client, now_ms);
+}
+
+/* Sends what is due. */
+static void step(struct weir_client *client)
+{
+    lock(client);
+    if (client->closing)
+        weir_loop_stop(client->loop);
+    else
+        send_due(client, weir_now_ms());
+    pthread_mutex_unlock(&client->mutex);
+}
+
+static void on_tick(void *owner)
+{
+    step(owner);
+}
+
+static void on_wake(void *owner)
+{
+    struct weir_client *client = owner;
+    uint64_t count = 0;
+    ssize_t got = read(client->wake_fd, &count,
+                       sizeof(count)); /* only empties it: step() looks at everything */
+    (void)got;
+    step(client);
+}
+
+static enum weir_status connect_all(struct weir_client *client, struct weir_error *err)
+{
+    enum weir_status status = weir_rpc_connect(client->loop, client->dispatcher_endpoint, NULL,
+                                               client, &client->dispatcher, err);
+    if (status == WEIR_OK)
+        status = weir_rpc_connect(client->loop, client->storage_endpoint, FROM_STORAGE, client,
+                                  &client->storage, err);
+    if (status == WEIR_OK && client->orchestrator_endpoint != NULL)
+        status = weir_rpc_connect(client->loop, client->orchestrator_endpoint, NULL, client,
+                                  &client->orchestrator, err);
+    return status;
+}
+
+/* Tells storage that nobody is to wait for us. Lost, it only costs the rest of the lease. */
+static void say_farewell(struct weir_client *client)
+{
+    if (client->storage == NULL)
+        return;
+    struct msg_hold_end end = {.session = client->session};
+    weir_rpc_send(client->storage, MSG_hold_end, &end);
+    int64_t until_ms = weir_now_ms() + FAREWELL_MS;
+    while (weir_now_ms() < until_ms)
+        weir_loop_step(client->loop, FAREWELL_MS);
+}
+
+static void close_all(struct weir_client *client)
+{
+    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        weir_rpc_peer_close(client->workers[i].peer);
+        free(client->workers[i].endpoint);
+    }
+    weir_rpc_peer_close(client->orchestrator);
+    weir_rpc_peer_close(client->storage);
+    weir_rpc_peer_close(client->dispatcher);
+    weir_loop_free(client->loop);
+}
+
+void *client_io_run(void *owner)
+{
+    struct weir_client *client = owner;
+    struct weir_error err;
+    client->loop = weir_loop_new();
+    if (connect_all(client, &err) != WEIR_OK) {
+        lock(client);
+        client_fail(client, &err);
+        unlock(client);
+    } else {
+        weir_loop_watch_fd(client->loop, client->wake_fd, POLLIN, on_wake, client);
+        weir_loop_timer(client->loop, 0, TICK_MS, on_tick, client);
+        ask_open(client);
+        weir_loop_run(client->loop);
+        say_farewell(client);
+    }
+    close_all(client);
+    return NULL;
+}

@@ -1,0 +1,225 @@
+/* The library a training loop links: it hands out the batches of one run, each exactly once, and
+ * tells Weir what was done with them. The only installed header; plain C99, no other header of Weir
+ * is needed.
+ *
+ *     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+ *     struct weir_client *client = NULL;
+ *     struct weir_client_error error;
+ *     if (weir_client_open(&options, &client, &error) != WEIR_CLIENT_OK)
+ *         fail(error.text);
+ *     struct weir_batch *batch;
+ *     enum weir_client_status status;
+ *     while ((status = weir_client_next(client, -1, &batch, &error)) == WEIR_CLIENT_OK) {
+ *         step(batch);
+ *         weir_batch_release(batch);
+ *     }
+ *
+ * Consumed and committed. A released batch is *consumed*. It becomes *committed* when state that
+ * contains it is durable: save what weir_client_state() returns together with the model, in one
+ * file, then call weir_client_commit(). A loop that dies returns with the saved state in
+ * weir_client_options.state and gets exactly the batches that this state does not contain. The run
+ * is finished by a commit with `final` set.
+ *
+ * Erasure. weir_client_next() returns no batch that holds a sample erased before the call, and
+ * nothing at all while it cannot know (its use lease of 2 seconds, renewed in the background, has
+ * run out: it waits). An erasure is in force when, among others, every batch in a loop's hands that
+ * holds an erased sample has been released; so release batches as soon as the step is over, and
+ * keep no copies.
+ *
+ * Threads. One background thread owns every socket. All functions may be called from any thread;
+ * two threads must not call functions of one client at the same time, but weir_batch_release() may
+ * be called at any time. A client does not survive fork(). The signal mask of the calling thread at
+ * weir_client_open() is not used: the background thread blocks all signals.
+ */
+#ifndef WEIR_CLIENT_H
+#define WEIR_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this interface: raised when an existing program would have to change. */
+#define WEIR_CLIENT_VERSION 1
+
+/** What a call came to. Everything but OK and END comes with a text in struct weir_client_error. */
+enum weir_client_status {
+    WEIR_CLIENT_OK = 0,
+    WEIR_CLIENT_INVALID = 1,     /**< an argument or an answer makes no sense */
+    WEIR_CLIENT_NOT_FOUND = 2,   /**< there is no such run */
+    WEIR_CLIENT_LIMIT = 4,       /**< too many batches in hand */
+    WEIR_CLIENT_TIMEOUT = 5,     /**< not yet; the call may be repeated */
+    WEIR_CLIENT_UNAVAILABLE = 6, /**< Weir cannot be reached */
+    WEIR_CLIENT_STALE = 9,       /**< another session has taken this run over: stop */
+    WEIR_CLIENT_DENIED = 10,     /**< not permitted */
+    WEIR_CLIENT_UNSUPPORTED = 11,
+    WEIR_CLIENT_INTERNAL = 12, /**< a defect in Weir */
+    WEIR_CLIENT_END = 64       /**< no batch follows: every one has been handed out */
+};
+
+/** Filled by a call that fails; untouched otherwise. Every function accepts NULL for it. */
+struct weir_client_error {
+    enum weir_client_status status;
+    char text[512]; /**< what was found, what was expected, what to do */
+};
+
+/** Where the platform is and what to open. Start from WEIR_CLIENT_OPTIONS_INIT; strings are copied
+ * by weir_client_open(). */
+struct weir_client_options {
+    uint32_t version; /**< WEIR_CLIENT_VERSION */
+    uint64_t run;     /**< number of the run; 0: the environment variable WEIR_RUN */
+    const char
+        *socket_dir; /**< directory of the platform's sockets; NULL: the variable WEIR_SOCKET_DIR */
+    const char *dispatcher;   /**< endpoint ("ipc:///…"); NULL: dispatcher.sock in socket_dir */
+    const char *storage;      /**< endpoint; NULL: storage.sock in socket_dir */
+    const char *orchestrator; /**< endpoint for progress; NULL: orchestrator.sock in socket_dir */
+    const void *state; /**< what weir_client_state() returned when the model was saved; NULL: the
+                          beginning */
+    size_t state_size; /**< bytes of it */
+    uint64_t prefetch_bytes;  /**< batches under way or waiting, over all workers; 0: 64 MiB */
+    uint32_t open_timeout_ms; /**< how long weir_client_open() tries; 0: 60 s */
+    uint64_t session;         /**< a number that names this process's life; 0: drawn at random */
+};
+#define WEIR_CLIENT_OPTIONS_INIT                                         \
+    {                                                                    \
+        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0 \
+    }
+
+/** An open run. */
+struct weir_client;
+
+/** What the run is, as weir_client_open() learnt it. */
+struct weir_client_info {
+    uint64_t run;
+    uint64_t attempt; /**< 1 for the first session of the run, 2 for the next, … */
+    uint64_t samples; /**< of one pass over the set */
+    uint64_t epochs;  /**< passes */
+    uint64_t batches_per_epoch;
+    uint32_t batch_samples; /**< most samples of a batch */
+    int is_deterministic;   /**< batches come in number order */
+    const void *fitted; /**< fitted state of the operators, to be stored with the model; lives with
+                           the client */
+    size_t fitted_size;
+};
+
+/** Element types of tensors. */
+enum weir_tensor_type {
+    WEIR_TENSOR_U8 = 1,
+    WEIR_TENSOR_I32 = 2,
+    WEIR_TENSOR_I64 = 3,
+    WEIR_TENSOR_F32 = 4,
+    WEIR_TENSOR_F64 = 5,
+    WEIR_TENSOR_U32 = 6
+};
+
+/** What the 64 bits of a label are. */
+enum weir_label_type {
+    WEIR_LABELS_NONE = 0, /**< the samples have none; all 0 */
+    WEIR_LABELS_INT = 1,
+    WEIR_LABELS_FLOAT = 2, /**< the bits of a double */
+    WEIR_LABELS_CLASS = 3  /**< index into the class names of the dataset */
+};
+
+#define WEIR_TENSOR_RANK_MAX  8
+#define WEIR_BATCH_ALIGNMENT  64 /**< bytes; what every array of a batch is aligned to */
+#define WEIR_BATCHES_HELD_MAX 64 /**< batches a loop may have in hand at the same time */
+
+/** One tensor of a batch, row-major. The first dimension is the sample.
+ *
+ * Dense: `shape` has `rank` entries and `data` their product of elements. Ragged: sample i owns the
+ * elements offsets[i] up to offsets[i + 1] of `data` (times the product of shape[1 …], 1 for a
+ * plain list). */
+struct weir_tensor {
+    const char *name;
+    enum weir_tensor_type type;
+    uint32_t rank;
+    uint64_t shape[WEIR_TENSOR_RANK_MAX];
+    const uint32_t *offsets; /**< samples + 1 of them, ascending from 0; NULL: dense */
+    const void *data;
+    size_t bytes; /**< of `data` */
+};
+
+/** One batch. All memory belongs to it and lives until weir_batch_release(); it may be pinned and
+ * handed to a GPU as it is, but not written to. `ids`, `labels`, `weights` and each tensor's `data`
+ * and `offsets` start at a multiple of WEIR_BATCH_ALIGNMENT bytes and are readable up to the next
+ * such multiple behind their end. (Frames arrive from the socket at arbitrary addresses; the
+ * background thread lays each batch out once, in one allocation, so the loop pays for no copy.) */
+struct weir_batch {
+    uint64_t number; /**< counted over all epochs, from 0 */
+    uint64_t epoch;  /**< pass over the set, from 0 */
+    size_t samples;  /**< live samples, > 0 */
+    size_t holes;    /**< samples of this batch that were erased, filtered, unreadable or gone */
+    const uint64_t *ids;
+    const int64_t *labels;
+    enum weir_label_type label_type;
+    const float *weights; /**< of the selection; all 1 when it gave none */
+    size_t tensor_count;
+    const struct weir_tensor *tensors;
+};
+
+/** What a loop has done since weir_client_open(). */
+struct weir_client_stats {
+    uint64_t batches; /**< released */
+    uint64_t samples; /**< in them */
+    uint64_t bytes;   /**< of them */
+    int64_t wait_ns;  /**< inside weir_client_next(): the data stall */
+    int64_t busy_ns;  /**< outside of it, from the first batch on */
+    uint64_t waiting; /**< batches ready now */
+    uint64_t refused; /**< arrivals that were copies, outdated or erased */
+};
+
+/** Opens the run: connects, announces the state the loop starts from, waits for the dispatcher.
+ * `*ret_client` is to be closed with weir_client_close().
+ * @return INVALID for missing options or a state of another run, NOT_FOUND, UNAVAILABLE after
+ * open_timeout_ms. */
+enum weir_client_status weir_client_open(const struct weir_client_options *options,
+                                         struct weir_client **ret_client,
+                                         struct weir_client_error *ret_error);
+
+/** Ends the session. Batches still in hand become invalid. Consumed but uncommitted batches will be
+ * delivered again to the next session. NULL is fine. */
+void weir_client_close(struct weir_client *client);
+
+void weir_client_info(const struct weir_client *client, struct weir_client_info *ret_info);
+
+/** Waits for the next batch, at most `timeout_ms` (negative: for ever). Batches of nothing but
+ * holes are not shown.
+ * @return OK with `*ret_batch`; END; TIMEOUT; LIMIT when WEIR_BATCHES_HELD_MAX are in hand; STALE;
+ * or what made the session fail. */
+enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
+                                         struct weir_batch **ret_batch,
+                                         struct weir_client_error *ret_error);
+
+/** The loop is done with the batch: it counts as consumed and its memory is gone. NULL is fine. */
+void weir_batch_release(struct weir_batch *batch);
+
+/** Tells the orchestrator how training goes; sent in the background, the newest wins.
+ * `samples_done` counts from the beginning of the run, what a restored checkpoint contained
+ * included. */
+void weir_client_report(struct weir_client *client, uint64_t samples_done, uint64_t samples_total,
+                        double loss);
+
+/** Nonzero when the orchestrator wants the loop to stop: save a checkpoint, commit it, close. */
+int weir_client_stopping(struct weir_client *client);
+
+/** The state that contains every batch released so far: opaque bytes, at most 4096, to be saved
+ * with the model and given to weir_client_commit(). Valid until the next call. */
+void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size);
+
+/** States that a model containing `state` is durable, and waits (at most `timeout_ms`, negative:
+ * for ever) until that is recorded. `final`: the model is made, the run is over; needs every batch
+ * consumed. Repeating it is harmless.
+ * @return INVALID, TIMEOUT, STALE. */
+enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
+                                           size_t state_size, int final, int64_t timeout_ms,
+                                           struct weir_client_error *ret_error);
+
+void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
