@@ -83,6 +83,17 @@ static bool may_be_repeated(const char *state)
     return false;
 }
 
+/* An error without SQLSTATE is libpq's own, and a FATAL one is the server's last word; the connection's
+ * status may say so only later. */
+static bool is_lost(const struct weir_db *db, const PGresult *result)
+{
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (db->conn == NULL || PQstatus(db->conn) != CONNECTION_OK || severity == NULL)
+        return true;
+    return strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0 ||
+           PQresultErrorField(result, PG_DIAG_SQLSTATE) == NULL;
+}
+
 enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
                                struct weir_error *err)
 {
@@ -90,14 +101,13 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
     if (found == PGRES_COMMAND_OK || found == PGRES_TUPLES_OK || found == PGRES_COPY_IN ||
         found == PGRES_EMPTY_QUERY)
         return WEIR_OK;
-    if (db->conn == NULL || PQstatus(db->conn) != CONNECTION_OK) {
+    if (is_lost(db, result)) {
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE, "%s: the connection to Postgres is lost", what);
     }
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    state = state != NULL ? state : "";
-    message = message != NULL ? message : PQerrorMessage(db->conn);
+    message = message != NULL ? message : "no message";
     enum weir_status status = WEIR_INTERNAL;
     if (strcmp(state, "23505") == 0)
         status = WEIR_EXISTS;

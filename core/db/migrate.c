@@ -94,7 +94,10 @@ enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration
         status = create_schema(db, err);
     if (status == WEIR_OK)
         status = check_number(db, count > 0 ? migrations[count - 1].number : 0, err);
-    for (size_t i = 0; i < count && status == WEIR_OK; i++)
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = apply_if_missing(db, &migrations[i], err);
-    return status == WEIR_OK ? status : weir_error_wrap(err, status, "schema %s", db->schema);
+        if (status != WEIR_OK)
+            weir_error_wrap(err, status, "schema %s", db->schema);
+    }
+    return status;
 }

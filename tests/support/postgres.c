@@ -1,0 +1,230 @@
+/* Finding, preparing, starting and killing a Postgres for tests. */
+#include "tests/support/postgres.h"
+
+#include "core/base/memory.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <grp.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77, READY_MAX_MS = 20000, READY_STEP_MS = 5 };
+
+/* The newest installation, or none. */
+static bool find_binaries(char *bin_dir, size_t size)
+{
+    glob_t found;
+    bool is_found = glob("/usr/lib/postgresql/*/bin/initdb", 0, NULL, &found) == 0;
+    if (is_found) {
+        const char *newest = found.gl_pathv[found.gl_pathc - 1];
+        snprintf(bin_dir, size, "%.*s", (int)(strlen(newest) - strlen("/initdb")), newest);
+    }
+    globfree(&found);
+    return is_found;
+}
+
+static void choose_user(struct weir_test_postgres *postgres)
+{
+    postgres->uid = geteuid();
+    postgres->gid = getegid();
+    if (postgres->uid != 0)
+        return;
+    const struct passwd *user = getpwnam("postgres");
+    if (user == NULL)
+        user = getpwnam("nobody");
+    weir_require(user != NULL);
+    postgres->uid = user->pw_uid;
+    postgres->gid = user->pw_gid;
+}
+
+/* In a child: becomes the user Postgres runs as, and writes to `log`. */
+static void become_user(const struct weir_test_postgres *postgres, const char *log)
+{
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    weir_require(fd >= 0);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    if (geteuid() == 0) {
+        weir_require(setgroups(0, NULL) == 0);
+        weir_require(setresgid(postgres->gid, postgres->gid, postgres->gid) == 0);
+        weir_require(setresuid(postgres->uid, postgres->uid, postgres->uid) == 0);
+    }
+    /* After setuid, which would clear it: the server ends with the test, however that ends. */
+    weir_require(prctl(PR_SET_PDEATHSIG, SIGQUIT) == 0);
+    weir_require(chdir("/") == 0);
+    setenv("LC_ALL", "C", 1);
+}
+
+static pid_t spawn(const struct weir_test_postgres *postgres, const char *log,
+                   const char *const argv[])
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    weir_require(pid >= 0);
+    if (pid == 0) {
+        become_user(postgres, log);
+        execv(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void show_log(const char *log)
+{
+    WEIR_AUTO_BUF text = {0};
+    weir_ignore(weir_file_read(log, 1 << 20, &text, NULL)); /* there may be none */
+    fprintf(stderr, "%s:\n%s\n", log, weir_buf_text(&text));
+}
+
+static void run(const struct weir_test_postgres *postgres, const char *log,
+                const char *const argv[])
+{
+    int status = 0;
+    pid_t pid = spawn(postgres, log, argv);
+    weir_require(waitpid(pid, &status, 0) == pid);
+    if (status == 0)
+        return;
+    show_log(log);
+    weir_require_failed(argv[0], __FILE__, __LINE__);
+}
+
+/* initdb once per machine, version and user; renamed into place, so that test programs may race. */
+static void make_template(const struct weir_test_postgres *postgres, const char *template)
+{
+    WEIR_AUTO_FREE char *initdb = weir_format("%s/initdb", postgres->bin_dir);
+    WEIR_AUTO_FREE char *fresh = weir_format("%s-%d", template, getpid());
+    WEIR_AUTO_FREE char *data = weir_format("%s/data", fresh);
+    WEIR_AUTO_FREE char *log = weir_format("%s/initdb.log", fresh);
+    weir_require(mkdir(fresh, 0700) == 0);
+    weir_require(chown(fresh, postgres->uid, postgres->gid) == 0);
+    run(postgres, log,
+        (const char *const[]){initdb, "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8",
+                              "--locale=C", "--no-sync", "--no-instructions", NULL});
+    if (rename(fresh, template) != 0) /* another test program was faster */
+        weir_ignore(weir_remove_tree(fresh, NULL));
+}
+
+static void copy_template(const struct weir_test_postgres *postgres)
+{
+    struct stat found;
+    const char *version = strrchr(postgres->bin_dir, '/') - 2; /* "15" of ".../15/bin" */
+    WEIR_AUTO_FREE char *template =
+        weir_format("/tmp/weir-test-postgres-%.2s-%u", version, postgres->uid);
+    WEIR_AUTO_FREE char *from = weir_format("%s/data", template);
+    WEIR_AUTO_FREE char *to = weir_format("%s/data", postgres->dir.path);
+    WEIR_AUTO_FREE char *log = weir_format("%s/cp.log", postgres->dir.path);
+    if (lstat(template, &found) != 0)
+        make_template(postgres, template);
+    /* Another user of this machine may not hand us a cluster. */
+    weir_require(lstat(template, &found) == 0 && S_ISDIR(found.st_mode));
+    weir_require(found.st_uid == postgres->uid);
+    run(postgres, log, (const char *const[]){"/bin/cp", "-a", from, to, NULL});
+}
+
+static void wait_until_ready(struct weir_test_postgres *postgres, const char *log)
+{
+    for (int waited = 0; waited < READY_MAX_MS; waited += READY_STEP_MS) {
+        int status;
+        if (PQping(postgres->conninfo) == PQPING_OK)
+            return;
+        if (waitpid(postgres->pid, &status, WNOHANG) != 0)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = READY_STEP_MS * 1000000L}, NULL);
+    }
+    show_log(log);
+    weir_require_failed("Postgres starts", __FILE__, __LINE__);
+}
+
+static void set_conninfo(struct weir_test_postgres *postgres, const char *database)
+{
+    snprintf(postgres->conninfo, sizeof postgres->conninfo, "host=%s user=weir dbname=%s",
+             postgres->dir.path, database);
+}
+
+static void run_sql(const char *conninfo, const char *sql)
+{
+    PGconn *conn = PQconnectdb(conninfo);
+    weir_require(PQstatus(conn) == CONNECTION_OK);
+    PGresult *result = PQexec(conn, sql);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        weir_require_failed(PQerrorMessage(conn), __FILE__, __LINE__);
+    PQclear(result);
+    PQfinish(conn);
+}
+
+void weir_test_postgres_resume(struct weir_test_postgres *postgres)
+{
+    WEIR_AUTO_FREE char *program = weir_format("%s/postgres", postgres->bin_dir);
+    WEIR_AUTO_FREE char *data = weir_format("%s/data", postgres->dir.path);
+    WEIR_AUTO_FREE char *log = weir_format("%s/postgres.log", postgres->dir.path);
+    WEIR_AUTO_FREE char *sockets = weir_format("unix_socket_directories=%s", postgres->dir.path);
+    weir_require(postgres->pid == 0);
+    postgres->pid = spawn(
+        postgres, log,
+        (const char *const[]){program, "-D", data, "-c", "listen_addresses=", "-c", sockets, "-c",
+                              "shared_buffers=16MB", "-c", "fsync=off", "-c", "max_connections=40",
+                              "-c", "unix_socket_permissions=0700", NULL});
+    wait_until_ready(postgres, log);
+}
+
+void weir_test_postgres_start(struct weir_test_postgres *postgres)
+{
+    *postgres = (struct weir_test_postgres){0};
+    if (!find_binaries(postgres->bin_dir, sizeof postgres->bin_dir)) {
+        fprintf(stderr, "skipped: Postgres is not installed (apt-get install postgresql)\n");
+        exit(SKIPPED);
+    }
+    choose_user(postgres);
+    temp_dir_make(&postgres->dir);
+    weir_require(chown(postgres->dir.path, postgres->uid, postgres->gid) == 0);
+    copy_template(postgres);
+    set_conninfo(postgres, "postgres");
+    weir_test_postgres_resume(postgres);
+    run_sql(postgres->conninfo, "CREATE DATABASE weir");
+    set_conninfo(postgres, "weir");
+}
+
+static void end(struct weir_test_postgres *postgres, int signal)
+{
+    int status;
+    if (postgres->pid == 0)
+        return;
+    weir_require(kill(postgres->pid, signal) == 0);
+    weir_require(waitpid(postgres->pid, &status, 0) == postgres->pid);
+    postgres->pid = 0;
+}
+
+void weir_test_postgres_stop(struct weir_test_postgres *postgres)
+{
+    end(postgres, SIGQUIT);
+    temp_dir_remove(&postgres->dir);
+}
+
+/* SIGQUIT: the postmaster takes its children with it without any shutdown, and the next start recovers
+ * from the log, as after a power cut. A SIGKILL would leave the children behind for a while. */
+void weir_test_postgres_kill(struct weir_test_postgres *postgres)
+{
+    end(postgres, SIGQUIT);
+}
+
+void weir_test_postgres_reset(struct weir_test_postgres *postgres)
+{
+    set_conninfo(postgres, "postgres");
+    run_sql(postgres->conninfo, "DROP DATABASE weir WITH (FORCE)");
+    run_sql(postgres->conninfo, "CREATE DATABASE weir");
+    set_conninfo(postgres, "weir");
+}
+
+void weir_test_postgres_sql(struct weir_test_postgres *postgres, const char *sql)
+{
+    run_sql(postgres->conninfo, sql);
+}

@@ -1,0 +1,358 @@
+/* Statements, transactions, migrations and lost connections against a real Postgres. */
+#include "core/db/db.h"
+#include "tests/support/postgres.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same };
+static const struct weir_query QUERIES[] = {
+    [Q_insert] = {"insert", "INSERT INTO thing (id, name, score, good, data, small) "
+                            "VALUES ($1, $2, $3, $4, $5, $6)"},
+    [Q_find] = {"find", "SELECT name, score, good, data, small, id FROM thing WHERE id = $1"},
+    [Q_all] = {"all", "SELECT id FROM thing ORDER BY id"},
+    [Q_echo] = {"echo",
+                "SELECT $1::bigint, $2::double precision, $3::text, $4::bytea, $5::boolean"},
+    [Q_array] = {"array", "SELECT id FROM thing WHERE id = ANY ($1) ORDER BY id"},
+    [Q_fail] = {"fail", "SELECT 1 / (SELECT 0)"},
+    [Q_none] = {"none", "SELECT 1 FROM nowhere"},
+    [Q_same] = {"same", "SELECT count(*) FROM thing WHERE small IS NOT DISTINCT FROM $1"},
+};
+
+static const struct weir_migration MIGRATIONS[] = {
+    {1, "001_thing", "CREATE TABLE thing (id bigint PRIMARY KEY, name text);"},
+    {2, "002_more",
+     "ALTER TABLE thing ADD score double precision; ALTER TABLE thing ADD good boolean;"
+     "ALTER TABLE thing ADD data bytea; ALTER TABLE thing ADD small integer;"},
+};
+
+struct fixture {
+    struct weir_test_postgres postgres;
+    struct weir_db *db;
+};
+
+static int start_postgres(void **state)
+{
+    static struct fixture fixture;
+    weir_test_postgres_start(&fixture.postgres);
+    *state = &fixture;
+    return 0;
+}
+
+static int stop_postgres(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_test_postgres_stop(&fixture->postgres);
+    return 0;
+}
+
+static enum weir_status open_db(struct fixture *fixture, struct weir_db **ret_db,
+                                struct weir_error *err)
+{
+    return weir_db_open(fixture->postgres.conninfo, "things", QUERIES, WEIR_COUNT(QUERIES), ret_db,
+                        err);
+}
+
+static int open_fresh(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    weir_test_postgres_reset(&fixture->postgres);
+    assert_int_equal(open_db(fixture, &fixture->db, &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(fixture->db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err),
+                     WEIR_OK);
+    return 0;
+}
+
+static int close_db(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_db_close(fixture->db);
+    fixture->db = NULL;
+    return 0;
+}
+
+static struct weir_db *db_of(void **state)
+{
+    return ((struct fixture *)*state)->db;
+}
+
+static enum weir_status insert(struct weir_db *db, int64_t id, struct weir_error *err)
+{
+    return DB_RUN(db, Q_insert, NULL, err, DB_I64(id), DB_TEXT("n"), DB_F64(0.5), DB_BOOL(true),
+                  DB_BYTES(weir_bytes("\0\1", 2)), DB_I64(7));
+}
+
+static size_t count_things(struct weir_db *db)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db, Q_all, &rows, &err), WEIR_OK);
+    return weir_rows_count(rows);
+}
+
+static void what_is_written_is_read_back(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(insert(db, -42, &err), WEIR_OK);
+    assert_int_equal(DB_RUN(db, Q_find, &rows, &err, DB_I64(-42)), WEIR_OK);
+    assert_int_equal(weir_rows_count(rows), 1);
+    assert_string_equal(weir_rows_text(rows, 0, 0), "n");
+    assert_true(weir_rows_f64(rows, 0, 1) == 0.5);
+    assert_true(weir_rows_bool(rows, 0, 2));
+    assert_true(weir_bytes_equal(weir_rows_bytes(rows, 0, 3), weir_bytes("\0\1", 2)));
+    assert_int_equal(weir_rows_i64(rows, 0, 4), 7);
+    assert_int_equal(weir_rows_i64(rows, 0, 5), -42);
+}
+
+static void every_kind_of_parameter_travels(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db, Q_echo, &rows, &err, DB_I64(INT64_MIN), DB_F64(-1.5e300),
+                            DB_TEXT("größe"), DB_BYTES(weir_bytes(NULL, 0)), DB_BOOL(false)),
+                     WEIR_OK);
+    assert_true(weir_rows_i64(rows, 0, 0) == INT64_MIN);
+    assert_true(weir_rows_f64(rows, 0, 1) == -1.5e300);
+    assert_string_equal(weir_rows_text(rows, 0, 2), "größe");
+    assert_false(weir_rows_is_null(rows, 0, 3));
+    assert_int_equal(weir_rows_bytes(rows, 0, 3).size, 0);
+    assert_false(weir_rows_bool(rows, 0, 4));
+}
+
+static void a_null_is_null_and_reads_as_nothing(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db, Q_echo, &rows, &err, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL),
+                     WEIR_OK);
+    for (int column = 0; column < 5; column++)
+        assert_true(weir_rows_is_null(rows, 0, column));
+    assert_int_equal(weir_rows_i64(rows, 0, 0), 0);
+    assert_true(weir_rows_f64(rows, 0, 1) == 0);
+    assert_string_equal(weir_rows_text(rows, 0, 2), "");
+    assert_int_equal(weir_rows_bytes(rows, 0, 3).size, 0);
+}
+
+/* The server guesses integer for the NULL; the bigint after it must not be sent as one. */
+static void a_parameter_that_was_null_first_takes_a_value_later(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) none = NULL;
+    WEIR_AUTO(weir_rows) one = NULL;
+    WEIR_AUTO(weir_rows) again = NULL;
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    assert_int_equal(DB_RUN(db, Q_same, &none, &err, DB_NULL), WEIR_OK);
+    assert_int_equal(weir_rows_i64(none, 0, 0), 0);
+    assert_int_equal(DB_RUN(db, Q_same, &one, &err, DB_I64(7)), WEIR_OK);
+    assert_int_equal(weir_rows_i64(one, 0, 0), 1);
+    assert_int_equal(DB_RUN(db, Q_same, &again, &err, DB_NULL), WEIR_OK);
+    assert_int_equal(weir_rows_i64(again, 0, 0), 0);
+}
+
+static void an_array_is_one_parameter(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO(weir_rows) empty = NULL;
+    static const uint64_t IDS[] = {1, 3, 99};
+    for (int64_t id = 1; id <= 4; id++)
+        assert_int_equal(insert(db, id, &err), WEIR_OK);
+    assert_int_equal(DB_RUN(db, Q_array, &rows, &err, DB_I64S(IDS, WEIR_COUNT(IDS))), WEIR_OK);
+    assert_int_equal(weir_rows_count(rows), 2);
+    assert_int_equal(weir_rows_i64(rows, 1, 0), 3);
+    assert_int_equal(DB_RUN(db, Q_array, &empty, &err, DB_I64S(IDS, 0)), WEIR_OK);
+    assert_int_equal(weir_rows_count(empty), 0);
+}
+
+static void a_second_row_with_the_same_key_exists_already(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    assert_int_equal(insert(db, 1, &err), WEIR_EXISTS);
+    assert_non_null(strstr(err.text, "insert: "));
+    assert_null(strstr(err.text, "(1)")); /* values may be personal data */
+}
+
+static void a_mistake_in_a_statement_is_a_defect(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(DB_RUN(db, Q_none, NULL, &err), WEIR_INTERNAL);
+    assert_string_equal(err.text, "none: relation \"nowhere\" does not exist (42P01)");
+    assert_int_equal(DB_RUN(db, Q_fail, NULL, &err), WEIR_INTERNAL);
+    assert_string_equal(err.text, "fail: division by zero (22012)");
+    assert_int_equal(count_things(db), 0);
+}
+
+static void a_commit_keeps_and_a_rollback_forgets(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    weir_db_rollback(db);
+    assert_int_equal(count_things(db), 0);
+    assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 2, &err), WEIR_OK);
+    assert_int_equal(weir_db_commit(db, &err), WEIR_OK);
+    weir_db_rollback(db); /* nothing is open: fine */
+    assert_int_equal(count_things(db), 1);
+}
+
+static void a_transaction_with_a_failed_statement_does_not_commit(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    assert_int_equal(DB_RUN(db, Q_fail, NULL, &err), WEIR_INTERNAL);
+    assert_int_equal(weir_db_commit(db, &err), WEIR_INTERNAL);
+    assert_int_equal(count_things(db), 0);
+}
+
+static void copy_loads_many_rows(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    WEIR_AUTO_BUF lines = {0};
+    for (int i = 0; i < 100000; i++)
+        weir_buf_printf(&lines, "%d\tname %d\n", i, i);
+    assert_int_equal(
+        weir_db_copy(db, "COPY thing (id, name) FROM STDIN", weir_buf_view(&lines), &err), WEIR_OK);
+    assert_int_equal(count_things(db), 100000);
+}
+
+static void a_bad_copy_fails_whole_and_leaves_the_connection_usable(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_bytes bad = weir_bytes_of("1\tone\ntwo\ttwo\n");
+    assert_int_equal(weir_db_copy(db, "COPY thing (id, name) FROM STDIN", bad, &err),
+                     WEIR_INTERNAL);
+    assert_non_null(strstr(err.text, "copy: invalid input syntax"));
+    assert_int_equal(weir_db_copy(db, "COPY nowhere FROM STDIN", bad, &err), WEIR_INTERNAL);
+    assert_int_equal(count_things(db), 0);
+}
+
+static void a_lost_connection_is_unavailable_once_and_then_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    assert_int_equal(insert(fixture->db, 1, &err), WEIR_OK);
+    weir_test_postgres_sql(&fixture->postgres,
+                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                           "WHERE application_name = 'things'");
+    assert_int_equal(insert(fixture->db, 2, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(insert(fixture->db, 2, &err), WEIR_OK);
+    assert_int_equal(count_things(fixture->db), 2);
+}
+
+static void a_transaction_is_gone_with_its_connection(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    assert_int_equal(weir_db_begin(fixture->db, &err), WEIR_OK);
+    assert_int_equal(insert(fixture->db, 1, &err), WEIR_OK);
+    weir_test_postgres_kill(&fixture->postgres);
+    assert_int_equal(insert(fixture->db, 2, &err), WEIR_UNAVAILABLE);
+    /* Not even when the server is back: the first insert would be missing. */
+    weir_test_postgres_resume(&fixture->postgres);
+    assert_int_equal(insert(fixture->db, 2, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(weir_db_commit(fixture->db, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(count_things(fixture->db), 0);
+}
+
+static void a_server_that_is_down_is_unavailable_until_it_is_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    WEIR_AUTO(weir_db) other = NULL;
+    assert_int_equal(insert(fixture->db, 1, &err), WEIR_OK);
+    weir_test_postgres_kill(&fixture->postgres);
+    assert_int_equal(weir_db_begin(fixture->db, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(weir_db_begin(fixture->db, &err), WEIR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "Postgres cannot be reached: "));
+    assert_int_equal(open_db(fixture, &other, &err), WEIR_UNAVAILABLE);
+    weir_test_postgres_resume(&fixture->postgres);
+    assert_int_equal(count_things(fixture->db), 1);
+}
+
+static void migrations_run_once_and_are_recorded(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
+    assert_int_equal(count_things(db), 1);
+}
+
+static void a_schema_from_the_future_is_refused(void **state)
+{
+    struct weir_error err;
+    assert_int_equal(weir_db_migrate(db_of(state), MIGRATIONS, 1, &err), WEIR_UNSUPPORTED);
+    assert_string_equal(err.text, "schema things is at 2, this program knows up to 1: "
+                                  "run a newer Weir");
+}
+
+static void a_migration_that_fails_leaves_nothing(void **state)
+{
+    static const struct weir_migration THREE[] = {
+        {1, "001_thing", ""},
+        {2, "002_more", ""},
+        {3, "003_bad", "CREATE TABLE half (id bigint); SELECT 1 / 0;"},
+    };
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_migrate(db, THREE, WEIR_COUNT(THREE), &err), WEIR_INTERNAL);
+    assert_string_equal(err.text, "schema things: 003_bad: division by zero (22012)");
+    assert_int_equal(weir_db_exec(db, "CREATE TABLE half (id bigint)", &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
+}
+
+static void vacuum_runs_as_a_text(void **state)
+{
+    struct weir_error err;
+    assert_int_equal(weir_db_exec(db_of(state), "VACUUM FULL thing", &err), WEIR_OK);
+    assert_int_equal(weir_db_exec(db_of(state), "VACUUM nowhere", &err), WEIR_INTERNAL);
+    assert_int_equal(count_things(db_of(state)), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, close_db)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_is_read_back),
+        TEST(every_kind_of_parameter_travels),
+        TEST(a_null_is_null_and_reads_as_nothing),
+        TEST(a_parameter_that_was_null_first_takes_a_value_later),
+        TEST(an_array_is_one_parameter),
+        TEST(a_second_row_with_the_same_key_exists_already),
+        TEST(a_mistake_in_a_statement_is_a_defect),
+        TEST(a_commit_keeps_and_a_rollback_forgets),
+        TEST(a_transaction_with_a_failed_statement_does_not_commit),
+        TEST(copy_loads_many_rows),
+        TEST(a_bad_copy_fails_whole_and_leaves_the_connection_usable),
+        TEST(a_lost_connection_is_unavailable_once_and_then_back),
+        TEST(a_transaction_is_gone_with_its_connection),
+        TEST(a_server_that_is_down_is_unavailable_until_it_is_up),
+        TEST(migrations_run_once_and_are_recorded),
+        TEST(a_schema_from_the_future_is_refused),
+        TEST(a_migration_that_fails_leaves_nothing),
+        TEST(vacuum_runs_as_a_text),
+    };
+#undef TEST
+    return cmocka_run_group_tests_name("db", tests, start_postgres, stop_postgres);
+}
