@@ -36,7 +36,7 @@ static void free_peer(struct weir_rpc_peer *peer)
 {
     weir_loop_cancel(peer->loop, peer->timer);
     weir_loop_unwatch_socket(peer->loop, peer->socket);
-    weir_socket_close(peer->socket);
+    weir_socket_close(peer->socket, NULL);
     weir_calls_fini(&peer->calls);
     weir_parts_fini(&peer->parts);
     weir_buf_fini(&peer->header);

@@ -30,7 +30,7 @@ struct weir_rpc_server {
 static void free_server(struct weir_rpc_server *server)
 {
     weir_loop_unwatch_socket(server->loop, server->socket);
-    weir_socket_close(server->socket);
+    weir_socket_close(server->socket, server->endpoint);
     weir_parts_fini(&server->parts);
     weir_buf_fini(&server->header);
     weir_arena_free(server->arena);

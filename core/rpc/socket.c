@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -18,9 +19,21 @@ enum {
     RECONNECT_MS = 20,
     RECONNECT_MAX_MS = 200,
     IDENTITY_BYTES = 16,
+    CLOSE_WAIT_NS = 200 * 1000,
+    CLOSE_WAITS_MAX = 2500,
 };
 
 static const char IPC[] = "ipc://";
+
+static bool is_ipc(const char *endpoint)
+{
+    return strncmp(endpoint, IPC, sizeof IPC - 1) == 0;
+}
+
+static const char *path_of(const char *endpoint)
+{
+    return endpoint + sizeof IPC - 1;
+}
 
 static const struct {
     bool server, peer;
@@ -57,8 +70,15 @@ static void set_options(void *socket, enum weir_socket_kind kind)
     }
 }
 
-/* ZeroMQ unlinks whatever socket file stands at the path and binds its own: right when the file is
- * what a dead process left behind, but it would cut off a live one. */
+/* Does a process listen at the address? */
+static bool is_answered(const struct sockaddr_un *address)
+{
+    WEIR_AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
+}
+
+/* ZeroMQ unlinks whatever socket file stands at the path and binds its own: right when the file is what a
+ * dead process left behind, but it would cut off a live one. */
 static enum weir_status check_path(const char *path, struct weir_error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -67,10 +87,7 @@ static enum weir_status check_path(const char *path, struct weir_error *err)
                          "socket %s: the path has %zu characters, at most %zu are possible", path,
                          strlen(path), sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, strlen(path));
-    WEIR_AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return weir_fail(err, WEIR_IO, "socket %s: %s", path, strerror(errno));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+    if (is_answered(&address))
         return weir_fail(
             err, WEIR_IO,
             "socket %s is in use by another process: stop that, or use another directory", path);
@@ -79,8 +96,8 @@ static enum weir_status check_path(const char *path, struct weir_error *err)
 
 static enum weir_status bind_socket(void *socket, const char *endpoint, struct weir_error *err)
 {
-    if (strncmp(endpoint, IPC, sizeof IPC - 1) == 0) {
-        enum weir_status status = check_path(endpoint + sizeof IPC - 1, err);
+    if (is_ipc(endpoint)) {
+        enum weir_status status = check_path(path_of(endpoint), err);
         if (status != WEIR_OK)
             return status;
     }
@@ -109,15 +126,27 @@ enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind 
     enum weir_status status =
         server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);
     if (status != WEIR_OK) {
-        weir_socket_close(socket);
+        weir_socket_close(socket, NULL);
         return status;
     }
     *ret_socket = socket;
     return WEIR_OK;
 }
 
-void weir_socket_close(void *socket)
+/* ZeroMQ's own thread closes the listener, some time after zmq_close(). */
+static void wait_until_closed(const char *path)
 {
-    if (socket != NULL)
-        zmq_close(socket);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path)); /* it was bound: it is short enough */
+    for (int i = 0; i < CLOSE_WAITS_MAX && is_answered(&address); i++)
+        nanosleep(&(struct timespec){.tv_nsec = CLOSE_WAIT_NS}, NULL);
+}
+
+void weir_socket_close(void *socket, const char *bound)
+{
+    if (socket == NULL)
+        return;
+    zmq_close(socket);
+    if (bound != NULL && is_ipc(bound))
+        wait_until_closed(path_of(bound));
 }

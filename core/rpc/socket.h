@@ -15,6 +15,7 @@ enum weir_socket_kind {
 enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
                                   const char *endpoint, void **ret_socket,
                                   struct weir_error *err) WEIR_MUST_USE;
-void weir_socket_close(void *socket);
+/* `bound`: the endpoint of a server, NULL for a peer. When this returns it can be bound again. */
+void weir_socket_close(void *socket, const char *bound);
 
 #endif
