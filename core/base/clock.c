@@ -56,6 +56,13 @@ static int64_t divide_down(int64_t value, int64_t by)
     return value / by - (value % by < 0);
 }
 
+/* What divide_down() leaves, in [0, by). Not value - quotient * by, which may overflow. */
+static int64_t remainder_of(int64_t value, int64_t by)
+{
+    int64_t rest = value % by;
+    return rest < 0 ? rest + by : rest;
+}
+
 /* Days since 1970-01-01. */
 static int64_t days_of(struct date date)
 {
@@ -99,7 +106,7 @@ static int days_in_month(int64_t year, int month)
 void weir_time_format(int64_t time_us, char *text)
 {
     int64_t days = divide_down(time_us, US_PER_DAY);
-    int64_t us = time_us - days * US_PER_DAY;
+    int64_t us = remainder_of(time_us, US_PER_DAY);
     int64_t seconds = us / US_PER_SECOND;
     struct date date = date_of(days);
     int size = snprintf(text, WEIR_TIME_TEXT_MAX, "%s%04lld-%02d-%02dT%02d:%02d:%02d",
@@ -212,7 +219,7 @@ bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us)
 int64_t weir_time_add_months(int64_t time_us, int64_t months)
 {
     int64_t days = divide_down(time_us, US_PER_DAY);
-    int64_t us = time_us - days * US_PER_DAY;
+    int64_t us = remainder_of(time_us, US_PER_DAY);
     struct date date = date_of(days);
     int64_t end = months < 0 ? INT64_MIN : INT64_MAX; /* of time, as far as 64 bits reach */
     int64_t month;
@@ -225,7 +232,10 @@ int64_t weir_time_add_months(int64_t time_us, int64_t months)
     if (date.day > last)
         date.day = last;
     int64_t result;
-    if (__builtin_mul_overflow(days_of(date), US_PER_DAY, &result) ||
+    days = days_of(date);
+    if (days < 0) /* the first day of 64 bits begins before them: build it from its end */
+        days++, us -= US_PER_DAY;
+    if (__builtin_mul_overflow(days, US_PER_DAY, &result) ||
         __builtin_add_overflow(result, us, &result))
         return end;
     return result;

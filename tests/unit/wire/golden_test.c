@@ -189,7 +189,7 @@ static const struct kind *kind_of(const struct weir_field_info *field)
         if (weir_str_equal(KINDS[i].name, field->kind))
             return &KINDS[i];
     }
-    weir_require(!"a kind without an example: add it to KINDS");
+    fail_msg("%s: a kind without an example: add it to KINDS", field->kind);
     return NULL;
 }
 
