@@ -119,10 +119,6 @@ void dispatcher_record_copy(struct dispatcher_record *to, const struct dispatche
 {
     to->attempt = from->attempt;
     to->session = from->session;
-    to->past = weir_realloc(to->past, from->past_count + 1, sizeof(*to->past));
-    to->past_count = from->past_count;
-    if (from->past_count > 0)
-        memcpy(to->past, from->past, from->past_count * sizeof(*to->past));
     weir_position_copy(&to->committed, &from->committed);
     to->consumed = from->consumed;
     to->replayed = from->replayed;
@@ -131,7 +127,6 @@ void dispatcher_record_copy(struct dispatcher_record *to, const struct dispatche
 
 void dispatcher_record_fini(struct dispatcher_record *record)
 {
-    free(record->past);
     weir_position_fini(&record->committed);
     *record = (struct dispatcher_record){0};
 }
@@ -149,27 +144,10 @@ static enum weir_status check_position(const struct dispatcher_job *job,
     return WEIR_OK;
 }
 
-static bool is_past(const struct dispatcher_record *record, uint64_t session)
-{
-    for (size_t i = 0; i < record->past_count; i++) {
-        if (record->past[i] == session)
-            return true;
-    }
-    return false;
-}
-
-static void supersede(struct dispatcher_record *record)
-{
-    record->past = weir_realloc(record->past, record->past_count + 1, sizeof(*record->past));
-    record->past[record->past_count++] = record->session;
-}
-
 static void begin_attempt(struct dispatcher_job *job, uint64_t session,
                           const struct weir_position *position)
 {
     struct dispatcher_record *record = &job->record;
-    if (record->attempt > 0)
-        supersede(record);
     if (record->consumed.delivered > position->tally.delivered)
         record->replayed += record->consumed.delivered - position->tally.delivered;
     record->attempt++;
@@ -189,24 +167,25 @@ static void begin_attempt(struct dispatcher_job *job, uint64_t session,
 }
 
 enum weir_status dispatcher_job_client_open(struct dispatcher_job *job, uint64_t session,
-                                            const struct weir_position *position,
+                                            uint64_t after, const struct weir_position *position,
                                             struct dispatcher_opened *ret_opened,
                                             struct weir_error *err)
 {
     struct dispatcher_record *record = &job->record;
-    if (is_past(record, session))
-        return weir_fail(err, WEIR_STALE, "job %lu: a later session has taken over",
-                         job->about.job);
     if (job->fitting)
         return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its operators are being fitted",
                          job->about.job);
     if (record->attempt == 0 || record->session != session) {
+        *ret_opened = (struct dispatcher_opened){.newest = record->attempt};
+        if (after != record->attempt)
+            return WEIR_OK;
         enum weir_status status = check_position(job, position, err);
         if (status != WEIR_OK)
             return status;
         begin_attempt(job, session, position);
     }
-    *ret_opened = (struct dispatcher_opened){.attempt = record->attempt, .fence = job->open_fence};
+    *ret_opened = (struct dispatcher_opened){
+        .attempt = record->attempt, .newest = record->attempt, .fence = job->open_fence};
     return WEIR_OK;
 }
 

@@ -8,24 +8,26 @@
  * a restarted dispatcher outranks every lease it has forgotten.
  *
  * Rules
- *  1. A new consumer session opens the next attempt: every group not fully in its position is open
- *     again, all leases are void, `replayed` grows by what the former attempt had consumed behind
- *     that position. The same session gets the same attempt. A superseded session never returns.
- *  2. Groups are leased lowest first, under a fence higher than any before, only while a consumer
- *     has been heard of in this incarnation, and only if the whole group lies below oldest +
- *     WEIR_AHEAD_MAX. The lowest group that the consumer lacks is leased to the next worker that
- *     beats even if it wants none: a pool full of finished work that nobody takes before that
- *     group would wait for ever.
- *  3. A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it. It ends early
- *     when its worker slot shows a new session, when the consumer asks for the group `again`
- *     naming its fence, when the consumer has every batch of the group, or with the attempt.
- *  4. A group whose batches were all sent is left alone; if a beat of the consumer that arrives
- *     DISPATCHER_SENT_PATIENCE_MS later still lacks a batch of it, it is open again.
- *  5. Beats of the consumer carry its full state; an older number than the newest changes nothing.
- *  6. A commit of the current attempt moves the committed position forward, never back. `final`
- *     ends the job; a new session may open it again (it died before it could say it was done).
- *  7. A job that fits operators first leases the groups of epoch 0 for partial fits; they are
- *     taken in group order. Consumers wait until dispatcher_job_fitted().
+ *   1  A consumer opens the attempt that follows the newest one it knows of: every group not fully
+ *      in its position is open again, all leases are void, `replayed` grows by what the former
+ *      attempt had consumed behind that position. The same session again gets the same attempt.
+ *      A request that names another attempt than the newest changes nothing and is told the newest:
+ *      so one that a dead consumer left in the network cannot supersede a living one.
+ *   2  Groups are leased lowest first, under a fence higher than any before, only while a consumer
+ *      has been heard of in this incarnation, and only if the whole group lies below oldest +
+ *      WEIR_AHEAD_MAX. The lowest group that the consumer lacks is leased to the next worker that
+ *      beats even if it wants none: a pool that is full of finished work, which nobody takes before
+ *      that group, would wait for ever.
+ *   3  A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it. It ends early
+ *      when its worker slot shows a new session, when the consumer asks for the group `again` naming
+ *      its fence, when the consumer has every batch of the group, or with the attempt.
+ *   4  A group whose batches were all sent is left alone; if a beat of the consumer that arrived
+ *      more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of it, it is open again.
+ *   5  Beats of the consumer carry its full state; an older number than the newest changes nothing.
+ *   6  A commit of the current attempt moves the committed position forward, never back. `final`
+ *      ends the job; a new session may open it again (it died before it could say that it was done).
+ *   7  A job that fits operators first leases the groups of epoch 0 for partial fits; they are taken
+ *      in group order. Consumers wait until dispatcher_job_fitted().
  *
  * Invariants: at most one lease per group; fences only grow; `oldest` never decreases within an
  * attempt; the committed position is one that the current attempt, or the one it started from,
@@ -59,8 +61,6 @@ struct dispatcher_about {
 struct dispatcher_record {
     uint64_t attempt; /* 0: no consumer yet */
     uint64_t session; /* its consumer */
-    uint64_t *past;   /* sessions that were superseded */
-    size_t past_count;
     struct weir_position committed;
     struct weir_tally
         consumed; /* newest report of the attempt: serves `replayed` alone, may be a little old */
@@ -119,14 +119,15 @@ void dispatcher_record_fini(struct dispatcher_record *record);
 /* ---- consumer ---- */
 
 struct dispatcher_opened {
-    uint64_t attempt;
+    uint64_t attempt; /* 0: `after` was not the newest attempt; ask again naming `newest` */
+    uint64_t newest;
     uint64_t fence;
 };
 
-/* STALE: the session was superseded. UNAVAILABLE: operators are still being fitted; ask again.
+/* Opens the attempt that follows `after` (rule 1). UNAVAILABLE: operators are still being fitted; ask again.
  * INVALID: the position lies beyond the end. */
 enum weir_status dispatcher_job_client_open(struct dispatcher_job *job, uint64_t session,
-                                            const struct weir_position *position,
+                                            uint64_t after, const struct weir_position *position,
                                             struct dispatcher_opened *ret_opened,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Fills `number` and `superseded` of the answer. INVALID when the beat contradicts itself. */

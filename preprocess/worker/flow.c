@@ -204,6 +204,31 @@ static void make_lost_again(struct worker_flow *flow, const struct worker_consum
     }
 }
 
+/* The consumer has everything below `missing`: what of it is still to be made or sent is not. */
+static void skip_delivered(struct worker_flow *flow, const struct worker_consumer *consumer,
+                           int64_t now_ms)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence == 0 || lease->job != consumer->job ||
+            lease->session != consumer->session || lease->batches.first >= consumer->missing)
+            continue;
+        uint64_t below = consumer->missing - lease->batches.first;
+        uint64_t bits =
+            below >= lease->batches.count ? all_batches(lease) : ((uint64_t)1 << below) - 1;
+        if ((lease->sent & bits) != bits)
+            lease->sent_ms = now_ms;
+        lease->made |= bits;
+        lease->sent |= bits;
+    }
+    for (size_t i = flow->ready_count; i-- > 0;) {
+        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        if (lease->job == consumer->job && lease->session == consumer->session &&
+            flow->ready[i].batch < consumer->missing)
+            discard(flow, i);
+    }
+}
+
 int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms)
 {
     if (credit->session == 0)
@@ -225,8 +250,9 @@ int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit
     if (consumer->sent < consumer->taken) /* it was forgotten here, and has come back */
         consumer->sent = consumer->taken;
     consumer->missing = credit->missing;
-    consumer->has_missing = true;
+    consumer->starving = credit->starving;
     consumer->heard_ms = now_ms;
+    skip_delivered(flow, consumer, now_ms);
     make_lost_again(flow, consumer, now_ms);
     return slot;
 }
@@ -322,7 +348,7 @@ static bool may_send(const struct worker_consumer *consumer, const struct worker
 {
     return consumer->sent == consumer->taken ||
            consumer->sent + ready->bytes <= consumer->granted ||
-           (consumer->has_missing && ready->batch <= consumer->missing);
+           (consumer->starving && ready->batch == consumer->missing);
 }
 
 /* The oldest batch that waits for the consumer; -1: none. */

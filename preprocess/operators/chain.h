@@ -1,0 +1,55 @@
+/* The operators of a job, planned once and applied to one batch after the other. A chain begins with
+ * the column `payload` (bytes, one row per sample) and must end in tensors only. Owned by: a
+ * worker's job, or the dispatcher, which merges partial fits. Not shared between threads. */
+#ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_H
+#define WEIR_PREPROCESS_OPERATORS_CHAIN_H
+
+#include "preprocess/operators/operator.h"
+
+enum { CHAIN_OPERATORS_MAX = 32 };
+
+struct chain;
+
+/* What one operator has cost so far. CPU time is taken once per batch. */
+struct chain_cost {
+    const char *name;
+    int64_t cpu_ns;
+    uint64_t bytes;     /* made */
+    uint64_t failed;    /* rows it could not read */
+    const char *reason; /* of the newest failed row; "" when there is none */
+};
+
+/* `operators` (a YAML list) must live as long as the chain. INVALID with place and expectation. */
+enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain **ret_chain,
+                           struct weir_error *err) WEIR_MUST_USE;
+void chain_free(struct chain *chain);
+WEIR_DEFINE_AUTO(chain, chain_free)
+
+/* True when an operator must be fitted before chain_run(). */
+bool chain_wants_fit(const struct chain *chain);
+/* Takes up fitted state as made by chain_fit_finish(). Empty is fine when nothing is fitted. */
+enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
+                                struct weir_error *err) WEIR_MUST_USE;
+/* Adds a partial fit to `merged`, in group order; finish seals the result with name and digest. */
+enum weir_status chain_fit_merge(const struct chain *chain, struct weir_buf *merged,
+                                 struct weir_bytes partial, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status chain_fit_finish(const struct chain *chain, struct weir_bytes merged,
+                                  struct weir_buf *fitted, struct weir_error *err) WEIR_MUST_USE;
+
+/* The empty payload column: append bytes and call column_end_row() for each row. */
+struct column *chain_begin(struct chain *chain);
+/* Applies every operator to the `rows` rows of payload. Flags (one per row, valid until the next
+ * call) tell which rows failed; they are still in the output columns. */
+const uint8_t *chain_run(struct chain *chain, size_t rows);
+/* Instead of chain_run(): applies what stands before the fitted operator, and folds the rows into
+ * `partial`. */
+void chain_fold(struct chain *chain, size_t rows, struct weir_buf *partial);
+
+/* The tensors that leave the chain. Their buffers may be taken away after a run. */
+size_t chain_outputs(const struct chain *chain);
+struct column *chain_output(struct chain *chain, size_t index);
+
+size_t chain_operators(const struct chain *chain);
+struct chain_cost chain_cost(const struct chain *chain, size_t index);
+
+#endif

@@ -1,0 +1,116 @@
+/* Columns of a batch. */
+#include "preprocess/operators/column.h"
+
+#include "core/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *column_kind_name(enum column_kind kind)
+{
+    static const char *const NAMES[] = {"bytes", "text", "tokens", "dense", "ragged"};
+    return NAMES[kind];
+}
+
+void column_about_print(const struct column_about *about, struct weir_buf *out)
+{
+    weir_buf_printf(out, "%s (%s", about->name, column_kind_name(about->kind));
+    if (about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED)
+        weir_buf_printf(out, " %s", weir_dtype_name(about->type));
+    if (about->kind == COLUMN_DENSE)
+        weir_buf_printf(out, " x %u", about->width);
+    weir_buf_append_text(out, ")");
+}
+
+struct column_about column_about(const char *name, enum column_kind kind, enum weir_dtype type,
+                                 uint32_t width)
+{
+    struct column_about about = {.kind = kind, .type = type, .width = width};
+    snprintf(about.name, sizeof(about.name), "%s", name);
+    return about;
+}
+
+/* Size in bytes of what offsets count. */
+static size_t unit_of(const struct column *column)
+{
+    if (column->about.kind == COLUMN_TOKENS)
+        return sizeof(struct column_span);
+    return column->about.kind == COLUMN_RAGGED ? weir_dtype_bytes(column->about.type) : 1;
+}
+
+/* The buffer that offsets point into. */
+static struct weir_buf *counted(struct column *column)
+{
+    return column->about.kind == COLUMN_TOKENS ? &column->spans : &column->values;
+}
+
+void column_begin(struct column *column)
+{
+    weir_buf_clear(&column->values);
+    weir_buf_clear(&column->offsets);
+    weir_buf_clear(&column->spans);
+    if (column->about.kind != COLUMN_DENSE)
+        weir_buf_append(&column->offsets, &(uint32_t){0}, sizeof(uint32_t));
+}
+
+void column_end_row(struct column *column)
+{
+    size_t end = counted(column)->size / unit_of(column);
+    weir_require(end <= UINT32_MAX);
+    uint32_t offset = (uint32_t)end;
+    weir_buf_append(&column->offsets, &offset, sizeof(offset));
+}
+
+void column_fini(struct column *column)
+{
+    weir_buf_fini(&column->values);
+    weir_buf_fini(&column->offsets);
+    weir_buf_fini(&column->spans);
+}
+
+static void drop_dense_rows(struct column *column, size_t rows, const uint8_t *flags)
+{
+    size_t width = column->about.width * weir_dtype_bytes(column->about.type);
+    uint8_t *to = column->values.at;
+    for (size_t i = 0; i < rows; i++) {
+        if (flags[i] != 0)
+            continue;
+        memmove(to, column->values.at + i * width, width);
+        to += width;
+    }
+    column->values.size = (size_t)(to - column->values.at);
+}
+
+static void drop_counted_rows(struct column *column, size_t rows, const uint8_t *flags)
+{
+    struct weir_buf *buf = counted(column);
+    size_t unit = unit_of(column), kept = 0;
+    uint32_t *offsets = (uint32_t *)(void *)column->offsets.at;
+    uint32_t end = 0;
+    for (size_t i = 0, start = 0; i < rows; i++) {
+        size_t stop = offsets[i + 1], count = stop - start;
+        if (flags[i] == 0) {
+            memmove(buf->at + end * unit, buf->at + start * unit, count * unit);
+            end += (uint32_t)count;
+            offsets[++kept] = end; /* kept <= i + 1: what is overwritten was read */
+        }
+        start = stop;
+    }
+    buf->size = end * unit;
+    column->offsets.size = (kept + 1) * sizeof(uint32_t);
+}
+
+void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags)
+{
+    if (rows == 0)
+        return;
+    if (column->about.kind == COLUMN_DENSE)
+        drop_dense_rows(column, rows, flags);
+    else
+        drop_counted_rows(column, rows, flags);
+}
+
+size_t column_bytes(const struct column *column)
+{
+    return column->values.size + column->offsets.size + column->spans.size;
+}

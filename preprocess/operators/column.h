@@ -1,0 +1,70 @@
+/* A column of a batch: one row per sample, in one of a few shapes. Columns own growing buffers that
+ * keep their memory from batch to batch.
+ *
+ *     BYTES, TEXT  row i = values[offsets[i] … offsets[i + 1])          TEXT is valid UTF-8
+ *     TOKENS       row i = spans offsets[i] … offsets[i + 1]; a span is a piece of `values`
+ *     DENSE        row i = width elements of `type`, end to end
+ *     RAGGED       row i = elements offsets[i] … offsets[i + 1] of `type` */
+#ifndef WEIR_PREPROCESS_OPERATORS_COLUMN_H
+#define WEIR_PREPROCESS_OPERATORS_COLUMN_H
+
+#include "core/base/bytes.h"
+#include "core/wire/tensor.h"
+
+enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20 };
+
+enum column_kind { COLUMN_BYTES, COLUMN_TEXT, COLUMN_TOKENS, COLUMN_DENSE, COLUMN_RAGGED };
+
+/* What is known of a column before there is a batch. */
+struct column_about {
+    char name[COLUMN_NAME_MAX];
+    enum column_kind kind;
+    enum weir_dtype type; /* DENSE, RAGGED */
+    uint32_t width;       /* DENSE: elements per row */
+};
+
+struct column_span {
+    uint32_t start;
+    uint32_t size;
+};
+
+struct column {
+    struct column_about about;
+    struct weir_buf values;
+    struct weir_buf offsets; /* u32, rows + 1 of them; none for DENSE */
+    struct weir_buf spans;   /* struct column_span, TOKENS only */
+};
+
+const char *column_kind_name(enum column_kind kind);
+/* "text (text)", "dense (f32 x 13)", for messages and --print-config. */
+void column_about_print(const struct column_about *about, struct weir_buf *out);
+struct column_about column_about(const char *name, enum column_kind kind, enum weir_dtype type,
+                                 uint32_t width);
+
+/* Empties the column, keeping its memory; ragged kinds get their first offset. */
+void column_begin(struct column *column);
+/* Ends a row of a ragged kind: what was appended since the last row is its content. */
+void column_end_row(struct column *column);
+void column_fini(struct column *column);
+
+static inline const uint32_t *column_offsets(const struct column *column)
+{
+    return (const uint32_t *)(const void *)column->offsets.at;
+}
+static inline const struct column_span *column_spans(const struct column *column)
+{
+    return (const struct column_span *)(const void *)column->spans.at;
+}
+/* The bytes of a row of BYTES or TEXT. */
+static inline struct weir_bytes column_row(const struct column *column, size_t row)
+{
+    const uint32_t *offsets = column_offsets(column);
+    return weir_bytes(column->values.at + offsets[row], offsets[row + 1] - offsets[row]);
+}
+
+/* Removes the rows whose flag is set, in place. `rows` before, flags one per row. */
+void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);
+/* Bytes that the column holds. */
+size_t column_bytes(const struct column *column);
+
+#endif

@@ -1,0 +1,99 @@
+/* What an operator is: one step from payload bytes to tensors. An operator is one file with one
+ * const table; the registry names it. Operators are pure: no clock, file, socket or log, so that
+ * the same samples always make the same batch, on any worker.
+ *
+ * A batch is a set of named columns with one row per sample (column.h). An operator is planned once
+ * per job: it sees the columns that reach it and says which columns leave. Then it is applied to
+ * one batch after the other; its own columns keep their memory from batch to batch, so nothing is
+ * allocated per sample. A row that cannot be read is marked failed and left empty: it becomes a
+ * counted hole. */
+#ifndef WEIR_PREPROCESS_OPERATORS_OPERATOR_H
+#define WEIR_PREPROCESS_OPERATORS_OPERATOR_H
+
+#include "core/config/schema.h"
+#include "preprocess/operators/column.h"
+
+enum { OPERATOR_REASON_MAX = 96, OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1 };
+
+/* The columns between two operators, in order. While planning, an operator takes columns out and
+ * puts its own in; what it does not touch passes through. */
+struct operator_schema {
+    size_t count;
+    struct column_about column[COLUMNS_MAX];
+};
+
+/* Its index, or -1. */
+int operator_schema_find(const struct operator_schema *schema, const char *name);
+/* The column `on` of one of the kinds (a mask of 1 << kind), or the newest such column when `on` is
+ * NULL. INVALID names what was found and what is there. */
+enum weir_status operator_schema_pick(const struct operator_schema *schema, const char *on,
+                                      unsigned kinds, int *ret_column,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* Replaces column `index` by `about`, in the same place. INVALID when another column has the name. */
+enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
+                                         const struct column_about *about,
+                                         struct weir_error *err) WEIR_MUST_USE;
+
+/* One batch on its way through one operator. */
+struct operator_call {
+    size_t rows;
+    const struct column *in;          /* the column picked in plan() */
+    struct column *out;               /* the operator's own columns, one per output, empty */
+    uint8_t *failed;                  /* one flag per row, shared by all operators of the batch */
+    uint64_t failures;                /* rows this call has marked */
+    char reason[OPERATOR_REASON_MAX]; /* of the newest */
+};
+
+/* Marks a row (once) and keeps the reason. The text names what was found and what was expected. */
+void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
+    WEIR_PRINTF(3, 4);
+
+enum { OPERATOR_OUTPUTS_MAX = 2 };
+
+/* What an operator makes of the schema: takes one column, puts one or two in its place. */
+struct operator_plan {
+    int in; /* index of the column it reads and takes away */
+    size_t outputs;
+    struct column_about output[OPERATOR_OUTPUTS_MAX];
+};
+
+struct preprocess_operator {
+    const char *name;
+    const char *summary;
+    const struct cfg_key *options; /* keys of options_size bytes */
+    size_t options_size;
+    size_t state_size; /* zeroed and owned by the caller */
+
+    /* Required. Chooses the column it reads and describes those it makes; keeps in `state` what
+     * apply() needs. `options` lives as long as the state. */
+    enum weir_status (*plan)(void *state, const void *options, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err);
+    /* Required. Fills call->out with one row per row of call->in. */
+    void (*apply)(void *state, struct operator_call *call);
+
+    /* Fitted operators only (C16), all four or none. A partial fit covers one group; partial fits
+     * are merged in group order, so that any number of workers gives the same result, to the bit.
+     * fold() adds the rows that have not failed to `partial` (empty at first). */
+    void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
+    /* Adds `partial` to `merged` (empty at first). INVALID when it is malformed. */
+    enum weir_status (*merge)(struct weir_buf *merged, struct weir_bytes partial,
+                              struct weir_error *err);
+    /* Turns what was merged into fitted state. */
+    enum weir_status (*finish)(struct weir_bytes merged, struct weir_buf *fitted,
+                               struct weir_error *err);
+    /* Takes up fitted state before the first apply(). INVALID when it does not fit the plan. */
+    enum weir_status (*load)(void *state, struct weir_bytes fitted, struct weir_error *err);
+
+    /* Optional. Releases what plan(), apply() and load() acquired; not the state itself. */
+    void (*fini)(void *state);
+};
+
+/* In the order of registry.c. */
+size_t operator_count(void);
+const struct preprocess_operator *operator_at(size_t index);
+/* NULL when there is none. */
+const struct preprocess_operator *operator_find(const char *name);
+/* The registered name nearest to `name`, or NULL. */
+const char *operator_nearest(const char *name);
+
+#endif

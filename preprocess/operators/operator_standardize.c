@@ -1,0 +1,185 @@
+/* standardize: dense numbers → f32 with mean 0 and standard deviation 1, per element, fitted on the
+ * set (C16). Partial fits are Welford sums, merged in group order by the pairwise formula (Chan,
+ * Golub & LeVeque, 1983): the same set gives the same state to the bit, whoever folded the groups.
+ *
+ * Partial and merged: u64 rows, then f64 mean and f64 sum of squared deviations per element.
+ * Fitted: f64 mean and f64 standard deviation per element. An element that never varies is only
+ * centred. */
+#include "preprocess/operators/operator.h"
+
+#include "core/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *on;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXT(struct options, on, .doc = "column; by default the newest of dense"),
+    CFG_END,
+};
+
+struct state {
+    enum weir_dtype type; /* f32 or f64 */
+    size_t width;
+    double *fitted; /* 2 * width: mean, deviation; NULL: not yet */
+};
+
+/* One element of a partial fit. */
+struct moments {
+    double mean;
+    double squares;
+};
+
+static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    struct state *state = owner;
+    const struct options *options = given;
+    enum weir_status status =
+        operator_schema_pick(schema, options->on, 1u << COLUMN_DENSE, &ret_plan->in, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct column_about *about = &schema->column[ret_plan->in];
+    if (about->type != WEIR_F32 && about->type != WEIR_F64)
+        return weir_fail(err, WEIR_INVALID,
+                         "standardize: column %s holds %s, expected f32 or f64: cast it first",
+                         about->name, weir_dtype_name(about->type));
+    state->type = about->type;
+    state->width = about->width;
+    ret_plan->outputs = 1;
+    ret_plan->output[0] = column_about(about->name, COLUMN_DENSE, WEIR_F32, about->width);
+    return WEIR_OK;
+}
+
+static void fini(void *owner)
+{
+    free(((struct state *)owner)->fitted);
+}
+
+static double element(const struct state *state, const struct column *in, size_t index)
+{
+    if (state->type == WEIR_F32)
+        return ((const float *)(const void *)in->values.at)[index];
+    return ((const double *)(const void *)in->values.at)[index];
+}
+
+static void apply(void *owner, struct operator_call *call)
+{
+    const struct state *state = owner;
+    struct weir_buf *values = &call->out[0].values;
+    size_t count = call->rows * state->width;
+    weir_buf_reserve(values, count * sizeof(float));
+    float *to = (float *)(void *)values->at;
+    for (size_t i = 0; i < count; i++) {
+        const double *fitted = state->fitted + 2 * (i % state->width);
+        to[i] = (float)((element(state, call->in, i) - fitted[0]) / fitted[1]);
+    }
+    values->size = count * sizeof(float);
+}
+
+static size_t partial_bytes(size_t width)
+{
+    return sizeof(uint64_t) + width * sizeof(struct moments);
+}
+
+static void fold(void *owner, const struct operator_call *call, struct weir_buf *partial)
+{
+    const struct state *state = owner;
+    if (partial->size == 0) {
+        weir_buf_reserve(partial, partial_bytes(state->width));
+        memset(partial->at, 0, partial_bytes(state->width));
+        partial->size = partial_bytes(state->width);
+    }
+    uint64_t *rows = (uint64_t *)(void *)partial->at;
+    struct moments *moments = (struct moments *)(void *)(partial->at + sizeof(uint64_t));
+    for (size_t i = 0; i < call->rows; i++) {
+        if (call->failed[i] != OPERATOR_ROW_OK)
+            continue;
+        double count = (double)++*rows;
+        for (size_t k = 0; k < state->width; k++) {
+            double value = element(state, call->in, i * state->width + k);
+            double delta = value - moments[k].mean;
+            moments[k].mean += delta / count;
+            moments[k].squares += delta * (value - moments[k].mean);
+        }
+    }
+}
+
+static enum weir_status merge(struct weir_buf *merged, struct weir_bytes partial,
+                              struct weir_error *err)
+{
+    size_t elements = (partial.size - sizeof(uint64_t)) / sizeof(struct moments);
+    bool is_whole = partial.size > sizeof(uint64_t) && partial.size == partial_bytes(elements) &&
+                    (merged->size == 0 || merged->size == partial.size);
+    if (!is_whole)
+        return weir_fail(err, WEIR_INVALID, "standardize: partial fit of %zu bytes, expected %zu",
+                         partial.size, merged->size);
+    if (merged->size == 0) {
+        weir_buf_append(merged, partial.at, partial.size);
+        return WEIR_OK;
+    }
+    uint64_t added = weir_get_u64(partial.at), before = weir_get_u64(merged->at);
+    if (added == 0)
+        return WEIR_OK;
+    struct moments *to = (struct moments *)(void *)(merged->at + sizeof(uint64_t));
+    double total = (double)(before + added);
+    for (size_t k = 0; k < elements; k++) {
+        struct moments from;
+        memcpy(&from, partial.at + partial_bytes(k), sizeof(from));
+        double delta = from.mean - to[k].mean;
+        to[k].mean += delta * ((double)added / total);
+        to[k].squares += from.squares + delta * delta * ((double)before * (double)added / total);
+    }
+    weir_put_u64(merged->at, before + added);
+    return WEIR_OK;
+}
+
+static enum weir_status finish(struct weir_bytes merged, struct weir_buf *fitted,
+                               struct weir_error *err)
+{
+    if (merged.size <= sizeof(uint64_t) || weir_get_u64(merged.at) == 0)
+        return weir_fail(err, WEIR_INVALID, "standardize: no sample to fit on");
+    size_t width = (merged.size - sizeof(uint64_t)) / sizeof(struct moments);
+    double rows = (double)weir_get_u64(merged.at);
+    for (size_t k = 0; k < width; k++) {
+        struct moments moments;
+        memcpy(&moments, merged.at + partial_bytes(k), sizeof(moments));
+        double deviation = sqrt(moments.squares / rows);
+        double pair[2] = {moments.mean, deviation > 0 ? deviation : 1};
+        weir_buf_append(fitted, pair, sizeof(pair));
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_error *err)
+{
+    struct state *state = owner;
+    size_t bytes = 2 * state->width * sizeof(double);
+    if (fitted.size != bytes)
+        return weir_fail(err, WEIR_INVALID,
+                         "standardize: fitted state of %zu bytes, expected %zu for %zu elements",
+                         fitted.size, bytes, state->width);
+    free(state->fitted);
+    state->fitted = weir_calloc(2 * state->width, sizeof(double));
+    memcpy(state->fitted, fitted.at, bytes);
+    return WEIR_OK;
+}
+
+const struct preprocess_operator operator_standardize = {
+    .name = "standardize",
+    .summary = "dense numbers to mean 0 and deviation 1, fitted on the set",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .plan = plan,
+    .apply = apply,
+    .fold = fold,
+    .merge = merge,
+    .finish = finish,
+    .load = load,
+    .fini = fini,
+};

@@ -1,0 +1,49 @@
+/* Every operator there is. To add one: write operator_NAME.c and name it here. Nothing else. */
+#include "preprocess/operators/operator.h"
+
+#define OPERATORS(X)                                                                 \
+    X(normalize_text)                                                                \
+    X(tokenize_words) X(tokenize_hash) X(csv_fields) X(json_fields) X(record_fields) \
+        X(standardize) X(cast)
+
+#define X(name) extern const struct preprocess_operator operator_##name;
+OPERATORS(X)
+#undef X
+
+static const struct preprocess_operator *const REGISTRY[] = {
+#define X(name) &operator_##name,
+    OPERATORS(X)
+#undef X
+};
+
+static const char *const NAMES[] = {
+#define X(name) #name,
+    OPERATORS(X)
+#undef X
+        NULL,
+};
+
+size_t operator_count(void)
+{
+    return WEIR_COUNT(REGISTRY);
+}
+
+const struct preprocess_operator *operator_at(size_t index)
+{
+    weir_require(index < WEIR_COUNT(REGISTRY));
+    return REGISTRY[index];
+}
+
+const struct preprocess_operator *operator_find(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(REGISTRY); i++) {
+        if (weir_str_equal(REGISTRY[i]->name, name))
+            return REGISTRY[i];
+    }
+    return NULL;
+}
+
+const char *operator_nearest(const char *name)
+{
+    return cfg_nearest(name, NAMES);
+}

@@ -1,0 +1,82 @@
+/* Columns that reach an operator, and rows that it gives up. */
+#include "preprocess/operators/operator.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int operator_schema_find(const struct operator_schema *schema, const char *name)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        if (strcmp(schema->column[i].name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void print_kinds(unsigned kinds, struct weir_buf *out)
+{
+    const char *between = "";
+    for (unsigned kind = COLUMN_BYTES; kind <= COLUMN_RAGGED; kind++) {
+        if ((kinds & 1u << kind) == 0)
+            continue;
+        weir_buf_printf(out, "%s%s", between, column_kind_name(kind));
+        between = " or ";
+    }
+}
+
+static void print_columns(const struct operator_schema *schema, struct weir_buf *out)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        weir_buf_append_text(out, i > 0 ? ", " : "");
+        column_about_print(&schema->column[i], out);
+    }
+    if (schema->count == 0)
+        weir_buf_append_text(out, "none");
+}
+
+enum weir_status operator_schema_pick(const struct operator_schema *schema, const char *on,
+                                      unsigned kinds, int *ret_column, struct weir_error *err)
+{
+    for (size_t i = schema->count; i-- > 0;) {
+        const struct column_about *about = &schema->column[i];
+        bool is_named = on == NULL || strcmp(on, about->name) == 0;
+        if (is_named && (kinds & 1u << about->kind) != 0) {
+            *ret_column = (int)i;
+            return WEIR_OK;
+        }
+    }
+    WEIR_AUTO_BUF wanted = {0};
+    WEIR_AUTO_BUF found = {0};
+    print_kinds(kinds, &wanted);
+    print_columns(schema, &found);
+    return weir_fail(err, WEIR_INVALID, "expected a %s column%s%s, found %s",
+                     weir_buf_text(&wanted), on != NULL ? " named " : "", on != NULL ? on : "",
+                     weir_buf_text(&found));
+}
+
+enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
+                                         const struct column_about *about, struct weir_error *err)
+{
+    int same = operator_schema_find(schema, about->name);
+    if (same >= 0 && same != index)
+        return weir_fail(err, WEIR_INVALID, "there is a column '%s' already", about->name);
+    if ((size_t)index >= COLUMNS_MAX)
+        return weir_fail(err, WEIR_LIMIT, "more than %d columns", COLUMNS_MAX);
+    schema->column[index] = *about;
+    if ((size_t)index >= schema->count)
+        schema->count = (size_t)index + 1;
+    return WEIR_OK;
+}
+
+void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
+{
+    if (call->failed[row] == OPERATOR_ROW_FAILED)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(call->reason, sizeof(call->reason), format, args);
+    va_end(args);
+    call->failed[row] = OPERATOR_ROW_FAILED;
+    call->failures++;
+}

@@ -1,0 +1,109 @@
+/* The `preprocess` section of a pipeline file. */
+#include "preprocess/options.h"
+
+#include "core/base/memory.h"
+#include "preprocess/operators/operator.h"
+
+static const char *const LAST[] = {"short", "drop", "repeat", NULL};
+static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
+static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
+static const char *const DELIVERY[] = {"exactly_once", NULL};
+
+static const struct cfg_key BATCH[] = {
+    CFG_U64(struct preprocess_batch, samples, .fallback = "256", .min = 1,
+            .max = PREPROCESS_BATCH_SAMPLES_MAX, .doc = "samples of a batch"),
+    CFG_CHOICE(struct preprocess_batch, last, .fallback = "short", .choices = LAST,
+               .doc = "what becomes of an incomplete last batch of an epoch"),
+    CFG_CHOICE(struct preprocess_batch, shuffle, .fallback = "full", .choices = SHUFFLE,
+               .doc = "which sample may stand where"),
+    CFG_U64(struct preprocess_batch, window, .fallback = "0",
+            .doc = "windowed: samples are shuffled within runs of so many"),
+    CFG_CHOICE(struct preprocess_batch, order, .fallback = "deterministic", .choices = ORDER,
+               .doc = "deterministic: the same sequence of batches always; relaxed: ready first"),
+    CFG_CHOICE(struct preprocess_batch, delivery, .fallback = "exactly_once", .choices = DELIVERY,
+               .doc = "exactly_once: the model is made by each sample once per epoch"),
+    CFG_U64(struct preprocess_batch, group, .fallback = "0", .max = PREPROCESS_GROUP_BATCHES_MAX,
+            .doc = "batches leased to a worker in one piece; 0: a sixteenth of an epoch"),
+    CFG_SIZE(struct preprocess_batch, sample_bytes_max, .fallback = "64MiB", .min = 1,
+             .max = PREPROCESS_PAYLOAD_BYTES_MAX, .doc = "a larger sample fails"),
+    CFG_END,
+};
+
+static const struct cfg_key SECTION[] = {
+    CFG_NODE(struct preprocess_options, operators, .required = true,
+             .doc = "list of operators, each `op: NAME` and its options"),
+    {.name = "batch",
+     .kind = CFG_KIND_NODE,
+     .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, batch_node),
+     .doc = "how the samples are cut into batches: see below"},
+    CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
+            .doc = "worker processes; 0: as the system has"),
+    CFG_END,
+};
+
+enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
+                                         struct preprocess_options *ret_options,
+                                         struct weir_error *err)
+{
+    struct preprocess_options options = {0};
+    enum weir_status status = cfg_read(SECTION, CFG_CLOSED, weir_yaml_get(root, "preprocess"),
+                                       "preprocess", NULL, &options, err);
+    if (status == WEIR_OK)
+        status = cfg_read(BATCH, CFG_CLOSED, options.batch_node, "preprocess.batch", NULL,
+                          &options.batch, err);
+    if (status != WEIR_OK)
+        return status;
+    if (options.batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options.batch.window == 0)
+        return weir_yaml_fail(options.batch_node, err,
+                              "preprocess.batch.window: found none, expected how many samples "
+                              "are shuffled together, as shuffle is windowed");
+    *ret_options = options;
+    return WEIR_OK;
+}
+
+static enum weir_status print_operator(const struct weir_yaml_node *node, struct weir_buf *out,
+                                       struct weir_error *err)
+{
+    const char *name = weir_yaml_text(weir_yaml_get(node, "op"));
+    const struct preprocess_operator *op = operator_find(name);
+    if (op == NULL)
+        return weir_yaml_fail(node, err, "op: found '%s', expected an operator",
+                              name != NULL ? name : "");
+    WEIR_AUTO_FREE void *options = weir_calloc(1, op->options_size);
+    enum weir_status status =
+        cfg_read(op->options, CFG_CLOSED, node, "preprocess.operators", "op", options, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_buf_printf(out, "    - op: %s\n", op->name);
+    cfg_print(op->options, options, 6, out);
+    return WEIR_OK;
+}
+
+enum weir_status preprocess_options_print(const struct weir_yaml_node *root, struct weir_buf *out,
+                                          struct weir_error *err)
+{
+    struct preprocess_options options;
+    enum weir_status status = preprocess_options_read(root, &options, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_buf_append_text(out, "preprocess:\n  operators:\n");
+    for (size_t i = 0; i < weir_yaml_length(options.operators) && status == WEIR_OK; i++)
+        status = print_operator(weir_yaml_at(options.operators, i), out, err);
+    weir_buf_append_text(out, "  batch:\n");
+    cfg_print(BATCH, &options.batch, 4, out);
+    weir_buf_printf(out, "  workers: %lu\n", options.workers);
+    return status;
+}
+
+void preprocess_options_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## preprocess\n\n");
+    cfg_document(SECTION, out);
+    weir_buf_append_text(out, "\n### preprocess.batch\n\n");
+    cfg_document(BATCH, out);
+    for (size_t i = 0; i < operator_count(); i++) {
+        const struct preprocess_operator *op = operator_at(i);
+        weir_buf_printf(out, "\n### op: %s\n\n%s.\n\n", op->name, op->summary);
+        cfg_document(op->options, out);
+    }
+}

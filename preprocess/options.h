@@ -1,0 +1,42 @@
+/* The `preprocess` section of a pipeline file. */
+#ifndef WEIR_PREPROCESS_OPTIONS_H
+#define WEIR_PREPROCESS_OPTIONS_H
+
+#include "core/config/schema.h"
+#include "preprocess/geometry.h"
+#include "preprocess/order.h"
+
+enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
+
+enum preprocess_sequence { PREPROCESS_DETERMINISTIC, PREPROCESS_RELAXED };
+
+struct preprocess_batch {
+    uint64_t samples;
+    int last;    /* enum preprocess_last */
+    int shuffle; /* enum preprocess_shuffle */
+    uint64_t window;
+    int order; /* enum preprocess_sequence */
+    int delivery;
+    uint64_t group; /* batches; 0: chosen */
+    uint64_t sample_bytes_max;
+};
+
+struct preprocess_options {
+    const struct weir_yaml_node *operators;
+    const struct weir_yaml_node *batch_node; /* private: read into `batch` */
+    struct preprocess_batch batch;
+    uint64_t workers; /* 0: as the system has */
+};
+
+/* Reads the section out of a whole pipeline file; everything borrowed lives as long as the document.
+ * INVALID with place and expectation. Operators are checked by chain_new(). */
+enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
+                                         struct preprocess_options *ret_options,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Effective values as YAML, operators included. */
+enum weir_status preprocess_options_print(const struct weir_yaml_node *root, struct weir_buf *out,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* Reference page: the section, then each operator. */
+void preprocess_options_describe(struct weir_buf *out);
+
+#endif
