@@ -1,0 +1,19 @@
+/* The selector: decides WHICH samples a training run sees. */
+#include "selector/section.h"
+#include "selector/selector.h"
+
+int main(int argc, char **argv)
+{
+    const struct weir_service service = {
+        .name = "selector",
+        .summary = "decides which samples each trigger trains on, and seals them as sample sets",
+        .example = "selector --check-config config/pipelines/quickstart.yaml",
+        .handlers = SELECTOR_HANDLERS,
+        .open = selector_open,
+        .close = selector_close,
+        .check = selector_section_check,
+        .print = selector_section_print,
+        .describe = selector_section_describe,
+    };
+    return weir_service_main(&service, argc, argv);
+}

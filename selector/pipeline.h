@@ -1,0 +1,42 @@
+/* One pipeline as the selector follows it: its section, how far it has read each dataset's feed, and
+ * its pool. Memory mirrors Postgres: every change is committed there first, and after a commit of
+ * unknown outcome the pipeline is loaded anew. Owned by struct selector. */
+#ifndef SELECTOR_PIPELINE_H
+#define SELECTOR_PIPELINE_H
+
+#include "core/db/db.h"
+#include "core/wire/wire.h"
+#include "selector/pool.h"
+#include "selector/section.h"
+
+struct selector_pipeline {
+    char *name;
+    char *consumer; /* its name towards storage's feed */
+    struct weir_yaml *document;
+    struct selector_section *section;
+    bool replay;
+    uint64_t *datasets; /* numbers, in the order of the file */
+    uint64_t *cursors;  /* change sequence taken in, per dataset */
+    size_t *ascending;  /* places in `datasets`, by ascending number: the order of sample ids */
+    size_t dataset_count;
+    struct selector_pool pool;
+};
+
+/* Stores what `open` says; the pool and the cursors of an earlier opening stay. INVALID with a place
+ * when the section is wrong. */
+enum weir_status selector_pipeline_store(struct weir_db *db, const struct msg_selection_open *open,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* NOT_FOUND when it was never opened. */
+enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
+                                        struct selector_pipeline **ret_pipeline,
+                                        struct weir_error *err) WEIR_MUST_USE;
+void selector_pipeline_free(struct selector_pipeline *pipeline);
+WEIR_DEFINE_AUTO(selector_pipeline, selector_pipeline_free)
+
+/* Takes in a page of the feed of its `index`-th dataset: ranges and cursor in one transaction, then
+ * the pool. CORRUPT when the feed makes no sense; after any other failure load the pipeline anew. */
+enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, struct weir_db *db,
+                                           size_t index, const struct msg_feed_is *page,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,149 @@
+/* Files and rows of sealed sets. The file comes first: a row never names a file that is not there,
+ * and a file without its row is written again, the same, under the same name. */
+#include "selector/sealed.h"
+
+#include "core/base/fault.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/wire/sample_set.h"
+#include "selector/queries.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids, size_t count,
+                                       struct selector_sealed *sealed, struct weir_error *err)
+{
+    if (count == 0)
+        return WEIR_OK;
+    struct weir_digest digest;
+    WEIR_AUTO_FREE char *fresh = weir_format("%s/sets/sealing.set", data_dir);
+    enum weir_status status = weir_sample_set_write(fresh, ids, NULL, count, &digest, err);
+    if (status)
+        return status;
+    weir_digest_text(&digest, sealed->digest);
+    sealed->samples = count;
+    WEIR_AUTO_FREE char *path = selector_sealed_path(data_dir, sealed);
+    if (rename(fresh, path) != 0)
+        return weir_fail(err, WEIR_IO, "cannot rename %s to %s: %s", fresh, path, strerror(errno));
+    if (weir_fault("selector.sealed"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealed");
+    return weir_sync_parent(path, err);
+}
+
+enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
+                                              uint64_t trigger, struct selector_sealed *ret_sealed,
+                                              struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(db, Q_find_selection, &rows, err, DB_TEXT(pipeline), DB_I64(trigger));
+    if (status)
+        return status;
+    if (weir_rows_count(rows) == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "trigger %" PRIu64 " of pipeline '%s' is not sealed",
+                         trigger, pipeline);
+    struct selector_sealed sealed = {
+        .samples = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .candidates = (uint64_t)weir_rows_i64(rows, 0, 2),
+        .seed = (uint64_t)weir_rows_i64(rows, 0, 4),
+    };
+    (void)snprintf(sealed.digest, sizeof sealed.digest, "%s", weir_rows_text(rows, 0, 0));
+    (void)snprintf(sealed.policy, sizeof sealed.policy, "%s", weir_rows_text(rows, 0, 3));
+    (void)snprintf(sealed.reason, sizeof sealed.reason, "%s", weir_rows_text(rows, 0, 5));
+    *ret_sealed = sealed;
+    return WEIR_OK;
+}
+
+enum weir_status selector_sealed_find_interval(struct weir_db *db,
+                                               const struct msg_interval_seal *asked,
+                                               struct selector_sealed *ret_sealed,
+                                               struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(db, Q_find_interval, &rows, err, DB_TEXT(asked->pipeline), DB_I64(asked->from_time),
+               DB_I64(asked->to_time), DB_I64S(asked->positions.at, asked->positions.count));
+    if (status)
+        return status;
+    if (weir_rows_count(rows) == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "that interval of pipeline '%s' is not sealed",
+                         asked->pipeline);
+    struct selector_sealed sealed = {
+        .samples = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .candidates = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .policy = "interval",
+    };
+    (void)snprintf(sealed.digest, sizeof sealed.digest, "%s", weir_rows_text(rows, 0, 0));
+    (void)snprintf(sealed.reason, sizeof sealed.reason, "%s", weir_rows_text(rows, 0, 2));
+    *ret_sealed = sealed;
+    return WEIR_OK;
+}
+
+enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pipeline,
+                                             uint64_t trigger,
+                                             const struct selector_boundary *boundary,
+                                             const struct selector_sealed *sealed,
+                                             struct weir_error *err)
+{
+    return DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
+                  DB_I64S(boundary->positions, boundary->position_count),
+                  DB_I64(boundary->until_time), DB_I64(boundary->until_id), DB_TEXT(sealed->digest),
+                  DB_I64(sealed->samples), DB_I64(sealed->candidates), DB_TEXT(sealed->policy),
+                  DB_I64(sealed->seed), DB_TEXT(sealed->reason));
+}
+
+enum weir_status selector_sealed_put_interval(struct weir_db *db,
+                                              const struct msg_interval_seal *asked,
+                                              const struct selector_sealed *sealed,
+                                              struct weir_error *err)
+{
+    return DB_RUN(db, Q_put_interval, NULL, err, DB_TEXT(asked->pipeline), DB_I64(asked->from_time),
+                  DB_I64(asked->to_time), DB_I64S(asked->positions.at, asked->positions.count),
+                  DB_TEXT(sealed->digest), DB_I64(sealed->samples), DB_TEXT(sealed->reason));
+}
+
+enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeline,
+                                          uint64_t trigger, uint64_t *positions,
+                                          struct selector_boundary *boundary,
+                                          struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(db, Q_find_boundary, &rows, err, DB_TEXT(pipeline), DB_I64(trigger));
+    if (status)
+        return status;
+    if (weir_rows_count(rows) != boundary->position_count)
+        return weir_fail(err, WEIR_INVALID,
+                         "pipeline '%s': expected the selection of trigger %" PRIu64
+                         " over %zu datasets, found %zu: triggers are selected in order",
+                         pipeline, trigger, boundary->position_count, weir_rows_count(rows));
+    for (size_t i = 0; i < boundary->position_count; i++)
+        positions[i] = (uint64_t)weir_rows_i64(rows, i, 2);
+    boundary->positions = positions;
+    boundary->until_time = weir_rows_i64(rows, 0, 0);
+    boundary->until_id = (uint64_t)weir_rows_i64(rows, 0, 1);
+    return WEIR_OK;
+}
+
+struct msg_selected selector_sealed_message(const struct selector_sealed *sealed, const char *path)
+{
+    return (struct msg_selected){
+        .digest = sealed->digest,
+        .samples = sealed->samples,
+        .path = path,
+        .seed = sealed->seed,
+        .policy = sealed->policy,
+        .reason = sealed->reason,
+        .candidates = sealed->candidates,
+    };
+}
+
+char *selector_sealed_path(const char *data_dir, const struct selector_sealed *sealed)
+{
+    if (!sealed->digest[0])
+        return weir_strdup("");
+    return weir_format("%s/sets/%s.set", data_dir, sealed->digest);
+}

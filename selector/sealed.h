@@ -1,0 +1,67 @@
+/* Sealed sample sets as the selector answers them: the file under its digest, and the row that
+ * describes it. Both are written once; whoever asks again gets the same answer. */
+#ifndef SELECTOR_SEALED_H
+#define SELECTOR_SEALED_H
+
+#include "core/db/db.h"
+#include "core/wire/wire.h"
+#include "selector/policies/policy.h"
+
+#include "core/base/hash.h"
+
+/* What the row says; a plain value. */
+struct selector_sealed {
+    char digest[WEIR_DIGEST_TEXT_MAX]; /* empty: nothing was selected */
+    uint64_t samples;
+    uint64_t candidates;
+    uint64_t seed;
+    char policy[64];
+    char reason[SELECTION_REASON_MAX];
+};
+
+/* Where a trigger ends. */
+struct selector_boundary {
+    const uint64_t *positions; /* change sequence per dataset */
+    size_t position_count;
+    int64_t until_time;
+    uint64_t until_id;
+};
+
+/* Writes `ids` (ascending, distinct) as DATA_DIR/sets/DIGEST.set and fills digest and samples; none
+ * leaves the digest empty. Doing it again is harmless. */
+enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids, size_t count,
+                                       struct selector_sealed *sealed,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+/* NOT_FOUND when that trigger (interval) was not answered yet. */
+enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
+                                              uint64_t trigger, struct selector_sealed *ret_sealed,
+                                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status selector_sealed_find_interval(struct weir_db *db,
+                                               const struct msg_interval_seal *asked,
+                                               struct selector_sealed *ret_sealed,
+                                               struct weir_error *err) WEIR_MUST_USE;
+
+enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pipeline,
+                                             uint64_t trigger,
+                                             const struct selector_boundary *boundary,
+                                             const struct selector_sealed *sealed,
+                                             struct weir_error *err) WEIR_MUST_USE;
+enum weir_status selector_sealed_put_interval(struct weir_db *db,
+                                              const struct msg_interval_seal *asked,
+                                              const struct selector_sealed *sealed,
+                                              struct weir_error *err) WEIR_MUST_USE;
+
+/* Where an earlier trigger ended, into `positions` (room for boundary->position_count). INVALID when
+ * it was not answered, or for another number of datasets. */
+enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeline,
+                                          uint64_t trigger, uint64_t *positions,
+                                          struct selector_boundary *boundary,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
+/* The answer on the wire; borrows from `sealed` and `path`, which selector_sealed_path() gives. */
+struct msg_selected selector_sealed_message(const struct selector_sealed *sealed, const char *path);
+char *selector_sealed_path(const char *data_dir,
+                           const struct selector_sealed *sealed) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,224 @@
+/* Reads `selection` with one table made of two: the keys every policy shares and the policy's own,
+ * so that all complaints about the section come at once. */
+#include "selector/section.h"
+
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As written; the policy's own options lie behind it in the same memory. */
+struct written {
+    const char *policy;
+    const char *limit;
+    double ratio;
+    const char *tail_triggers;
+    uint64_t seed;
+};
+
+static const struct cfg_key KEYS[] = {
+    CFG_TEXT(struct written, policy, .required = true, .doc = "how samples are chosen, see below"),
+    CFG_TEXT(struct written, limit, .fallback = "none", .doc = "at most so many samples, or none"),
+    CFG_F64(struct written, ratio, .fallback = "1", .max = 1,
+            .doc = "at most this share of the candidates, above 0"),
+    CFG_TEXT(struct written, tail_triggers, .fallback = "0",
+             .doc = "the candidates are the samples of this trigger and of so many before it: 0, "
+                    "1, 2, ... or all"),
+    CFG_U64(struct written, seed, .fallback = "0",
+            .doc = "same seed and same samples, same selection"),
+    CFG_END,
+};
+
+struct dataset_names {
+    const char *name;
+    const struct weir_yaml_node *label;
+};
+static const struct cfg_key DATASET_KEYS[] = {
+    CFG_TEXT(struct dataset_names, name, .doc = "name of the dataset"),
+    CFG_NODE(struct dataset_names, label, .doc = "where the label comes from"),
+    CFG_END,
+};
+
+enum { OPTIONS_AT = (sizeof(struct written) + 15) / 16 * 16 };
+
+/* KEYS followed by the policy's, moved behind `struct written`; the caller frees it. */
+static struct cfg_key *join_keys(const struct selection_policy *policy)
+{
+    size_t shared = WEIR_COUNT(KEYS) - 1;
+    size_t own = 0;
+    while (policy->options[own].name)
+        own++;
+    struct cfg_key *keys = weir_calloc(shared + own + 1, sizeof *keys);
+    memcpy(keys, KEYS, shared * sizeof *keys);
+    memcpy(keys + shared, policy->options, own * sizeof *keys);
+    for (size_t i = 0; i < own; i++)
+        keys[shared + i].offset += OPTIONS_AT;
+    return keys;
+}
+
+static enum weir_status find_policy(const struct weir_yaml_node *node,
+                                    const struct selection_policy **ret_policy,
+                                    struct weir_error *err)
+{
+    const struct weir_yaml_node *value = weir_yaml_get(node, "policy");
+    const char *name = weir_yaml_text(value);
+    if (!name) {
+        struct written written = {0};
+        return cfg_read(KEYS, CFG_OPEN, node, "selection", NULL, &written, err);
+    }
+    *ret_policy = selector_policy_find(name);
+    if (*ret_policy)
+        return WEIR_OK;
+    WEIR_AUTO_BUF known = {0};
+    for (const char *const *one = selector_policy_names(); *one; one++)
+        weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
+    const char *near = cfg_nearest(name, selector_policy_names());
+    return weir_yaml_fail(value, err, "selection.policy: expected one of %s, found '%s'%s%s%s",
+                          weir_buf_text(&known), name, near ? " (did you mean '" : "",
+                          near ? near : "", near ? "'?)" : "");
+}
+
+/* "12", or `word` for UINT64_MAX. */
+static bool read_count(const char *text, const char *word, uint64_t *ret_count)
+{
+    if (weir_str_equal(text, word)) {
+        *ret_count = UINT64_MAX;
+        return true;
+    }
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] < '0' || text[0] > '9' || value == UINT64_MAX)
+        return false;
+    *ret_count = value;
+    return true;
+}
+
+static enum weir_status check_shared(const struct weir_yaml_node *node,
+                                     const struct written *written,
+                                     struct selector_section *section, struct weir_error *err)
+{
+    if (!read_count(written->limit, "none", &section->limit) || section->limit == 0)
+        return weir_yaml_fail(weir_yaml_get(node, "limit"), err,
+                              "selection.limit: expected a number of samples >= 1 or none, found "
+                              "'%s'",
+                              written->limit);
+    if (!read_count(written->tail_triggers, "all", &section->tail))
+        return weir_yaml_fail(weir_yaml_get(node, "tail_triggers"), err,
+                              "selection.tail_triggers: expected 0, 1, 2, ... or all, found '%s'",
+                              written->tail_triggers);
+    if (!(written->ratio > 0))
+        return weir_yaml_fail(weir_yaml_get(node, "ratio"), err,
+                              "selection.ratio: expected a number above 0 and at most 1, found %g",
+                              written->ratio);
+    section->ratio = written->ratio;
+    section->seed = written->seed;
+    return WEIR_OK;
+}
+
+static void read_classes(const struct weir_yaml_node *label, struct selector_section *section)
+{
+    const struct weir_yaml_node *classes = weir_yaml_get(label, "classes");
+    if (section->classes || !classes || weir_yaml_is_scalar(classes))
+        return; /* "stream": named as they appear, by storage */
+    section->class_count = weir_yaml_length(classes);
+    section->classes = weir_calloc(section->class_count + 1, sizeof *section->classes);
+    for (size_t i = 0; i < section->class_count; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(classes, i));
+        section->classes[i] = name ? name : "";
+    }
+}
+
+static enum weir_status read_datasets(const struct weir_yaml_node *root,
+                                      struct selector_section *section, struct weir_error *err)
+{
+    const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
+    if (!datasets)
+        datasets = weir_yaml_get(root, "dataset");
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(datasets, i);
+        struct dataset_names dataset = {0};
+        enum weir_status status =
+            cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
+        if (status)
+            return status;
+        bool labelled = dataset.label && !weir_str_equal(weir_yaml_text(dataset.label), "none");
+        if (section->policy->needs_labels && !labelled)
+            return weir_yaml_fail(weir_yaml_get(weir_yaml_get(root, "selection"), "policy"), err,
+                                  "selection.policy: %s needs labels, and dataset '%s' declares "
+                                  "none",
+                                  section->policy->name, dataset.name ? dataset.name : "");
+        read_classes(dataset.label, section);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status selector_section_read(const struct weir_yaml_node *root,
+                                       struct selector_section **ret_section,
+                                       struct weir_error *err)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(root, "selection");
+    if (!weir_yaml_is_mapping(node))
+        return weir_yaml_fail(node ? node : root, err,
+                              "selection: expected a section with a policy, for example "
+                              "selection: {policy: random, limit: 1000}");
+    WEIR_AUTO(selector_section) section = weir_calloc(1, sizeof *section);
+    enum weir_status status = find_policy(node, &section->policy, err);
+    if (status)
+        return status;
+    section->memory = weir_calloc(1, OPTIONS_AT + section->policy->options_size + 1);
+    section->options = (const char *)section->memory + OPTIONS_AT;
+    WEIR_AUTO_FREE struct cfg_key *keys = join_keys(section->policy);
+    status = cfg_read(keys, CFG_CLOSED, node, "selection", NULL, section->memory, err);
+    if (!status)
+        status = check_shared(node, section->memory, section, err);
+    if (!status)
+        status = read_datasets(root, section, err);
+    if (status)
+        return status;
+    *ret_section = WEIR_TAKE(section);
+    return WEIR_OK;
+}
+
+void selector_section_free(struct selector_section *section)
+{
+    if (!section)
+        return;
+    free(section->classes);
+    free(section->memory);
+    free(section);
+}
+
+enum weir_status selector_section_check(const struct weir_yaml_node *root, struct weir_error *err)
+{
+    WEIR_AUTO(selector_section) section = NULL;
+    return selector_section_read(root, &section, err);
+}
+
+enum weir_status selector_section_print(const struct weir_yaml_node *root, struct weir_buf *out,
+                                        struct weir_error *err)
+{
+    WEIR_AUTO(selector_section) section = NULL;
+    enum weir_status status = selector_section_read(root, &section, err);
+    if (status)
+        return status;
+    WEIR_AUTO_FREE struct cfg_key *keys = join_keys(section->policy);
+    weir_buf_append_text(out, "selection:\n");
+    cfg_print(keys, section->memory, 2, out);
+    return WEIR_OK;
+}
+
+void selector_section_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## selection\n\nOn which samples each trigger trains.\n\n");
+    cfg_document(KEYS, out);
+    for (size_t i = 0; i < selector_policy_count(); i++) {
+        const struct selection_policy *policy = selector_policy_at(i);
+        weir_buf_printf(out, "\n### selection.policy: %s\n\n%s.\n", policy->name, policy->summary);
+        if (policy->options[0].name) {
+            weir_buf_append_text(out, "\n");
+            cfg_document(policy->options, out);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/* The `selection` section of a pipeline file, and the class names that its policy may need: read,
+ * checked, printed, documented. */
+#ifndef SELECTOR_SECTION_H
+#define SELECTOR_SECTION_H
+
+#include "selector/policies/policy.h"
+
+struct selector_section {
+    const struct selection_policy *policy;
+    const void *options; /* the policy's own */
+    uint64_t limit;      /* UINT64_MAX: none */
+    double ratio;        /* of the candidates, in (0, 1] */
+    uint64_t tail;       /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
+    uint64_t seed;
+    const char **classes; /* declared class names, in order; NULL: none declared */
+    size_t class_count;
+    void *memory; /* private */
+};
+
+/* INVALID with places. `root` is the whole file and outlives the section. */
+enum weir_status selector_section_read(const struct weir_yaml_node *root,
+                                       struct selector_section **ret_section,
+                                       struct weir_error *err) WEIR_MUST_USE;
+void selector_section_free(struct selector_section *section);
+WEIR_DEFINE_AUTO(selector_section, selector_section_free)
+
+/* What --check-config, --print-config and --describe-config of the service do. */
+enum weir_status selector_section_check(const struct weir_yaml_node *root, struct weir_error *err);
+enum weir_status selector_section_print(const struct weir_yaml_node *root, struct weir_buf *out,
+                                        struct weir_error *err);
+void selector_section_describe(struct weir_buf *out);
+
+#endif

@@ -1,0 +1,122 @@
+/* Opens and closes the service, keeps its pipelines, and lets it follow the feeds by the clock. */
+#include "selector/selector.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "selector/queries.h"
+#include "selector/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How often feeds are read without being asked: a select then has little left to read, and storage
+ * may forget what everybody has read. */
+enum { FOLLOW_MS = 2000 };
+
+static void on_follow_time(void *owner)
+{
+    struct selector *selector = owner;
+    if (selector->task_count > 0)
+        return; /* busy, and a task reads the feed anyway */
+    for (size_t i = 0; i < selector->pipeline_count; i++)
+        selector_task_follow(selector, selector->pipelines[i]->name);
+}
+
+/* Pipelines that were followed before a restart go on being followed. */
+static enum weir_status load_known(struct selector *selector, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(selector->db, Q_list_pipelines, &rows, err);
+    for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
+        struct selector_pipeline *pipeline = NULL;
+        status = selector_find_pipeline(selector, weir_rows_text(rows, i, 0), &pipeline, err);
+        if (status != WEIR_INVALID)
+            continue;
+        weir_log(WEIR_LOG_ERROR, "a stored pipeline is not understood", "pipeline=%s error=\"%s\"",
+                 weir_rows_text(rows, i, 0), err->text);
+        status = WEIR_OK; /* of another version, maybe: the others go on */
+    }
+    return status;
+}
+
+static enum weir_status open_steps(struct selector *selector,
+                                   const struct weir_service_options *options,
+                                   struct weir_error *err)
+{
+    enum weir_status status = weir_db_open(options->postgres, "selector", SELECTOR_QUERIES,
+                                           SELECTOR_QUERY_COUNT, &selector->db, err);
+    if (!status)
+        status = weir_db_migrate(selector->db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count, err);
+    if (status)
+        return status;
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "storage");
+    status = weir_rpc_connect(selector->loop, endpoint, NULL, NULL, &selector->storage, err);
+    return status ? status : load_known(selector, err);
+}
+
+enum weir_status selector_open(const struct weir_service_options *options, struct weir_loop *loop,
+                               struct weir_rpc_server *server, void **ret_state,
+                               struct weir_error *err)
+{
+    struct selector *selector = weir_calloc(1, sizeof *selector);
+    selector->loop = loop;
+    selector->server = server;
+    selector->data_dir = weir_strdup(options->data_dir);
+    enum weir_status status = open_steps(selector, options, err);
+    if (status) {
+        selector_close(selector);
+        return status;
+    }
+    selector->follow_timer = weir_loop_timer(loop, FOLLOW_MS, FOLLOW_MS, on_follow_time, selector);
+    *ret_state = selector;
+    return WEIR_OK;
+}
+
+void selector_close(void *state)
+{
+    struct selector *selector = state;
+    if (!selector)
+        return;
+    weir_loop_cancel(selector->loop, selector->follow_timer);
+    weir_rpc_peer_close(selector->storage);
+    selector_task_drop_all(selector);
+    while (selector->pipeline_count > 0)
+        selector_pipeline_free(selector->pipelines[--selector->pipeline_count]);
+    free(selector->pipelines);
+    selector_columns_fini(&selector->columns);
+    weir_db_close(selector->db);
+    free(selector->data_dir);
+    free(selector);
+}
+
+enum weir_status selector_find_pipeline(struct selector *selector, const char *name,
+                                        struct selector_pipeline **ret_pipeline,
+                                        struct weir_error *err)
+{
+    for (size_t i = 0; i < selector->pipeline_count; i++) {
+        if (weir_str_equal(selector->pipelines[i]->name, name)) {
+            *ret_pipeline = selector->pipelines[i];
+            return WEIR_OK;
+        }
+    }
+    struct selector_pipeline *pipeline = NULL;
+    enum weir_status status = selector_pipeline_load(selector->db, name, &pipeline, err);
+    if (status)
+        return status;
+    selector->pipelines = weir_realloc(selector->pipelines, selector->pipeline_count + 1,
+                                       sizeof(struct selector_pipeline *));
+    selector->pipelines[selector->pipeline_count++] = pipeline;
+    *ret_pipeline = pipeline;
+    return WEIR_OK;
+}
+
+void selector_forget_pipeline(struct selector *selector, const char *name)
+{
+    for (size_t i = 0; i < selector->pipeline_count; i++) {
+        if (!weir_str_equal(selector->pipelines[i]->name, name))
+            continue;
+        selector_pipeline_free(selector->pipelines[i]);
+        selector->pipelines[i] = selector->pipelines[--selector->pipeline_count];
+        return;
+    }
+}

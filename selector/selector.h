@@ -1,0 +1,42 @@
+/* The selector service: its pipelines in memory, its connection to storage, and the queue of tasks.
+ * One thread, one task at a time: selections of one pipeline depend on each other, and storage is
+ * the slower partner of all of them. */
+#ifndef SELECTOR_SELECTOR_H
+#define SELECTOR_SELECTOR_H
+
+#include "core/rpc/rpc.h"
+#include "core/service/service.h"
+#include "selector/columns.h"
+#include "selector/pipeline.h"
+
+struct selector_task;
+
+struct selector {
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_rpc_peer *storage;
+    struct weir_db *db;
+    char *data_dir;
+    struct selector_pipeline **pipelines; /* loaded on demand */
+    size_t pipeline_count;
+    struct selector_columns columns;
+    struct selector_task *tasks; /* the first one runs */
+    size_t task_count;
+    uint64_t follow_timer;
+};
+
+extern const struct weir_rpc_handler SELECTOR_HANDLERS[];
+
+enum weir_status selector_open(const struct weir_service_options *options, struct weir_loop *loop,
+                               struct weir_rpc_server *server, void **ret_state,
+                               struct weir_error *err) WEIR_MUST_USE;
+void selector_close(void *state);
+
+/* The pipeline from memory or Postgres; borrowed, until it is forgotten. NOT_FOUND when unknown. */
+enum weir_status selector_find_pipeline(struct selector *selector, const char *name,
+                                        struct selector_pipeline **ret_pipeline,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* Drops what memory knows: the next use loads it anew. */
+void selector_forget_pipeline(struct selector *selector, const char *name);
+
+#endif

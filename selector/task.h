@@ -1,0 +1,67 @@
+/* What the selector is busy with: one request, or one reading of the feeds. A task reads the change
+ * feed past what it needs, gathers candidates (asking storage for columns it lacks), chooses, seals,
+ * and answers. It keeps nothing that matters: killed anywhere, the same request leads to the same
+ * answer. Tasks of a selector run one after the other, in the order they came. */
+#ifndef SELECTOR_TASK_H
+#define SELECTOR_TASK_H
+
+#include "selector/candidates.h"
+#include "selector/sealed.h"
+#include "selector/selector.h"
+
+enum { SELECTOR_TASKS_MAX = 1024 };
+
+/* ---- for handlers: a request that waits already is not queued twice: its answer goes to whoever
+ * asked last ---- */
+
+void selector_task_open(struct selector *selector, const struct weir_request *request);
+void selector_task_select(struct selector *selector, const struct weir_request *request);
+void selector_task_interval(struct selector *selector, const struct weir_request *request);
+/* Reads the feeds of a pipeline; nobody waits for it. */
+void selector_task_follow(struct selector *selector, const char *pipeline);
+/* Forgets all tasks without answering them. */
+void selector_task_drop_all(struct selector *selector);
+
+/* ---- between the queue (task_queue.c) and the steps (task_steps.c) ---- */
+
+enum selector_task_kind { SELECTOR_OPEN, SELECTOR_FOLLOW, SELECTOR_SELECT, SELECTOR_INTERVAL };
+
+/* START, ADVANCE (the feeds), GATHER (candidates), SEAL, in this order. */
+enum selector_phase { SELECTOR_START, SELECTOR_ADVANCE, SELECTOR_GATHER, SELECTOR_SEAL };
+
+struct selector_task {
+    struct selector_task *next;
+    struct selector *selector;
+    enum selector_task_kind kind;
+    enum selector_phase phase;
+    struct weir_route route; /* of whoever waits; a following: nobody */
+
+    /* The request; texts and arrays lie in `arena`. */
+    struct weir_arena *arena;
+    union {
+        struct msg_selection_open open;
+        struct msg_select select;
+        struct msg_interval_seal interval;
+    } asked;
+    const char *pipeline_name;
+    struct weir_u64s positions;
+
+    /* Progress. */
+    struct selector_pipeline *pipeline; /* borrowed; no other task runs meanwhile */
+    size_t dataset;                     /* place in the pipeline, or in its ascending order */
+    size_t block;
+    uint64_t *heads; /* how far each feed is to be read; UINT64_MAX: not known yet */
+    uint64_t *after; /* candidates were added behind this, per dataset */
+    struct selector_window window;
+    struct selector_candidates candidates;
+    uint64_t mask[SELECTOR_MASK_WORDS];
+};
+
+/* Goes on until storage has to be asked or the task is over. */
+void selector_task_step(struct selector_task *task);
+/* Ends the first task: with an answer, with a refusal, or with nobody to tell. */
+void selector_task_end(struct selector_task *task);
+void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed);
+void selector_task_fail(struct selector_task *task, const struct weir_error *err);
+
+#endif

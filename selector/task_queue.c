@@ -1,0 +1,186 @@
+/* The queue of tasks, how they end, and how requests become tasks. */
+#include "selector/task.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the queue ---- */
+
+static void task_free(struct selector_task *task)
+{
+    selector_candidates_fini(&task->candidates);
+    weir_arena_free(task->arena);
+    free(task);
+}
+
+static void run_first(void *owner)
+{
+    struct selector *selector = owner;
+    if (selector->tasks && selector->tasks->phase == SELECTOR_START)
+        selector_task_step(selector->tasks);
+}
+
+/* The first task is done. */
+void selector_task_end(struct selector_task *task)
+{
+    struct selector *selector = task->selector;
+    weir_require(selector->tasks == task);
+    selector->tasks = task->next;
+    selector->task_count--;
+    task_free(task);
+    if (selector->tasks)
+        weir_loop_soon(selector->loop, run_first, selector);
+}
+
+static struct selector_task *task_new(struct selector *selector, enum selector_task_kind kind)
+{
+    struct selector_task *task = weir_calloc(1, sizeof *task);
+    task->selector = selector;
+    task->kind = kind;
+    task->arena = weir_arena_new();
+    return task;
+}
+
+static void enqueue(struct selector_task *task)
+{
+    struct selector *selector = task->selector;
+    struct selector_task **last = &selector->tasks;
+    while (*last)
+        last = &(*last)->next;
+    *last = task;
+    if (selector->task_count++ == 0)
+        weir_loop_soon(selector->loop, run_first, selector);
+}
+
+static bool same_request(const struct selector_task *a, const struct selector_task *b)
+{
+    if (a->kind != b->kind || !weir_str_equal(a->pipeline_name, b->pipeline_name))
+        return false;
+    switch (a->kind) {
+    case SELECTOR_OPEN:
+        return weir_bytes_equal(a->asked.open.config, b->asked.open.config);
+    case SELECTOR_FOLLOW:
+        return true;
+    case SELECTOR_SELECT:
+        return a->asked.select.trigger == b->asked.select.trigger;
+    case SELECTOR_INTERVAL:
+        return a->asked.interval.from_time == b->asked.interval.from_time &&
+               a->asked.interval.to_time == b->asked.interval.to_time &&
+               a->positions.count == b->positions.count &&
+               memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
+    }
+    return false;
+}
+
+/* Queues `task` unless the same is waiting, or there are too many. */
+static void submit(struct selector_task *task)
+{
+    struct selector *selector = task->selector;
+    for (struct selector_task *other = selector->tasks; other; other = other->next) {
+        if (!same_request(other, task))
+            continue;
+        other->route = task->route;
+        task_free(task);
+        return;
+    }
+    if (selector->task_count < SELECTOR_TASKS_MAX) {
+        enqueue(task);
+        return;
+    }
+    struct weir_error err;
+    weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "the selector is busy with %d requests",
+                          SELECTOR_TASKS_MAX)); /* the error carries the status */
+    if (task->kind != SELECTOR_FOLLOW)
+        weir_rpc_refuse(selector->server, &task->route, &err);
+    task_free(task);
+}
+
+/* ---- endings ---- */
+
+void selector_task_fail(struct selector_task *task, const struct weir_error *err)
+{
+    if (task->kind != SELECTOR_FOLLOW)
+        weir_rpc_refuse(task->selector->server, &task->route, err);
+    if (err->status != WEIR_UNAVAILABLE)
+        weir_log(task->kind == SELECTOR_FOLLOW ? WEIR_LOG_DEBUG : WEIR_LOG_WARN, "request failed",
+                 "pipeline=%s error=\"%s\"", task->pipeline_name, err->text);
+    selector_task_end(task);
+}
+
+void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed)
+{
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, sealed);
+    const struct msg_selected selected = selector_sealed_message(sealed, path);
+    weir_rpc_reply(task->selector->server, &task->route, MSG_selected, &selected, NULL);
+    selector_task_end(task);
+}
+
+/* ---- requests become tasks ---- */
+
+static const char *keep_text(struct selector_task *task, const char *text)
+{
+    return weir_arena_strndup(task->arena, text, strlen(text));
+}
+
+static struct weir_u64s keep_numbers(struct selector_task *task, struct weir_u64s numbers)
+{
+    if (numbers.count > 0)
+        numbers.at = weir_arena_copy(task->arena, numbers.at, numbers.count * sizeof *numbers.at);
+    return numbers;
+}
+
+void selector_task_open(struct selector *selector, const struct weir_request *request)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_OPEN);
+    struct msg_selection_open *asked = &task->asked.open;
+    *asked = *(const struct msg_selection_open *)request->message;
+    asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
+    asked->file = keep_text(task, asked->file);
+    if (asked->config.size > 0)
+        asked->config.at = weir_arena_copy(task->arena, asked->config.at, asked->config.size);
+    asked->datasets = keep_numbers(task, asked->datasets);
+    task->route = request->route;
+    submit(task);
+}
+
+void selector_task_select(struct selector *selector, const struct weir_request *request)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_SELECT);
+    struct msg_select *asked = &task->asked.select;
+    *asked = *(const struct msg_select *)request->message;
+    asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
+    asked->positions = task->positions = keep_numbers(task, asked->positions);
+    task->route = request->route;
+    submit(task);
+}
+
+void selector_task_interval(struct selector *selector, const struct weir_request *request)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_INTERVAL);
+    struct msg_interval_seal *asked = &task->asked.interval;
+    *asked = *(const struct msg_interval_seal *)request->message;
+    asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
+    asked->positions = task->positions = keep_numbers(task, asked->positions);
+    task->route = request->route;
+    submit(task);
+}
+
+void selector_task_follow(struct selector *selector, const char *pipeline)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_FOLLOW);
+    task->pipeline_name = keep_text(task, pipeline);
+    submit(task);
+}
+
+void selector_task_drop_all(struct selector *selector)
+{
+    while (selector->tasks) {
+        struct selector_task *task = selector->tasks;
+        selector->tasks = task->next;
+        task_free(task);
+    }
+    selector->task_count = 0;
+}
