@@ -92,6 +92,18 @@ static uint64_t first_missing(struct delivery *delivery)
     return number;
 }
 
+/* Nothing waits that the loop could take before `missing`. */
+static bool is_starving(struct delivery *delivery, uint64_t missing)
+{
+    uint64_t end = delivery->deterministic ? missing : delivery->ceiling;
+    for (uint64_t number = delivery->position.oldest; number < end; number++) {
+        const struct slot *slot = delivery_slot(delivery, number);
+        if (slot->batch != NULL && !slot->held)
+            return false;
+    }
+    return true;
+}
+
 void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
                      struct msg_credit *ret_credit)
 {
@@ -101,6 +113,7 @@ void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
         worker->granted = worker->taken + share(delivery);
     worker->granted_sent = worker->granted;
     worker->credit_ms = now_ms;
+    uint64_t missing = first_missing(delivery);
     *ret_credit = (struct msg_credit){
         .job = delivery->job,
         .attempt = delivery->attempt,
@@ -108,6 +121,7 @@ void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
         .granted = worker->granted,
         .taken = worker->taken,
         .worker_session = worker->session,
-        .missing = first_missing(delivery),
+        .missing = missing,
+        .starving = is_starving(delivery, missing),
     };
 }

@@ -103,6 +103,8 @@ void weir_bits_unpack(struct weir_bits *bits, struct weir_bytes packed)
         return;
     hold(bits, packed.size * 8);
     memcpy(bits->words, packed.at, packed.size);
+    while (bits->count > 0 && !weir_bits_get(bits, bits->count - 1))
+        bits->count--;
 }
 
 void weir_bits_copy(struct weir_bits *to, const struct weir_bits *from)

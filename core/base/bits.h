@@ -21,6 +21,7 @@ size_t weir_bits_population(const struct weir_bits *bits);
 void weir_bits_shift_down(struct weir_bits *bits, size_t distance);
 /* Packed little-endian, bit 0 of byte 0 first, trailing zero bytes dropped. */
 void weir_bits_pack(const struct weir_bits *bits, struct weir_buf *out);
+/* Afterwards `count` is one past the highest bit that is set. */
 void weir_bits_unpack(struct weir_bits *bits, struct weir_bytes packed);
 void weir_bits_copy(struct weir_bits *to, const struct weir_bits *from);
 

@@ -1,0 +1,64 @@
+/* What goes wrong in the simulated world: processes die and come back, samples are erased; then it grows calm, so that
+ * whatever still does not finish has hung. */
+#include "core/base/memory.h"
+#include "tests/simulation/delivery_lab.h"
+
+struct chaos_actor {
+    struct lab *lab;
+    uint32_t disasters, erasures;
+};
+
+static void nothing(void *self)
+{
+    (void)self;
+}
+
+static void kill_somebody(struct chaos_actor *actor)
+{
+    struct lab *lab = actor->lab;
+    static const size_t ONES[] = {LAB_STORAGE, LAB_DISPATCHER, LAB_TRAINER};
+    size_t draw = weir_rng_below(world_rng(lab->world), WEIR_COUNT(ONES) + 2);
+    size_t worker = LAB_FIRST_WORKER + weir_rng_below(world_rng(lab->world), lab->plan.workers);
+    size_t victim = draw < WEIR_COUNT(ONES) ? ONES[draw] : worker;
+    lab->kills += world_alive(lab->world, victim);
+    world_kill(lab->world, victim, 1 + (int64_t)weir_rng_below(world_rng(lab->world), 2500));
+}
+
+static int64_t tick(void *self)
+{
+    struct chaos_actor *actor = self;
+    struct lab *lab = actor->lab;
+    struct weir_rng *rng = world_rng(lab->world);
+    if (actor->disasters > 0 && --actor->disasters > 0)
+        kill_somebody(actor);
+    if (actor->erasures > 0 && weir_rng_below(rng, 3) == 0) {
+        actor->erasures--;
+        lab->erase_wanted += 1 + weir_rng_below(rng, 6);
+    }
+    if (actor->disasters == 0 && actor->erasures == 0) {
+        world_calm(lab->world);
+        return 1 << 30;
+    }
+    return 1 + (int64_t)weir_rng_below(rng, 2 * (uint64_t)lab->plan.chaos_ms);
+}
+
+static void receive(void *self, size_t from, enum weir_message type, const void *message,
+                    struct weir_bytes payload)
+{
+    (void)self, (void)from, (void)type, (void)message, (void)payload;
+}
+
+void *lab_add_chaos(struct lab *lab)
+{
+    struct chaos_actor *actor = weir_calloc(1, sizeof(*actor));
+    *actor = (struct chaos_actor){
+        .lab = lab, .disasters = lab->plan.disasters, .erasures = lab->plan.erasures};
+    lab_add(lab, LAB_CHAOS,
+            &(struct world_actor){.name = "chaos",
+                                  .self = actor,
+                                  .start = nothing,
+                                  .stop = nothing,
+                                  .tick = tick,
+                                  .receive = receive});
+    return actor;
+}

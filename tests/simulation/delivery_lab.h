@@ -1,0 +1,83 @@
+/* The delivery protocol in a simulated world: storage, dispatcher, workers and one trainer around the four pure state
+ * machines of the product, and the invariants that must hold whatever the world does to them. Actors keep what is
+ * durable in their struct and lose the rest when they are killed. */
+#ifndef WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
+#define WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
+
+#include "preprocess/geometry.h"
+#include "tests/simulation/world.h"
+
+enum {
+    LAB_WORKERS_MAX = 4,
+    LAB_SAMPLES_MAX = 256,
+    LAB_EPOCHS_MAX = 3,
+    LAB_JOB = 17,
+    LAB_BATCH_BYTES = 1000,
+};
+
+/* Actor numbers, in the order they are added. */
+enum { LAB_STORAGE, LAB_DISPATCHER, LAB_TRAINER, LAB_CHAOS, LAB_FIRST_WORKER };
+
+/* Drawn from the seed. */
+struct lab_plan {
+    struct preprocess_geometry geometry;
+    struct world_weather weather;
+    size_t workers;
+    bool deterministic;
+    uint64_t window_bytes;
+    uint32_t checkpoint_batches; /* between two checkpoints */
+    int64_t chaos_ms;            /* mean time between two disasters */
+    uint32_t disasters;          /* how many in all */
+    uint32_t erasures;
+};
+
+/* What became of (epoch, sample) along the surviving attempts. */
+struct lab_ledger {
+    uint8_t seen[LAB_EPOCHS_MAX][LAB_SAMPLES_MAX];
+};
+
+struct lab {
+    uint64_t seed;
+    struct lab_plan plan;
+    struct world *world;
+
+    uint64_t erased_epoch[LAB_SAMPLES_MAX]; /* 0: not erased */
+    size_t erase_wanted;                    /* samples storage is to erase next */
+    uint64_t forced_epoch;                  /* newest epoch that was ever in force */
+    struct lab_ledger ledger;               /* of the final model */
+    bool trained;                           /* its final commit was acknowledged */
+    uint64_t kills, replayed;
+};
+
+/* Sample ids are LAB_FIRST_ID + 0 … n - 1. */
+#define LAB_FIRST_ID ((uint64_t)1 << 44)
+
+/* The id at a position of an epoch: any bijection does here, the real one has its own tests. */
+uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t position);
+
+/* Stops the process with the seed and the sentence when `holds` is false. */
+void lab_check(const struct lab *lab, bool holds, const char *format, ...) WEIR_PRINTF(3, 4);
+
+/* world_add() at the number it must get. */
+void lab_add(struct lab *lab, size_t number, const struct world_actor *actor);
+
+/* Each adds its actor to lab->world; `self` is owned by the returned pointer and freed with free(). */
+void *lab_add_storage(struct lab *lab);
+void *lab_add_dispatcher(struct lab *lab);
+void *lab_add_worker(struct lab *lab, size_t index);
+void *lab_add_trainer(struct lab *lab);
+void *lab_add_chaos(struct lab *lab);
+
+/* Frees what outlives a kill. */
+void lab_trainer_forget(void *trainer);
+/* The audit of the finished job must be clean. */
+void lab_dispatcher_check_audit(void *dispatcher);
+
+/* Requests carry the time they were sent as payload, and replies echo it, as request numbers would. */
+static inline struct weir_bytes lab_stamp(const int64_t *sent_ms)
+{
+    return weir_bytes(sent_ms, sizeof(*sent_ms));
+}
+int64_t lab_stamped(struct weir_bytes payload);
+
+#endif

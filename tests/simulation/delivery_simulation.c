@@ -1,0 +1,155 @@
+/* The delivery protocol under seeded disasters. Each seed draws a job, a network and a run of deaths and erasures, and
+ * must end with a model made by each sample once per epoch.
+ *
+ *     delivery_simulation                 1 000 seeds
+ *     delivery_simulation --seeds 100000  more
+ *     delivery_simulation --seed 4711     one, with its plan printed */
+#include "tests/simulation/delivery_lab.h"
+
+#include "core/base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEDS = 1000, PATIENCE_MS = 30 * 60 * 1000 };
+
+void lab_check(const struct lab *lab, bool holds, const char *format, ...)
+{
+    if (holds)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "seed %llu at %lld ms: ", (unsigned long long)lab->seed,
+            (long long)world_now(lab->world));
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\nagain with: delivery_simulation --seed %llu\n",
+            (unsigned long long)lab->seed);
+    va_end(arguments);
+    abort();
+}
+
+int64_t lab_stamped(struct weir_bytes payload)
+{
+    int64_t stamp;
+    weir_require(payload.size == sizeof(stamp));
+    memcpy(&stamp, payload.at, sizeof(stamp));
+    return stamp;
+}
+
+uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t position)
+{
+    uint64_t samples = plan->geometry.samples;
+    uint64_t turned = (position % samples + 7 * epoch) % samples;
+    return LAB_FIRST_ID + (epoch % 2 == 0 ? turned : samples - 1 - turned);
+}
+
+void lab_add(struct lab *lab, size_t number, const struct world_actor *actor)
+{
+    weir_require(world_add(lab->world, actor) == number);
+}
+
+static struct lab_plan draw_plan(uint64_t seed)
+{
+    struct weir_rng rng;
+    weir_rng_init(&rng, weir_mix64(seed));
+    uint64_t samples = 1 + weir_rng_below(&rng, LAB_SAMPLES_MAX - 1);
+    uint32_t batch = (uint32_t)(1 + weir_rng_below(&rng, 12));
+    uint32_t epochs = (uint32_t)(1 + weir_rng_below(&rng, LAB_EPOCHS_MAX));
+    uint32_t group = (uint32_t)weir_rng_below(&rng, 5);
+    bool rough = weir_rng_below(&rng, 4) > 0;
+    return (struct lab_plan){
+        .geometry = preprocess_geometry_plan(samples, epochs, batch, PREPROCESS_LAST_SHORT, group),
+        .weather = {.lost = rough ? (uint32_t)weir_rng_below(&rng, 150) : 0,
+                    .doubled = rough ? (uint32_t)weir_rng_below(&rng, 100) : 0,
+                    .delay_max_ms = rough ? 2 + (int64_t)weir_rng_below(&rng, 300) : 2},
+        .workers = 1 + weir_rng_below(&rng, LAB_WORKERS_MAX),
+        .deterministic = weir_rng_below(&rng, 2) == 0,
+        .window_bytes = LAB_BATCH_BYTES * (1 + weir_rng_below(&rng, 40)),
+        .checkpoint_batches = (uint32_t)(1 + weir_rng_below(&rng, 20)),
+        .chaos_ms = 50 + (int64_t)weir_rng_below(&rng, 1500),
+        .disasters = (uint32_t)weir_rng_below(&rng, 25),
+        .erasures = (uint32_t)weir_rng_below(&rng, 4),
+    };
+}
+
+static void print_plan(const struct lab *lab)
+{
+    const struct lab_plan *plan = &lab->plan;
+    printf(
+        "seed %llu: %llu samples x %u epochs in batches of %u, groups of %u, %zu workers, %s, window %llu B, "
+        "loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures\n",
+        (unsigned long long)lab->seed, (unsigned long long)plan->geometry.samples,
+        plan->geometry.epochs, plan->geometry.batch_samples, plan->geometry.group_batches,
+        plan->workers, plan->deterministic ? "deterministic" : "relaxed",
+        (unsigned long long)plan->window_bytes, plan->weather.lost, plan->weather.doubled,
+        (long long)plan->weather.delay_max_ms, plan->disasters, plan->erasures);
+}
+
+static void check_ledger(const struct lab *lab)
+{
+    for (uint32_t epoch = 0; epoch < lab->plan.geometry.epochs; epoch++)
+        for (uint64_t i = 0; i < lab->plan.geometry.samples; i++)
+            lab_check(lab, lab->ledger.seen[epoch][i] == 1,
+                      "sample %llu was seen %u times in epoch %u", (unsigned long long)i,
+                      lab->ledger.seen[epoch][i], epoch);
+}
+
+/* One world from beginning to end. */
+static void simulate(uint64_t seed, bool loud, struct lab *lab)
+{
+    *lab = (struct lab){.seed = seed, .plan = draw_plan(seed)};
+    lab->world = world_new(seed, lab->plan.weather);
+    if (loud)
+        print_plan(lab);
+    void *actors[4 + LAB_WORKERS_MAX] = {lab_add_storage(lab), lab_add_dispatcher(lab),
+                                         lab_add_trainer(lab), lab_add_chaos(lab)};
+    for (size_t i = 0; i < lab->plan.workers; i++)
+        actors[LAB_FIRST_WORKER + i] = lab_add_worker(lab, i);
+    while (!lab->trained && world_step(lab->world))
+        lab_check(lab, world_now(lab->world) < PATIENCE_MS, "not done after %d minutes",
+                  PATIENCE_MS / 60000);
+    check_ledger(lab);
+    lab_dispatcher_check_audit(actors[LAB_DISPATCHER]);
+    lab_trainer_forget(actors[LAB_TRAINER]);
+    if (loud)
+        printf(
+            "done after %lld ms: %llu kills, %llu samples replayed, erasure epoch %llu in force\n",
+            (long long)world_now(lab->world), (unsigned long long)lab->kills,
+            (unsigned long long)lab->replayed, (unsigned long long)lab->forced_epoch);
+    world_free(lab->world);
+    for (size_t i = 0; i < WEIR_COUNT(actors); i++)
+        free(actors[i]);
+}
+
+static uint64_t number(int argc, char **argv, const char *option, uint64_t otherwise)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], option) == 0)
+            return strtoull(argv[i + 1], NULL, 10);
+    return otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    struct lab lab;
+    uint64_t seed = number(argc, argv, "--seed", 0);
+    if (seed != 0) {
+        simulate(seed, true, &lab);
+        return 0;
+    }
+    uint64_t seeds = number(argc, argv, "--seeds", SEEDS), kills = 0, replayed = 0, forced = 0;
+    for (seed = 1; seed <= seeds; seed++) {
+        simulate(seed, false, &lab);
+        kills += lab.kills;
+        replayed += lab.replayed;
+        forced += lab.forced_epoch;
+    }
+    printf(
+        "%llu seeds: %llu kills, %llu samples replayed, %llu erasure epochs in force, every audit clean\n",
+        (unsigned long long)seeds, (unsigned long long)kills, (unsigned long long)replayed,
+        (unsigned long long)forced);
+    return 0;
+}
