@@ -1,4 +1,5 @@
-/* Bytes: a borrowed view (`struct weir_bytes`, by value, never owns) and a growing owner (`struct weir_buf`). */
+/* Bytes: a borrowed view (`struct weir_bytes`, by value, never owns) and a growing owner (`struct
+ * weir_buf`). */
 #ifndef WEIR_BASE_BYTES_H
 #define WEIR_BASE_BYTES_H
 
@@ -34,7 +35,8 @@ void weir_buf_reserve(struct weir_buf *buf, size_t more);
 void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size);
 void weir_buf_append_text(struct weir_buf *buf, const char *text);
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
-/* Appends a zero byte that is not counted in size, and returns the text; valid until the next append. */
+/* Appends a zero byte that is not counted in size, and returns the text; valid until the next
+ * append. */
 const char *weir_buf_text(struct weir_buf *buf);
 static inline struct weir_bytes weir_buf_view(const struct weir_buf *buf)
 {

@@ -14,12 +14,15 @@ int64_t weir_now_wall_us(void);   /* microseconds since 1970, UTC */
 int64_t weir_cpu_ns(void);        /* CPU time of this process */
 int64_t weir_cpu_thread_ns(void); /* CPU time of the calling thread */
 
-/* "2002-08-22T11:36:23Z", with a fraction only when there is one. `text` holds WEIR_TIME_TEXT_MAX. */
+/* "2002-08-22T11:36:23Z", with a fraction only when there is one. `text` holds WEIR_TIME_TEXT_MAX.
+ */
 void weir_time_format(int64_t time_us, char *text);
-/* Accepts RFC 3339 ("2002-08-22T11:36:23.5+02:00", a space for the T too), a date alone ("2002-08-22") as midnight UTC,
- * and a time without a zone as UTC. What is finer than a microsecond is cut off. */
+/* Accepts RFC 3339 ("2002-08-22T11:36:23.5+02:00", a space for the T too), a date alone
+ * ("2002-08-22") as midnight UTC, and a time without a zone as UTC. What is finer than a
+ * microsecond is cut off. */
 bool weir_time_parse(const char *text, size_t size, int64_t *ret_time_us);
-/* Adds calendar months in UTC, clamping the day (Jan 31 + 1 month = Feb 28), and at the ends of 64 bits. */
+/* Adds calendar months in UTC, clamping the day (Jan 31 + 1 month = Feb 28), and at the ends of 64
+ * bits. */
 int64_t weir_time_add_months(int64_t time_us, int64_t months);
 
 #endif

@@ -1,6 +1,7 @@
-/* Errors as values with a story. A `struct weir_error` lives in the caller's frame: no allocation, nothing to free,
- * nothing stale. It is raised once (weir_fail), gains context on the way up (weir_error_wrap), and is logged once by
- * whoever decides what to do about it. Texts: lower case, no full stop; object, value, what was expected. */
+/* Errors as values with a story. A `struct weir_error` lives in the caller's frame: no allocation,
+ * nothing to free, nothing stale. It is raised once (weir_fail), gains context on the way up
+ * (weir_error_wrap), and is logged once by whoever decides what to do about it. Texts: lower case,
+ * no full stop; object, value, what was expected. */
 #ifndef WEIR_BASE_ERROR_H
 #define WEIR_BASE_ERROR_H
 
@@ -18,18 +19,20 @@ struct weir_error {
     char text[WEIR_ERROR_TEXT_MAX];
 };
 
-/* Fills `err` (NULL is fine) and returns `status`, so that a function can end with `return weir_fail(…)`. */
-#define weir_fail(err, status, ...) weir_error_raise((err), (status), __FILE__, __LINE__, __VA_ARGS__)
+/* Fills `err` (NULL is fine) and returns `status`: functions end with `return weir_fail(…)`. */
+#define weir_fail(err, status, ...) \
+    weir_error_raise((err), (status), __FILE__, __LINE__, __VA_ARGS__)
 
-enum weir_status weir_error_raise(struct weir_error *err, enum weir_status status, const char *file, int line,
-                                  const char *format, ...) WEIR_PRINTF(5, 6);
+enum weir_status weir_error_raise(struct weir_error *err, enum weir_status status, const char *file,
+                                  int line, const char *format, ...) WEIR_PRINTF(5, 6);
 
-/* Puts "context: " before the text and returns `status`: "dataset 'mails': segment 3: width 0 is zero". */
-enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status, const char *format, ...)
-    WEIR_PRINTF(3, 4);
+/* Puts "context: " before the text and returns `status`: "dataset 'mails': width 0 is zero". */
+enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status,
+                                 const char *format, ...) WEIR_PRINTF(3, 4);
 
-/* For the programmer's mistakes, in release builds too: prints the condition and place, then aborts. */
-#define weir_require(condition) ((condition) ? (void)0 : weir_require_failed(#condition, __FILE__, __LINE__))
+/* For the programmer's mistakes, in release builds too: prints condition and place, and aborts. */
+#define weir_require(condition) \
+    ((condition) ? (void)0 : weir_require_failed(#condition, __FILE__, __LINE__))
 WEIR_NORETURN void weir_require_failed(const char *condition, const char *file, int line);
 
 /* Drops a status on purpose; say why in a comment beside it. */

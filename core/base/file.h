@@ -8,19 +8,23 @@
 #include <sys/types.h>
 
 /* Appends the file to `buf`. NOT_FOUND, LIMIT beyond `bytes_max`, IO. */
-enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf, struct weir_error *err)
-    WEIR_MUST_USE;
+enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
+                                struct weir_error *err) WEIR_MUST_USE;
 /* Writes PATH.tmp, fsyncs it, renames it over `path`, fsyncs the directory. */
-enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes, struct weir_error *err)
-    WEIR_MUST_USE;
-/* The same for `count` pieces end to end, so that a large file need not be put together in memory first. */
-enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces, size_t count,
+enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to no bytes. Unmap with weir_file_unmap(). */
-enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes, struct weir_error *err) WEIR_MUST_USE;
+/* The same for `count` pieces end to end, so that a large file need not be put together in memory
+ * first. */
+enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
+                                        size_t count, struct weir_error *err) WEIR_MUST_USE;
+/* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to no bytes. Unmap with
+ * weir_file_unmap(). */
+enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes,
+                               struct weir_error *err) WEIR_MUST_USE;
 void weir_file_unmap(struct weir_bytes bytes);
 /* mkdir -p; existing directories are fine. */
-enum weir_status weir_make_directories(const char *path, mode_t mode, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_make_directories(const char *path, mode_t mode,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* Removes a file or a whole tree; absent is fine. Never follows symbolic links. */
 enum weir_status weir_remove_tree(const char *path, struct weir_error *err) WEIR_MUST_USE;
 /* fsyncs the directory that holds `path`, so that a rename or unlink in it survives a power cut. */

@@ -1,4 +1,5 @@
-/* Checksums and digests: XXH3-128 for what guards against damage and names content, never against forgers. */
+/* Checksums and digests: XXH3-128 for what guards against damage and names content, never against
+ * forgers. */
 #ifndef WEIR_BASE_HASH_H
 #define WEIR_BASE_HASH_H
 

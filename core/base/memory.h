@@ -1,5 +1,6 @@
-/* Allocation that cannot fail: out of memory aborts with the size asked for. This is bearable because every size that
- * comes from a peer or a file is bounded before it gets here, and because every process may die at any time. */
+/* Allocation that cannot fail: out of memory aborts with the size asked for. This is bearable
+ * because every size that comes from a peer or a file is bounded before it gets here, and because
+ * every process may die at any time. */
 #ifndef WEIR_BASE_MEMORY_H
 #define WEIR_BASE_MEMORY_H
 
@@ -25,7 +26,8 @@ static inline void weir_auto_free(void *pointer)
 }
 #define WEIR_AUTO_FREE __attribute__((cleanup(weir_auto_free)))
 
-/* An arena hands out memory that is released as a whole: what a request, a message or a plan needs while it lives. */
+/* An arena hands out memory that is released as a whole: what a request, a message or a plan needs
+ * while it lives. */
 struct weir_arena;
 struct weir_arena *weir_arena_new(void);
 void weir_arena_free(struct weir_arena *arena);
@@ -35,7 +37,8 @@ void weir_arena_clear(struct weir_arena *arena);
 void *weir_arena_alloc(struct weir_arena *arena, size_t size) WEIR_MUST_USE;
 void *weir_arena_copy(struct weir_arena *arena, const void *bytes, size_t size) WEIR_MUST_USE;
 char *weir_arena_strndup(struct weir_arena *arena, const char *text, size_t size) WEIR_MUST_USE;
-char *weir_arena_format(struct weir_arena *arena, const char *format, ...) WEIR_PRINTF(2, 3) WEIR_MUST_USE;
+char *weir_arena_format(struct weir_arena *arena, const char *format, ...)
+    WEIR_PRINTF(2, 3) WEIR_MUST_USE;
 WEIR_DEFINE_AUTO(weir_arena, weir_arena_free)
 
 #endif

@@ -1,5 +1,6 @@
-/* Reproducible randomness: SplitMix64 seeding xoshiro256** (Blackman & Vigna, 2018). Same seed, same numbers on any
- * machine. Passed in as an argument wherever a decision is random; nothing in Weir reads a global generator. */
+/* Reproducible randomness: SplitMix64 seeding xoshiro256** (Blackman & Vigna, 2018). Same seed,
+ * same numbers on any machine. Passed in as an argument wherever a decision is random; nothing in
+ * Weir reads a global generator. */
 #ifndef WEIR_BASE_RNG_H
 #define WEIR_BASE_RNG_H
 
@@ -10,7 +11,8 @@ struct weir_rng {
     uint64_t state[4];
 };
 
-/* The finaliser of SplitMix64: a bijection on 64 bits, used to derive seeds and as a cheap fingerprint. */
+/* The finaliser of SplitMix64: a bijection on 64 bits, used to derive seeds and as a cheap
+ * fingerprint. */
 uint64_t weir_mix64(uint64_t value);
 void weir_rng_init(struct weir_rng *rng, uint64_t seed);
 uint64_t weir_rng_next(struct weir_rng *rng);

@@ -1,5 +1,6 @@
-/* The few outcomes a caller may act on. The list is the only place where a status is declared; names, texts and wire
- * numbers come from it. Append only: the numbers travel in `error` replies. */
+/* The few outcomes a caller may act on. The list is the only place where a status is declared;
+ * names, texts and wire numbers come from it. Append only: the numbers travel in `error` replies.
+ */
 #ifndef WEIR_BASE_STATUS_H
 #define WEIR_BASE_STATUS_H
 

@@ -87,8 +87,13 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
     if (errno != 0)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(end, units[i].name) == 0)
-            return !__builtin_mul_overflow(number, units[i].factor, ret_value);
+        int64_t value;
+        if (strcmp(end, units[i].name) != 0)
+            continue;
+        if (__builtin_mul_overflow(number, units[i].factor, &value))
+            return false;
+        *ret_value = value;
+        return true;
     }
     return false;
 }

@@ -1,5 +1,5 @@
-/* What a run says about each sample (evaluate, score, embed, predict), as a file the trainer writes by rename and the
- * orchestrator maps: ids, labels and `width` floats per sample, in id order.
+/* What a run says about each sample (evaluate, score, embed, predict), as a file the trainer writes
+ * by rename and the orchestrator maps: ids, labels and `width` floats per sample, in id order.
  *
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u32 reserved
  *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
@@ -21,11 +21,11 @@ struct weir_outputs {
     size_t map_bytes;
 };
 
-enum weir_status weir_outputs_write(const char *path, const struct weir_outputs *outputs, struct weir_error *err)
-    WEIR_MUST_USE;
+enum weir_status weir_outputs_write(const char *path, const struct weir_outputs *outputs,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* CORRUPT when truncated or its checksum differs. */
-enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_outputs, struct weir_error *err)
-    WEIR_MUST_USE;
+enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_outputs,
+                                   struct weir_error *err) WEIR_MUST_USE;
 void weir_outputs_close(struct weir_outputs *outputs);
 
 #endif

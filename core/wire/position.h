@@ -1,6 +1,6 @@
-/* How far a consumer has come (C8): the first batch it has not consumed, which later ones it has, and what became of
- * the samples of all consumed batches. Small enough (<= 4 kB) to live inside a checkpoint, so that model state and
- * position are durable in the same instant. */
+/* How far a consumer has come (C8): the first batch it has not consumed, which later ones it has,
+ * and what became of the samples of all consumed batches. Small enough (<= 4 kB) to live inside a
+ * checkpoint, so that model state and position are durable in the same instant. */
 #ifndef WEIR_WIRE_POSITION_H
 #define WEIR_WIRE_POSITION_H
 
@@ -12,8 +12,9 @@ enum {
     WEIR_AHEAD_MAX = 4096, /* batches a consumer may run ahead of its oldest unfinished one */
 };
 
-/* Sums over consumed batches. `fingerprint` adds weir_fingerprint(id, epoch) of every sample, delivered or hole, so the
- * dispatcher can check the whole set against one number without seeing an id. */
+/* Sums over consumed batches. `fingerprint` adds weir_fingerprint(id, epoch) of every sample,
+ * delivered or hole, so the dispatcher can check the whole set against one number without seeing an
+ * id. */
 struct weir_tally {
     uint64_t delivered;
     uint64_t filtered;
@@ -24,24 +25,27 @@ struct weir_tally {
 };
 
 struct weir_position {
-    uint64_t oldest;       /* batch number over all epochs */
+    uint64_t oldest;        /* batch number over all epochs */
     struct weir_bits ahead; /* bit i: batch oldest + i is consumed; bit 0 is never set */
     struct weir_tally tally;
 };
 
-/* One 64-bit word per (sample, epoch); equal sums mean equal multisets but for one chance in 2^64. */
+/* A word per (sample, epoch); equal sums mean equal multisets but for one chance in 2^64. */
 uint64_t weir_fingerprint(uint64_t id, uint64_t epoch);
 
 void weir_position_fini(struct weir_position *position);
 void weir_position_copy(struct weir_position *to, const struct weir_position *from);
 void weir_position_pack(const struct weir_position *position, struct weir_buf *out);
-/* Empty bytes are the beginning. INVALID when malformed or larger than the limits. */
+/* `ret_position` is zeroed or holds an older position, whose memory is used again. Empty bytes are
+ * the beginning. INVALID when malformed or larger than the limits. */
 enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_position *ret_position,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* The tally alone; empty bytes are zeros. */
 void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out);
-enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *ret_tally, struct weir_error *err)
-    WEIR_MUST_USE;
-/* Marks `batch` consumed, moving `oldest` over a finished prefix. False when it was consumed before. */
+enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *ret_tally,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Marks `batch` consumed, moving `oldest` over a finished prefix. False when it was already.
+ * `batch` < oldest + WEIR_AHEAD_MAX (required). */
 bool weir_position_consume(struct weir_position *position, uint64_t batch);
 bool weir_position_consumed(const struct weir_position *position, uint64_t batch);
 

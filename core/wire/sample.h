@@ -4,12 +4,14 @@
 
 #include <stdint.h>
 
-/* u64 = dataset:20 | block:28 | row:16. Never reused; travels with its bytes, label and weight in every message. */
+/* u64 = dataset:20 | block:28 | row:16. Never reused; travels with its bytes, label and weight in
+ * every message. */
 enum { WEIR_ROW_BITS = 16, WEIR_BLOCK_BITS = 28, WEIR_BLOCK_ROWS = 1 << WEIR_ROW_BITS };
 
 static inline uint64_t weir_sample_id(uint32_t dataset, uint32_t block, uint32_t row)
 {
-    return (uint64_t)dataset << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) | (uint64_t)block << WEIR_ROW_BITS | row;
+    return (uint64_t)dataset << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) |
+           (uint64_t)block << WEIR_ROW_BITS | row;
 }
 static inline uint32_t weir_sample_dataset(uint64_t id)
 {
@@ -24,12 +26,13 @@ static inline uint32_t weir_sample_row(uint64_t id)
     return (uint32_t)id & (WEIR_BLOCK_ROWS - 1);
 }
 
-/* What `locate` says of a sample, and why a position of a batch is a hole. Wire numbers: append only. */
-#define WEIR_SAMPLE_STATE_LIST(X)                                \
-    X(LIVE, 0, "live")         /* its bytes are there */         \
-    X(ERASED, 1, "erased")     /* tombstoned by an erasure */    \
+/* What `locate` says of a sample, and why a position of a batch is a hole. Wire numbers: append
+ * only. */
+#define WEIR_SAMPLE_STATE_LIST(X)                                 \
+    X(LIVE, 0, "live")         /* its bytes are there */          \
+    X(ERASED, 1, "erased")     /* tombstoned by an erasure */     \
     X(GONE, 2, "gone")         /* its file vanished or changed */ \
-    X(FILTERED, 3, "filtered") /* an operator dropped it */      \
+    X(FILTERED, 3, "filtered") /* an operator dropped it */       \
     X(FAILED, 4, "failed")     /* an operator could not read it */
 
 enum weir_sample_state {

@@ -1,6 +1,6 @@
-/* The sealed sample set (C5) as a file: what the selector writes once, and dispatcher, workers and orchestrator map
- * read-only. Ids ascend strictly; weights are absent when all are 1. The digest covers count, ids and weights alone,
- * so the same selection has the same digest on any machine.
+/* The sealed sample set (C5) as a file: what the selector writes once, and dispatcher, workers and
+ * orchestrator map read-only. Ids ascend strictly; weights are absent when all are 1. The digest
+ * covers count, ids and weights alone, so the same selection has the same digest on any machine.
  *
  *     offset 0   8 bytes  "WEIRSET1"
  *            8   u64      count
@@ -30,11 +30,13 @@ struct weir_sample_set {
 };
 
 /* Writes by temporary file, fsync and rename. `ids` ascending and distinct (required). */
-enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, const float *weights, size_t count,
-                                       struct weir_digest *ret_digest, struct weir_error *err) WEIR_MUST_USE;
-/* Maps and checks the file: CORRUPT when truncated or its digest differs. Close with weir_sample_set_close(). */
-enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set, struct weir_error *err)
-    WEIR_MUST_USE;
+enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, const float *weights,
+                                       size_t count, struct weir_digest *ret_digest,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Maps and checks the file: CORRUPT when truncated or its digest differs. Close with
+ * weir_sample_set_close(). */
+enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set,
+                                      struct weir_error *err) WEIR_MUST_USE;
 void weir_sample_set_close(struct weir_sample_set *set); /* zeroed is fine */
 /* Index of `id`, or -1. */
 int64_t weir_sample_set_find(const struct weir_sample_set *set, uint64_t id);

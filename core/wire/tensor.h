@@ -6,7 +6,8 @@
 
 // clang-format off
 #define WEIR_DTYPE_LIST(X) \
-    X(U8, 1, 1, "u8") X(I32, 2, 4, "i32") X(I64, 3, 8, "i64") X(F32, 4, 4, "f32") X(F64, 5, 8, "f64") X(U32, 6, 4, "u32")
+    X(U8, 1, 1, "u8")   X(I32, 2, 4, "i32") X(I64, 3, 8, "i64") \
+    X(F32, 4, 4, "f32") X(F64, 5, 8, "f64") X(U32, 6, 4, "u32")
 // clang-format on
 
 enum weir_dtype {

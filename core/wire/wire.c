@@ -19,7 +19,8 @@ struct fields {
 
 // clang-format off
 
-/* DOC_NAME: messages are described in their first line, where the size of their table is not known yet. */
+/* DOC_NAME: messages are described in their first line, where the size of their table is not known
+ * yet. */
 #define MESSAGE(name_, number_, doc_) static const char DOC_##name_[] = doc_;
 #define FIELD(kind_, member_, doc_)
 #define END(name_)
@@ -28,8 +29,8 @@ struct fields {
 #undef FIELD
 #undef END
 
-/* info_NAME(): the description. The entry behind the last field keeps the table of a message without any from being
- * empty. */
+/* info_NAME(): the description. The entry behind the last field keeps the table of a message
+ * without any from being empty. */
 #define MESSAGE(name_, number_, doc_)                             \
     static const struct weir_message_info *info_##name_(void)     \
     {                                                             \
@@ -114,7 +115,8 @@ static const struct codec {
 #undef END
 };
 
-/* From a message's number to its row, counted from 1. A number that is given twice does not compile with clang. */
+/* From a message's number to its row, counted from 1. A number that is given twice does not compile
+ * with clang. */
 enum {
 #define MESSAGE(name_, number_, doc_) ROW_OF_##name_,
 #define FIELD(kind_, member_, doc_)

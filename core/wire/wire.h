@@ -1,6 +1,7 @@
-/* Messages: structs, names and codecs, all expanded from messages.def. A message is a msgpack array of its fields in
- * declared order; decoders ignore fields they do not know and treat missing trailing fields as zero. Payload bytes
- * never travel inside: they are raw frames beside it (core/rpc/frames.h). */
+/* Messages: structs, names and codecs, all expanded from messages.def. A message is a msgpack array
+ * of its fields in declared order; decoders ignore fields they do not know and treat missing
+ * trailing fields as zero. Payload bytes never travel inside: they are raw frames beside it
+ * (core/rpc/frames.h). */
 #ifndef WEIR_WIRE_WIRE_H
 #define WEIR_WIRE_WIRE_H
 
@@ -9,33 +10,37 @@
 #include "core/base/memory.h"
 
 enum {
-    WEIR_WIRE_HEADER_MAX = 16 << 20, /* bytes of one msgpack header; checked before anything is unpacked */
+    WEIR_WIRE_HEADER_MAX = 16 << 20, /* bytes of a msgpack header, checked before it is unpacked */
     WEIR_WIRE_FRAMES_MAX = 64,
 };
 
-/* Arrays are borrowed: from the arena after unpacking, from the caller when packing. Number arrays travel as one
- * msgpack bin of little-endian values. */
+/* Arrays are borrowed: from the arena after unpacking, from the caller when packing. Number arrays
+ * travel as one msgpack bin of little-endian values. */
+// clang-format off
 struct weir_u64s { const uint64_t *at; size_t count; };
 struct weir_i64s { const int64_t *at; size_t count; };
 struct weir_u32s { const uint32_t *at; size_t count; };
 struct weir_strs { const char *const *at; size_t count; };
+// clang-format on
 
 /* C types of the field kinds. `str` is never NULL after unpacking; NULL packs as "". */
 #define WEIR_C_bool bool
-#define WEIR_C_u32 uint32_t
-#define WEIR_C_u64 uint64_t
-#define WEIR_C_i64 int64_t
-#define WEIR_C_f64 double
-#define WEIR_C_str const char *
-#define WEIR_C_bin struct weir_bytes
+#define WEIR_C_u32  uint32_t
+#define WEIR_C_u64  uint64_t
+#define WEIR_C_i64  int64_t
+#define WEIR_C_f64  double
+#define WEIR_C_str  const char *
+#define WEIR_C_bin  struct weir_bytes
 #define WEIR_C_u64s struct weir_u64s
 #define WEIR_C_i64s struct weir_i64s
 #define WEIR_C_u32s struct weir_u32s
 #define WEIR_C_strs struct weir_strs
 
+// clang-format off
 #define MESSAGE(name, number, doc) __extension__ struct msg_##name { /* some have no member */
 #define FIELD(kind, member, doc) WEIR_C_##kind member;
 #define END(name) };
+// clang-format on
 #include "core/wire/messages.def"
 #undef MESSAGE
 #undef FIELD
@@ -56,8 +61,8 @@ enum weir_message {
 struct weir_message_info {
     enum weir_message type;
     const char *name;
-    const char *doc;  /* "selector -> storage: …" */
-    size_t size;      /* of struct msg_NAME */
+    const char *doc; /* "selector -> storage: …" */
+    size_t size;     /* of struct msg_NAME */
     size_t fields;
     const struct weir_field_info *field; /* `fields` of them */
 };
@@ -74,10 +79,11 @@ const struct weir_message_info *weir_message_at(size_t index);
 
 /* Appends the encoding of *message, which is a struct msg_NAME of `type`. */
 void weir_message_pack(enum weir_message type, const void *message, struct weir_buf *out);
-/* Decodes into `ret_message` (struct msg_NAME); arrays and strings live in `arena`. Guards against hostile lengths
- * before msgpack-c sees a byte. INVALID: "locate.ids: expected …". */
-enum weir_status weir_message_unpack(enum weir_message type, struct weir_bytes bytes, struct weir_arena *arena,
-                                     void *ret_message, struct weir_error *err) WEIR_MUST_USE;
+/* Decodes into `ret_message` (struct msg_NAME); arrays and strings live in `arena`. Guards against
+ * hostile lengths before msgpack-c sees a byte. INVALID: "locate.ids: expected …". */
+enum weir_status weir_message_unpack(enum weir_message type, struct weir_bytes bytes,
+                                     struct weir_arena *arena, void *ret_message,
+                                     struct weir_error *err) WEIR_MUST_USE;
 /* One line for debug logs: long arrays and bins show only their size. */
 void weir_message_print(enum weir_message type, const void *message, struct weir_buf *out);
 

@@ -1,4 +1,5 @@
-/* A file in memory for the targets that open files, and the checksums that a fuzzer would never guess. */
+/* A file in memory for the targets that open files, and the checksums that a fuzzer would never
+ * guess. */
 #ifndef WEIR_TESTS_FUZZ_MAPPED_FILE_H
 #define WEIR_TESTS_FUZZ_MAPPED_FILE_H
 
@@ -11,7 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Both kinds of file have a header of 64 bytes: a digest at 24, a checksum of the 40 bytes before at 40. */
+/* Both kinds of file have a header of 64 bytes: a digest at 24, a checksum of the 40 bytes before
+ * at 40. */
 enum { MAPPED_HEADER_BYTES = 64 };
 
 struct mapped_file {

@@ -1,5 +1,5 @@
-/* Every message decoder: the first byte picks the message, the rest is its encoding. Whatever is taken must be encoded
- * and decoded again to the same bytes. */
+/* Every message decoder: the first byte picks the message, the rest is its encoding. Whatever is
+ * taken must be encoded and decoded again to the same bytes. */
 #include "core/wire/wire.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Positions and tallies, as they lie in a checkpoint or arrive from a client. There is one encoding of each. */
+/* Positions and tallies, as they lie in a checkpoint or arrive from a client. There is one encoding
+ * of each. */
 #include "core/wire/position.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

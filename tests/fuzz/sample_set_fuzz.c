@@ -1,4 +1,5 @@
-/* Sample set files. An odd first byte asks for right checksums, so that what lies behind them is reached. */
+/* Sample set files. An odd first byte asks for right checksums, so that what lies behind them is
+ * reached. */
 #include "core/wire/sample_set.h"
 #include "tests/fuzz/mapped_file.h"
 

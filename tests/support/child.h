@@ -1,4 +1,5 @@
-/* Runs a function in a process of its own: for what ends a process, and for what a process prints. */
+/* Runs a function in a process of its own: for what ends a process, and for what a process prints.
+ */
 #ifndef WEIR_TESTS_SUPPORT_CHILD_H
 #define WEIR_TESTS_SUPPORT_CHILD_H
 

@@ -1,4 +1,5 @@
-/* A directory of its own for each test that writes files. Removed at the end; its path is printed when that fails. */
+/* A directory of its own for each test that writes files. Removed at the end; its path is printed
+ * when that fails. */
 #ifndef WEIR_TESTS_SUPPORT_TEMP_DIR_H
 #define WEIR_TESTS_SUPPORT_TEMP_DIR_H
 

@@ -17,7 +17,8 @@ struct passes {
     const char *point;
 };
 
-/* Exits with the number of the pass (1 … 9) that failed first plus 10 times how many failed; 0 for none. */
+/* Exits with the number of the pass (1 … 9) that failed first plus 10 times how many failed; 0 for
+ * none. */
 static int pass_nine_times(const void *argument)
 {
     const struct passes *passes = argument;

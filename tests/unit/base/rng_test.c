@@ -1,5 +1,5 @@
-/* Randomness that is the same everywhere. The expected numbers come from an independent computation of the published
- * algorithms, not from this code. */
+/* Randomness that is the same everywhere. The expected numbers come from an independent computation
+ * of the published algorithms, not from this code. */
 #include "core/base/attributes.h"
 #include "core/base/rng.h"
 

@@ -1,10 +1,11 @@
-/* One encoded example of every message, kept in golden/NAME.msgpack and compared byte for byte: what is on the wire
- * changes only on purpose. After a change to messages.def, write them anew and look at the difference:
+/* One encoded example of every message, kept in golden/NAME.msgpack and compared byte for byte:
+ * what is on the wire changes only on purpose. After a change to messages.def, write them anew and
+ * look at the difference:
  *
  *     WEIR_UPDATE_GOLDEN=1 ctest --preset dev -R wire_golden_test
  *
- * With --json the program prints the examples' values instead; golden_test.py decodes the files without Weir's code
- * and compares. */
+ * With --json the program prints the examples' values instead; golden_test.py decodes the files
+ * without Weir's code and compares. */
 #include "core/base/file.h"
 #include "core/wire/wire.h"
 

@@ -114,7 +114,8 @@ static void a_position_lies_in_bytes_as_drawn(void **state)
     // clang-format off
     static const uint8_t EXPECTED[] = {
         1, 0, 0, 0, /* version */
-        1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0,
+        1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+        4, 0, 0, 0, 0, 0, 0, 0,
         5, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, /* tally */
         0x00, 0x3c, 0x53, 0x4c, 0x10, 0, 0, 0, /* oldest */
         2, 0, 0, 0, 0x02, 0x02, /* bits */

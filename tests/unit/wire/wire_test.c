@@ -1,5 +1,5 @@
-/* Decoding by hand-written bytes, so that the encoder cannot cover up for the decoder; the golden files hold every
- * message, see golden_test.c. */
+/* Decoding by hand-written bytes, so that the encoder cannot cover up for the decoder; the golden
+ * files hold every message, see golden_test.c. */
 #include "core/base/file.h"
 #include "core/wire/wire.h"
 
