@@ -99,11 +99,13 @@ void weir_bits_pack(const struct weir_bits *bits, struct weir_buf *out)
 void weir_bits_unpack(struct weir_bits *bits, struct weir_bytes packed)
 {
     weir_bits_clear(bits);
+    while (packed.size > 0 && packed.at[packed.size - 1] == 0)
+        packed.size--;
     if (packed.size == 0)
         return;
     hold(bits, packed.size * 8);
     memcpy(bits->words, packed.at, packed.size);
-    while (bits->count > 0 && !weir_bits_get(bits, bits->count - 1))
+    while (!weir_bits_get(bits, bits->count - 1))
         bits->count--;
 }
 

@@ -65,6 +65,11 @@ static void packed_bits_begin_with_bit_0_and_drop_trailing_zeros(void **state)
     assert_int_equal(weir_bits_population(&back), 2);
     assert_true(weir_bits_get(&back, 0));
     assert_true(weir_bits_get(&back, 9));
+    assert_int_equal(back.count, 10);
+    weir_bits_unpack(&back, weir_bytes("\x08\x00\x00", 3)); /* zeros may trail */
+    assert_int_equal(back.count, 4);
+    weir_bits_unpack(&back, weir_bytes("\x00", 1));
+    assert_int_equal(back.count, 0);
     weir_bits_unpack(&back, weir_bytes(NULL, 0));
     assert_int_equal(weir_bits_population(&back), 0);
     weir_bits_fini(&back);
