@@ -1,0 +1,199 @@
+/* Staging of a batch: see batch.h. Its commit is in batch_commit.c. */
+#include "storage/batch_stage.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Grows `*array` so that one more element fits. */
+static void make_room(void **array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return;
+    *capacity = 2 * *capacity + 64;
+    *array = weir_realloc(*array, *capacity, size);
+}
+#define MAKE_ROOM(list)                                                       \
+    do {                                                                      \
+        void *grown = (list).at;                                              \
+        make_room(&grown, (list).count, &(list).capacity, sizeof *(list).at); \
+        (list).at = grown;                                                    \
+    } while (0)
+
+struct batch *storage_batch_new(struct dataset *dataset)
+{
+    struct batch *batch = weir_calloc(1, sizeof *batch);
+
+    batch->dataset = dataset;
+    return batch;
+}
+
+void storage_batch_clear(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->groups.count; i++) {
+        if (batch->groups.at[i]->number == 0) /* else the dataset owns it */
+            storage_file_group_free(batch->groups.at[i]);
+    }
+    for (size_t i = 0; i < batch->refusals.count; i++) {
+        free(batch->refusals.at[i].path);
+        free(batch->refusals.at[i].place);
+        free(batch->refusals.at[i].reason);
+    }
+    for (size_t i = 0; i < batch->withdrawals.count; i++)
+        free(batch->withdrawals.at[i].path);
+    batch->groups.count = batch->segments.count = batch->subjects.count = 0;
+    batch->kills.count = batch->refusals.count = batch->withdrawals.count = 0;
+    batch->met.count = batch->blocked.count = 0;
+    batch->row_count = batch->file_count = 0;
+    batch->open = NULL;
+}
+
+void storage_batch_free(struct batch *batch)
+{
+    if (!batch)
+        return;
+    storage_batch_clear(batch);
+    for (int i = 0; i < BATCH_COLUMNS; i++)
+        free(batch->columns[i]);
+    free(batch->groups.at);
+    free(batch->segments.at);
+    free(batch->subjects.at);
+    free(batch->kills.at);
+    free(batch->refusals.at);
+    free(batch->withdrawals.at);
+    free(batch->met.at);
+    free(batch->blocked.at);
+    free(batch);
+}
+
+static struct file_group *stage_group(struct batch *batch, size_t capacity)
+{
+    struct file_group *group = storage_file_group_new(capacity);
+
+    group->is_touched = true;
+    MAKE_ROOM(batch->groups);
+    batch->groups.at[batch->groups.count++] = group;
+    return group;
+}
+
+struct stored_file *storage_batch_file(struct batch *batch, const char *path)
+{
+    bool is_shared = batch->dataset->declaration->format->is_one_sample;
+    struct stored_file *file;
+
+    if (!is_shared || !batch->open || batch->open->count == FILE_GROUP_MAX)
+        batch->open = stage_group(batch, is_shared ? FILE_GROUP_MAX : 1);
+    file = &batch->open->files[batch->open->count++];
+    file->path = weir_strdup(path);
+    file->group = batch->open;
+    file->layout = 1;
+    batch->file_count++;
+    return file;
+}
+
+void storage_batch_touch(struct batch *batch, struct stored_file *file)
+{
+    if (file->group->is_touched)
+        return;
+    file->group->is_touched = true;
+    MAKE_ROOM(batch->groups);
+    batch->groups.at[batch->groups.count++] = file->group;
+    batch->file_count++;
+}
+
+static void grow_columns(struct batch *batch)
+{
+    if (batch->row_count < batch->row_capacity)
+        return;
+    batch->row_capacity = 2 * batch->row_capacity + 1024;
+    for (int i = 0; i < BATCH_COLUMNS; i++)
+        batch->columns[i] = weir_realloc(batch->columns[i], batch->row_capacity, sizeof(int64_t));
+}
+
+void storage_batch_row(struct batch *batch, struct stored_file *file, const struct batch_row *row)
+{
+    size_t at = batch->row_count;
+    size_t last = batch->segments.count;
+
+    if (last == 0 || batch->segments.at[last - 1].group != file->group) {
+        MAKE_ROOM(batch->segments);
+        batch->segments.at[batch->segments.count++] =
+            (struct batch_segment){.group = file->group, .first = at};
+        last++;
+    }
+    grow_columns(batch);
+    batch->columns[BATCH_TIME][at] = row->time;
+    batch->columns[BATCH_LABEL][at] = row->label;
+    batch->columns[BATCH_FILE][at] = file - file->group->files;
+    batch->columns[BATCH_OFFSET][at] = (int64_t)row->offset;
+    batch->columns[BATCH_LENGTH][at] = (int64_t)row->length;
+    if (row->has_subject) {
+        MAKE_ROOM(batch->subjects);
+        batch->subjects.at[batch->subjects.count++] =
+            (struct batch_subject){.hash = row->subject, .row = at};
+    }
+    batch->segments.at[last - 1].count++;
+    batch->row_count++;
+    file->samples++;
+    storage_batch_touch(batch, file);
+}
+
+void storage_batch_kill(struct batch *batch, struct stored_file *file, enum weir_change_kind kind)
+{
+    MAKE_ROOM(batch->kills);
+    batch->kills.at[batch->kills.count++] = (struct batch_kill){.file = file, .kind = kind};
+    file->state = kind == WEIR_CHANGE_REMOVED ? FILE_REMOVED : FILE_REPLACED;
+    storage_batch_touch(batch, file);
+}
+
+void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refusal)
+{
+    struct staged_refusal *staged;
+
+    MAKE_ROOM(batch->refusals);
+    staged = &batch->refusals.at[batch->refusals.count++];
+    staged->path = weir_strdup(refusal->path);
+    staged->place = weir_strdup(refusal->place);
+    staged->reason = weir_strdup(refusal->reason);
+    staged->count = refusal->count;
+    staged->is_tail = refusal->is_tail;
+}
+
+void storage_batch_withdraw(struct batch *batch, const char *path, bool all)
+{
+    MAKE_ROOM(batch->withdrawals);
+    batch->withdrawals.at[batch->withdrawals.count++] =
+        (struct batch_withdrawal){.path = weir_strdup(path), .all = all};
+}
+
+void storage_batch_block(struct batch *batch, struct blocked_hash *hash)
+{
+    if (hash->is_met)
+        return;
+    hash->is_met = true;
+    MAKE_ROOM(batch->met);
+    batch->met.at[batch->met.count++] = hash->hash;
+}
+
+void storage_batch_block_new(struct batch *batch, uint64_t hash)
+{
+    if (!storage_dataset_blocked(batch->dataset, hash)) {
+        storage_dataset_block(batch->dataset, hash, false);
+        MAKE_ROOM(batch->blocked);
+        batch->blocked.at[batch->blocked.count++] = hash;
+    }
+    storage_batch_block(batch, storage_dataset_blocked(batch->dataset, hash));
+}
+
+bool storage_batch_is_full(const struct batch *batch)
+{
+    return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= BATCH_ROWS_MAX ||
+           batch->refusals.count >= BATCH_FILES_MAX;
+}
+
+bool storage_batch_is_empty(const struct batch *batch)
+{
+    return batch->groups.count == 0 && batch->refusals.count == 0 && batch->met.count == 0 &&
+           batch->withdrawals.count == 0;
+}

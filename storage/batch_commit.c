@@ -1,0 +1,343 @@
+/* The one transaction of a batch: ids, chunks, files, feed, subjects, refusals, accounting. */
+#include "core/base/fault.h"
+#include "core/base/memory.h"
+#include "storage/batch_stage.h"
+#include "storage/column.h"
+#include "storage/queries.h"
+#include "storage/tombstones.h"
+
+#include <stdlib.h>
+
+enum { BLOCKS_PER_PARTITION = 64 };
+
+struct commit {
+    struct batch *batch;
+    struct dataset *dataset;
+    struct weir_db *db;
+    struct chunk_cache *cache;
+    struct weir_error *err;
+};
+
+/* ---- samples that stop being live ---- */
+
+struct id_list {
+    uint64_t *at;
+    size_t count, capacity;
+};
+
+static void add_ids(struct id_list *ids, uint64_t first, size_t count)
+{
+    if (ids->count + count > ids->capacity) {
+        ids->capacity = 2 * ids->capacity + count;
+        ids->at = weir_realloc(ids->at, ids->capacity, sizeof *ids->at);
+    }
+    for (size_t i = 0; i < count; i++)
+        ids->at[ids->count++] = first + i;
+}
+
+static void add_ids_of(const struct dataset *dataset, const struct stored_file *file,
+                       struct id_list *ids)
+{
+    if (dataset->declaration->format->is_one_sample) {
+        if (file->samples > 0)
+            add_ids(ids, file->first_id, 1);
+        return;
+    }
+    for (size_t i = 0; i < dataset->chunk_count; i++) {
+        const struct chunk_ref *chunk = &dataset->chunks[i];
+
+        if (chunk->group == file->group->number)
+            add_ids(ids, weir_sample_id(dataset->number, chunk->block, chunk->first_row),
+                    chunk->count);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static enum weir_status kill_kind(const struct commit *c, enum weir_change_kind kind)
+{
+    struct id_list ids = {0};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < c->batch->kills.count; i++) {
+        if (c->batch->kills.at[i].kind == kind)
+            add_ids_of(c->dataset, c->batch->kills.at[i].file, &ids);
+    }
+    if (ids.count > 0) {
+        qsort(ids.at, ids.count, sizeof *ids.at, by_value);
+        status = storage_tombstones_write(c->db, c->cache, c->dataset, kind,
+                                          &(struct weir_u64s){ids.at, ids.count}, c->err);
+    }
+    free(ids.at);
+    return status;
+}
+
+/* ---- samples that appear ---- */
+
+static enum weir_status make_partition(const struct commit *c, uint32_t block)
+{
+    uint32_t slice = block / BLOCKS_PER_PARTITION;
+    WEIR_AUTO_FREE char *sql =
+        weir_format("CREATE TABLE IF NOT EXISTS chunk_%u_%u PARTITION OF chunk "
+                    "FOR VALUES FROM (%u, %u) TO (%u, %u)",
+                    c->dataset->number, slice, c->dataset->number, slice * BLOCKS_PER_PARTITION,
+                    c->dataset->number, (slice + 1) * BLOCKS_PER_PARTITION);
+
+    return weir_db_exec(c->db, sql, c->err);
+}
+
+static void range_of(const int64_t *values, size_t count, int64_t *min, int64_t *max)
+{
+    *min = *max = values[0];
+    for (size_t i = 1; i < count; i++) {
+        *min = values[i] < *min ? values[i] : *min;
+        *max = values[i] > *max ? values[i] : *max;
+    }
+}
+
+static enum weir_status insert_chunk(const struct commit *c, const struct chunk_ref *chunk,
+                                     size_t first)
+{
+    WEIR_AUTO_BUF packed = {0};
+    size_t ends[BATCH_COLUMNS + 1] = {0};
+    struct weir_bytes columns[BATCH_COLUMNS];
+    int64_t min, max;
+
+    for (int i = 0; i < BATCH_COLUMNS; i++) {
+        storage_column_pack(c->batch->columns[i] + first, chunk->count, &packed);
+        ends[i + 1] = packed.size;
+    }
+    for (int i = 0; i < BATCH_COLUMNS; i++)
+        columns[i] = weir_bytes(packed.at + ends[i], ends[i + 1] - ends[i]);
+    range_of(c->batch->columns[BATCH_TIME] + first, chunk->count, &min, &max);
+    return DB_RUN(c->db, Q_chunk_add, NULL, c->err, DB_I64(c->dataset->number),
+                  DB_I64(chunk->block), DB_I64(chunk->first_row), DB_I64(chunk->count),
+                  DB_I64(chunk->sequence), DB_I64(chunk->group), DB_I64(min), DB_I64(max),
+                  DB_BYTES(columns[BATCH_TIME]), DB_BYTES(columns[BATCH_LABEL]),
+                  DB_BYTES(columns[BATCH_FILE]), DB_BYTES(columns[BATCH_OFFSET]),
+                  DB_BYTES(columns[BATCH_LENGTH]));
+}
+
+/* What is left to do for a chunk in memory, and the accounts. */
+static void account_chunk(const struct commit *c, const struct chunk_ref *chunk,
+                          struct file_group *group, size_t first)
+{
+    bool is_one_sample = c->dataset->declaration->format->is_one_sample;
+
+    for (size_t i = 0; i < chunk->count; i++) {
+        struct stored_file *file = &group->files[c->batch->columns[BATCH_FILE][first + i]];
+
+        if (is_one_sample)
+            file->first_id =
+                weir_sample_id(c->dataset->number, chunk->block, chunk->first_row + (uint32_t)i);
+        c->dataset->accounts.bytes += (uint64_t)c->batch->columns[BATCH_LENGTH][first + i];
+    }
+    c->dataset->accounts.ingested += chunk->count;
+    c->dataset->accounts.live += chunk->count;
+    c->dataset->next_row += chunk->count;
+    storage_dataset_add_chunk(c->dataset, chunk);
+}
+
+/* Gives a segment its ids: chunks that end with it, or where a block is full. */
+static enum weir_status insert_segment(const struct commit *c, const struct batch_segment *segment)
+{
+    size_t done = 0;
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && done < segment->count) {
+        uint64_t next = c->dataset->next_row;
+        struct chunk_ref chunk = {
+            .block = (uint32_t)(next >> WEIR_ROW_BITS),
+            .first_row = (uint32_t)next & (WEIR_BLOCK_ROWS - 1),
+            .sequence = ++c->dataset->sequence,
+            .group = segment->group->number,
+        };
+        size_t room = WEIR_BLOCK_ROWS - chunk.first_row;
+        size_t first = segment->first + done;
+
+        if (chunk.block >> WEIR_BLOCK_BITS)
+            return weir_fail(c->err, WEIR_LIMIT, "dataset '%s' is full: all blocks are used",
+                             c->dataset->name);
+        chunk.count = (uint32_t)(segment->count - done < room ? segment->count - done : room);
+        if (chunk.first_row == 0 && chunk.block % BLOCKS_PER_PARTITION == 0)
+            status = make_partition(c, chunk.block);
+        if (status == WEIR_OK)
+            status = insert_chunk(c, &chunk, first);
+        if (status == WEIR_OK)
+            status =
+                DB_RUN(c->db, Q_feed_add, NULL, c->err, DB_I64(c->dataset->number),
+                       DB_I64(chunk.sequence), DB_I64(WEIR_CHANGE_ADDED),
+                       DB_I64(weir_sample_id(c->dataset->number, chunk.block, chunk.first_row)),
+                       DB_I64(chunk.count));
+        if (status == WEIR_OK)
+            account_chunk(c, &chunk, segment->group, first);
+        done += chunk.count;
+    }
+    return status;
+}
+
+/* `base` is next_row before the first segment: rows are numbered from there without gaps. */
+static int by_hash(const void *a, const void *b)
+{
+    const struct batch_subject *x = a, *y = b;
+
+    if (x->hash != y->hash)
+        return x->hash > y->hash ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static enum weir_status insert_subjects(const struct commit *c, uint64_t base)
+{
+    struct batch_subject *subjects = c->batch->subjects.at;
+    size_t count = c->batch->subjects.count;
+    WEIR_AUTO_BUF packed = {0};
+
+    if (count == 0)
+        return WEIR_OK;
+    for (size_t i = 0; i < count; i++)
+        subjects[i].row += base | (uint64_t)c->dataset->number << (WEIR_BLOCK_BITS + WEIR_ROW_BITS);
+    qsort(subjects, count, sizeof *subjects, by_hash);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t pair[16];
+
+        weir_put_u64(pair, subjects[i].hash);
+        weir_put_u64(pair + 8, subjects[i].row);
+        weir_buf_append(&packed, pair, sizeof pair);
+    }
+    return DB_RUN(c->db, Q_subject_run_add, NULL, c->err, DB_I64(c->dataset->number),
+                  DB_BYTES(weir_buf_view(&packed)));
+}
+
+static enum weir_status insert_samples(const struct commit *c)
+{
+    uint64_t base = c->dataset->next_row;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < c->batch->segments.count; i++)
+        status = insert_segment(c, &c->batch->segments.at[i]);
+    return status == WEIR_OK ? insert_subjects(c, base) : status;
+}
+
+/* ---- the rest ---- */
+
+static enum weir_status write_groups(const struct commit *c)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < c->batch->groups.count; i++) {
+        struct file_group *group = c->batch->groups.at[i];
+        WEIR_AUTO_BUF packed = {0};
+
+        storage_file_group_pack(group, &packed);
+        status =
+            DB_RUN(c->db, Q_file_group_put, NULL, c->err, DB_I64(c->dataset->number),
+                   DB_I64(group->number), DB_I64(group->count), DB_BYTES(weir_buf_view(&packed)));
+        group->is_touched = false;
+    }
+    return status;
+}
+
+static enum weir_status write_classes(const struct commit *c)
+{
+    struct dataset *dataset = c->dataset;
+    enum weir_status status = WEIR_OK;
+
+    for (; status == WEIR_OK && dataset->class_stored < dataset->class_count;
+         dataset->class_stored++)
+        status =
+            DB_RUN(c->db, Q_class_add, NULL, c->err, DB_I64(dataset->number),
+                   DB_I64(dataset->class_stored), DB_TEXT(dataset->classes[dataset->class_stored]));
+    return status;
+}
+
+static enum weir_status write_refusals(const struct commit *c)
+{
+    const struct batch *batch = c->batch;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < batch->withdrawals.count; i++) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+
+        status = DB_RUN(c->db, Q_quarantine_withdraw, &rows, c->err, DB_I64(c->dataset->number),
+                        DB_BYTES(weir_bytes_of(batch->withdrawals.at[i].path)),
+                        DB_BOOL(batch->withdrawals.at[i].all));
+        if (status == WEIR_OK)
+            c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
+    }
+    for (size_t i = 0; status == WEIR_OK && i < batch->refusals.count; i++) {
+        const struct staged_refusal *refusal = &batch->refusals.at[i];
+
+        status =
+            DB_RUN(c->db, Q_quarantine_add, NULL, c->err, DB_I64(c->dataset->number),
+                   DB_BYTES(weir_bytes_of(refusal->path)), DB_TEXT(refusal->place),
+                   DB_TEXT(refusal->reason), DB_I64(refusal->count), DB_BOOL(refusal->is_tail));
+        c->dataset->accounts.quarantined += refusal->count;
+    }
+    return status;
+}
+
+static enum weir_status write_blocked(const struct commit *c)
+{
+    const struct batch *batch = c->batch;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < batch->blocked.count; i++)
+        status = DB_RUN(c->db, Q_blocked_add, NULL, c->err, DB_I64(c->dataset->number),
+                        DB_I64(batch->blocked.at[i]));
+    if (status != WEIR_OK || batch->met.count == 0)
+        return status;
+    c->dataset->accounts.blocked += batch->met.count;
+    return DB_RUN(c->db, Q_blocked_met, NULL, c->err, DB_I64(c->dataset->number),
+                  DB_I64S(batch->met.at, batch->met.count));
+}
+
+static enum weir_status write_all(const struct commit *c)
+{
+    enum weir_status status;
+
+    for (size_t i = 0; i < c->batch->groups.count; i++) {
+        if (c->batch->groups.at[i]->number == 0)
+            storage_dataset_add_group(c->dataset, c->batch->groups.at[i]);
+    }
+    status = kill_kind(c, WEIR_CHANGE_REMOVED);
+    if (status == WEIR_OK)
+        status = kill_kind(c, WEIR_CHANGE_REPLACED);
+    if (status == WEIR_OK)
+        status = insert_samples(c);
+    if (status == WEIR_OK)
+        status = write_groups(c);
+    if (status == WEIR_OK)
+        status = write_classes(c);
+    if (status == WEIR_OK)
+        status = write_refusals(c);
+    if (status == WEIR_OK)
+        status = write_blocked(c);
+    return status;
+}
+
+enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
+                                      struct chunk_cache *cache, struct weir_error *err)
+{
+    const struct commit c = {
+        .batch = batch, .dataset = batch->dataset, .db = db, .cache = cache, .err = err};
+    uint64_t before = batch->dataset->sequence;
+    enum weir_status status = weir_db_begin(db, err);
+
+    if (status == WEIR_OK)
+        status = write_all(&c);
+    if (status == WEIR_OK)
+        status = storage_dataset_store(db, batch->dataset, before, err);
+    if (status == WEIR_OK && weir_fault("storage.batch.commit"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.batch.commit");
+    if (status == WEIR_OK)
+        status = weir_db_commit(db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(db);
+    storage_batch_clear(batch);
+    return status;
+}

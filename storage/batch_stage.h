@@ -1,0 +1,65 @@
+/* What a batch holds between staging and commit; only batch.c and batch_commit.c look inside. */
+#ifndef WEIR_STORAGE_BATCH_STAGE_H
+#define WEIR_STORAGE_BATCH_STAGE_H
+
+#include "storage/batch.h"
+
+enum batch_column {
+    BATCH_TIME,
+    BATCH_LABEL,
+    BATCH_FILE,
+    BATCH_OFFSET,
+    BATCH_LENGTH,
+    BATCH_COLUMNS
+};
+
+/* Rows first … first + count - 1 belong to files of one group. */
+struct batch_segment {
+    struct file_group *group;
+    size_t first;
+    size_t count;
+};
+struct batch_subject {
+    uint64_t hash;
+    uint64_t row; /* of the batch; its id from the commit on */
+};
+struct batch_kill {
+    struct stored_file *file;
+    enum weir_change_kind kind;
+};
+struct batch_withdrawal {
+    char *path;
+    bool all;
+};
+struct staged_refusal {
+    char *path, *place, *reason;
+    uint64_t count;
+    bool is_tail;
+};
+
+#define LIST(type)       \
+    struct {             \
+        type *at;        \
+        size_t count;    \
+        size_t capacity; \
+    }
+
+struct batch {
+    struct dataset *dataset;
+    struct file_group *open; /* takes the next one-sample files */
+    size_t file_count;
+    LIST(struct file_group *) groups; /* to be written: new ones have number 0 */
+    LIST(struct batch_segment) segments;
+    LIST(struct batch_subject) subjects;
+    LIST(struct batch_kill) kills;
+    LIST(struct staged_refusal) refusals;
+    LIST(struct batch_withdrawal) withdrawals;
+    LIST(uint64_t) met;     /* blocked hashes that are counted now */
+    LIST(uint64_t) blocked; /* hashes to be blocked from now on */
+    int64_t *columns[BATCH_COLUMNS];
+    size_t row_count, row_capacity;
+};
+
+void storage_batch_clear(struct batch *batch);
+
+#endif

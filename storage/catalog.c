@@ -1,0 +1,254 @@
+/* Datasets in memory: see catalog.h. Loading is in catalog_load.c. */
+#include "storage/catalog.h"
+
+#include "core/base/memory.h"
+#include "storage/scan.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+void storage_catalog_free(struct catalog *catalog)
+{
+    if (!catalog)
+        return;
+    for (size_t i = 0; i < catalog->count; i++)
+        storage_dataset_free(catalog->datasets[i]);
+    free(catalog->datasets);
+    free(catalog);
+}
+
+struct dataset *storage_catalog_find(const struct catalog *catalog, const char *name)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if (strcmp(catalog->datasets[i]->name, name) == 0)
+            return catalog->datasets[i];
+    }
+    return NULL;
+}
+
+struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number)
+{
+    return number >= 1 && number <= catalog->count ? catalog->datasets[number - 1] : NULL;
+}
+
+void storage_catalog_add(struct catalog *catalog, struct dataset *dataset)
+{
+    catalog->datasets =
+        weir_realloc(catalog->datasets, catalog->count + 1, sizeof(struct dataset *));
+    catalog->datasets[catalog->count++] = dataset;
+    weir_require(dataset->number == catalog->count);
+}
+
+static const struct declaration *find_declaration(const struct declarations *all, const char *name)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->at[i].name, name) == 0)
+            return &all->at[i];
+    }
+    return NULL;
+}
+
+/* Follows links and needs no file to be there yet: a source may appear later. */
+static char *resolve_root(const char *path)
+{
+    char resolved[PATH_MAX];
+    WEIR_AUTO_FREE char *here = NULL;
+
+    if (realpath(path, resolved))
+        return weir_strdup(resolved);
+    if (path[0] == '/')
+        return weir_strdup(path);
+    here = realpath(".", NULL);
+    return weir_format("%s/%s", here ? here : "", path);
+}
+
+enum weir_status storage_dataset_new(const struct catalog *catalog, const char *file,
+                                     struct weir_bytes config, const char *name, const char *root,
+                                     struct dataset **ret_dataset, struct weir_error *err)
+{
+    WEIR_AUTO(dataset) dataset = weir_calloc(1, sizeof *dataset);
+    WEIR_AUTO_BUF text = {0};
+    const struct declaration *d;
+    enum weir_status status = weir_yaml_parse(file, config, &dataset->document, err);
+
+    if (status == WEIR_OK)
+        status = storage_declarations_read(weir_yaml_root(dataset->document),
+                                           &dataset->declarations, err);
+    if (status != WEIR_OK)
+        return status;
+    d = find_declaration(&dataset->declarations, name);
+    if (!d)
+        return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", file, name);
+    dataset->declaration = d;
+    dataset->name = weir_strdup(name);
+    dataset->root = root ? weir_strdup(root) : resolve_root(d->source.path);
+    dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, name);
+    storage_declaration_print(d, dataset->root, &text);
+    dataset->text = weir_strdup(weir_buf_text(&text));
+    *ret_dataset = WEIR_TAKE(dataset);
+    return WEIR_OK;
+}
+
+void storage_dataset_free(struct dataset *dataset)
+{
+    if (!dataset)
+        return;
+    storage_scan_free(dataset->scan);
+    for (size_t i = 0; i < dataset->class_count; i++)
+        free(dataset->classes[i]);
+    for (size_t i = 0; i < dataset->group_count; i++)
+        storage_file_group_free(dataset->groups[i]);
+    for (size_t i = 0; i < dataset->dead_count; i++) {
+        weir_bits_fini(&dataset->dead[i].erased);
+        weir_bits_fini(&dataset->dead[i].removed);
+        weir_bits_fini(&dataset->dead[i].replaced);
+    }
+    free(dataset->classes);
+    free(dataset->groups);
+    free(dataset->dead);
+    free(dataset->chunks);
+    free(dataset->blocked);
+    storage_declarations_fini(&dataset->declarations);
+    weir_yaml_free(dataset->document);
+    free(dataset->name);
+    free(dataset->text);
+    free(dataset->root);
+    free(dataset->copies);
+    free(dataset);
+}
+
+void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk)
+{
+    if (dataset->chunk_count == dataset->chunk_capacity) {
+        dataset->chunk_capacity = 2 * dataset->chunk_capacity + 16;
+        dataset->chunks = weir_realloc(dataset->chunks, dataset->chunk_capacity, sizeof *chunk);
+    }
+    dataset->chunks[dataset->chunk_count++] = *chunk;
+}
+
+void storage_dataset_add_group(struct dataset *dataset, struct file_group *group)
+{
+    if (dataset->group_count == dataset->group_capacity) {
+        dataset->group_capacity = 2 * dataset->group_capacity + 16;
+        dataset->groups =
+            weir_realloc(dataset->groups, dataset->group_capacity, sizeof(struct file_group *));
+    }
+    dataset->groups[dataset->group_count++] = group;
+    group->number = dataset->group_count;
+}
+
+struct file_group *storage_dataset_group(const struct dataset *dataset, uint64_t number)
+{
+    return number >= 1 && number <= dataset->group_count ? dataset->groups[number - 1] : NULL;
+}
+
+const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
+                                              uint32_t row)
+{
+    size_t low = 0, high = dataset->chunk_count;
+    const struct chunk_ref *chunk;
+
+    while (low < high) { /* the first chunk that begins behind the row */
+        size_t middle = low + (high - low) / 2;
+
+        chunk = &dataset->chunks[middle];
+        if (chunk->block < block || (chunk->block == block && chunk->first_row <= row))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    chunk = &dataset->chunks[low - 1];
+    return chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
+}
+
+struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block)
+{
+    if (block >= dataset->dead_count) {
+        size_t count = (size_t)block + 1;
+
+        dataset->dead = weir_realloc(dataset->dead, count, sizeof *dataset->dead);
+        memset(dataset->dead + dataset->dead_count, 0,
+               (count - dataset->dead_count) * sizeof *dataset->dead);
+        dataset->dead_count = count;
+    }
+    return &dataset->dead[block];
+}
+
+bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    return block < dataset->dead_count && weir_bits_get(&dataset->dead[block].erased, row);
+}
+
+bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    const struct dead_rows *dead;
+
+    if (block >= dataset->dead_count)
+        return false;
+    dead = &dataset->dead[block];
+    return weir_bits_get(&dead->erased, row) || weir_bits_get(&dead->removed, row) ||
+           weir_bits_get(&dead->replaced, row);
+}
+
+/* Index of the first blocked hash that is not below `hash`. */
+static size_t blocked_from(const struct dataset *dataset, uint64_t hash)
+{
+    size_t low = 0, high = dataset->blocked_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->blocked[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash)
+{
+    size_t at = blocked_from(dataset, hash);
+
+    return at < dataset->blocked_count && dataset->blocked[at].hash == hash ? &dataset->blocked[at]
+                                                                            : NULL;
+}
+
+void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
+{
+    size_t at = blocked_from(dataset, hash);
+
+    if (at < dataset->blocked_count && dataset->blocked[at].hash == hash)
+        return;
+    dataset->blocked =
+        weir_realloc(dataset->blocked, dataset->blocked_count + 1, sizeof *dataset->blocked);
+    memmove(dataset->blocked + at + 1, dataset->blocked + at,
+            (dataset->blocked_count - at) * sizeof *dataset->blocked);
+    dataset->blocked[at] = (struct blocked_hash){.hash = hash, .is_met = is_met};
+    dataset->blocked_count++;
+}
+
+int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
+{
+    for (size_t i = 0; i < dataset->class_count; i++) {
+        if (weir_bytes_equal(weir_bytes_of(dataset->classes[i]), name))
+            return (int64_t)i;
+    }
+    if (dataset->declaration->classes || dataset->class_count == STORAGE_CLASSES_MAX)
+        return -1;
+    if (dataset->class_count == dataset->class_capacity) {
+        dataset->class_capacity = 2 * dataset->class_capacity + 16;
+        dataset->classes = weir_realloc(dataset->classes, dataset->class_capacity, sizeof(char *));
+    }
+    dataset->classes[dataset->class_count] = weir_strndup((const char *)name.at, name.size);
+    return (int64_t)dataset->class_count++;
+}
+
+char *storage_dataset_path(const struct dataset *dataset, const struct stored_file *file)
+{
+    return weir_format("%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
+                       file->path ? file->path : "");
+}

@@ -1,0 +1,124 @@
+/* What storage knows of its datasets, in memory: files, chunk index, which rows are dead, accounting.
+ * Loaded from Postgres at the start and again whenever the outcome of a commit is unknown; changed by
+ * batches (batch.h) and erasures. Owned by struct storage, used on its loop only. */
+#ifndef WEIR_STORAGE_CATALOG_H
+#define WEIR_STORAGE_CATALOG_H
+
+#include "core/base/bits.h"
+#include "core/db/db.h"
+#include "core/wire/sample.h"
+#include "storage/declaration.h"
+#include "storage/file_group.h"
+
+struct scan;
+
+/* Where a chunk's rows are; its columns stay in Postgres (chunk_cache.h). */
+struct chunk_ref {
+    uint32_t block;
+    uint32_t first_row;
+    uint32_t count;
+    uint64_t sequence;
+    uint64_t group;
+};
+
+/* Rows of one block that are not live any more. */
+struct dead_rows {
+    struct weir_bits erased;
+    struct weir_bits removed;
+    struct weir_bits replaced;
+};
+
+/* ingested = live + erased + removed + replaced, always. */
+struct accounts {
+    uint64_t ingested, live, erased, removed, replaced;
+    uint64_t quarantined, duplicate, blocked;
+    uint64_t bytes;
+};
+
+/* A hash that must not come in again; `met`: counted as blocked already. */
+struct blocked_hash {
+    uint64_t hash;
+    bool is_met;
+};
+
+struct dataset {
+    uint32_t number;
+    char *name;
+    char *text;   /* the declaration as text: what makes two of them the same */
+    char *root;   /* the source, absolute */
+    char *copies; /* where copies are, absolute; also set for references */
+    struct weir_yaml *document;
+    struct declarations declarations;
+    const struct declaration *declaration;
+
+    bool is_scanned;
+    uint64_t next_row; /* block << 16 | row */
+    uint64_t sequence;
+    uint64_t feed_floor;
+    struct accounts accounts;
+
+    char **classes;
+    size_t class_count, class_capacity;
+    size_t class_stored; /* of them in Postgres */
+
+    struct chunk_ref *chunks; /* in id order */
+    size_t chunk_count, chunk_capacity;
+    struct file_group **groups; /* by number, from 1 */
+    size_t group_count, group_capacity;
+    struct dead_rows *dead; /* by block */
+    size_t dead_count;
+    struct blocked_hash *blocked; /* by hash */
+    size_t blocked_count;
+
+    struct scan *scan; /* owned by scan.c */
+};
+
+struct catalog {
+    const char *data_dir;
+    struct dataset **datasets; /* by number, from 1 */
+    size_t count;
+};
+
+enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
+                                      struct catalog **ret_catalog,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void storage_catalog_free(struct catalog *catalog);
+WEIR_DEFINE_AUTO(catalog, storage_catalog_free)
+
+/* NULL when there is none. */
+struct dataset *storage_catalog_find(const struct catalog *catalog, const char *name);
+struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number);
+/* Takes over `dataset`, whose number follows the last one's. */
+void storage_catalog_add(struct catalog *catalog, struct dataset *dataset);
+
+/* A dataset from its declaration in a pipeline file; not yet stored. Its `document` is parsed anew, so
+ * that it depends on nobody's memory. `root` NULL: resolve the declared path now. */
+enum weir_status storage_dataset_new(const struct catalog *catalog, const char *file,
+                                     struct weir_bytes config, const char *name, const char *root,
+                                     struct dataset **ret_dataset,
+                                     struct weir_error *err) WEIR_MUST_USE;
+void storage_dataset_free(struct dataset *dataset);
+WEIR_DEFINE_AUTO(dataset, storage_dataset_free)
+
+void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk);
+/* Gives the group the next number and owns it from now on. */
+void storage_dataset_add_group(struct dataset *dataset, struct file_group *group);
+struct file_group *storage_dataset_group(const struct dataset *dataset, uint64_t number);
+/* The chunk that holds this row, or NULL. */
+const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
+                                              uint32_t row);
+/* The dead rows of a block, made on demand. */
+struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block);
+bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row);
+/* Erased, removed or replaced. */
+bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row);
+/* NULL when the hash may come in. */
+struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash);
+void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
+/* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */
+int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name);
+/* Absolute path of what readers open, in the caller's memory. */
+char *storage_dataset_path(const struct dataset *dataset,
+                           const struct stored_file *file) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,268 @@
+/* Owned copies: see copy.h. */
+#include "storage/copy.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 256 << 10, DEPTH_MAX = 64 };
+
+/* One file at a time is made in a dataset: it needs no name of its own. */
+static char *incoming_path(const struct dataset *dataset)
+{
+    return weir_format("%s/.incoming", dataset->copies);
+}
+
+static enum weir_status fail_errno(struct weir_error *err, const char *what, const char *path)
+{
+    return weir_fail(err, errno == ENOENT ? WEIR_STALE : WEIR_IO, "%s: cannot %s: %s", path, what,
+                     strerror(errno));
+}
+
+static enum weir_status check_unchanged(int fd, const char *path, const struct stat *found,
+                                        struct weir_error *err)
+{
+    struct stat now;
+
+    if (fstat(fd, &now) < 0)
+        return fail_errno(err, "stat", path);
+    if (!S_ISREG(now.st_mode) || now.st_ino != found->st_ino || now.st_size != found->st_size ||
+        now.st_mtim.tv_sec != found->st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != found->st_mtim.tv_nsec)
+        return weir_fail(err, WEIR_STALE, "%s: changed while it was being copied", path);
+    return WEIR_OK;
+}
+
+static enum weir_status open_target(const struct dataset *dataset, const char *path,
+                                    struct copying *copying, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *place =
+        copying->is_new ? incoming_path(dataset) : weir_format("%s/%s", dataset->copies, path);
+    int flags = copying->is_new ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR;
+
+    copying->to = open(place, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (copying->to < 0 && errno == ENOENT && copying->is_new) {
+        enum weir_status status = weir_make_directories(dataset->copies, 0700, err);
+
+        if (status != WEIR_OK)
+            return status;
+        copying->to = open(place, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    if (copying->to < 0)
+        return fail_errno(err, "create", place);
+    if (!copying->is_new && (ftruncate(copying->to, (off_t)copying->at) < 0 ||
+                             lseek(copying->to, (off_t)copying->at, SEEK_SET) < 0))
+        return fail_errno(err, "cut", place);
+    return WEIR_OK;
+}
+
+enum weir_status storage_copy_begin(const struct dataset *dataset, const char *path,
+                                    const struct stat *found, uint64_t from_byte,
+                                    struct copying *copying, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *source = weir_format("%s/%s", dataset->root, path);
+    enum weir_status status;
+
+    *copying = (struct copying){.from = -1,
+                                .to = -1,
+                                .at = from_byte,
+                                .size = (uint64_t)found->st_size,
+                                .is_open = true,
+                                .is_new = from_byte == 0};
+    copying->from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (copying->from < 0 || lseek(copying->from, (off_t)from_byte, SEEK_SET) < 0)
+        status = fail_errno(err, "open", source);
+    else
+        status = check_unchanged(copying->from, source, found, err);
+    if (status == WEIR_OK)
+        status = open_target(dataset, path, copying, err);
+    if (status != WEIR_OK)
+        storage_copy_abort(copying);
+    return status;
+}
+
+void storage_copy_abort(struct copying *copying)
+{
+    if (!copying->is_open)
+        return;
+    if (copying->from >= 0)
+        close(copying->from);
+    if (copying->to >= 0)
+        close(copying->to);
+    *copying = (struct copying){0};
+}
+
+static bool write_all(int fd, const uint8_t *at, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes, struct weir_error *err)
+{
+    uint64_t end = copying->size - copying->at < bytes ? copying->size : copying->at + bytes;
+    size_t piece = end - copying->at < PIECE_BYTES ? (size_t)(end - copying->at) : PIECE_BYTES;
+    WEIR_AUTO_FREE uint8_t *buffer = weir_calloc(piece + 1, 1);
+
+    while (copying->at < end) {
+        size_t want = end - copying->at < piece ? (size_t)(end - copying->at) : piece;
+        ssize_t got = read(copying->from, buffer, want);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return weir_fail(err, WEIR_STALE, "source ended at byte %llu, expected %llu",
+                             (unsigned long long)copying->at, (unsigned long long)copying->size);
+        if (!write_all(copying->to, buffer, (size_t)got))
+            return weir_fail(err, WEIR_IO, "cannot write a copy: %s", strerror(errno));
+        copying->at += (uint64_t)got;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status move_to_place(const struct dataset *dataset, const char *path,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *from = incoming_path(dataset);
+    WEIR_AUTO_FREE char *to = weir_format("%s/%s", dataset->copies, path);
+    char *slash;
+    enum weir_status status;
+
+    if (rename(from, to) == 0)
+        return WEIR_OK;
+    slash = strrchr(to, '/');
+    if (errno != ENOENT || !slash)
+        return fail_errno(err, "rename to", to);
+    *slash = '\0';
+    status = weir_make_directories(to, 0700, err);
+    *slash = '/';
+    if (status == WEIR_OK && rename(from, to) < 0)
+        return fail_errno(err, "rename to", to);
+    return status;
+}
+
+enum weir_status storage_copy_end(const struct dataset *dataset, const char *path,
+                                  const struct stat *found, struct copying *copying,
+                                  struct stat *ret_copy, struct weir_error *err)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, found->st_mtim};
+    enum weir_status status = check_unchanged(copying->from, path, found, err);
+
+    if (status == WEIR_OK && futimens(copying->to, times) < 0)
+        status = fail_errno(err, "set the time of", path);
+    if (status == WEIR_OK && fstat(copying->to, ret_copy) < 0)
+        status = fail_errno(err, "stat", path);
+    if (status == WEIR_OK && copying->is_new)
+        status = move_to_place(dataset, path, err);
+    storage_copy_abort(copying);
+    return status;
+}
+
+enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(dataset->copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT ? WEIR_OK : fail_errno(err, "open", dataset->copies);
+    if (syncfs(fd) < 0)
+        return fail_errno(err, "sync", dataset->copies);
+    return WEIR_OK;
+}
+
+/* ---- sweeping ---- */
+
+struct sweep {
+    const char **paths; /* of live files, bytewise */
+    size_t count;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void collect(const struct dataset *dataset, struct sweep *sweep)
+{
+    size_t capacity = 0;
+
+    for (size_t g = 0; g < dataset->group_count; g++)
+        capacity += dataset->groups[g]->count;
+    sweep->paths = weir_calloc(capacity + 1, sizeof *sweep->paths);
+    for (size_t g = 0; g < dataset->group_count; g++) {
+        for (size_t i = 0; i < dataset->groups[g]->count; i++) {
+            const struct stored_file *file = &dataset->groups[g]->files[i];
+
+            if (file->state == FILE_LIVE && file->path)
+                sweep->paths[sweep->count++] = file->path;
+        }
+    }
+    qsort(sweep->paths, sweep->count, sizeof *sweep->paths, by_text);
+}
+
+static enum weir_status sweep_directory(const struct dataset *dataset, const struct sweep *sweep,
+                                        const char *below, int depth, struct weir_error *err);
+
+static enum weir_status sweep_entry(const struct dataset *dataset, const struct sweep *sweep,
+                                    const char *path, int depth, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
+    struct stat found;
+
+    if (lstat(place, &found) < 0)
+        return errno == ENOENT ? WEIR_OK : fail_errno(err, "stat", place);
+    if (S_ISDIR(found.st_mode))
+        return depth < DEPTH_MAX ? sweep_directory(dataset, sweep, path, depth + 1, err) : WEIR_OK;
+    if (bsearch(&path, sweep->paths, sweep->count, sizeof *sweep->paths, by_text))
+        return WEIR_OK;
+    if (unlink(place) < 0 && errno != ENOENT)
+        return fail_errno(err, "remove", place);
+    return WEIR_OK;
+}
+
+static enum weir_status sweep_directory(const struct dataset *dataset, const struct sweep *sweep,
+                                        const char *below, int depth, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, below);
+    DIR *directory = opendir(place);
+    const struct dirent *entry;
+    enum weir_status status = WEIR_OK;
+
+    if (!directory)
+        return errno == ENOENT ? WEIR_OK : fail_errno(err, "open", place);
+    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        WEIR_AUTO_FREE char *path = NULL;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        path = *below ? weir_format("%s/%s", below, entry->d_name) : weir_strdup(entry->d_name);
+        status = sweep_entry(dataset, sweep, path, depth, err);
+    }
+    closedir(directory);
+    return status;
+}
+
+enum weir_status storage_copy_sweep(const struct dataset *dataset, struct weir_error *err)
+{
+    struct sweep sweep = {0};
+    enum weir_status status;
+
+    collect(dataset, &sweep);
+    status = sweep_directory(dataset, &sweep, "", 0, err);
+    free(sweep.paths);
+    return status;
+}

@@ -1,0 +1,113 @@
+/* File groups and their encoding: 11 words, state, flags, length of the path, path, for each file. */
+#include "storage/file_group.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 11, FIXED_BYTES = WORDS * 8 + 4, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2 };
+
+struct file_group *storage_file_group_new(size_t capacity)
+{
+    struct file_group *group = weir_calloc(1, sizeof *group);
+
+    group->files = weir_calloc(capacity, sizeof *group->files);
+    return group;
+}
+
+void storage_file_group_free(struct file_group *group)
+{
+    if (!group)
+        return;
+    for (size_t i = 0; i < group->count; i++)
+        free(group->files[i].path);
+    free(group->files);
+    free(group);
+}
+
+static void pack_file(const struct stored_file *file, struct weir_buf *out)
+{
+    const uint64_t words[WORDS] = {file->size,         (uint64_t)file->mtime_ns,
+                                   file->device,       file->inode,
+                                   file->source_inode, file->layout,
+                                   file->first_id,     file->samples,
+                                   file->indexed,      file->records,
+                                   file->prefix_hash};
+    size_t size = file->path ? strlen(file->path) : 0;
+    uint8_t fixed[FIXED_BYTES];
+
+    for (size_t i = 0; i < WORDS; i++)
+        weir_put_u64(fixed + 8 * i, words[i]);
+    fixed[8 * WORDS] = (uint8_t)file->state;
+    fixed[8 * WORDS + 1] = (uint8_t)((file->is_complete ? FLAG_COMPLETE : 0) |
+                                     (file->is_unlisted ? FLAG_UNLISTED : 0));
+    weir_put_u16(fixed + 8 * WORDS + 2, (uint16_t)size);
+    weir_buf_append(out, fixed, sizeof fixed);
+    if (size > 0)
+        weir_buf_append(out, file->path, size);
+}
+
+void storage_file_group_pack(const struct file_group *group, struct weir_buf *out)
+{
+    for (size_t i = 0; i < group->count; i++)
+        pack_file(&group->files[i], out);
+}
+
+/* Bytes of the entry, or 0 when it is cut. */
+static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
+{
+    const uint8_t *at = packed.at;
+    size_t size;
+
+    if (packed.size < FIXED_BYTES)
+        return 0;
+    size = weir_get_u16(at + 8 * WORDS + 2);
+    if (packed.size - FIXED_BYTES < size || at[8 * WORDS] > FILE_ERASED)
+        return 0;
+    *file = (struct stored_file){
+        .path = size > 0 ? weir_strndup((const char *)at + FIXED_BYTES, size) : NULL,
+        .size = weir_get_u64(at),
+        .mtime_ns = (int64_t)weir_get_u64(at + 8),
+        .device = weir_get_u64(at + 16),
+        .inode = weir_get_u64(at + 24),
+        .source_inode = weir_get_u64(at + 32),
+        .layout = weir_get_u64(at + 40),
+        .first_id = weir_get_u64(at + 48),
+        .samples = weir_get_u64(at + 56),
+        .indexed = weir_get_u64(at + 64),
+        .records = weir_get_u64(at + 72),
+        .prefix_hash = weir_get_u64(at + 80),
+        .state = (enum file_state)at[8 * WORDS],
+        .is_complete = at[8 * WORDS + 1] & FLAG_COMPLETE,
+        .is_unlisted = at[8 * WORDS + 1] & FLAG_UNLISTED,
+    };
+    return FIXED_BYTES + size;
+}
+
+enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t count,
+                                           struct file_group **ret_group, struct weir_error *err)
+{
+    WEIR_AUTO(file_group) group = NULL;
+    size_t at = 0;
+
+    if (count > FILE_GROUP_MAX)
+        return weir_fail(err, WEIR_CORRUPT, "file group of %zu files, expected at most %d", count,
+                         FILE_GROUP_MAX);
+    group = storage_file_group_new(count);
+    while (group->count < count) {
+        struct stored_file *file = &group->files[group->count];
+        size_t size = unpack_file(weir_bytes(packed.at + at, packed.size - at), file);
+
+        if (size == 0)
+            return weir_fail(err, WEIR_CORRUPT, "file group ends inside file %zu of %zu",
+                             group->count, count);
+        file->group = group;
+        group->count++;
+        at += size;
+    }
+    if (at != packed.size)
+        return weir_fail(err, WEIR_CORRUPT, "file group has %zu bytes too many", packed.size - at);
+    *ret_group = WEIR_TAKE(group);
+    return WEIR_OK;
+}

@@ -1,0 +1,52 @@
+/* Files that were registered together, as one row of Postgres: the directory manifest of a chunk
+ * (C2). Format `files` puts many one-sample files into a group; every other file has its own. */
+#ifndef WEIR_STORAGE_FILE_GROUP_H
+#define WEIR_STORAGE_FILE_GROUP_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+enum { FILE_GROUP_MAX = 1024 };
+
+/* Stored as numbers: append only. */
+enum file_state { FILE_LIVE, FILE_REMOVED, FILE_REPLACED, FILE_ERASED };
+
+struct stored_file {
+    char *path;       /* relative to the source; NULL once erased */
+    uint64_t size;    /* at the last look, of the source and of its copy */
+    int64_t mtime_ns; /* of both, too */
+    uint64_t device;  /* of what readers open: the copy if there is one */
+    uint64_t inode;
+    uint64_t source_inode;
+    uint64_t layout;      /* positions never change meaning under one layout version */
+    uint64_t first_id;    /* of one-sample files: 0 if it gave no sample */
+    uint64_t samples;     /* that it gave */
+    uint64_t indexed;     /* bytes that are indexed */
+    uint64_t records;     /* number of the record that follows */
+    uint64_t prefix_hash; /* keyed hash of the ends of the indexed bytes */
+    enum file_state state;
+    bool is_complete; /* what is there is indexed, except a refused tail */
+    bool is_unlisted; /* refused because the manifest does not name it: ask again when it changes */
+
+    /* Not stored: where it is. */
+    struct file_group *group;
+};
+
+struct file_group {
+    uint64_t number; /* in its dataset, from 1; 0: not yet committed */
+    size_t count;
+    struct stored_file *files;
+    bool is_touched; /* differs from its row */
+};
+
+struct file_group *storage_file_group_new(size_t capacity);
+void storage_file_group_free(struct file_group *group);
+WEIR_DEFINE_AUTO(file_group, storage_file_group_free)
+
+void storage_file_group_pack(const struct file_group *group, struct weir_buf *out);
+/* CORRUPT when the bytes are not `count` entries. */
+enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t count,
+                                           struct file_group **ret_group,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
+#endif

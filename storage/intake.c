@@ -1,0 +1,417 @@
+/* Values of samples: see intake.h. */
+#include "storage/intake.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256, NUMBER_MAX = 64 };
+
+void storage_intake_fini(struct intake *intake)
+{
+    free(intake->kept_out);
+    intake->kept_out = NULL;
+}
+
+char *storage_printable(const char *text)
+{
+    char *copy = weir_strdup(text);
+
+    for (char *c = copy; *c; c++) {
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+    return copy;
+}
+
+/* ---- complaints ---- */
+
+static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, const char *reason,
+                      bool is_tail)
+{
+    const struct format *format = intake->dataset->declaration->format;
+    WEIR_AUTO_FREE char *path = storage_printable(intake->file->path);
+    WEIR_AUTO_FREE char *place = NULL;
+
+    if (intake->refused >= REFUSALS_LISTED_MAX && !is_tail) {
+        intake->refused_more++;
+        return;
+    }
+    intake->refused++;
+    if (format->is_one_sample)
+        place = weir_strdup(path);
+    else if (format->counts_lines)
+        place = weir_format("%s:%llu", path, (unsigned long long)record);
+    else
+        place = weir_format("%s: record %llu, byte %llu", path, (unsigned long long)record,
+                            (unsigned long long)offset);
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = reason,
+                                                                .count = 1,
+                                                                .is_tail = is_tail});
+}
+
+void storage_intake_refuse_file(struct intake *intake, const char *reason)
+{
+    WEIR_AUTO_FREE char *place = storage_printable(intake->file->path);
+
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = reason,
+                                                                .count = 1});
+}
+
+void storage_intake_finish(struct intake *intake)
+{
+    WEIR_AUTO_FREE char *place = storage_printable(intake->file->path);
+
+    if (intake->refused_more == 0)
+        return;
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = "more like these",
+                                                                .count = intake->refused_more});
+    intake->refused_more = 0;
+}
+
+/* Quotes a value only where nobody's data can be in it. `quoted` holds QUOTE_MAX + 3 characters. */
+static const char *quote(const struct intake *intake, struct weir_bytes text, char *quoted)
+{
+    size_t size = text.size < QUOTE_MAX ? text.size : QUOTE_MAX;
+    WEIR_AUTO_FREE char *copy = NULL;
+    WEIR_AUTO_FREE char *plain = NULL;
+
+    if (intake->dataset->declaration->has_subject)
+        return "a value";
+    copy = weir_strndup(size > 0 ? (const char *)text.at : "", size);
+    plain = storage_printable(copy);
+    snprintf(quoted, QUOTE_MAX + 3, "'%s'", plain);
+    return quoted;
+}
+
+/* ---- numbers ---- */
+
+static bool parse_number(struct weir_bytes text, double *ret_number)
+{
+    char digits[NUMBER_MAX];
+    char *end;
+
+    if (text.size == 0 || text.size >= sizeof digits)
+        return false;
+    memcpy(digits, text.at, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    *ret_number = strtod(digits, &end);
+    return end == digits + text.size && errno == 0 && isfinite(*ret_number);
+}
+
+static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
+{
+    char digits[NUMBER_MAX];
+    char *end;
+
+    if (text.size == 0 || text.size >= sizeof digits)
+        return false;
+    memcpy(digits, text.at, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    *ret_number = strtoll(digits, &end, 10);
+    return end == digits + text.size && errno == 0;
+}
+
+/* Any kind of value as an integer, if it is one. */
+static bool integer_of(const struct format_value *value, int64_t *ret_number)
+{
+    if (value->kind == FORMAT_INT)
+        *ret_number = value->i64;
+    else if (value->kind == FORMAT_UINT && value->u64 <= INT64_MAX)
+        *ret_number = (int64_t)value->u64;
+    else if (value->kind == FORMAT_REAL && fabs(value->f64) < 9e15 &&
+             floor(value->f64) == value->f64)
+        *ret_number = (int64_t)value->f64;
+    else
+        return value->kind == FORMAT_TEXT && parse_integer(value->text, ret_number);
+    return true;
+}
+
+static bool real_of(const struct format_value *value, double *ret_number)
+{
+    if (value->kind == FORMAT_INT)
+        *ret_number = (double)value->i64;
+    else if (value->kind == FORMAT_UINT)
+        *ret_number = (double)value->u64;
+    else if (value->kind == FORMAT_REAL)
+        *ret_number = value->f64;
+    else
+        return value->kind == FORMAT_TEXT && parse_number(value->text, ret_number);
+    return isfinite(*ret_number);
+}
+
+/* A value as text: what classes and subjects are compared by. */
+static struct weir_bytes text_of(const struct format_value *value, char *scratch)
+{
+    int size = 0;
+
+    if (value->kind == FORMAT_TEXT)
+        return value->text;
+    if (value->kind == FORMAT_INT)
+        size = snprintf(scratch, NUMBER_MAX, "%lld", (long long)value->i64);
+    else if (value->kind == FORMAT_UINT)
+        size = snprintf(scratch, NUMBER_MAX, "%llu", (unsigned long long)value->u64);
+    else if (value->kind == FORMAT_REAL)
+        size = snprintf(scratch, NUMBER_MAX, "%.17g", value->f64);
+    return weir_bytes(scratch, (size_t)size);
+}
+
+/* ---- time ---- */
+
+static bool scaled_time(const struct intake *intake, const struct format_value *value,
+                        int64_t *ret_time)
+{
+    int64_t unit = intake->dataset->declaration->time_unit_us;
+    int64_t whole;
+    double real;
+
+    if (integer_of(value, &whole))
+        return !__builtin_mul_overflow(whole, unit, ret_time);
+    if (!real_of(value, &real) || fabs(real * (double)unit) > 9e18)
+        return false;
+    *ret_time = (int64_t)llround(real * (double)unit);
+    return true;
+}
+
+static bool time_of_name(const struct intake *intake, int64_t *ret_time)
+{
+    const char *slash = strrchr(intake->file->path, '/');
+    struct tm fields = {.tm_mday = 1};
+
+    if (!strptime(slash ? slash + 1 : intake->file->path,
+                  intake->dataset->declaration->time_pattern, &fields))
+        return false;
+    *ret_time = (int64_t)timegm(&fields) * 1000000;
+    return true;
+}
+
+/* False, with `reason` filled, when there is no time. */
+static bool convert_time(const struct intake *intake, const struct format_value *value,
+                         int64_t *ret_time, char *reason)
+{
+    char quoted[QUOTE_MAX + 3];
+
+    switch (intake->dataset->declaration->time_from) {
+    case TIME_FROM_MTIME:
+        *ret_time = intake->mtime_us;
+        return true;
+    case TIME_FROM_FILE_NAME:
+        if (time_of_name(intake, ret_time))
+            return true;
+        snprintf(reason, REASON_MAX, "found a name without a time, expected %.80s",
+                 intake->dataset->declaration->time_pattern);
+        return false;
+    case TIME_FROM_MANIFEST:
+    case TIME_FROM_FIELD:
+        break;
+    }
+    if (value->kind == FORMAT_TEXT &&
+        weir_time_parse((const char *)value->text.at, value->text.size, ret_time))
+        return true;
+    if (scaled_time(intake, value, ret_time))
+        return true;
+    snprintf(reason, REASON_MAX,
+             "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
+             value->kind == FORMAT_ABSENT ? "none" : quote(intake, value->text, quoted));
+    return false;
+}
+
+/* ---- label ---- */
+
+static bool is_class_name(struct weir_bytes name)
+{
+    size_t i = 0;
+
+    if (name.size == 0 || name.size > CLASS_NAME_MAX)
+        return false;
+    while (i < name.size) { /* well-formed UTF-8 without control characters */
+        uint8_t c = name.at[i];
+        size_t more = c < 0x80 ? 0 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+
+        if (c < 0x20 || c == 0x7f || (c >= 0x80 && c < 0xc2) || c > 0xf4)
+            return false;
+        for (i++; more > 0; more--, i++) {
+            if (i == name.size || (name.at[i] & 0xc0) != 0x80)
+                return false;
+        }
+        if (c == 0xe0 || c == 0xed || c == 0xf0 || c == 0xf4) {
+            uint8_t second = name.at[i - (c >= 0xf0 ? 3 : 2)];
+
+            if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
+                (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool convert_class(const struct intake *intake, const struct format_value *value,
+                          int64_t *ret_label, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    struct weir_bytes name = text_of(value, scratch);
+
+    if (d->classes && d->fields.label.from == FORMAT_AT) { /* the number is the class */
+        if (integer_of(value, ret_label) && *ret_label >= 0 &&
+            (size_t)*ret_label < intake->dataset->class_count)
+            return true;
+    } else if (is_class_name(name)) {
+        *ret_label = storage_dataset_class(intake->dataset, name);
+        if (*ret_label >= 0)
+            return true;
+    }
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s",
+             value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
+             d->classes ? "one of the declared classes" : "a class name in UTF-8");
+    return false;
+}
+
+static bool convert_label(const struct intake *intake, const struct format_value *value,
+                          int64_t *ret_label, char *reason)
+{
+    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    double real;
+
+    *ret_label = 0;
+    switch (intake->dataset->declaration->label_kind) {
+    case WEIR_LABEL_NONE:
+        return true;
+    case WEIR_LABEL_CLASS:
+        return convert_class(intake, value, ret_label, reason);
+    case WEIR_LABEL_INT:
+        if (integer_of(value, ret_label))
+            return true;
+        break;
+    case WEIR_LABEL_FLOAT:
+        if (real_of(value, &real)) {
+            memcpy(ret_label, &real, sizeof real);
+            return true;
+        }
+        break;
+    }
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
+             value->kind == FORMAT_ABSENT ? "none" : quote(intake, text_of(value, scratch), quoted),
+             intake->dataset->declaration->label_kind == WEIR_LABEL_INT ? "an integer"
+                                                                        : "a number");
+    return false;
+}
+
+/* ---- what was erased before ---- */
+
+static bool is_erased_subject(const struct intake *intake, const struct batch_row *row)
+{
+    for (size_t i = 0; row->has_subject && i < intake->erased->count; i++) {
+        const struct erased_subject *erased = &intake->erased->at[i];
+
+        if (erased->hash == row->subject && intake->mtime_us < erased->accepted_us &&
+            (erased->dataset == 0 || erased->dataset == intake->dataset->number))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hash_record(const struct intake *intake, const struct format_sample *sample)
+{
+    WEIR_AUTO_BUF key = {0};
+
+    if (intake->dataset->declaration->format->is_one_sample)
+        return storage_hash(intake->secret, HASH_PATH, weir_bytes_of(intake->file->path));
+    weir_buf_append(&key, intake->file->path, strlen(intake->file->path) + 1);
+    weir_buf_append(&key, intake->window.at + (sample->offset - intake->window_at), sample->length);
+    return storage_hash(intake->secret, HASH_RECORD, weir_buf_view(&key));
+}
+
+static void remember_kept_out(struct intake *intake, const struct format_sample *sample)
+{
+    intake->kept_out =
+        weir_realloc(intake->kept_out, intake->kept_out_count + 1, sizeof *intake->kept_out);
+    intake->kept_out[intake->kept_out_count++] =
+        (struct kept_out){.offset = sample->offset, .length = sample->length};
+}
+
+/* True when the sample must not come in: it is counted as blocked instead. */
+static bool keep_out(struct intake *intake, const struct format_sample *sample,
+                     const struct batch_row *row)
+{
+    bool is_erased = is_erased_subject(intake, row);
+    struct blocked_hash *blocked;
+    uint64_t hash;
+
+    if (!is_erased && intake->dataset->blocked_count == 0)
+        return false;
+    hash = hash_record(intake, sample);
+    blocked = storage_dataset_blocked(intake->dataset, hash);
+    if (blocked)
+        storage_batch_block(intake->batch, blocked);
+    else if (is_erased)
+        storage_batch_block_new(intake->batch, hash);
+    else
+        return false;
+    remember_kept_out(intake, sample);
+    return true;
+}
+
+/* ---- the sink ---- */
+
+static struct format_value value_of(const struct format_field *field,
+                                    const struct format_value *found, const struct intake *intake,
+                                    struct weir_bytes listed)
+{
+    if (field->from == FORMAT_MANIFEST && intake->row && listed.size > 0)
+        return (struct format_value){.kind = FORMAT_TEXT, .text = listed};
+    return *found;
+}
+
+static void on_sample(void *owner, const struct format_sample *sample)
+{
+    struct intake *intake = owner;
+    const struct format_fields *fields = &intake->dataset->declaration->fields;
+    const struct manifest_row *listed = intake->row;
+    struct weir_bytes none = weir_bytes(NULL, 0);
+    struct format_value time =
+        value_of(&fields->time, &sample->time, intake, listed ? listed->time : none);
+    struct format_value label =
+        value_of(&fields->label, &sample->label, intake, listed ? listed->label : none);
+    struct format_value subject =
+        value_of(&fields->subject, &sample->subject, intake, listed ? listed->subject : none);
+    struct batch_row row = {.offset = sample->offset, .length = sample->length};
+    char reason[REASON_MAX], scratch[NUMBER_MAX];
+    struct weir_bytes name = text_of(&subject, scratch);
+
+    row.has_subject = subject.kind != FORMAT_ABSENT && name.size > 0;
+    if (row.has_subject)
+        row.subject = storage_hash(intake->secret, HASH_SUBJECT, name);
+    if (keep_out(intake, sample, &row))
+        return;
+    if (!convert_time(intake, &time, &row.time, reason) ||
+        !convert_label(intake, &label, &row.label, reason)) {
+        refuse_at(intake, sample->record, sample->offset, reason, false);
+        return;
+    }
+    storage_batch_row(intake->batch, intake->file, &row);
+}
+
+static void on_refuse(void *owner, const struct format_refusal *refusal)
+{
+    refuse_at(owner, refusal->record, refusal->offset, refusal->reason, refusal->is_tail);
+}
+
+struct format_sink storage_intake_sink(struct intake *intake)
+{
+    return (struct format_sink){.owner = intake, .sample = on_sample, .refuse = on_refuse};
+}

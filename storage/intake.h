@@ -1,0 +1,54 @@
+/* From what a format found to rows of a batch: times, labels and subjects are converted, what was
+ * erased before is kept out, what is malformed is refused with its place. One intake per file. */
+#ifndef WEIR_STORAGE_INTAKE_H
+#define WEIR_STORAGE_INTAKE_H
+
+#include "storage/batch.h"
+#include "storage/formats/manifest.h"
+#include "storage/secret.h"
+
+/* Whose data was asked to be erased, and when: what is older must not come in any more. */
+struct erased_subject {
+    uint64_t hash;
+    uint32_t dataset; /* 0: all */
+    int64_t accepted_us;
+};
+struct erased_subjects {
+    struct erased_subject *at;
+    size_t count;
+};
+
+/* Bytes of a record that was kept out, so that a copy of the file can lose them too. */
+struct kept_out {
+    uint64_t offset, length;
+};
+
+struct intake {
+    struct dataset *dataset;
+    struct batch *batch;
+    const struct storage_secret *secret;
+    const struct erased_subjects *erased;
+    struct stored_file *file;
+    const struct manifest_row *row; /* NULL: not in a manifest */
+    int64_t mtime_us;
+
+    struct weir_bytes window; /* what the format is reading, */
+    uint64_t window_at;       /* and where it begins */
+
+    size_t refused; /* listed so far */
+    uint64_t refused_more;
+    struct kept_out *kept_out;
+    size_t kept_out_count;
+};
+
+void storage_intake_fini(struct intake *intake);
+/* The sink to hand to format->index(); its owner is `intake`. */
+struct format_sink storage_intake_sink(struct intake *intake);
+/* A complaint about the whole file. */
+void storage_intake_refuse_file(struct intake *intake, const char *reason);
+/* Stages what was refused beyond the listed ones; call when the file is done. */
+void storage_intake_finish(struct intake *intake);
+/* `text` with everything but plain characters replaced, in the caller's memory: for places. */
+char *storage_printable(const char *text) WEIR_MUST_USE;
+
+#endif

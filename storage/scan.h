@@ -1,0 +1,2 @@
+struct scan;
+void storage_scan_free(struct scan *scan);

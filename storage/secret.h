@@ -1,0 +1,32 @@
+/* The store's secret, and the keyed hashes made with it: all that is ever stored of a subject, of an
+ * erased path or of erased content. */
+#ifndef WEIR_STORAGE_SECRET_H
+#define WEIR_STORAGE_SECRET_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+enum { STORAGE_SECRET_BYTES = 32 };
+
+struct storage_secret {
+    uint8_t bytes[STORAGE_SECRET_BYTES];
+};
+
+/* What is hashed: equal bytes in two domains have unrelated hashes. */
+enum storage_hash_domain {
+    HASH_SUBJECT = 1, /* a data subject */
+    HASH_PATH = 2,    /* path of an erased one-sample file */
+    HASH_RECORD = 3,  /* path and content of an erased record */
+    HASH_PREFIX = 4,  /* beginning and end of what is indexed of a file */
+    HASH_PROBE = 5,   /* seeds the search for erased content */
+};
+
+/* Reads DATA_DIR/secret, or draws it (0600) when it is absent. CORRUPT when it has another size. */
+enum weir_status storage_secret_load(const char *data_dir, struct storage_secret *ret_secret,
+                                     struct weir_error *err) WEIR_MUST_USE;
+
+/* SipHash-2-4. */
+uint64_t storage_hash(const struct storage_secret *secret, enum storage_hash_domain domain,
+                      struct weir_bytes bytes);
+
+#endif
