@@ -1,10 +1,12 @@
 /* Every operator there is. To add one: write operator_NAME.c and name it here. Nothing else. */
 #include "preprocess/operators/operator.h"
 
-#define OPERATORS(X)                                                                 \
-    X(normalize_text)                                                                \
-    X(tokenize_words) X(tokenize_hash) X(csv_fields) X(json_fields) X(record_fields) \
-        X(standardize) X(cast)
+// clang-format off
+#define OPERATORS(X)                                            \
+    X(normalize_text) X(tokenize_words) X(tokenize_hash)        \
+    X(csv_fields) X(json_fields) X(json_text) X(record_fields)  \
+    X(standardize) X(cast)
+// clang-format on
 
 #define X(name) extern const struct preprocess_operator operator_##name;
 OPERATORS(X)

@@ -65,7 +65,7 @@ trigger:   {{policy: amount, samples: {every}}}
 selection: {{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}
 preprocess:
   operators:
-    - {{op: json_fields, text: text}}
+    - {{op: json_text, field: text}}
     - {{op: normalize_text}}
     - {{op: tokenize_words, max_tokens: 100}}
     - {{op: tokenize_hash, ngrams: 2, buckets: 4096}}
