@@ -1,0 +1,306 @@
+/* Timers on a clock that stands still, sources, and what callbacks may do to the loop they run in. */
+#include "core/loop/loop.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+enum { SEEN_MAX = 32 };
+
+struct fixture {
+    struct weir_loop *loop;
+    struct test_clock clock;
+    int pipe[2];
+    char seen[SEEN_MAX]; /* who was called, in order */
+    size_t seen_count;
+    uint64_t timer;
+    int64_t round_ms;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){.loop = weir_loop_new()};
+    test_clock_start(&fixture.clock, fixture.loop);
+    assert_int_equal(pipe2(fixture.pipe, O_CLOEXEC | O_NONBLOCK), 0);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_free(fixture->loop);
+    close(fixture->pipe[0]);
+    close(fixture->pipe[1]);
+    return 0;
+}
+
+static void see(struct fixture *fixture, char who)
+{
+    assert_true(fixture->seen_count < SEEN_MAX - 1);
+    fixture->seen[fixture->seen_count++] = who;
+}
+
+static void on_a(void *owner)
+{
+    see(owner, 'a');
+}
+
+static void on_b(void *owner)
+{
+    see(owner, 'b');
+}
+
+static void advance(struct fixture *fixture, int64_t ms)
+{
+    test_clock_advance(&fixture->clock, fixture->loop, ms);
+}
+
+/* ---- timers ---- */
+
+static void a_timer_fires_once_at_its_time(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_timer(fixture->loop, 100, 0, on_a, fixture);
+    advance(fixture, 99);
+    assert_string_equal(fixture->seen, "");
+    advance(fixture, 1);
+    assert_string_equal(fixture->seen, "a");
+    advance(fixture, 1000);
+    assert_string_equal(fixture->seen, "a");
+}
+
+static void timers_fire_in_the_order_they_are_due(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_timer(fixture->loop, 20, 0, on_b, fixture);
+    weir_loop_timer(fixture->loop, 10, 0, on_a, fixture);
+    weir_loop_timer(fixture->loop, 20, 0, on_a, fixture);
+    advance(fixture, 50);
+    assert_string_equal(fixture->seen, "aba");
+}
+
+static void a_repeated_timer_goes_on_until_it_is_cancelled(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t timer = weir_loop_timer(fixture->loop, 10, 30, on_a, fixture);
+    for (int i = 0; i < 10; i++)
+        advance(fixture, 10);
+    assert_string_equal(fixture->seen, "aaaa"); /* at 10, 40, 70, 100 */
+    weir_loop_cancel(fixture->loop, timer);
+    weir_loop_cancel(fixture->loop, timer);
+    weir_loop_cancel(fixture->loop, 0);
+    advance(fixture, 1000);
+    assert_string_equal(fixture->seen, "aaaa");
+}
+
+static void cancel_other(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, 'c');
+    weir_loop_cancel(fixture->loop, fixture->timer);
+}
+
+static void a_timer_cancelled_in_its_own_round_does_not_fire(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_timer(fixture->loop, 10, 0, cancel_other, fixture);
+    fixture->timer = weir_loop_timer(fixture->loop, 10, 0, on_b, fixture);
+    advance(fixture, 10);
+    assert_string_equal(fixture->seen, "c");
+}
+
+static void cancel_itself(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, 'x');
+    weir_loop_cancel(fixture->loop, fixture->timer);
+}
+
+static void a_repeated_timer_may_cancel_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->timer = weir_loop_timer(fixture->loop, 0, 10, cancel_itself, fixture);
+    advance(fixture, 0);
+    advance(fixture, 50);
+    assert_string_equal(fixture->seen, "x");
+}
+
+static void again_soon(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, 's');
+    weir_loop_soon(fixture->loop, again_soon, fixture);
+}
+
+static void soon_is_the_next_round_and_not_this_one(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_soon(fixture->loop, again_soon, fixture);
+    weir_loop_step(fixture->loop, 1000);
+    assert_string_equal(fixture->seen, "s");
+    weir_loop_step(fixture->loop, 1000);
+    assert_string_equal(fixture->seen, "ss");
+}
+
+static void keep_round(void *owner)
+{
+    struct fixture *fixture = owner;
+    fixture->round_ms = weir_loop_now_ms(fixture->loop);
+}
+
+static void the_round_has_one_time(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_soon(fixture->loop, keep_round, fixture);
+    advance(fixture, 5);
+    assert_int_equal(fixture->round_ms, fixture->clock.now_ms);
+    fixture->clock.now_ms += 7;
+    assert_int_equal(weir_loop_now_ms(fixture->loop), fixture->round_ms);
+    assert_int_equal(weir_loop_clock_ms(fixture->loop), fixture->round_ms + 7);
+}
+
+static void the_real_clock_wakes_the_loop(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_use_clock(fixture->loop, NULL, NULL);
+    weir_loop_timer(fixture->loop, 5, 0, on_a, fixture);
+    int64_t started = weir_now_ms();
+    while (fixture->seen_count == 0)
+        weir_loop_step(fixture->loop, TEST_PATIENCE_MS);
+    assert_true(weir_now_ms() - started >= 5);
+}
+
+/* ---- sources ---- */
+
+static void on_readable(void *owner)
+{
+    see(owner, 'r');
+}
+
+static void a_readable_fd_is_called_until_it_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    char byte;
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, on_readable, fixture);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "");
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    weir_loop_step(fixture->loop, 0);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "rr");
+    assert_int_equal(read(fixture->pipe[0], &byte, 1), 1);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "rr");
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[0]);
+}
+
+static void unwatch_both(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, 'u');
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[0]);
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[1]);
+}
+
+static void a_source_removed_in_this_round_is_not_called(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, unwatch_both, fixture);
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[1], POLLOUT, unwatch_both, fixture);
+    weir_loop_step(fixture->loop, 0);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "u");
+}
+
+static void swap_sources(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, '1');
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[0]);
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, on_readable, fixture);
+}
+
+static void a_source_added_in_this_round_waits_for_the_next(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, swap_sources, fixture);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "1");
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "1r");
+}
+
+static void a_socket_with_messages_left_is_called_again(void **state)
+{
+    struct fixture *fixture = *state;
+    void *in = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_PAIR);
+    void *out = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_PAIR);
+    assert_int_equal(zmq_bind(in, "inproc://pair"), 0);
+    assert_int_equal(zmq_connect(out, "inproc://pair"), 0);
+    weir_loop_watch_socket(fixture->loop, in, on_readable, fixture);
+    zmq_send(out, "x", 1, 0);
+    weir_loop_step(fixture->loop, TEST_STEP_MS);
+    weir_loop_step(fixture->loop, TEST_STEP_MS);
+    assert_string_equal(fixture->seen, "rr");
+    weir_loop_unwatch_socket(fixture->loop, in);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "rr");
+    zmq_close(in);
+    zmq_close(out);
+}
+
+/* ---- stopping ---- */
+
+static void stop_it(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, 'z');
+    weir_loop_stop(fixture->loop);
+}
+
+static void a_stopped_loop_calls_nobody_any_more(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_timer(fixture->loop, 0, 0, stop_it, fixture);
+    weir_loop_timer(fixture->loop, 0, 0, on_b, fixture);
+    assert_false(weir_loop_stopping(fixture->loop));
+    weir_loop_run(fixture->loop);
+    assert_true(weir_loop_stopping(fixture->loop));
+    assert_string_equal(fixture->seen, "z");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_timer_fires_once_at_its_time),
+        TEST(timers_fire_in_the_order_they_are_due),
+        TEST(a_repeated_timer_goes_on_until_it_is_cancelled),
+        TEST(a_timer_cancelled_in_its_own_round_does_not_fire),
+        TEST(a_repeated_timer_may_cancel_itself),
+        TEST(soon_is_the_next_round_and_not_this_one),
+        TEST(the_round_has_one_time),
+        TEST(the_real_clock_wakes_the_loop),
+        TEST(a_readable_fd_is_called_until_it_is_read),
+        TEST(a_source_removed_in_this_round_is_not_called),
+        TEST(a_source_added_in_this_round_waits_for_the_next),
+        TEST(a_socket_with_messages_left_is_called_again),
+        TEST(a_stopped_loop_calls_nobody_any_more),
+    };
+#undef TEST
+    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+}
