@@ -241,6 +241,8 @@ static int run(const struct weir_service *service, const struct weir_service_opt
         weir_log(WEIR_LOG_INFO, "ready", "%s %s", options->name,
                  running.server != NULL ? weir_rpc_endpoint(running.server) : "-");
         weir_loop_run(running.loop);
+        if (service->succeeded != NULL && !service->succeeded(running.state))
+            status = WEIR_INTERNAL; /* it has logged why */
     } else {
         weir_log(WEIR_LOG_ERROR, "cannot start", "error=\"%s\"", err.text);
     }

@@ -31,6 +31,9 @@ struct weir_service {
                              struct weir_rpc_server *server, void **ret_state,
                              struct weir_error *err);
     void (*close)(void *state);
+    /* Optional. Asked once the loop has stopped: false makes the exit code 1. For processes that end by
+     * themselves. */
+    bool (*succeeded)(const void *state);
 
     /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config
      * FILE`), and prints their effective values (`--print-config FILE`) or reference documentation

@@ -1,0 +1,26 @@
+/* What a run says about each sample, gathered batch by batch in any order and written in id order
+ * (core/wire/outputs.h). Owned by: struct trainer. */
+#ifndef WEIR_TRAINER_CLIENT_COLLECTOR_H
+#define WEIR_TRAINER_CLIENT_COLLECTOR_H
+
+#include "core/base/error.h"
+
+#include <weir/client.h>
+
+/* Zero-initialised but for `width` is empty. */
+struct collector {
+    uint32_t width; /* floats per sample */
+    uint64_t *ids;
+    int64_t *labels;
+    float *values; /* (count, width) */
+    size_t count, capacity;
+};
+
+/* `values` (samples, width) of the batch's samples. */
+void collector_add(struct collector *collector, const struct weir_batch *batch,
+                   const float *values);
+enum weir_status collector_write(const struct collector *collector, const char *path,
+                                 struct weir_error *err) WEIR_MUST_USE;
+void collector_fini(struct collector *collector);
+
+#endif

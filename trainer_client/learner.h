@@ -1,0 +1,59 @@
+/* A model while it learns or answers: parameters, optimizer state and the work space of one batch.
+ * Pure: what it becomes depends on the options, the seed and the batches alone. Owned by: struct
+ * trainer. */
+#ifndef WEIR_TRAINER_CLIENT_LEARNER_H
+#define WEIR_TRAINER_CLIENT_LEARNER_H
+
+#include "trainer_client/models/gradient.h"
+#include "trainer_client/models/loss.h"
+#include "trainer_client/models/model.h"
+#include "trainer_client/models/optimizer.h"
+
+enum { LEARNER_FLOATS_MAX = 1 << 30 }; /* of one parameter block: 4 GiB */
+
+struct learner {
+    struct model_plan plan;
+    const struct loss *loss;
+    const struct optimizer *optimizer;
+    struct optimizer_options optimizer_options;
+    float *parameters;      /* (rows, width); NULL until the shape is known */
+    float *optimizer_state; /* the same shape; NULL: the optimizer has none */
+    struct gradient gradient;
+    float *outputs, *slopes; /* of the batch at hand, (samples, width) */
+    size_t outputs_max;      /* floats */
+    void *scratch;
+    size_t scratch_max;
+};
+
+/* `learner` is zeroed but for plan.model, plan.options, plan.width, loss, optimizer and its
+ * options. Plans the model on any batch of the job and draws initial parameters. */
+enum weir_status learner_begin(struct learner *learner, const struct weir_batch *batch,
+                               uint64_t seed, struct weir_error *err) WEIR_MUST_USE;
+/* Allocates the blocks for plan.rows and plan.width, zeroed; LIMIT beyond LEARNER_FLOATS_MAX. */
+enum weir_status learner_allocate(struct learner *learner, struct weir_error *err) WEIR_MUST_USE;
+void learner_fini(struct learner *learner);
+static inline bool learner_has_begun(const struct learner *learner)
+{
+    return learner->parameters != NULL;
+}
+/* More outputs than before (a class was added): what is there keeps its column, new columns are
+ * zero. */
+enum weir_status learner_widen(struct learner *learner, uint32_t width,
+                               struct weir_error *err) WEIR_MUST_USE;
+
+/* Runs the model on a batch: `learner->outputs` holds the raw scores. */
+enum weir_status learner_forward(struct learner *learner, const struct weir_batch *batch,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* Turns `learner->outputs` into predictions. */
+void learner_predict(struct learner *learner, const struct weir_batch *batch);
+/* One step of training. `*ret_loss` is the weighted mean before the step. */
+enum weir_status learner_step(struct learner *learner, const struct weir_batch *batch,
+                              double *ret_loss, struct weir_error *err) WEIR_MUST_USE;
+/* The loss of each sample, in `losses` (samples). */
+enum weir_status learner_score(struct learner *learner, const struct weir_batch *batch,
+                               float *losses, struct weir_error *err) WEIR_MUST_USE;
+/* embeddings (samples, plan.embedding). */
+enum weir_status learner_embed(struct learner *learner, const struct weir_batch *batch,
+                               float *embeddings, struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,37 @@
+/* The built-in trainer as a process: `trainer --run N …`, started by the orchestrator for each run.
+ * */
+#include "core/service/service.h"
+#include "trainer_client/trainer.h"
+
+static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
+{
+    struct training training;
+    return training_read(root, &training, err);
+}
+
+static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
+                              struct weir_error *err)
+{
+    struct training training;
+    enum weir_status status = training_read(root, &training, err);
+    if (status == WEIR_OK)
+        training_print(&training, out);
+    return status;
+}
+
+static const struct weir_service TRAINER = {
+    .name = "trainer",
+    .summary = "makes or applies the model of one run",
+    .example = "trainer --run 7 --data-dir .weir --socket-dir .weir/run",
+    .open = trainer_open,
+    .close = trainer_close,
+    .succeeded = trainer_succeeded,
+    .check = check,
+    .print = print,
+    .describe = training_describe,
+};
+
+int main(int argc, char **argv)
+{
+    return weir_service_main(&TRAINER, argc, argv);
+}

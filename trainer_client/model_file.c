@@ -1,0 +1,261 @@
+/* Writing and reading model files. Sizes in a file are believed only after its checksum, and
+ * checked even then. */
+#include "trainer_client/model_file.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_BYTES = 64, HEADER_SUMMED = 48, ALIGNMENT = 64, VERSION = 1, CLASSES_MAX = 1 << 20 };
+static const char MAGIC[8] = {'W', 'E', 'I', 'R', 'M', 'D', 'L', '1'};
+static const size_t FILE_BYTES_MAX = (size_t)9
+                                     << 30; /* two blocks of LEARNER_FLOATS_MAX, and room */
+
+/* ---- writing ---- */
+
+static void put_u32(struct weir_buf *buf, uint32_t value)
+{
+    uint8_t bytes[4];
+    weir_put_u32(bytes, value);
+    weir_buf_append(buf, bytes, sizeof(bytes));
+}
+
+static void put_u64(struct weir_buf *buf, uint64_t value)
+{
+    uint8_t bytes[8];
+    weir_put_u64(bytes, value);
+    weir_buf_append(buf, bytes, sizeof(bytes));
+}
+
+static void put_f64(struct weir_buf *buf, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    put_u64(buf, bits);
+}
+
+static void put_bytes(struct weir_buf *buf, struct weir_bytes bytes)
+{
+    put_u32(buf, (uint32_t)bytes.size);
+    weir_buf_append(buf, bytes.at, bytes.size);
+}
+
+static void put_description(struct weir_buf *buf, const struct model_file *file)
+{
+    put_u32(buf, VERSION);
+    put_u64(buf, file->rows);
+    put_u32(buf, file->width);
+    put_u32(buf, file->embedding);
+    put_u32(buf, file->label_kind);
+    put_bytes(buf, weir_bytes_of(file->model));
+    put_bytes(buf, weir_bytes_of(file->options));
+    put_bytes(buf, weir_bytes_of(file->loss));
+    put_bytes(buf, weir_bytes_of(file->optimizer));
+    put_u32(buf, (uint32_t)file->classes.count);
+    for (size_t i = 0; i < file->classes.count; i++)
+        put_bytes(buf, weir_bytes_of(file->classes.at[i]));
+    put_bytes(buf, file->fitted);
+    put_u64(buf, file->progress.run);
+    put_u64(buf, file->progress.samples);
+    put_u64(buf, file->progress.epoch);
+    put_f64(buf, file->progress.loss_sum);
+    put_f64(buf, file->progress.loss_count);
+    put_bytes(buf, file->progress.position);
+}
+
+static void pad(struct weir_buf *buf)
+{
+    static const uint8_t ZEROS[ALIGNMENT];
+    weir_buf_append(buf, ZEROS, (ALIGNMENT - buf->size % ALIGNMENT) % ALIGNMENT);
+}
+
+enum weir_status model_file_write(const char *path, const struct model_file *file,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_BUF buf = {0};
+    size_t parameters = (size_t)file->rows * file->width;
+    size_t state = file->optimizer_state != NULL ? parameters : 0;
+    weir_buf_reserve(&buf, (parameters + state) * sizeof(float) + 4096);
+    weir_buf_append(&buf, MAGIC, sizeof(MAGIC));
+    pad(&buf);
+    put_description(&buf, file);
+    weir_put_u64(buf.at + 8, buf.size - HEADER_BYTES);
+    pad(&buf);
+    weir_put_u64(buf.at + 16, parameters);
+    weir_buf_append(&buf, file->parameters, parameters * sizeof(float));
+    pad(&buf);
+    weir_put_u64(buf.at + 24, state);
+    weir_buf_append(&buf, file->optimizer_state, state * sizeof(float));
+    struct weir_digest digest =
+        weir_digest_of(weir_bytes(buf.at + HEADER_BYTES, buf.size - HEADER_BYTES));
+    memcpy(buf.at + 32, digest.bytes, sizeof(digest.bytes));
+    weir_put_u64(buf.at + HEADER_SUMMED, weir_hash64(weir_bytes(buf.at, HEADER_SUMMED), 0));
+    return weir_file_write_atomic(path, weir_buf_view(&buf), err);
+}
+
+/* ---- reading ---- */
+
+/* What is left of the description; `bad` once something did not fit, and then everything reads as
+ * zero. */
+struct reader {
+    struct weir_bytes left;
+    struct weir_arena *arena;
+    bool bad;
+};
+
+static const uint8_t *get(struct reader *reader, size_t size)
+{
+    static const uint8_t ZEROS[8];
+    if (reader->bad || size > reader->left.size) {
+        reader->bad = true;
+        return size <= sizeof(ZEROS) ? ZEROS : NULL;
+    }
+    const uint8_t *at = reader->left.at;
+    reader->left = weir_bytes(at + size, reader->left.size - size);
+    return at;
+}
+
+static uint32_t get_u32(struct reader *reader)
+{
+    return weir_get_u32(get(reader, 4));
+}
+
+static uint64_t get_u64(struct reader *reader)
+{
+    return weir_get_u64(get(reader, 8));
+}
+
+static double get_f64(struct reader *reader)
+{
+    uint64_t bits = get_u64(reader);
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static struct weir_bytes get_bytes(struct reader *reader)
+{
+    size_t size = get_u32(reader);
+    const uint8_t *at = get(reader, size);
+    return reader->bad ? weir_bytes(NULL, 0) : weir_bytes(at, size);
+}
+
+static const char *get_text(struct reader *reader)
+{
+    struct weir_bytes bytes = get_bytes(reader);
+    return weir_arena_strndup(reader->arena, (const char *)bytes.at, bytes.size);
+}
+
+static struct weir_strs get_classes(struct reader *reader)
+{
+    uint32_t count = get_u32(reader);
+    if (count > CLASSES_MAX || count > reader->left.size) {
+        reader->bad = true;
+        count = 0;
+    }
+    const char **names = weir_arena_alloc(reader->arena, (count + 1) * sizeof(*names));
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = get_text(reader);
+    return (struct weir_strs){.at = names, .count = count};
+}
+
+static enum weir_status get_description(struct reader *reader, struct model_file *file,
+                                        struct weir_error *err)
+{
+    uint32_t version = get_u32(reader);
+    if (version != VERSION)
+        return weir_fail(err, WEIR_UNSUPPORTED, "version %u, this program reads %d", version,
+                         VERSION);
+    file->rows = get_u64(reader);
+    file->width = get_u32(reader);
+    file->embedding = get_u32(reader);
+    file->label_kind = get_u32(reader);
+    file->model = get_text(reader);
+    file->options = get_text(reader);
+    file->loss = get_text(reader);
+    file->optimizer = get_text(reader);
+    file->classes = get_classes(reader);
+    file->fitted = get_bytes(reader);
+    file->progress.run = get_u64(reader);
+    file->progress.samples = get_u64(reader);
+    file->progress.epoch = get_u64(reader);
+    file->progress.loss_sum = get_f64(reader);
+    file->progress.loss_count = get_f64(reader);
+    file->progress.position = get_bytes(reader);
+    if (reader->bad)
+        return weir_fail(err, WEIR_CORRUPT, "its description is cut short");
+    return WEIR_OK;
+}
+
+static enum weir_status check_sums(struct weir_bytes bytes, struct weir_error *err)
+{
+    if (bytes.size < HEADER_BYTES || memcmp(bytes.at, MAGIC, sizeof(MAGIC)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "no model file: expected it to begin with WEIRMDL1");
+    if (weir_get_u64(bytes.at + HEADER_SUMMED) !=
+        weir_hash64(weir_bytes(bytes.at, HEADER_SUMMED), 0))
+        return weir_fail(err, WEIR_CORRUPT, "the checksum of its header differs");
+    struct weir_digest digest =
+        weir_digest_of(weir_bytes(bytes.at + HEADER_BYTES, bytes.size - HEADER_BYTES));
+    if (memcmp(bytes.at + 32, digest.bytes, sizeof(digest.bytes)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "its checksum differs");
+    return WEIR_OK;
+}
+
+static size_t rounded(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static enum weir_status parse(struct model_file *file, struct weir_error *err)
+{
+    struct weir_bytes bytes = weir_buf_view(&file->bytes);
+    enum weir_status status = check_sums(bytes, err);
+    if (status != WEIR_OK)
+        return status;
+    uint64_t described = weir_get_u64(bytes.at + 8);
+    uint64_t parameters = weir_get_u64(bytes.at + 16), state = weir_get_u64(bytes.at + 24);
+    if (described > bytes.size || parameters > bytes.size || (state != 0 && state != parameters))
+        return weir_fail(err, WEIR_CORRUPT, "sizes in its header do not fit");
+    size_t first = HEADER_BYTES + rounded(described);
+    size_t second = rounded(first + parameters * sizeof(float));
+    if (second + state * sizeof(float) != bytes.size)
+        return weir_fail(err, WEIR_CORRUPT, "%zu bytes, expected %zu", bytes.size,
+                         second + state * sizeof(float));
+    struct reader reader = {
+        .left = weir_bytes(bytes.at + HEADER_BYTES, described),
+        .arena = file->arena,
+    };
+    status = get_description(&reader, file, err);
+    if (status != WEIR_OK)
+        return status;
+    if (file->width == 0 || file->rows != parameters / file->width || parameters % file->width != 0)
+        return weir_fail(err, WEIR_CORRUPT, "%llu parameters do not fit its shape",
+                         (unsigned long long)parameters);
+    file->parameters = (const float *)(const void *)(bytes.at + first); /* malloc and 64 align it */
+    file->optimizer_state = state > 0 ? (const float *)(const void *)(bytes.at + second) : NULL;
+    return WEIR_OK;
+}
+
+enum weir_status model_file_read(const char *path, struct model_file *ret_file,
+                                 struct weir_error *err)
+{
+    struct model_file file = {.arena = weir_arena_new()};
+    enum weir_status status = weir_file_read(path, FILE_BYTES_MAX, &file.bytes, err);
+    if (status == WEIR_OK)
+        status = parse(&file, err);
+    if (status != WEIR_OK) {
+        model_file_fini(&file);
+        return weir_error_wrap(err, status, "model file '%s'", path);
+    }
+    *ret_file = file;
+    return WEIR_OK;
+}
+
+void model_file_fini(struct model_file *file)
+{
+    weir_arena_free(file->arena);
+    weir_buf_fini(&file->bytes);
+    *file = (struct model_file){0};
+}

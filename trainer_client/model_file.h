@@ -1,0 +1,56 @@
+/* A model as a file: what the trainer stores at the end of a run, and (with a position) its
+ * checkpoint. The same model has the same bytes: nothing in it tells of time, host or session.
+ *
+ *     0   8 bytes "WEIRMDL1"
+ *     8   u64 bytes of the description   16  u64 parameters   24  u64 optimizer floats
+ *    32   XXH3-128 of everything behind byte 64
+ *    48   XXH3-64 of the 48 bytes before, then zeros up to 64
+ *    64   description: u32 version, u64 rows, u32 width, u32 embedding, u32 label kind; texts (u32
+ *         size, bytes): model, options (YAML), loss, optimizer; u32 count and class names; bytes:
+ *         fitted state; then, zero unless a checkpoint: u64 run, u64 samples, u64 epoch, f64 loss
+ *         sum, f64 loss count, bytes: position
+ *     ..  f32 parameters (rows, width), f32 optimizer state, each at a multiple of 64
+ *
+ * Integers are little-endian. */
+#ifndef WEIR_TRAINER_CLIENT_MODEL_FILE_H
+#define WEIR_TRAINER_CLIENT_MODEL_FILE_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/memory.h"
+#include "core/wire/wire.h"
+
+/* How far a run has come; all zero in a finished model. */
+struct model_progress {
+    uint64_t run;
+    uint64_t samples;           /* trained on */
+    uint64_t epoch;             /* that the loss below is of */
+    double loss_sum;            /* over samples */
+    double loss_count;          /* samples in it */
+    struct weir_bytes position; /* core/wire/position.h */
+};
+
+struct model_file {
+    const char *model, *options, *loss, *optimizer;
+    uint64_t rows;
+    uint32_t width, embedding;
+    uint32_t label_kind;
+    struct weir_strs classes; /* of the label, in order */
+    struct weir_bytes fitted; /* of the operators it was trained behind */
+    struct model_progress progress;
+    const float *parameters;
+    const float *optimizer_state; /* NULL: there is none */
+
+    struct weir_arena *arena; /* private: of a file that was read */
+    struct weir_buf bytes;
+};
+
+enum weir_status model_file_write(const char *path, const struct model_file *file,
+                                  struct weir_error *err) WEIR_MUST_USE;
+/* NOT_FOUND; CORRUPT when truncated or a checksum differs; UNSUPPORTED for a newer version.
+ * Everything in `*ret_file` lives until model_file_fini(). */
+enum weir_status model_file_read(const char *path, struct model_file *ret_file,
+                                 struct weir_error *err) WEIR_MUST_USE;
+void model_file_fini(struct model_file *file); /* zeroed is fine */
+
+#endif

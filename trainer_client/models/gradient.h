@@ -1,0 +1,24 @@
+/* Gradient of a parameter block of which one batch touches few rows: rows are zeroed when first
+ * touched, and only touched rows are looked at afterwards. */
+#ifndef WEIR_TRAINER_CLIENT_MODELS_GRADIENT_H
+#define WEIR_TRAINER_CLIENT_MODELS_GRADIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gradient {
+    float *block; /* (rows, width); only touched rows mean anything */
+    uint64_t rows;
+    uint32_t width;
+    uint64_t *touched; /* in the order of their first touch */
+    size_t touched_count;
+    uint8_t *is_touched; /* per row */
+};
+
+void gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width);
+void gradient_fini(struct gradient *gradient);
+void gradient_clear(struct gradient *gradient);
+/* The row to add to. */
+float *gradient_row(struct gradient *gradient, uint64_t row);
+
+#endif

@@ -1,0 +1,216 @@
+/* The losses: logistic (binary), softmax (one class of several), squared (a number). */
+#include "trainer_client/models/loss.h"
+
+#include "core/base/bytes.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- logistic: -log p(label), p = 1 / (1 + exp(-output)) ---- */
+
+static enum weir_status width_logistic(size_t classes, uint32_t outputs, uint32_t *ret_width,
+                                       struct weir_error *err)
+{
+    (void)outputs;
+    if (classes > 2)
+        return weir_fail(err, WEIR_INVALID, "loss logistic: %zu classes, expected 2: use softmax",
+                         classes);
+    *ret_width = 1;
+    return WEIR_OK;
+}
+
+static bool accepts_binary(double label, uint32_t width)
+{
+    (void)width;
+    return label == 0.0 || label == 1.0;
+}
+
+static double measure_logistic(const float *outputs, uint32_t width, double label, float *slope)
+{
+    (void)width;
+    double output = outputs[0];
+    double sign = label > 0.5 ? -output : output; /* loss = log(1 + exp(sign)), without overflow */
+    slope[0] = (float)(1.0 / (1.0 + exp(-output)) - label);
+    return (sign > 0.0 ? sign : 0.0) + log1p(exp(-fabs(sign)));
+}
+
+static void predict_logistic(float *outputs, uint32_t width)
+{
+    (void)width;
+    outputs[0] = (float)(1.0 / (1.0 + exp(-(double)outputs[0])));
+}
+
+/* ---- softmax: -log p(label), p = exp(output) / sum ---- */
+
+static enum weir_status width_softmax(size_t classes, uint32_t outputs, uint32_t *ret_width,
+                                      struct weir_error *err)
+{
+    size_t width = classes > 0 ? classes : outputs;
+    if (width < 2 || width > (1 << 20))
+        return weir_fail(
+            err, WEIR_INVALID,
+            "loss softmax: %zu classes, expected 2 or more: declare them with label.classes",
+            width);
+    *ret_width = (uint32_t)width;
+    return WEIR_OK;
+}
+
+static bool accepts_class(double label, uint32_t width)
+{
+    return label >= 0.0 && label < (double)width && label == floor(label);
+}
+
+/* Replaces outputs by probabilities, in `to`, and returns log(sum exp). */
+static double normalise(const float *outputs, uint32_t width, float *to)
+{
+    double highest = outputs[0], sum = 0.0;
+    for (uint32_t k = 1; k < width; k++)
+        highest = outputs[k] > highest ? (double)outputs[k] : highest;
+    for (uint32_t k = 0; k < width; k++)
+        sum += exp((double)outputs[k] - highest);
+    double total = highest + log(sum);
+    for (uint32_t k = 0; k < width; k++)
+        to[k] = (float)exp((double)outputs[k] - total);
+    return total;
+}
+
+static double measure_softmax(const float *outputs, uint32_t width, double label, float *slope)
+{
+    size_t class = (size_t)label;
+    double total = normalise(outputs, width, slope);
+    slope[class] -= 1.0f;
+    return total - (double)outputs[class];
+}
+
+static void predict_softmax(float *outputs, uint32_t width)
+{
+    normalise(outputs, width, outputs);
+}
+
+/* ---- squared: (output - label)^2 / 2 ---- */
+
+static enum weir_status width_squared(size_t classes, uint32_t outputs, uint32_t *ret_width,
+                                      struct weir_error *err)
+{
+    (void)classes;
+    (void)outputs;
+    (void)err;
+    *ret_width = 1;
+    return WEIR_OK;
+}
+
+static bool accepts_number(double label, uint32_t width)
+{
+    (void)width;
+    return isfinite(label);
+}
+
+static double measure_squared(const float *outputs, uint32_t width, double label, float *slope)
+{
+    (void)width;
+    double difference = (double)outputs[0] - label;
+    slope[0] = (float)difference;
+    return difference * difference / 2.0;
+}
+
+static void predict_itself(float *outputs, uint32_t width)
+{
+    (void)outputs;
+    (void)width;
+}
+
+static const struct loss LOSSES[] = {
+    {
+        .name = "logistic",
+        .summary = "two classes, one output: its probability of class 1",
+        .width = width_logistic,
+        .accepts = accepts_binary,
+        .expected = "0 or 1",
+        .measure = measure_logistic,
+        .predict = predict_logistic,
+    },
+    {
+        .name = "softmax",
+        .summary = "one class of several, one output each",
+        .width = width_softmax,
+        .accepts = accepts_class,
+        .expected = "the number of a class",
+        .measure = measure_softmax,
+        .predict = predict_softmax,
+    },
+    {
+        .name = "squared",
+        .summary = "a number, one output",
+        .width = width_squared,
+        .accepts = accepts_number,
+        .expected = "a finite number",
+        .measure = measure_squared,
+        .predict = predict_itself,
+    },
+};
+static const char *const NAMES[] = {"logistic", "softmax", "squared", NULL};
+
+const struct loss *loss_at(size_t index)
+{
+    return index < WEIR_COUNT(LOSSES) ? &LOSSES[index] : NULL;
+}
+
+const struct loss *loss_find(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(LOSSES); i++) {
+        if (weir_str_equal(LOSSES[i].name, name))
+            return &LOSSES[i];
+    }
+    return NULL;
+}
+
+const char *const *loss_names(void)
+{
+    return NAMES;
+}
+
+double loss_label(const struct weir_batch *batch, size_t index)
+{
+    if (batch->label_type != WEIR_LABELS_FLOAT)
+        return (double)batch->labels[index];
+    double label = 0.0;
+    memcpy(&label, &batch->labels[index], sizeof(label));
+    return label;
+}
+
+/* The mean's slope: each sample's, by its share of the weight. A batch of no weight teaches
+ * nothing. */
+static void scale(const struct loss_work *work, const struct weir_batch *batch)
+{
+    for (size_t s = 0; s < batch->samples; s++) {
+        double share = work->weight > 0.0 ? (double)batch->weights[s] / work->weight : 0.0;
+        for (uint32_t k = 0; k < work->width; k++)
+            work->slopes[s * work->width + k] *= (float)share;
+    }
+}
+
+enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
+                              struct weir_error *err)
+{
+    work->weighted = work->weight = 0.0;
+    if (batch->label_type == WEIR_LABELS_NONE)
+        return weir_fail(err, WEIR_INVALID,
+                         "loss %s: the samples have no labels: declare datasets[].label",
+                         work->loss->name);
+    for (size_t s = 0; s < batch->samples; s++) {
+        double label = loss_label(batch, s);
+        if (!work->loss->accepts(label, work->width))
+            return weir_fail(err, WEIR_INVALID, "loss %s: sample %llu: label %g, expected %s",
+                             work->loss->name, (unsigned long long)batch->ids[s], label,
+                             work->loss->expected);
+        float *slope = work->slopes + s * work->width;
+        double loss =
+            work->loss->measure(work->outputs + s * work->width, work->width, label, slope);
+        if (work->losses != NULL)
+            work->losses[s] = (float)loss;
+        work->weighted += (double)batch->weights[s] * loss;
+        work->weight += (double)batch->weights[s];
+    }
+    scale(work, batch);
+    return WEIR_OK;
+}

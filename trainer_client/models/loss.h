@@ -1,0 +1,50 @@
+/* Losses: what a model's outputs are measured by, sample by sample. Pure. To add one: a row in
+ * loss.c. */
+#ifndef WEIR_TRAINER_CLIENT_MODELS_LOSS_H
+#define WEIR_TRAINER_CLIENT_MODELS_LOSS_H
+
+#include "core/base/error.h"
+
+#include <weir/client.h>
+
+struct loss {
+    const char *name;
+    const char *summary;
+    /* Outputs per sample for `classes` class names (0: the label is no class). INVALID when the
+     * loss cannot do it. */
+    enum weir_status (*width)(size_t classes, uint32_t outputs, uint32_t *ret_width,
+                              struct weir_error *err);
+    /* Whether `label` can be measured against `width` outputs, and what is expected. */
+    bool (*accepts)(double label, uint32_t width);
+    const char *expected;
+    /* The loss of one sample, and d loss / d outputs in `slope` (width). */
+    double (*measure)(const float *outputs, uint32_t width, double label, float *slope);
+    /* Turns outputs into predictions in place: probabilities, or the value itself. */
+    void (*predict)(float *outputs, uint32_t width);
+};
+
+/* In the order of loss_names(), which is NULL-terminated. */
+const struct loss *loss_at(size_t index);
+const struct loss *loss_find(const char *name);
+const char *const *loss_names(void);
+
+/* The label of sample `index` as a number. */
+double loss_label(const struct weir_batch *batch, size_t index);
+
+/* One batch being measured. */
+struct loss_work {
+    const struct loss *loss;
+    uint32_t width;
+    const float *outputs; /* (samples, width) */
+    float *slopes;        /* (samples, width): becomes d mean / d outputs */
+    float *losses;        /* (samples): becomes each sample's loss; NULL: not wanted */
+    double
+        weighted;  /* becomes the sum of weight * loss, the weights being those of the selection */
+    double weight; /* becomes the sum of weights; the batch's loss is weighted / weight */
+};
+
+/* INVALID, naming the sample's id, for a label that the loss does not accept. */
+enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
+                              struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,146 @@
+/* A linear model over all dense f32 tensors of the batch, side by side: outputs = features * W + b.
+ * With the logistic loss this is logistic regression, with softmax its multinomial form, with
+ * squared least squares. */
+#include "trainer_client/models/model.h"
+
+#include <string.h>
+
+struct linear {
+    bool bias;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_BOOL(struct linear, bias, .fallback = "true",
+             .doc = "learn a constant beside the features"),
+    CFG_END,
+};
+
+static bool is_feature(const struct weir_tensor *tensor)
+{
+    return tensor->offsets == NULL && tensor->type == WEIR_TENSOR_F32;
+}
+
+static size_t columns_of(const struct weir_tensor *tensor)
+{
+    size_t columns = 1;
+    for (uint32_t i = 1; i < tensor->rank; i++)
+        columns *= tensor->shape[i];
+    return columns;
+}
+
+static size_t count_features(const struct weir_batch *batch)
+{
+    size_t features = 0;
+    for (size_t i = 0; i < batch->tensor_count; i++)
+        features += is_feature(&batch->tensors[i]) ? columns_of(&batch->tensors[i]) : 0;
+    return features;
+}
+
+/* Features, without the constant. */
+static size_t features_of(const struct model_plan *plan)
+{
+    return (size_t)plan->rows - ((const struct linear *)plan->options)->bias;
+}
+
+static enum weir_status plan_linear(struct model_plan *plan, const struct weir_batch *batch,
+                                    struct weir_error *err)
+{
+    size_t features = count_features(batch);
+    if (features == 0) {
+        char found[200];
+        model_describe_tensors(batch, found, sizeof(found));
+        return weir_fail(
+            err, WEIR_INVALID,
+            "model linear: expected a dense f32 tensor, found %s: add an operator that makes one "
+            "(record_fields, csv_fields, cast)",
+            found);
+    }
+    plan->rows = features + ((const struct linear *)plan->options)->bias;
+    plan->embedding = (uint32_t)features;
+    return WEIR_OK;
+}
+
+static void init_linear(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
+{
+    (void)rng; /* the loss is convex: zero is as good a beginning as any */
+    memset(parameters, 0, plan->rows * plan->width * sizeof(*parameters));
+}
+
+/* The scratch is the batch's features, (samples, features). */
+static size_t linear_scratch_bytes(const struct model_plan *plan, const struct weir_batch *batch)
+{
+    return batch->samples * features_of(plan) * sizeof(float);
+}
+
+static void gather(const struct weir_batch *batch, size_t features, float *rows)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        const struct weir_tensor *tensor = &batch->tensors[i];
+        if (!is_feature(tensor))
+            continue;
+        size_t columns = columns_of(tensor);
+        for (size_t s = 0; s < batch->samples; s++)
+            memcpy(rows + s * features + at, (const float *)tensor->data + s * columns,
+                   columns * sizeof(float));
+        at += columns;
+    }
+}
+
+static enum weir_status forward_linear(const struct model_plan *plan, const float *parameters,
+                                       const struct weir_batch *batch, void *scratch,
+                                       float *outputs, struct weir_error *err)
+{
+    size_t features = features_of(plan), width = plan->width;
+    if (count_features(batch) != features)
+        return weir_fail(err, WEIR_INVALID, "model linear: %zu features, the model has %zu",
+                         count_features(batch), features);
+    float *rows = scratch;
+    gather(batch, features, rows);
+    const float *bias = plan->rows > features ? parameters + features * width : NULL;
+    for (size_t s = 0; s < batch->samples; s++) {
+        float *output = outputs + s * width;
+        for (size_t k = 0; k < width; k++)
+            output[k] = bias != NULL ? bias[k] : 0.0f;
+        for (size_t f = 0; f < features; f++) {
+            for (size_t k = 0; k < width; k++)
+                output[k] += rows[s * features + f] * parameters[f * width + k];
+        }
+    }
+    return WEIR_OK;
+}
+
+static void backward_linear(const struct model_plan *plan, const struct weir_batch *batch,
+                            const void *scratch, const float *output_gradient,
+                            struct gradient *gradient)
+{
+    size_t features = features_of(plan), width = plan->width;
+    const float *rows = scratch;
+    for (size_t f = 0; f < plan->rows; f++) {
+        float *row = gradient_row(gradient, f);
+        for (size_t s = 0; s < batch->samples; s++) {
+            float value = f < features ? rows[s * features + f] : 1.0f;
+            for (size_t k = 0; k < width; k++)
+                row[k] += value * output_gradient[s * width + k];
+        }
+    }
+}
+
+static void embed_linear(const struct model_plan *plan, const struct weir_batch *batch,
+                         const void *scratch, float *embeddings)
+{
+    memcpy(embeddings, scratch, linear_scratch_bytes(plan, batch));
+}
+
+const struct model model_linear = {
+    .name = "linear",
+    .summary = "linear or logistic regression over dense f32 features",
+    .options = OPTIONS,
+    .options_size = sizeof(struct linear),
+    .plan = plan_linear,
+    .init = init_linear,
+    .scratch_bytes = linear_scratch_bytes,
+    .forward = forward_linear,
+    .backward = backward_linear,
+    .embed = embed_linear,
+};

@@ -1,0 +1,225 @@
+/* A linear model over a bag of hashed tokens: each text is the L2-normalised vector of its token
+ * counts, and only the rows of tokens that occur in a batch are ever touched. Works on the first
+ * ragged i32 tensor. Scratch of a batch: where each sample's entries begin, the entries (row and
+ * value, in the order in which tokens first occur), and one counter per bucket that is zero between
+ * samples. */
+#include "core/base/rng.h"
+#include "trainer_client/models/model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum counting { COUNT_LOG, COUNT_LINEAR, COUNT_BINARY };
+
+struct text_bag {
+    uint64_t buckets;
+    int counts; /* enum counting */
+    uint64_t embedding;
+};
+
+static const char *const COUNTS[] = {"log", "linear", "binary", NULL};
+static const struct cfg_key OPTIONS[] = {
+    CFG_U64(struct text_bag, buckets, .fallback = "262144", .min = 1, .max = 1 << 28,
+            .doc = "tokens are below this number; as many as tokenize_hash makes"),
+    CFG_CHOICE(struct text_bag, counts, .fallback = "log", .choices = COUNTS,
+               .doc = "what n occurrences of a token count: 1 + log n, n, or 1"),
+    CFG_U64(struct text_bag, embedding, .fallback = "64", .min = 1, .max = 4096,
+            .doc = "floats per sample in mode embed: the bag, folded by signed hashing"),
+    CFG_END,
+};
+
+struct entry {
+    uint32_t row;
+    float value;
+};
+
+struct scratch {
+    uint32_t *begins; /* samples + 1: of each sample's entries */
+    struct entry *entries;
+    uint32_t *counts; /* per bucket */
+};
+
+static const struct weir_tensor *find_tokens(const struct weir_batch *batch)
+{
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        const struct weir_tensor *tensor = &batch->tensors[i];
+        if (tensor->offsets != NULL && tensor->type == WEIR_TENSOR_I32 && tensor->rank == 1)
+            return tensor;
+    }
+    return NULL;
+}
+
+static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir_batch *batch,
+                                      struct weir_error *err)
+{
+    const struct text_bag *options = plan->options;
+    if (find_tokens(batch) == NULL) {
+        char found[200];
+        model_describe_tensors(batch, found, sizeof(found));
+        return weir_fail(
+            err, WEIR_INVALID,
+            "model text_bag: expected a ragged i32 tensor of tokens, found %s: add the operators "
+            "tokenize_words and tokenize_hash",
+            found);
+    }
+    plan->rows = options->buckets + 1; /* the last row is the constant */
+    plan->embedding = (uint32_t)options->embedding;
+    return WEIR_OK;
+}
+
+static void init_text_bag(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
+{
+    (void)rng; /* the loss is convex: zero is as good a beginning as any */
+    memset(parameters, 0, plan->rows * plan->width * sizeof(*parameters));
+}
+
+static size_t token_count(const struct weir_batch *batch)
+{
+    const struct weir_tensor *tokens = find_tokens(batch);
+    return tokens != NULL ? tokens->offsets[batch->samples] : 0;
+}
+
+static struct scratch divide(const struct model_plan *plan, const struct weir_batch *batch,
+                             const void *block)
+{
+    struct entry *entries =
+        (struct entry *)(uintptr_t)block; /* the block is written by forward() alone */
+    uint32_t *counts = (uint32_t *)(entries + token_count(batch));
+    return (struct scratch){
+        .entries = entries,
+        .counts = counts,
+        .begins = counts + ((const struct text_bag *)plan->options)->buckets,
+    };
+}
+
+static size_t text_bag_scratch_bytes(const struct model_plan *plan, const struct weir_batch *batch)
+{
+    const struct text_bag *options = plan->options;
+    return token_count(batch) * sizeof(struct entry) +
+           ((size_t)options->buckets + batch->samples + 1) * sizeof(uint32_t);
+}
+
+static float weigh(int counting, uint32_t count)
+{
+    if (counting == COUNT_BINARY)
+        return 1.0f;
+    return counting == COUNT_LINEAR ? (float)count : 1.0f + logf((float)count);
+}
+
+/* Turns one sample's tokens into `entries`; returns how many. Tokens are below `buckets`. */
+static size_t fill_bag(const struct text_bag *options, const int32_t *tokens, size_t count,
+                       uint32_t *counts, struct entry *entries)
+{
+    size_t distinct = 0;
+    double square = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (counts[tokens[i]]++ == 0)
+            entries[distinct++].row = (uint32_t)tokens[i];
+    }
+    for (size_t i = 0; i < distinct; i++) {
+        entries[i].value = weigh(options->counts, counts[entries[i].row]);
+        square += (double)entries[i].value * entries[i].value;
+        counts[entries[i].row] = 0;
+    }
+    float norm = distinct > 0 ? (float)(1.0 / sqrt(square)) : 0.0f;
+    for (size_t i = 0; i < distinct; i++)
+        entries[i].value *= norm;
+    return distinct;
+}
+
+static enum weir_status fill_bags(const struct model_plan *plan, const struct weir_batch *batch,
+                                  struct scratch *scratch, struct weir_error *err)
+{
+    const struct text_bag *options = plan->options;
+    const struct weir_tensor *tensor = find_tokens(batch);
+    if (tensor == NULL)
+        return weir_fail(err, WEIR_INVALID, "model text_bag: the batch has no ragged i32 tensor");
+    memset(scratch->counts, 0, (size_t)options->buckets * sizeof(*scratch->counts));
+    const int32_t *tokens = tensor->data;
+    uint32_t at = 0;
+    for (size_t s = 0; s < batch->samples; s++) {
+        uint32_t first = tensor->offsets[s], end = tensor->offsets[s + 1];
+        for (uint32_t i = first; i < end; i++) {
+            if (tokens[i] < 0 || (uint64_t)tokens[i] >= options->buckets)
+                return weir_fail(err, WEIR_INVALID,
+                                 "model text_bag: sample %llu: token %d, expected 0 to %llu: give "
+                                 "training.model as many buckets as tokenize_hash",
+                                 (unsigned long long)batch->ids[s], tokens[i],
+                                 (unsigned long long)options->buckets - 1);
+        }
+        scratch->begins[s] = at;
+        at += (uint32_t)fill_bag(options, tokens + first, end - first, scratch->counts,
+                                 scratch->entries + at);
+    }
+    scratch->begins[batch->samples] = at;
+    return WEIR_OK;
+}
+
+static enum weir_status forward_text_bag(const struct model_plan *plan, const float *parameters,
+                                         const struct weir_batch *batch, void *block,
+                                         float *outputs, struct weir_error *err)
+{
+    struct scratch scratch = divide(plan, batch, block);
+    enum weir_status status = fill_bags(plan, batch, &scratch, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t width = plan->width;
+    const float *bias = parameters + (plan->rows - 1) * width;
+    for (size_t s = 0; s < batch->samples; s++) {
+        float *output = outputs + s * width;
+        memcpy(output, bias, width * sizeof(*output));
+        for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
+            const float *row = parameters + (size_t)scratch.entries[i].row * width;
+            for (size_t k = 0; k < width; k++)
+                output[k] += scratch.entries[i].value * row[k];
+        }
+    }
+    return WEIR_OK;
+}
+
+static void backward_text_bag(const struct model_plan *plan, const struct weir_batch *batch,
+                              const void *block, const float *output_gradient,
+                              struct gradient *gradient)
+{
+    struct scratch scratch = divide(plan, batch, block);
+    size_t width = plan->width;
+    for (size_t s = 0; s < batch->samples; s++) {
+        const float *slope = output_gradient + s * width;
+        for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
+            float *row = gradient_row(gradient, scratch.entries[i].row);
+            for (size_t k = 0; k < width; k++)
+                row[k] += scratch.entries[i].value * slope[k];
+        }
+        float *bias = gradient_row(gradient, plan->rows - 1);
+        for (size_t k = 0; k < width; k++)
+            bias[k] += slope[k];
+    }
+}
+
+static void embed_text_bag(const struct model_plan *plan, const struct weir_batch *batch,
+                           const void *block, float *embeddings)
+{
+    struct scratch scratch = divide(plan, batch, block);
+    memset(embeddings, 0, batch->samples * plan->embedding * sizeof(*embeddings));
+    for (size_t s = 0; s < batch->samples; s++) {
+        for (uint32_t i = scratch.begins[s]; i < scratch.begins[s + 1]; i++) {
+            uint64_t hash = weir_mix64(scratch.entries[i].row);
+            float sign = (hash >> 63) != 0 ? -1.0f : 1.0f;
+            embeddings[s * plan->embedding + hash % plan->embedding] +=
+                sign * scratch.entries[i].value;
+        }
+    }
+}
+
+const struct model model_text_bag = {
+    .name = "text_bag",
+    .summary = "linear model over the L2-normalised bag of hashed tokens, with sparse updates",
+    .options = OPTIONS,
+    .options_size = sizeof(struct text_bag),
+    .plan = plan_text_bag,
+    .init = init_text_bag,
+    .scratch_bytes = text_bag_scratch_bytes,
+    .forward = forward_text_bag,
+    .backward = backward_text_bag,
+    .embed = embed_text_bag,
+};

@@ -1,0 +1,76 @@
+/* The built-in trainer: one run, from the orchestrator's order to its acknowledgement, a piece per
+ * round of the loop. Its life is a line: asked -> working -> finished -> reported; dying anywhere
+ * costs what was done since the newest checkpoint, and the next session goes on from there. */
+#ifndef WEIR_TRAINER_CLIENT_TRAINER_H
+#define WEIR_TRAINER_CLIENT_TRAINER_H
+
+#include "core/loop/loop.h"
+#include "core/rpc/rpc.h"
+#include "trainer_client/collector.h"
+#include "trainer_client/learner.h"
+#include "trainer_client/model_file.h"
+#include "trainer_client/run_order.h"
+
+#include <weir/client.h>
+
+struct trainer {
+    struct weir_loop *loop;
+    struct weir_rpc_peer *orchestrator;
+    const char *socket_dir;
+    uint64_t run, session;
+
+    struct run_order order; /* from here on: once the order is there */
+    const struct run_mode *mode;
+    struct weir_client *client;
+    struct learner learner;
+    struct model_file origin; /* what the learner was restored from: its options are read from it */
+    struct weir_yaml *origin_options;
+    _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
+    struct model_progress progress;
+    double recent_loss; /* moving mean, for people */
+    struct collector collector;
+    float *values; /* of the batch at hand, for the collector */
+    size_t values_max;
+    bool is_checked; /* the learner has met a batch of this job */
+    int64_t checkpoint_ms;
+    bool is_working;
+    bool has_failed;
+};
+
+/* What one mode does with a batch. */
+struct run_mode {
+    const char *name;
+    bool learns; /* makes a model, else outputs */
+    /* Floats per sample that the mode writes; 0 when it learns. */
+    uint32_t (*width)(const struct trainer *trainer);
+    enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
+                             struct weir_error *err);
+};
+const struct run_mode *run_mode_find(const char *name); /* NULL: there is none */
+
+/* ---- trainer_model.c: where the learner comes from and goes to ---- */
+
+/* Restores the learner from the run's checkpoint, else from the model to start from, else leaves it
+ * to the first batch. Sets trainer->progress. A checkpoint that cannot be read is put aside with a
+ * warning. */
+enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
+/* Begins the learner with the first batch, or checks that a restored one fits it. */
+enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,
+                              struct weir_error *err) WEIR_MUST_USE;
+/* Makes the state of the learner and everything released so far durable as DIRECTORY/checkpoint,
+ * then commits it. */
+enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
+/* Writes DIRECTORY/model. */
+enum weir_status trainer_store(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
+
+/* ---- trainer.c ---- */
+
+struct weir_service_options;
+enum weir_status trainer_open(const struct weir_service_options *options, struct weir_loop *loop,
+                              struct weir_rpc_server *server, void **ret_state,
+                              struct weir_error *err);
+/* Stopped in the middle of training, it saves a checkpoint first. */
+void trainer_close(void *state);
+bool trainer_succeeded(const void *state); /* so is a stop on request */
+
+#endif

@@ -1,0 +1,223 @@
+/* Where a trainer's learner comes from (a checkpoint, a model to start from, nothing) and where it
+ * goes to (checkpoint, model). */
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "trainer_client/trainer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COMMIT_MS = 5000 };
+
+/* ---- from files ---- */
+
+/* Reads the options that the file's model was made with. */
+static enum weir_status read_options(struct trainer *trainer, const struct model *model,
+                                     struct weir_error *err)
+{
+    weir_yaml_free(trainer->origin_options);
+    trainer->origin_options = NULL;
+    enum weir_status status = weir_yaml_parse(
+        "model options", weir_bytes_of(trainer->origin.options), &trainer->origin_options, err);
+    if (status != WEIR_OK)
+        return status;
+    return training_read_model(model, weir_yaml_root(trainer->origin_options),
+                               trainer->origin_model_options, err);
+}
+
+/* Fills the learner's blocks from trainer->origin. */
+static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, struct weir_error *err)
+{
+    const struct model_file *origin = &trainer->origin;
+    struct learner *learner = &trainer->learner;
+    learner->plan = (struct model_plan){
+        .model = model_find(origin->model),
+        .options = trainer->origin_model_options,
+        .rows = origin->rows,
+        .width = origin->width,
+        .embedding = origin->embedding,
+    };
+    if (learner->plan.model == NULL)
+        return weir_fail(err, WEIR_UNSUPPORTED, "model '%s' is unknown to this program",
+                         origin->model);
+    enum weir_status status = read_options(trainer, learner->plan.model, err);
+    if (status == WEIR_OK)
+        status = learner_allocate(learner, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t bytes = (size_t)origin->rows * origin->width * sizeof(float);
+    memcpy(learner->parameters, origin->parameters, bytes);
+    if (with_optimizer && learner->optimizer_state != NULL && origin->optimizer_state != NULL)
+        memcpy(learner->optimizer_state, origin->optimizer_state, bytes);
+    return WEIR_OK;
+}
+
+/* Goes on where an earlier session of this run stopped. NOT_FOUND: there is nothing of use. */
+static enum weir_status resume(struct trainer *trainer, struct weir_error *err)
+{
+    const char *path = run_order_path(&trainer->order, "checkpoint");
+    struct model_plan fresh = trainer->learner.plan;
+    enum weir_status status = model_file_read(path, &trainer->origin, err);
+    if (status == WEIR_OK && trainer->origin.progress.run != trainer->run)
+        status = weir_fail(err, WEIR_NOT_FOUND, "checkpoint of run %llu",
+                           (unsigned long long)trainer->origin.progress.run);
+    if (status == WEIR_OK)
+        status = adopt(trainer, true, err);
+    if (status == WEIR_OK) {
+        trainer->progress = trainer->origin.progress;
+        return WEIR_OK;
+    }
+    if (status != WEIR_NOT_FOUND)
+        weir_log(WEIR_LOG_WARN, "checkpoint unusable, beginning anew", "error=\"%s\"", err->text);
+    model_file_fini(&trainer->origin);
+    trainer->learner.plan = fresh;
+    return WEIR_NOT_FOUND;
+}
+
+static enum weir_status check_same_model(const struct trainer *trainer, struct weir_error *err)
+{
+    const struct model *wanted = trainer->order.training.model;
+    if (strcmp(trainer->origin.model, wanted->name) == 0)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "training.start_from: the model to start from is a %s, training.model says "
+                     "%s: set start_from: scratch",
+                     trainer->origin.model, wanted->name);
+}
+
+/* Starts from a stored model: its weights, more columns if there are more classes now, and the
+ * optimizer's state when it is to be carried and is of the same kind. */
+static enum weir_status start_from_model(struct trainer *trainer, struct weir_error *err)
+{
+    const struct training *training = &trainer->order.training;
+    enum weir_status status = model_file_read(trainer->order.start_from, &trainer->origin, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!trainer->mode->learns) {
+        trainer->learner.loss = loss_find(trainer->origin.loss);
+        if (trainer->learner.loss == NULL)
+            return weir_fail(err, WEIR_UNSUPPORTED, "loss '%s' is unknown to this program",
+                             trainer->origin.loss);
+        return adopt(trainer, false, err);
+    }
+    uint32_t width = trainer->learner.plan.width;
+    bool same_optimizer = strcmp(trainer->origin.optimizer, trainer->learner.optimizer->name) == 0;
+    status = check_same_model(trainer, err);
+    if (status == WEIR_OK)
+        status = adopt(trainer, training->carries_optimizer && same_optimizer, err);
+    if (status == WEIR_OK)
+        status = learner_widen(&trainer->learner, width, err);
+    if (status == WEIR_OK)
+        trainer->learner.plan.options =
+            training->model_options; /* trainer_meet() checks the rows */
+    return status;
+}
+
+static enum weir_status configure_learner(struct trainer *trainer, struct weir_error *err)
+{
+    const struct training *training = &trainer->order.training;
+    struct learner *learner = &trainer->learner;
+    learner->plan.model = training->model;
+    learner->plan.options = training->model_options;
+    learner->loss = training->loss;
+    learner->optimizer = optimizer_at((size_t)training->optimizer.name);
+    learner->optimizer_options = training->optimizer;
+    if (!trainer->mode->learns)
+        return WEIR_OK; /* the model's own width counts */
+    return learner->loss->width(trainer->order.classes.count, trainer->order.outputs,
+                                &learner->plan.width, err);
+}
+
+enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err)
+{
+    enum weir_status status = configure_learner(trainer, err);
+    if (status != WEIR_OK)
+        return status;
+    if (trainer->mode->learns && resume(trainer, err) == WEIR_OK)
+        return WEIR_OK;
+    if (trainer->order.start_from[0] != '\0')
+        return start_from_model(trainer, err);
+    if (!trainer->mode->learns)
+        return weir_fail(err, WEIR_INVALID,
+                         "mode %s needs a model to start from, and none is named",
+                         trainer->mode->name);
+    return WEIR_OK;
+}
+
+enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,
+                              struct weir_error *err)
+{
+    struct learner *learner = &trainer->learner;
+    trainer->is_checked = true;
+    if (!learner_has_begun(learner))
+        return learner_begin(learner, batch, trainer->order.seed, err);
+    struct model_plan plan = learner->plan;
+    enum weir_status status = plan.model->plan(&plan, batch, err);
+    if (status != WEIR_OK)
+        return status;
+    if (plan.rows != learner->plan.rows)
+        return weir_fail(
+            err, WEIR_INVALID,
+            "the model to start from has %llu inputs, this run %llu: the operators or the "
+            "options of the model differ; set start_from: scratch",
+            (unsigned long long)learner->plan.rows, (unsigned long long)plan.rows);
+    learner->plan.embedding = plan.embedding;
+    return WEIR_OK;
+}
+
+/* ---- to files ---- */
+
+static enum weir_status write_model(struct trainer *trainer, const char *name,
+                                    const struct model_progress *progress, struct weir_error *err)
+{
+    const struct learner *learner = &trainer->learner;
+    struct weir_client_info info;
+    WEIR_AUTO_BUF options = {0};
+    weir_client_info(trainer->client, &info);
+    cfg_print(learner->plan.model->options, learner->plan.options, 0, &options);
+    struct model_file file = {
+        .model = learner->plan.model->name,
+        .options = weir_buf_text(&options),
+        .loss = learner->loss->name,
+        .optimizer = learner->optimizer->name,
+        .rows = learner->plan.rows,
+        .width = learner->plan.width,
+        .embedding = learner->plan.embedding,
+        .label_kind = trainer->order.label_kind,
+        .classes = trainer->order.classes,
+        .fitted = weir_bytes(info.fitted, info.fitted_size),
+        .progress = *progress,
+        .parameters = learner->parameters,
+        .optimizer_state = learner->optimizer_state,
+    };
+    return model_file_write(run_order_path(&trainer->order, name), &file, err);
+}
+
+enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err)
+{
+    const void *state = NULL;
+    size_t size = 0;
+    struct weir_client_error error;
+    weir_client_state(trainer->client, &state, &size);
+    struct model_progress progress = trainer->progress;
+    progress.run = trainer->run;
+    progress.position = weir_bytes(state, size);
+    enum weir_status status = write_model(trainer, "checkpoint", &progress, err);
+    if (status != WEIR_OK)
+        return status;
+    enum weir_client_status committed =
+        weir_client_commit(trainer->client, state, size, 0, COMMIT_MS, &error);
+    if (committed == WEIR_CLIENT_OK)
+        return WEIR_OK;
+    if (committed != WEIR_CLIENT_TIMEOUT)
+        return weir_fail(err, (enum weir_status)committed, "%s", error.text);
+    /* The checkpoint is durable all the same; the next commit contains this one. */
+    weir_log(WEIR_LOG_WARN, "checkpoint not acknowledged, going on", "error=\"%s\"", error.text);
+    return WEIR_OK;
+}
+
+enum weir_status trainer_store(struct trainer *trainer, struct weir_error *err)
+{
+    return write_model(trainer, "model", &(struct model_progress){0}, err);
+}

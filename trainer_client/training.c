@@ -1,0 +1,163 @@
+/* Reading, printing and describing the section `training`. */
+#include "trainer_client/training.h"
+
+#include <string.h>
+
+static const char *const LOSSES[] = {"logistic", "softmax", "squared",
+                                     NULL}; /* as loss_at() counts */
+static const char *const DEVICES[] = {"auto", "cpu", NULL};
+static const char *const CARRIED[] = {"weights", "optimizer", NULL};
+
+enum { NESTED_KEYS = 4 }; /* at the front of the table: mappings and lists, printed as understood */
+static const struct cfg_key TRAINING[] = {
+    CFG_NODE(struct training_keys, model, .required = true,
+             .doc = "name of a built-in model, or {name: NAME, its options}"),
+    CFG_NODE(struct training_keys, optimizer, .doc = "{name: adagrad, lr: 0.1}; see below"),
+    CFG_NODE(struct training_keys, checkpoint,
+             .doc = "{every: 60s}: how much work a crash may cost"),
+    CFG_TEXTS(struct training_keys, carry,
+              .doc = "what a start from a model takes over: weights (always), optimizer"),
+    CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = LOSSES,
+               .doc = "logistic (two classes), softmax (several), squared (a number)"),
+    CFG_U64(struct training_keys, epochs, .fallback = "1", .min = 1, .max = 100000,
+            .doc = "passes over the sample set of a trigger"),
+    CFG_U64(struct training_keys, seed, .fallback = "1", .doc = "of shuffling and initial weights"),
+    CFG_TEXT(struct training_keys, start_from, .fallback = "previous",
+             .doc = "previous (the newest model), scratch, a model's number, or a file"),
+    CFG_U64(struct training_keys, retries, .fallback = "3", .max = 100,
+            .doc = "how often a trainer that fails is started again"),
+    CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
+               .doc = "where the model computes"),
+    CFG_U64(struct training_keys, ranks, .fallback = "1", .doc = "trainer processes of a run: 1"),
+    CFG_END,
+};
+
+struct checkpoint_options {
+    int64_t every;
+};
+static const struct cfg_key CHECKPOINT[] = {
+    CFG_DURATION(struct checkpoint_options, every, .fallback = "60s", .min = 1000,
+                 .doc = "time between two checkpoints"),
+    CFG_END,
+};
+
+enum weir_status training_read_model(const struct model *model, const struct weir_yaml_node *node,
+                                     void *options, struct weir_error *err)
+{
+    weir_require(model->options_size <= MODEL_OPTIONS_MAX);
+    memset(options, 0, MODEL_OPTIONS_MAX);
+    return cfg_read(model->options, CFG_CLOSED, node, "training.model", "name", options, err);
+}
+
+static enum weir_status fail_unknown(const struct weir_yaml_node *node, const char *name,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_BUF known = {0};
+    for (size_t i = 0; i < model_count(); i++)
+        weir_buf_printf(&known, "%s%s", i > 0 ? " or " : "", model_at(i)->name);
+    const char *near = cfg_nearest(name, model_names());
+    if (near != NULL)
+        return weir_yaml_fail(node, err,
+                              "training.model: expected %s, found '%s' (did you mean '%s'?)",
+                              weir_buf_text(&known), name, near);
+    return weir_yaml_fail(node, err, "training.model: expected %s, found '%s'",
+                          weir_buf_text(&known), name);
+}
+
+static enum weir_status read_model(struct training *training, struct weir_error *err)
+{
+    const struct weir_yaml_node *node = training->keys.model;
+    const struct weir_yaml_node *mapping = weir_yaml_is_mapping(node) ? node : NULL;
+    const struct weir_yaml_node *named = mapping != NULL ? weir_yaml_get(node, "name") : node;
+    const char *name = named != NULL ? weir_yaml_text(named) : NULL;
+    if (name == NULL)
+        return weir_yaml_fail(node, err,
+                              "training.model: expected a name, or {name: NAME, options}");
+    training->model = model_find(name);
+    if (training->model == NULL)
+        return fail_unknown(named, name, err);
+    return training_read_model(training->model, mapping, training->model_options, err);
+}
+
+static enum weir_status read_carry(struct training *training, struct weir_error *err)
+{
+    for (size_t i = 0; i < training->keys.carry.count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(training->keys.carry.node, i);
+        const char *word = weir_yaml_text(node);
+        if (!weir_str_equal(word, CARRIED[0]) && !weir_str_equal(word, CARRIED[1]))
+            return weir_yaml_fail(node, err,
+                                  "training.carry: expected weights or optimizer, found '%s'",
+                                  word != NULL ? word : "");
+        training->carries_optimizer |= weir_str_equal(word, CARRIED[1]);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status check(const struct training *training, const struct weir_yaml_node *section,
+                              struct weir_error *err)
+{
+    if (training->keys.ranks != 1)
+        return weir_yaml_fail(
+            weir_yaml_get(section, "ranks"), err,
+            "training.ranks: expected 1 (a run has one trainer process), found %llu",
+            (unsigned long long)training->keys.ranks);
+    return WEIR_OK;
+}
+
+enum weir_status training_read(const struct weir_yaml_node *root, struct training *ret_training,
+                               struct weir_error *err)
+{
+    struct training training = {0};
+    const struct weir_yaml_node *section = weir_yaml_get(root, "training");
+    if (section == NULL)
+        return weir_yaml_fail(root, err, "training: missing: expected {model: NAME, …}");
+    enum weir_status status =
+        cfg_read(TRAINING, CFG_CLOSED, section, "training", NULL, &training.keys, err);
+    if (status == WEIR_OK)
+        status = read_model(&training, err);
+    if (status == WEIR_OK)
+        status = cfg_read(OPTIMIZER_OPTIONS, CFG_CLOSED, training.keys.optimizer,
+                          "training.optimizer", NULL, &training.optimizer, err);
+    struct checkpoint_options checkpoint = {0};
+    if (status == WEIR_OK)
+        status = cfg_read(CHECKPOINT, CFG_CLOSED, training.keys.checkpoint, "training.checkpoint",
+                          NULL, &checkpoint, err);
+    if (status == WEIR_OK)
+        status = read_carry(&training, err);
+    if (status == WEIR_OK)
+        status = check(&training, section, err);
+    if (status != WEIR_OK)
+        return status;
+    training.loss = loss_at((size_t)training.keys.loss);
+    training.checkpoint_us = checkpoint.every;
+    *ret_training = training;
+    return WEIR_OK;
+}
+
+void training_print(const struct training *training, struct weir_buf *out)
+{
+    struct checkpoint_options checkpoint = {.every = training->checkpoint_us};
+    weir_buf_printf(out, "training:\n  model:\n    name: %s\n", training->model->name);
+    cfg_print(training->model->options, training->model_options, 4, out);
+    cfg_print(TRAINING + NESTED_KEYS, &training->keys, 2, out);
+    weir_buf_printf(out, "  carry: [weights%s]\n  optimizer:\n",
+                    training->carries_optimizer ? ", optimizer" : "");
+    cfg_print(OPTIMIZER_OPTIONS, &training->optimizer, 4, out);
+    weir_buf_append_text(out, "  checkpoint:\n");
+    cfg_print(CHECKPOINT, &checkpoint, 4, out);
+}
+
+void training_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## training\n\nWhich model learns how.\n\n");
+    cfg_document(TRAINING, out);
+    weir_buf_append_text(out, "\n### training.optimizer\n\n");
+    cfg_document(OPTIMIZER_OPTIONS, out);
+    weir_buf_append_text(out, "\n### training.checkpoint\n\n");
+    cfg_document(CHECKPOINT, out);
+    for (size_t i = 0; i < model_count(); i++) {
+        weir_buf_printf(out, "\n### training.model: %s\n\n%s.\n\n", model_at(i)->name,
+                        model_at(i)->summary);
+        cfg_document(model_at(i)->options, out);
+    }
+}

@@ -1,0 +1,50 @@
+/* The section `training` of a pipeline file: which model learns how. Owned by the trainer; the
+ * orchestrator reads the few keys that concern it (epochs, seed, start_from, retries) from the same
+ * text. */
+#ifndef WEIR_TRAINER_CLIENT_TRAINING_H
+#define WEIR_TRAINER_CLIENT_TRAINING_H
+
+#include "core/config/schema.h"
+#include "trainer_client/models/loss.h"
+#include "trainer_client/models/model.h"
+#include "trainer_client/models/optimizer.h"
+
+enum { MODEL_OPTIONS_MAX = 256 }; /* bytes of any model's options */
+
+struct training {
+    /* As written. */
+    struct training_keys {
+        const struct weir_yaml_node *model;
+        int loss;
+        uint64_t epochs;
+        uint64_t seed;
+        const char *start_from;
+        struct cfg_texts carry;
+        const struct weir_yaml_node *optimizer;
+        const struct weir_yaml_node *checkpoint;
+        uint64_t retries;
+        int device;
+        uint64_t ranks;
+    } keys;
+    /* As understood. */
+    const struct model *model;
+    _Alignas(16) uint8_t model_options[MODEL_OPTIONS_MAX];
+    const struct loss *loss;
+    struct optimizer_options optimizer;
+    int64_t checkpoint_us;
+    bool carries_optimizer; /* a warm start takes over the optimizer's state too */
+};
+
+/* Reads the section from the root of a pipeline file. Texts are borrowed from the document. A
+ * missing section is an error: a pipeline trains. */
+enum weir_status training_read(const struct weir_yaml_node *root, struct training *ret_training,
+                               struct weir_error *err) WEIR_MUST_USE;
+void training_print(const struct training *training, struct weir_buf *out);
+void training_describe(struct weir_buf *out);
+
+/* Reads the options of `model` from a mapping (NULL: all defaults) into `options`
+ * (MODEL_OPTIONS_MAX bytes). */
+enum weir_status training_read_model(const struct model *model, const struct weir_yaml_node *node,
+                                     void *options, struct weir_error *err) WEIR_MUST_USE;
+
+#endif
