@@ -1,0 +1,138 @@
+/* The `selection` section: what is understood, what is refused, and where. */
+#include "selector/section.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DATASETS "datasets: [{name: mails, label: {from: manifest, classes: [ham, spam]}}]\n"
+
+static enum weir_status read(const char *text, struct weir_yaml **document,
+                             struct selector_section **section, struct weir_error *err)
+{
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), document, err), WEIR_OK);
+    return selector_section_read(weir_yaml_root(*document), section, err);
+}
+
+static void a_section_is_read_with_its_defaults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *policy;
+        uint64_t limit, tail, seed;
+        double ratio;
+    } ROWS[] = {
+        {"selection: {policy: random}", "random", UINT64_MAX, 0, 0, 1},
+        {"selection: {policy: new_data, limit: 10, keep: random}", "new_data", 10, 0, 0, 1},
+        {"selection: {policy: random, limit: none, tail_triggers: all, seed: 7}", "random",
+         UINT64_MAX, UINT64_MAX, 7, 1},
+        {DATASETS "selection: {policy: label_balanced, ratio: 0.5, tail_triggers: 2}",
+         "label_balanced", UINT64_MAX, 2, 0, 0.5},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO(selector_section) section = NULL;
+        struct weir_error err = {0};
+        if (read(ROWS[i].text, &document, &section, &err) != WEIR_OK)
+            fail_msg("%s: %s", ROWS[i].text, err.text);
+        assert_string_equal(section->policy->name, ROWS[i].policy);
+        assert_true(section->limit == ROWS[i].limit);
+        assert_true(section->tail == ROWS[i].tail);
+        assert_true(section->seed == ROWS[i].seed);
+        assert_true(section->ratio == ROWS[i].ratio);
+    }
+}
+
+static void declared_classes_are_known_by_their_number(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(selector_section) section = NULL;
+    struct weir_error err;
+    assert_int_equal(read(DATASETS "selection: {policy: random}", &document, &section, &err),
+                     WEIR_OK);
+    assert_int_equal(section->class_count, 2);
+    assert_string_equal(section->classes[1], "spam");
+}
+
+static void mistakes_are_placed_and_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *complaint;
+    } ROWS[] = {
+        {"pipeline: {}", "p.yaml:1:1: selection: expected a section with a policy"},
+        {"selection: {limit: 3}", "the key 'policy' is missing"},
+        {"selection: {policy: randm}",
+         "p.yaml:1:21: selection.policy: expected one of new_data, random, label_balanced, found "
+         "'randm' (did you mean 'random'?)"},
+        {"selection: {policy: random, limt: 3}",
+         "selection.limt: unknown key (did you mean 'limit'?)"},
+        {"selection: {policy: random, keep: newest}", "selection.keep: unknown key"},
+        {"selection:\n  policy: random\n  limit: 0",
+         "p.yaml:3:10: selection.limit: expected a number of samples >= 1 or none, found '0'"},
+        {"selection: {policy: random, tail_triggers: some}",
+         "selection.tail_triggers: expected 0, 1, 2, ... or all, found 'some'"},
+        {"selection: {policy: random, tail_triggers: -1}", "found '-1'"},
+        {"selection: {policy: random, ratio: 0}", "selection.ratio: expected a number above 0"},
+        {"selection: {policy: random, ratio: 1.5}", "selection.ratio: expected"},
+        {"datasets: [{name: clicks}]\nselection: {policy: label_balanced}",
+         "label_balanced needs labels, and dataset 'clicks' declares none"},
+        {"dataset: {name: clicks, label: none}\nselection: {policy: label_balanced}",
+         "dataset 'clicks' declares none"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO(selector_section) section = NULL;
+        struct weir_error err = {0};
+        assert_int_equal(read(ROWS[i].text, &document, &section, &err), WEIR_INVALID);
+        if (!strstr(err.text, ROWS[i].complaint))
+            fail_msg("%s: expected '%s', found '%s'", ROWS[i].text, ROWS[i].complaint, err.text);
+    }
+}
+
+static void printed_values_read_back_as_themselves(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO(selector_section) section = NULL;
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF second = {0};
+    struct weir_error err;
+    assert_int_equal(
+        read("selection: {policy: new_data, ratio: 0.25, seed: 3}", &document, &section, &err),
+        WEIR_OK);
+    assert_int_equal(selector_section_print(weir_yaml_root(document), &first, &err), WEIR_OK);
+    assert_int_equal(weir_yaml_parse("again.yaml", weir_buf_view(&first), &again, &err), WEIR_OK);
+    assert_int_equal(selector_section_print(weir_yaml_root(again), &second, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
+    assert_non_null(strstr(weir_buf_text(&first), "keep: newest"));
+}
+
+static void every_policy_is_described(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF page = {0};
+    selector_section_describe(&page);
+    for (const char *const *name = selector_policy_names(); *name; name++)
+        assert_non_null(strstr(weir_buf_text(&page), *name));
+    assert_non_null(strstr(weir_buf_text(&page), "tail_triggers"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_section_is_read_with_its_defaults),
+        cmocka_unit_test(declared_classes_are_known_by_their_number),
+        cmocka_unit_test(mistakes_are_placed_and_explained),
+        cmocka_unit_test(printed_values_read_back_as_themselves),
+        cmocka_unit_test(every_policy_is_described),
+    };
+    return cmocka_run_group_tests_name("selector/section", tests, NULL, NULL);
+}
