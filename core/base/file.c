@@ -122,7 +122,7 @@ enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes byte
     return weir_file_write_pieces(path, &bytes, 1, err);
 }
 
-enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes,
+enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,
                                struct weir_error *err)
 {
     struct stat stat;
@@ -131,22 +131,20 @@ enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes,
         return fail_errno(err, "open", path);
     if (!S_ISREG(stat.st_mode))
         return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
-    size_t size = (size_t)stat.st_size;
-    if (size == 0) {
-        *ret_bytes = weir_bytes(NULL, 0);
-        return WEIR_OK;
-    }
-    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
+    void *at = NULL;
+    if (stat.st_size > 0)
+        at = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
         return fail_errno(err, "map", path);
-    *ret_bytes = weir_bytes(map, size);
+    *ret_at = at;
+    *ret_size = (size_t)stat.st_size;
     return WEIR_OK;
 }
 
-void weir_file_unmap(struct weir_bytes bytes)
+void weir_file_unmap(void *at, size_t size)
 {
-    if (bytes.size > 0)
-        munmap((void *)(uintptr_t)bytes.at, bytes.size);
+    if (size > 0)
+        munmap(at, size);
 }
 
 /* Length of the part before the last slash; 0 when there is none. "/" is its own parent. */

@@ -17,11 +17,11 @@ enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes byte
  * first. */
 enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
                                         size_t count, struct weir_error *err) WEIR_MUST_USE;
-/* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to no bytes. Unmap with
+/* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to NULL and no bytes. Unmap with
  * weir_file_unmap(). */
-enum weir_status weir_file_map(const char *path, struct weir_bytes *ret_bytes,
+enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,
                                struct weir_error *err) WEIR_MUST_USE;
-void weir_file_unmap(struct weir_bytes bytes);
+void weir_file_unmap(void *at, size_t size);
 /* mkdir -p; existing directories are fine. */
 enum weir_status weir_make_directories(const char *path, mode_t mode,
                                        struct weir_error *err) WEIR_MUST_USE;

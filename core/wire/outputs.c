@@ -41,12 +41,11 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
     return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
 }
 
-/* Fills `outputs` from the mapped file. */
-static enum weir_status check(struct weir_bytes file, struct weir_outputs *outputs,
-                              struct weir_error *err)
+/* Fills `outputs` from its mapped file. */
+static enum weir_status check(struct weir_outputs *outputs, struct weir_error *err)
 {
-    const uint8_t *at = file.at;
-    if (file.size < HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+    const uint8_t *at = outputs->map;
+    if (outputs->map_bytes < HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
@@ -55,7 +54,7 @@ static enum weir_status check(struct weir_bytes file, struct weir_outputs *outpu
     uint64_t count = weir_get_u64(at + 8);
     uint32_t width = weir_get_u32(at + 16);
     size_t row = sizeof *outputs->ids + sizeof *outputs->labels + width * sizeof *outputs->values;
-    struct weir_bytes body = {at + HEADER_BYTES, file.size - HEADER_BYTES};
+    struct weir_bytes body = {at + HEADER_BYTES, outputs->map_bytes - HEADER_BYTES};
     if (body.size % row != 0 || body.size / row != count)
         return weir_fail(err, WEIR_CORRUPT,
                          "%zu bytes behind the header, expected %llu samples of %zu", body.size,
@@ -74,24 +73,21 @@ static enum weir_status check(struct weir_bytes file, struct weir_outputs *outpu
 enum weir_status weir_outputs_open(const char *path, struct weir_outputs *ret_outputs,
                                    struct weir_error *err)
 {
-    struct weir_bytes file;
     struct weir_outputs outputs = {0};
-    enum weir_status status = weir_file_map(path, &file, err);
+    enum weir_status status = weir_file_map(path, &outputs.map, &outputs.map_bytes, err);
     if (status != WEIR_OK)
         return status;
-    status = check(file, &outputs, err);
+    status = check(&outputs, err);
     if (status != WEIR_OK) {
-        weir_file_unmap(file);
+        weir_file_unmap(outputs.map, outputs.map_bytes);
         return weir_error_wrap(err, status, "%s", path);
     }
-    outputs.map = (void *)(uintptr_t)file.at;
-    outputs.map_bytes = file.size;
     *ret_outputs = outputs;
     return WEIR_OK;
 }
 
 void weir_outputs_close(struct weir_outputs *outputs)
 {
-    weir_file_unmap(weir_bytes(outputs->map, outputs->map_bytes));
+    weir_file_unmap(outputs->map, outputs->map_bytes);
     *outputs = (struct weir_outputs){0};
 }

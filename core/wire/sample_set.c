@@ -67,12 +67,11 @@ enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, co
     return status;
 }
 
-/* Fills `set` from the mapped file; touches nothing behind what the file holds. */
-static enum weir_status check_header(struct weir_bytes file, struct weir_sample_set *set,
-                                     struct weir_error *err)
+/* Fills `set` from its mapped file; touches nothing behind what the file holds. */
+static enum weir_status check_header(struct weir_sample_set *set, struct weir_error *err)
 {
-    const uint8_t *at = file.at;
-    if (file.size < WEIR_SET_HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
+    const uint8_t *at = set->map;
+    if (set->map_bytes < WEIR_SET_HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected a sample set of version 1");
     if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
@@ -83,7 +82,7 @@ static enum weir_status check_header(struct weir_bytes file, struct weir_sample_
     if ((flags & ~(uint32_t)FLAG_WEIGHTS) != 0)
         return weir_fail(err, WEIR_CORRUPT, "flags 0x%x, expected 0 or 1", flags);
     size_t row = sizeof *set->ids + (flags != 0 ? sizeof *set->weights : 0);
-    size_t body = file.size - WEIR_SET_HEADER_BYTES;
+    size_t body = set->map_bytes - WEIR_SET_HEADER_BYTES;
     if (body % row != 0 || body / row != count)
         return weir_fail(err, WEIR_CORRUPT,
                          "%zu bytes behind the header, expected %llu samples of %zu", body,
@@ -112,27 +111,24 @@ static enum weir_status check_body(const struct weir_sample_set *set, struct wei
 enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set,
                                       struct weir_error *err)
 {
-    struct weir_bytes file;
     struct weir_sample_set set = {0};
-    enum weir_status status = weir_file_map(path, &file, err);
+    enum weir_status status = weir_file_map(path, &set.map, &set.map_bytes, err);
     if (status != WEIR_OK)
         return status;
-    status = check_header(file, &set, err);
+    status = check_header(&set, err);
     if (status == WEIR_OK)
         status = check_body(&set, err);
     if (status != WEIR_OK) {
-        weir_file_unmap(file);
+        weir_file_unmap(set.map, set.map_bytes);
         return weir_error_wrap(err, status, "%s", path);
     }
-    set.map = (void *)(uintptr_t)file.at;
-    set.map_bytes = file.size;
     *ret_set = set;
     return WEIR_OK;
 }
 
 void weir_sample_set_close(struct weir_sample_set *set)
 {
-    weir_file_unmap(weir_bytes(set->map, set->map_bytes));
+    weir_file_unmap(set->map, set->map_bytes);
     *set = (struct weir_sample_set){0};
 }
 

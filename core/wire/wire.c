@@ -66,18 +66,25 @@ struct fields {
 #undef FIELD
 #undef END
 
+/* next_KIND(): takes the next field, unless there is none or one before it was wrong. */
+#define X(kind_)                                                                            \
+    static void next_##kind_(struct fields *in, const char *member, WEIR_C_##kind_ *value)  \
+    {                                                                                       \
+        if (in->complaint != NULL || in->next == in->end)                                   \
+            return;                                                                         \
+        in->member = member;                                                                \
+        in->complaint = weir_kind_unpack_##kind_(in->next++, in->arena, value);             \
+    }
+WEIR_KIND_LIST(X)
+#undef X
+
 /* unpack_NAME(): stops at the first complaint; fields that are not there stay as they are. */
 #define MESSAGE(name_, number_, doc_)                                        \
     static void unpack_##name_(struct fields *in, void *message)             \
     {                                                                        \
         struct msg_##name_ *msg = message;                                   \
         (void)msg, (void)in;
-#define FIELD(kind_, member_, doc_)                                          \
-        if (in->complaint == NULL && in->next < in->end) {                   \
-            in->member = #member_;                                           \
-            in->complaint =                                                  \
-                weir_kind_unpack_##kind_(in->next++, in->arena, &msg->member_); \
-        }
+#define FIELD(kind_, member_, doc_) next_##kind_(in, #member_, &msg->member_);
 #define END(name_) }
 #include "core/wire/messages.def"
 #undef MESSAGE
