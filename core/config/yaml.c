@@ -1,35 +1,14 @@
 /* The YAML tree: built from libfyaml's events into nodes of our own, which know their place and
  * live in one arena. Depth is bounded, duplicate keys, aliases and tags are refused. */
-#include "core/config/yaml.h"
+#include "core/config/yaml_tree.h"
 
 #include "core/base/file.h"
-#include "core/base/memory.h"
 
 #include <libfyaml.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 32, MESSAGE_MAX = 400 };
-
-enum node_kind { NODE_NULL, NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };
-
-struct weir_yaml_node {
-    const struct weir_yaml *document;
-    enum node_kind kind;
-    int line, column;                     /* from 1 */
-    const char *text;                     /* SCALAR */
-    size_t count;                         /* elements or entries */
-    const struct weir_yaml_node **keys;   /* MAPPING */
-    const struct weir_yaml_node **values; /* MAPPING, SEQUENCE */
-};
-
-struct weir_yaml {
-    const char *name;
-    struct weir_arena *arena;
-    const struct weir_yaml_node *root;
-};
+enum { DEPTH_MAX = 32 };
 
 /* What one parse needs. */
 struct reader {
@@ -41,20 +20,6 @@ struct reader {
 };
 
 /* ---- errors ---- */
-
-enum weir_status weir_yaml_fail(const struct weir_yaml_node *node, struct weir_error *err,
-                                const char *format, ...)
-{
-    char text[MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (node == NULL)
-        return weir_fail(err, WEIR_INVALID, "%s", text);
-    return weir_fail(err, WEIR_INVALID, "%s:%d:%d: %s", node->document->name, node->line,
-                     node->column, text);
-}
 
 /* libfyaml's first complaint; it keeps several. */
 static enum weir_status fail_syntax(struct reader *reader)
@@ -309,10 +274,13 @@ enum weir_status weir_yaml_parse(const char *name, struct weir_bytes text,
     if (text.size > WEIR_YAML_BYTES_MAX)
         return weir_fail(err, WEIR_INVALID, "%s: %zu bytes, at most %d are read", name, text.size,
                          WEIR_YAML_BYTES_MAX);
+    enum weir_status status = weir_yaml_guard(name, text, err);
+    if (status != WEIR_OK)
+        return status;
     struct weir_yaml *document = weir_calloc(1, sizeof *document);
     document->arena = weir_arena_new();
     document->name = weir_arena_strndup(document->arena, name, strlen(name));
-    enum weir_status status = read_document(document, text, err);
+    status = read_document(document, text, err);
     if (status != WEIR_OK) {
         weir_yaml_free(document);
         return status;
@@ -337,80 +305,4 @@ void weir_yaml_free(struct weir_yaml *document)
         return;
     weir_arena_free(document->arena);
     free(document);
-}
-
-/* ---- reading the tree ---- */
-
-const struct weir_yaml_node *weir_yaml_root(const struct weir_yaml *document)
-{
-    return document->root;
-}
-
-bool weir_yaml_is_mapping(const struct weir_yaml_node *node)
-{
-    return node != NULL && node->kind == NODE_MAPPING;
-}
-
-bool weir_yaml_is_scalar(const struct weir_yaml_node *node)
-{
-    return node != NULL && node->kind == NODE_SCALAR;
-}
-
-bool weir_yaml_is_null(const struct weir_yaml_node *node)
-{
-    return node != NULL && node->kind == NODE_NULL;
-}
-
-const struct weir_yaml_node *weir_yaml_get(const struct weir_yaml_node *node, const char *key)
-{
-    for (size_t i = 0; i < weir_yaml_pairs(node); i++) {
-        if (strcmp(node->keys[i]->text, key) == 0)
-            return node->values[i];
-    }
-    return NULL;
-}
-
-size_t weir_yaml_length(const struct weir_yaml_node *node)
-{
-    if (node == NULL || node->kind == NODE_NULL)
-        return 0;
-    return node->kind == NODE_SEQUENCE ? node->count : 1;
-}
-
-const struct weir_yaml_node *weir_yaml_at(const struct weir_yaml_node *node, size_t index)
-{
-    if (index >= weir_yaml_length(node))
-        return NULL;
-    return node->kind == NODE_SEQUENCE ? node->values[index] : node;
-}
-
-size_t weir_yaml_pairs(const struct weir_yaml_node *node)
-{
-    return weir_yaml_is_mapping(node) ? node->count : 0;
-}
-
-const char *weir_yaml_key(const struct weir_yaml_node *node, size_t index)
-{
-    return index < weir_yaml_pairs(node) ? node->keys[index]->text : NULL;
-}
-
-const struct weir_yaml_node *weir_yaml_key_node(const struct weir_yaml_node *node, size_t index)
-{
-    return index < weir_yaml_pairs(node) ? node->keys[index] : NULL;
-}
-
-const struct weir_yaml_node *weir_yaml_value(const struct weir_yaml_node *node, size_t index)
-{
-    return index < weir_yaml_pairs(node) ? node->values[index] : NULL;
-}
-
-const char *weir_yaml_text(const struct weir_yaml_node *node)
-{
-    return weir_yaml_is_scalar(node) ? node->text : NULL;
-}
-
-void weir_yaml_place(const struct weir_yaml_node *node, struct weir_buf *out)
-{
-    if (node != NULL)
-        weir_buf_printf(out, "%s:%d:%d: ", node->document->name, node->line, node->column);
 }

@@ -36,6 +36,12 @@ static void broken_files_are_refused_at_their_place(void **state)
         {"? [x]\n: 2\n", "f.yaml:1:3: expected a word as key"},
         {"~: 2\n", "f.yaml:1:1: expected a word as key"},
         {"a: \"x\\0y\"\n", "f.yaml:1:5: a zero byte is not possible in a text"},
+        {"a: 1\r\nb: \xff\n", "f.yaml:2:4: these bytes are not UTF-8 text"},
+        {"\xc0\x80", "f.yaml:1:1: these bytes are not UTF-8 text"},
+        {"\xed\xa0\x80", "f.yaml:1:1: these bytes are not UTF-8 text"},
+        {"a: \xe2\x82", "f.yaml:1:4: these bytes are not UTF-8 text"},
+        {"a: \x1b[1m\n", "f.yaml:1:4: a control character is not possible in a text"},
+        {"a: 1\n%TAG", "f.yaml:2:1: directives (%YAML, %TAG) are not supported"},
     };
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
