@@ -3,7 +3,9 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/service/service.h"
 #include "orchestrator/platform/datadir.h"
+#include "orchestrator/platform/platform.h"
 #include "orchestrator/platform/postgres.h"
 #include "orchestrator/platform/spawn.h"
 #include "orchestrator/platform/supervisor.h"
@@ -415,6 +417,175 @@ static void an_unreachable_directory_moves_only_the_database_away(void **state)
     run_case(state, case_unreachable);
 }
 
+/* ---- the whole platform, with services that only answer `health`: this program under their names */
+
+struct whole {
+    struct weir_platform *platform;
+    bool ready, failed, stopped;
+    char error[512];
+};
+
+static void note_ready(void *owner)
+{
+    ((struct whole *)owner)->ready = true;
+}
+
+static void note_failed(void *owner, const struct weir_error *err)
+{
+    struct whole *whole = owner;
+    whole->failed = true;
+    (void)snprintf(whole->error, sizeof whole->error, "%s", err->text);
+}
+
+static void note_stopped(void *owner)
+{
+    ((struct whole *)owner)->stopped = true;
+}
+
+/* A directory of executables: links to `target` under the names of the services. */
+static void link_programs(const struct fixture *fixture, const char *target, char *bin_dir,
+                          size_t size)
+{
+    static const char *const NAMES[] = {"storage", "selector", "dispatcher", "worker"};
+    (void)snprintf(bin_dir, size, "%s/bin", fixture->directory);
+    expect(mkdir(bin_dir, 0755) == 0);
+    for (size_t i = 0; i < WEIR_COUNT(NAMES); i++) {
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", bin_dir, NAMES[i]);
+        expect(symlink(target, path) == 0);
+    }
+}
+
+static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
+                                    const struct fixture *fixture, const char *bin_dir)
+{
+    const struct weir_platform_options options = {
+        .data_dir = fixture->data_dir,
+        .bin_dir = bin_dir,
+        .workers = 2,
+    };
+    const struct weir_platform_events events = {
+        .owner = whole,
+        .ready = note_ready,
+        .failed = note_failed,
+        .stopped = note_stopped,
+    };
+    struct weir_error err;
+    enum weir_status status = weir_platform_start(loop, &options, &events, &whole->platform, &err);
+    if (status)
+        (void)snprintf(whole->error, sizeof whole->error, "%s", err.text);
+    return status;
+}
+
+static void stop_whole(struct whole *whole, struct weir_loop *loop)
+{
+    weir_platform_stop(whole->platform);
+    step_until(loop, &whole->stopped);
+    weir_platform_free(whole->platform);
+}
+
+static void case_whole(const struct fixture *fixture)
+{
+    char bin_dir[128];
+    char self[4096];
+    expect(realpath("/proc/self/exe", self) != NULL);
+    link_programs(fixture, self, bin_dir, sizeof bin_dir);
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    expect(start_whole(&whole, loop, fixture, bin_dir) == WEIR_OK);
+    step_until(loop, &whole.ready);
+    struct weir_supervisor *supervisor = weir_platform_supervisor(whole.platform);
+    static const char *const NAMES[] = {"postgres",   "storage",  "selector",
+                                        "dispatcher", "worker-1", "worker-2"};
+    for (size_t i = 0; i < WEIR_COUNT(NAMES); i++)
+        expect(weir_supervisor_pid(supervisor, NAMES[i]) > 0);
+
+    struct ends ends = {0};
+    const char *const arguments[] = {"--run", "7"};
+    const struct weir_program trainer = {
+        .program = "worker",
+        .name = "trainer-7",
+        .arguments = arguments,
+        .argument_count = 2,
+        .exited = note_end,
+        .owner = &ends,
+    };
+    struct weir_error err;
+    expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_OK);
+    expect(weir_platform_launch(whole.platform, &trainer, &err) == WEIR_EXISTS);
+    weir_platform_end(whole.platform, "trainer-7", 5000);
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !ends.order[0];
+         weir_loop_step(loop, STEP_MS))
+        expect(weir_now_ms() < end_ms);
+    expect(strcmp(ends.order, "trainer-7 ") == 0 && !ends.restarted);
+    stop_whole(&whole, loop);
+}
+
+static void the_platform_is_ready_once_every_service_answers(void **state)
+{
+    run_case(state, case_whole);
+}
+
+static void case_broken_service(const struct fixture *fixture)
+{
+    char bin_dir[128];
+    link_programs(fixture, "/bin/false", bin_dir, sizeof bin_dir);
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    expect(start_whole(&whole, loop, fixture, bin_dir) == WEIR_OK);
+    step_until(loop, &whole.failed);
+    expect(!whole.ready);
+    expect(strstr(whole.error, " stops at its start (exit code 1)"));
+    stop_whole(&whole, loop);
+}
+
+static void a_service_that_does_not_stay_up_fails_the_start(void **state)
+{
+    run_case(state, case_broken_service);
+}
+
+static void case_no_programs(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    expect(start_whole(&whole, loop, fixture, fixture->directory) == WEIR_OK);
+    step_until(loop, &whole.failed);
+    expect(strstr(whole.error, "process storage: cannot start "));
+    stop_whole(&whole, loop);
+}
+
+static void a_missing_service_fails_the_start(void **state)
+{
+    run_case(state, case_no_programs);
+}
+
+static enum weir_status open_nothing(const struct weir_service_options *options,
+                                     struct weir_loop *loop, struct weir_rpc_server *server,
+                                     void **ret_state, struct weir_error *err)
+{
+    (void)options;
+    (void)loop;
+    (void)server;
+    (void)ret_state;
+    (void)err;
+    return WEIR_OK;
+}
+
+/* What runs under the name of a service. */
+static int be_service(const char *name, int argc, char **argv)
+{
+    static const struct weir_rpc_handler NONE[] = {{MSG_none, NULL}};
+    const struct weir_service service = {
+        .name = name,
+        .summary = "answers health",
+        .example = name,
+        .handlers = NONE,
+        .open = open_nothing,
+    };
+    return weir_service_main(&service, argc, argv);
+}
+
+/* ---- what is left when the parent is killed ---- */
+
 struct pids {
     pid_t postgres;
     pid_t child;
@@ -467,8 +638,13 @@ static void killing_the_parent_leaves_nothing_behind(void **state)
     run_case(state, case_parent_killed);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash ? slash + 1 : argv[0];
+    if (strcmp(name, "platform_test") != 0)
+        return be_service(name, argc, argv);
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_database_is_made_once_and_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_postgres_comes_back_with_its_data, setup,
@@ -487,6 +663,11 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(an_unreachable_directory_moves_only_the_database_away,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(the_platform_is_ready_once_every_service_answers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_service_that_does_not_stay_up_fails_the_start, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_missing_service_fails_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(killing_the_parent_leaves_nothing_behind, setup, teardown),
     };
     return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
