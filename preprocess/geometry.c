@@ -8,12 +8,14 @@ static uint64_t ceiling(uint64_t value, uint64_t unit)
     return value / unit + (value % unit != 0);
 }
 
-static uint32_t sixteenth(uint64_t batches)
+static uint32_t clamp_group(uint64_t batches, uint32_t batch_samples)
 {
-    uint64_t share = batches / 16;
-    if (share < 1)
-        return 1;
-    return share > PREPROCESS_GROUP_BATCHES_MAX ? PREPROCESS_GROUP_BATCHES_MAX : (uint32_t)share;
+    uint64_t max = PREPROCESS_GROUP_SAMPLES_MAX / batch_samples;
+    if (max > PREPROCESS_GROUP_BATCHES_MAX)
+        max = PREPROCESS_GROUP_BATCHES_MAX;
+    if (batches > max)
+        batches = max;
+    return batches > 0 ? (uint32_t)batches : 1;
 }
 
 struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t epochs,
@@ -24,9 +26,7 @@ struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t e
     weir_require(batch_samples > 0);
     uint64_t batches =
         last == PREPROCESS_LAST_DROP ? samples / batch_samples : ceiling(samples, batch_samples);
-    if (group_batches == 0)
-        group_batches = sixteenth(batches);
-    weir_require(group_batches <= PREPROCESS_GROUP_BATCHES_MAX);
+    group_batches = clamp_group(group_batches > 0 ? group_batches : batches / 16, batch_samples);
     return (struct preprocess_geometry){
         .samples = samples,
         .epochs = epochs,

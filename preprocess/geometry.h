@@ -18,6 +18,7 @@ enum preprocess_last {
 enum {
     PREPROCESS_GROUP_BATCHES_MAX = 64,
     PREPROCESS_BATCH_SAMPLES_MAX = 1 << 20,
+    PREPROCESS_GROUP_SAMPLES_MAX = 1 << 16, /* unless one batch has more */
 };
 
 struct preprocess_geometry {
@@ -35,7 +36,8 @@ struct preprocess_range {
     uint32_t count;
 };
 
-/* `group_batches` 0 chooses: a sixteenth of an epoch, at least 1. batch_samples > 0 (required). */
+/* `group_batches` 0 chooses: a sixteenth of an epoch, at least 1. It is lowered to hold at most
+ * PREPROCESS_GROUP_SAMPLES_MAX samples. batch_samples > 0 (required). */
 struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t epochs,
                                                     uint32_t batch_samples,
                                                     enum preprocess_last last,

@@ -16,7 +16,8 @@ struct options {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
-    CFG_TEXT(struct options, field, .required = true, .doc = "where the text is; a.b is b inside a"),
+    CFG_TEXT(struct options, field, .required = true,
+             .doc = "where the text is; a.b is b inside a"),
     CFG_BOOL(struct options, optional, .fallback = "false",
              .doc = "an absent or null field is an empty text, not a failure"),
     CFG_END,
@@ -31,8 +32,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     const struct options *options = given;
-    *(struct state *)owner =
-        (struct state){.field = options->field, .optional = options->optional};
+    *(struct state *)owner = (struct state){.field = options->field, .optional = options->optional};
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,

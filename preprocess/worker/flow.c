@@ -267,6 +267,13 @@ void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preproce
         lease->batches = batches;
 }
 
+void worker_flow_suspend(struct worker_flow *flow, uint64_t fence)
+{
+    struct worker_lease *lease = worker_flow_lease(flow, fence);
+    if (lease != NULL)
+        lease->batches.count = 0;
+}
+
 /* What waits for one consumer. */
 struct waiting {
     size_t count;

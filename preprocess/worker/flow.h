@@ -119,6 +119,8 @@ void *worker_flow_discarded(struct worker_flow *flow);
 
 /* Everything needed to make the lease's batches is there. A void fence is ignored. */
 void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches);
+/* What was known of the lease is out of date: nothing more is made of it until it begins again. */
+void worker_flow_suspend(struct worker_flow *flow, uint64_t fence);
 struct worker_make {
     uint64_t fence;
     uint64_t batch;

@@ -1,0 +1,189 @@
+/* The beat of a worker: what it holds, what it has spent, what it has fitted; and what it gets. */
+#include "preprocess/dispatcher/dispatcher.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <string.h>
+
+enum { ORDERS_MAX = 1024 /* leases of one worker, over all jobs */ };
+
+/* The columns of worker_orders as they grow. */
+struct orders {
+    size_t count;
+    uint64_t jobs[ORDERS_MAX];
+    uint64_t attempts[ORDERS_MAX];
+    uint64_t groups[ORDERS_MAX];
+    uint64_t fences[ORDERS_MAX];
+    uint64_t sessions[ORDERS_MAX];
+};
+
+static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
+{
+    size_t leases = beat->jobs.count, stats = beat->stat_jobs.count;
+    bool is_consistent =
+        beat->session != 0 && beat->worker[0] != '\0' && beat->groups.count == leases &&
+        beat->fences.count == leases && beat->sent.count == leases &&
+        beat->stat_cpu_ns.count == stats && beat->stat_bytes_read.count == stats &&
+        beat->stat_bytes_sent.count == stats && beat->stat_operators.count == stats &&
+        beat->stat_operator_ns.count == beat->stat_operator_bytes.count;
+    if (is_consistent)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "worker_beat of '%s': expected a name, a session and columns of equal length",
+                     beat->worker);
+}
+
+static struct dispatcher_entry *entry_of(const struct dispatcher *dispatcher, uint64_t job)
+{
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher->entries[i]->number == job)
+            return dispatcher->entries[i];
+    }
+    return NULL;
+}
+
+/* ---- what it has spent ---- */
+
+static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_beat *beat,
+                      size_t row, size_t first_operator)
+{
+    struct dispatcher_cost *cost = dispatcher_entry_cost(entry, beat->session);
+    size_t operators = chain_operators(entry->plan.chain);
+    if (beat->stat_operators.at[row] < operators)
+        operators = beat->stat_operators.at[row];
+    cost->unsaved |= cost->cpu_ns != beat->stat_cpu_ns.at[row] ||
+                     cost->bytes_sent != beat->stat_bytes_sent.at[row];
+    cost->cpu_ns = beat->stat_cpu_ns.at[row];
+    cost->bytes_read = beat->stat_bytes_read.at[row];
+    cost->bytes_sent = beat->stat_bytes_sent.at[row];
+    for (size_t i = 0; i < operators; i++) {
+        cost->operator_ns[i] = beat->stat_operator_ns.at[first_operator + i];
+        cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];
+    }
+}
+
+static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_beat *beat,
+                       struct pool_worker *worker)
+{
+    size_t first_operator = 0;
+    worker->cpu_ns = 0;
+    worker->bytes_sent = 0;
+    for (size_t i = 0; i < beat->stat_jobs.count; i++) {
+        uint64_t operators = beat->stat_operators.at[i];
+        if (operators > beat->stat_operator_ns.count - first_operator)
+            return;
+        struct dispatcher_entry *entry = entry_of(dispatcher, beat->stat_jobs.at[i]);
+        if (entry != NULL)
+            note_cost(entry, beat, i, first_operator);
+        worker->cpu_ns += beat->stat_cpu_ns.at[i];
+        worker->bytes_sent += beat->stat_bytes_sent.at[i];
+        first_operator += operators;
+    }
+}
+
+/* ---- what it has fitted ---- */
+
+static void take_fits(struct dispatcher *dispatcher, const struct msg_worker_beat *beat)
+{
+    struct weir_bytes rest = beat->fits;
+    struct preprocess_fit fit;
+    while (preprocess_fit_take(&rest, &fit)) {
+        struct dispatcher_entry *entry = entry_of(dispatcher, fit.job);
+        if (entry == NULL || !entry->job.fitting)
+            continue;
+        dispatcher_entry_fit(entry, &fit);
+        dispatcher_settle_fit(dispatcher, entry);
+    }
+}
+
+/* ---- what it gets ---- */
+
+static size_t held_of(const struct msg_worker_beat *beat, uint64_t job,
+                      struct dispatcher_held held[DISPATCHER_LEASES_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < beat->jobs.count && count < DISPATCHER_LEASES_MAX; i++) {
+        if (beat->jobs.at[i] == job)
+            held[count++] = (struct dispatcher_held){.group = beat->groups.at[i],
+                                                     .fence = beat->fences.at[i],
+                                                     .sent = beat->sent.at[i] != 0};
+    }
+    return count;
+}
+
+static void list_leases(const struct dispatcher_entry *entry, const struct dispatcher_visit *visit,
+                        struct orders *orders)
+{
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    size_t count = dispatcher_job_leases(&entry->job, visit->worker, visit->session, leases);
+    const struct dispatcher_record *record = &entry->job.record;
+    for (size_t i = 0; i < count && orders->count < ORDERS_MAX; i++) {
+        size_t at = orders->count++;
+        orders->jobs[at] = entry->number;
+        orders->attempts[at] = entry->job.fitting ? 0 : record->attempt;
+        orders->groups[at] = leases[i].group;
+        orders->fences[at] = leases[i].fence;
+        orders->sessions[at] = entry->job.fitting ? 0 : record->session;
+    }
+}
+
+/* Returns what is left of `want`. */
+static uint32_t visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                          const struct dispatcher_visit *worker, const struct msg_worker_beat *beat,
+                          struct orders *orders, uint32_t want)
+{
+    struct weir_error err;
+    struct dispatcher_held held[DISPATCHER_LEASES_MAX];
+    struct dispatcher_visit visit = *worker;
+    visit.held = held;
+    visit.held_count = held_of(beat, entry->number, held);
+    /* An attempt that is not durable yet gets nothing new. */
+    bool is_stuck =
+        entry->failure[0] != '\0' || dispatcher_store_save(dispatcher->db, entry, &err) != WEIR_OK;
+    if (!is_stuck)
+        want = dispatcher_job_worker_beat(&entry->job, &visit, want,
+                                          weir_loop_now_ms(dispatcher->loop));
+    list_leases(entry, &visit, orders);
+    return want;
+}
+
+void dispatcher_on_worker_beat(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_worker_beat *beat = request->message;
+    struct weir_error err;
+    if (check(beat, &err) != WEIR_OK) {
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    struct pool_beat heard = {
+        .name = beat->worker, .endpoint = beat->endpoint, .session = beat->session};
+    struct orders *orders = weir_arena_alloc(request->arena, sizeof(*orders));
+    bool is_known = false;
+    int slot = pool_hear(&dispatcher->pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
+    if (slot >= 0) {
+        struct pool_worker *worker = &dispatcher->pool.worker[slot];
+        struct dispatcher_visit visit = {.worker = (uint32_t)slot, .session = beat->session};
+        worker->leases = (uint32_t)beat->jobs.count;
+        note_costs(dispatcher, beat, worker);
+        take_fits(dispatcher, beat);
+        uint32_t want = beat->want;
+        for (size_t i = 0; i < dispatcher->entry_count; i++) {
+            size_t turn = (dispatcher->turn + i) % dispatcher->entry_count;
+            want = visit_job(dispatcher, dispatcher->entries[turn], &visit, beat, orders, want);
+        }
+        dispatcher->turn++;
+    }
+    struct msg_worker_orders answer = {
+        .session = beat->session,
+        .lease_ms = DISPATCHER_LEASE_MS,
+        .jobs = {orders->jobs, orders->count},
+        .attempts = {orders->attempts, orders->count},
+        .groups = {orders->groups, orders->count},
+        .fences = {orders->fences, orders->count},
+        .sessions = {orders->sessions, orders->count},
+        .known = is_known,
+    };
+    weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
+}

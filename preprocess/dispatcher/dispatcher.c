@@ -1,0 +1,162 @@
+/* The dispatcher's state: jobs in memory and in Postgres. */
+#include "preprocess/dispatcher/dispatcher.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+{
+    struct weir_error err;
+    if (!dispatcher_entry_finish_fit(entry))
+        return;
+    if (dispatcher_store_fitted(dispatcher->db, entry, &err) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "fit not stored, trying again", "job=%lu reason=\"%s\"",
+                 entry->number, err.text);
+        return;
+    }
+    dispatcher_job_fitted(&entry->job);
+    weir_log(WEIR_LOG_INFO, "operators fitted", "job=%lu bytes=%zu", entry->number,
+             entry->fitted.size);
+}
+
+/* What may be a little late, a few times a second; the database being away is met elsewhere. */
+static void on_timer(void *state)
+{
+    struct dispatcher *dispatcher = state;
+    struct weir_error err;
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher_store_report(dispatcher->db, dispatcher->entries[i], &err) != WEIR_OK) {
+            weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
+            return;
+        }
+        if (dispatcher->entries[i]->job.fitting)
+            dispatcher_settle_fit(dispatcher, dispatcher->entries[i]);
+    }
+}
+
+/* ---- jobs ---- */
+
+static struct dispatcher_entry *in_memory(const struct dispatcher *dispatcher, uint64_t number)
+{
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher->entries[i]->number == number)
+            return dispatcher->entries[i];
+    }
+    return NULL;
+}
+
+void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+{
+    dispatcher->entries = weir_realloc(dispatcher->entries, dispatcher->entry_count + 1,
+                                       sizeof(struct dispatcher_entry *));
+    dispatcher->entries[dispatcher->entry_count++] = entry;
+}
+
+void dispatcher_forget(struct dispatcher *dispatcher, uint64_t number)
+{
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher->entries[i]->number != number)
+            continue;
+        dispatcher_entry_free(dispatcher->entries[i]);
+        dispatcher->entries[i] = dispatcher->entries[--dispatcher->entry_count];
+        return;
+    }
+}
+
+void dispatcher_let_go(struct dispatcher_entry *entry)
+{
+    if (entry != NULL && entry->closed)
+        dispatcher_entry_free(entry);
+}
+
+enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
+                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
+{
+    *ret_entry = in_memory(dispatcher, number);
+    if (*ret_entry != NULL)
+        return WEIR_OK;
+    WEIR_AUTO(dispatcher_entry) entry = NULL;
+    struct dispatcher_record record = {0};
+    enum weir_status status = dispatcher_store_load(dispatcher->db, number, &entry, &record, err);
+    if (status == WEIR_OK)
+        status = dispatcher_entry_plan(entry, &dispatcher->fences, &record, err);
+    dispatcher_record_fini(&record);
+    if (status != WEIR_OK)
+        return status;
+    if (!entry->closed)
+        dispatcher_add(dispatcher, entry);
+    *ret_entry = WEIR_TAKE(entry);
+    return WEIR_OK;
+}
+
+static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint64_t *numbers = NULL;
+    size_t count = 0;
+    enum weir_status status = dispatcher_store_list(dispatcher->db, &numbers, &count, err);
+    for (size_t i = 0; status == WEIR_OK && i < count; i++) {
+        struct dispatcher_entry *entry;
+        status = dispatcher_find(dispatcher, numbers[i], &entry, err);
+        if (status == WEIR_OK || status == WEIR_UNAVAILABLE)
+            continue;
+        weir_log(WEIR_LOG_WARN, "job cannot go on, ignoring it", "job=%lu reason=\"%s\"",
+                 numbers[i], err->text);
+        status = WEIR_OK;
+    }
+    return status;
+}
+
+/* ---- life ---- */
+
+enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
+                                 struct weir_rpc_server *server, void **ret_state,
+                                 struct weir_error *err)
+{
+    struct dispatcher *dispatcher = weir_calloc(1, sizeof(*dispatcher));
+    dispatcher->loop = loop;
+    dispatcher->server = server;
+    uint64_t incarnation = 0;
+    enum weir_status status =
+        dispatcher_store_open(options->postgres, &dispatcher->db, &incarnation, err);
+    dispatcher->fences.newest = incarnation << 32;
+    if (status == WEIR_OK)
+        status = load_open_jobs(dispatcher, err);
+    if (status != WEIR_OK) {
+        dispatcher_close(dispatcher);
+        return status;
+    }
+    dispatcher->timer =
+        weir_loop_timer(loop, DISPATCHER_REPORT_MS, DISPATCHER_REPORT_MS, on_timer, dispatcher);
+    weir_log(WEIR_LOG_INFO, "dispatcher is up", "incarnation=%lu jobs=%zu", incarnation,
+             dispatcher->entry_count);
+    *ret_state = dispatcher;
+    return WEIR_OK;
+}
+
+void dispatcher_close(void *state)
+{
+    struct dispatcher *dispatcher = state;
+    if (dispatcher == NULL)
+        return;
+    weir_loop_cancel(dispatcher->loop, dispatcher->timer);
+    for (size_t i = 0; i < dispatcher->entry_count; i++)
+        dispatcher_entry_free(dispatcher->entries[i]);
+    free(dispatcher->entries);
+    pool_fini(&dispatcher->pool);
+    weir_db_close(dispatcher->db);
+    free(dispatcher);
+}
+
+struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, struct weir_arena *arena)
+{
+    const struct pool *pool = &dispatcher->pool;
+    const char **endpoints = weir_arena_alloc(arena, (pool->count + 1) * sizeof(*endpoints));
+    size_t count = 0;
+    for (size_t i = 0; i < pool->count; i++) {
+        if (pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+            endpoints[count++] = pool->worker[i].endpoint;
+    }
+    return (struct weir_strs){.at = endpoints, .count = count};
+}

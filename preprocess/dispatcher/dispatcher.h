@@ -1,0 +1,51 @@
+/* The dispatcher: metadata of all jobs, which worker makes what, what became of it. It never sees a
+ * sample. One thread, one loop. State that matters is in Postgres before anybody is told of it. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
+#define WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
+
+#include "core/service/service.h"
+#include "preprocess/dispatcher/entry.h"
+#include "preprocess/dispatcher/pool.h"
+#include "preprocess/dispatcher/store.h"
+
+enum { DISPATCHER_REPORT_MS = 200 };
+
+struct dispatcher {
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_db *db;
+    struct dispatcher_fences fences;
+    struct pool pool;
+    struct dispatcher_entry **entries; /* jobs in use, not closed */
+    size_t entry_count;
+    size_t turn; /* which job is asked first when a worker wants work */
+    uint64_t timer;
+};
+
+enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
+                                 struct weir_rpc_server *server, void **ret_state,
+                                 struct weir_error *err) WEIR_MUST_USE;
+void dispatcher_close(void *state);
+
+/* The job, taken up from Postgres when it is not in memory. NOT_FOUND, UNAVAILABLE; a closed job
+ * comes as one of its own: dispatcher_let_go() frees it. */
+enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
+                                 struct dispatcher_entry **ret_entry,
+                                 struct weir_error *err) WEIR_MUST_USE;
+void dispatcher_let_go(struct dispatcher_entry *entry);
+/* Keeps an entry that was just stored. */
+void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
+/* Frees the entry of a closed job. */
+void dispatcher_forget(struct dispatcher *dispatcher, uint64_t number);
+/* Stores a fit that is complete and lets delivery begin. */
+void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
+
+/* Where workers that beat can be reached, in slot order; in the arena. */
+struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher,
+                                      struct weir_arena *arena);
+
+/* handlers.c and beats.c */
+extern const struct weir_rpc_handler DISPATCHER_HANDLERS[];
+void dispatcher_on_worker_beat(void *state, struct weir_request *request);
+
+#endif

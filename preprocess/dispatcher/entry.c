@@ -1,0 +1,125 @@
+/* One job as the dispatcher keeps it. */
+#include "preprocess/dispatcher/entry.h"
+
+#include "core/base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open)
+{
+    struct dispatcher_entry *entry = weir_calloc(1, sizeof(*entry));
+    entry->number = open->job;
+    entry->file = weir_strdup(open->file);
+    entry->set_path = weir_strdup(open->set_path);
+    entry->set_digest = weir_strdup(open->set_digest);
+    entry->mode = weir_strdup(open->mode);
+    weir_buf_append(&entry->config, open->config.at, open->config.size);
+    weir_buf_append(&entry->fitted, open->fitted.at, open->fitted.size);
+    entry->epochs = open->epochs;
+    entry->seed = open->seed;
+    return entry;
+}
+
+void dispatcher_entry_free(struct dispatcher_entry *entry)
+{
+    if (entry == NULL)
+        return;
+    for (size_t i = 0; entry->partials != NULL && i < entry->job.capacity; i++)
+        weir_buf_fini(&entry->partials[i]);
+    free(entry->partials);
+    dispatcher_job_fini(&entry->job);
+    preprocess_plan_close(&entry->plan);
+    weir_buf_fini(&entry->config);
+    weir_buf_fini(&entry->fitted);
+    weir_buf_fini(&entry->merged);
+    free(entry->file);
+    free(entry->set_path);
+    free(entry->set_digest);
+    free(entry->mode);
+    free(entry->costs);
+    free(entry);
+}
+
+enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
+                                       struct dispatcher_fences *fences,
+                                       const struct dispatcher_record *record,
+                                       struct weir_error *err)
+{
+    struct preprocess_order_form form = {
+        .file = entry->file,
+        .config = weir_buf_view(&entry->config),
+        .set_path = entry->set_path,
+        .set_digest = entry->set_digest,
+        .epochs = entry->epochs,
+        .seed = entry->seed,
+        .mode = entry->mode,
+    };
+    enum weir_status status = preprocess_plan_open(&form, &entry->plan, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "job %lu", entry->number);
+    bool is_fitted = entry->fitted.size > 0;
+    if (is_fitted) {
+        status = chain_fit_load(entry->plan.chain, weir_buf_view(&entry->fitted), err);
+        if (status != WEIR_OK)
+            return weir_error_wrap(err, status, "job %lu", entry->number);
+    }
+    struct dispatcher_about about = {
+        .job = entry->number,
+        .geometry = entry->plan.geometry,
+        .fit = chain_wants_fit(entry->plan.chain),
+    };
+    dispatcher_job_init(&entry->job, &about, fences);
+    dispatcher_job_restore(&entry->job, record, is_fitted);
+    if (entry->job.fitting)
+        entry->partials = weir_calloc(entry->job.capacity, sizeof(*entry->partials));
+    return WEIR_OK;
+}
+
+static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    uint64_t group;
+    while (status == WEIR_OK && dispatcher_job_fit_take(&entry->job, &group)) {
+        struct weir_buf *partial = &entry->partials[group % entry->job.capacity];
+        status = chain_fit_merge(entry->plan.chain, &entry->merged, weir_buf_view(partial), err);
+        weir_buf_clear(partial);
+    }
+    return status;
+}
+
+void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit)
+{
+    if (!dispatcher_job_fit(&entry->job, fit->group))
+        return;
+    struct weir_buf *partial = &entry->partials[fit->group % entry->job.capacity];
+    weir_buf_clear(partial);
+    weir_buf_append(partial, fit->partial.at, fit->partial.size);
+    struct weir_error err;
+    if (merge_next(entry, &err) != WEIR_OK)
+        snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);
+}
+
+bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry)
+{
+    if (entry->failure[0] != '\0' || !dispatcher_job_fit_complete(&entry->job))
+        return false;
+    struct weir_error err;
+    if (entry->fitted.size > 0 || chain_fit_finish(entry->plan.chain, weir_buf_view(&entry->merged),
+                                                   &entry->fitted, &err) == WEIR_OK)
+        return true;
+    weir_buf_clear(&entry->fitted);
+    snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);
+    return false;
+}
+
+struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session)
+{
+    for (size_t i = 0; i < entry->cost_count; i++) {
+        if (entry->costs[i].session == session)
+            return &entry->costs[i];
+    }
+    entry->costs = weir_realloc(entry->costs, entry->cost_count + 1, sizeof(*entry->costs));
+    entry->costs[entry->cost_count] = (struct dispatcher_cost){.session = session};
+    return &entry->costs[entry->cost_count++];
+}

@@ -1,0 +1,62 @@
+/* One job as the dispatcher keeps it: what it was told, its plan, its state machine, its fit, what
+ * it has cost. Owned by struct dispatcher. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_ENTRY_H
+#define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
+
+#include "preprocess/dispatcher/job.h"
+#include "preprocess/fit.h"
+#include "preprocess/plan.h"
+
+/* What one worker session has spent on the job: cumulative. */
+struct dispatcher_cost {
+    uint64_t session;
+    int64_t cpu_ns;
+    uint64_t bytes_read;
+    uint64_t bytes_sent;
+    int64_t operator_ns[CHAIN_OPERATORS_MAX];
+    uint64_t operator_bytes[CHAIN_OPERATORS_MAX];
+    bool unsaved;
+};
+
+struct dispatcher_entry {
+    uint64_t number;
+    char *file, *set_path, *set_digest, *mode;
+    struct weir_buf config;
+    struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
+    uint32_t epochs;
+    uint64_t seed;
+    bool closed;
+    bool has_expected;
+    uint64_t expected; /* fingerprint of the whole delivery */
+    char
+        failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": nothing is wrong */
+
+    struct preprocess_plan plan;
+    struct dispatcher_job job;
+    struct weir_buf merged;    /* partial fits so far, in group order */
+    struct weir_buf *partials; /* waiting for their turn: index group % job.capacity */
+    struct dispatcher_cost *costs;
+    size_t cost_count;
+};
+
+/* A copy of what `job_open` says, without a plan. */
+struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open);
+void dispatcher_entry_free(struct dispatcher_entry *entry);
+WEIR_DEFINE_AUTO(dispatcher_entry, dispatcher_entry_free)
+
+/* Plans it, and takes up `record` (zeroed: from the beginning). INVALID, NOT_FOUND, CORRUPT. */
+enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
+                                       struct dispatcher_fences *fences,
+                                       const struct dispatcher_record *record,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+/* Takes in a partial fit, unless it is here already. */
+void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);
+/* True when every partial fit is merged and entry->fitted holds the result, which is to be stored
+ * before dispatcher_job_fitted(). When it cannot be made, entry->failure says why. */
+bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry);
+
+/* The cost row of a worker session, made if it is not there. */
+struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session);
+
+#endif

@@ -1,0 +1,331 @@
+/* Messages of the orchestrator, of consumers, and questions of workers; beats.c has their beats. */
+#include "preprocess/dispatcher/dispatcher.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+static void refuse(struct weir_request *request, const struct weir_error *err)
+{
+    weir_rpc_refuse(request->server, &request->route, err);
+}
+
+static void reply(struct weir_request *request, enum weir_message type, const void *message)
+{
+    weir_rpc_reply(request->server, &request->route, type, message, NULL);
+}
+
+/* ---- orchestrator ---- */
+
+static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
+                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
+{
+    enum weir_status status = dispatcher_find(dispatcher, ask->job, ret_entry, err);
+    if (status == WEIR_OK && !weir_str_equal((*ret_entry)->set_digest, ask->set_digest)) {
+        status = weir_fail(err, WEIR_EXISTS, "job %lu delivers set %s, found %s", ask->job,
+                           (*ret_entry)->set_digest, ask->set_digest);
+        dispatcher_let_go(*ret_entry);
+    }
+    if (status != WEIR_NOT_FOUND)
+        return status;
+    WEIR_AUTO(dispatcher_entry) entry = dispatcher_entry_new(ask);
+    struct dispatcher_record beginning = {0};
+    status = dispatcher_entry_plan(entry, &dispatcher->fences, &beginning, err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_add(dispatcher->db, entry, err);
+    if (status != WEIR_OK)
+        return status;
+    dispatcher_add(dispatcher, entry);
+    weir_log(WEIR_LOG_INFO, "job opened", "job=%lu mode=%s samples=%lu batches=%lu group=%u",
+             entry->number, entry->mode, entry->plan.geometry.samples,
+             preprocess_batches(&entry->plan.geometry), entry->plan.geometry.group_batches);
+    *ret_entry = WEIR_TAKE(entry);
+    return WEIR_OK;
+}
+
+static void on_job_open(void *state, struct weir_request *request)
+{
+    struct dispatcher_entry *entry = NULL;
+    struct weir_error err;
+    if (open_job(state, request->message, &entry, &err) != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    reply(request, MSG_job_opened,
+          &(struct msg_job_opened){.samples = entry->plan.geometry.samples,
+                                   .batches = preprocess_batches(&entry->plan.geometry)});
+    dispatcher_let_go(entry);
+}
+
+/* The fingerprint of the whole delivery is worked out once, when the job is final. */
+static enum weir_status expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                               struct weir_error *err)
+{
+    if (entry->has_expected || !entry->job.record.final)
+        return WEIR_OK;
+    entry->expected = preprocess_plan_fingerprint(&entry->plan);
+    entry->has_expected = true;
+    return dispatcher_store_expect(dispatcher->db, entry, err);
+}
+
+/* Sums over all worker sessions; columns in the arena. */
+static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
+                      struct msg_job_is *answer)
+{
+    size_t count = chain_operators(entry->plan.chain);
+    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
+    int64_t *cpu_ns = weir_arena_alloc(arena, (count + 1) * sizeof(*cpu_ns));
+    uint64_t *bytes = weir_arena_alloc(arena, (count + 1) * sizeof(*bytes));
+    for (size_t i = 0; i < count; i++)
+        names[i] = chain_cost(entry->plan.chain, i).name;
+    for (size_t k = 0; k < entry->cost_count; k++) {
+        const struct dispatcher_cost *cost = &entry->costs[k];
+        answer->worker_cpu_ns += cost->cpu_ns;
+        answer->bytes_read += cost->bytes_read;
+        answer->bytes_sent += cost->bytes_sent;
+        for (size_t i = 0; i < count; i++) {
+            cpu_ns[i] += cost->operator_ns[i];
+            bytes[i] += cost->operator_bytes[i];
+        }
+    }
+    answer->operators = (struct weir_strs){names, count};
+    answer->operator_ns = (struct weir_i64s){cpu_ns, count};
+    answer->operator_bytes = (struct weir_u64s){bytes, count};
+}
+
+static const char *state_name(const struct dispatcher_entry *entry)
+{
+    if (entry->closed)
+        return "closed";
+    return entry->job.record.final ? "finished" : "open";
+}
+
+static void on_job_ask(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_job_ask *ask = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct weir_error err;
+    enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
+    if (status == WEIR_OK)
+        status = expect(dispatcher, entry, &err);
+    if (status == WEIR_OK && entry->failure[0] != '\0')
+        status = weir_fail(&err, WEIR_INVALID, "job %lu: %s", ask->job, entry->failure);
+    if (status == WEIR_OK) {
+        struct dispatcher_audit audit = dispatcher_job_audit(&entry->job, entry->expected);
+        struct msg_job_is answer = {
+            .state = state_name(entry),
+            .set = audit.set,
+            .delivered = audit.tally.delivered,
+            .filtered = audit.tally.filtered,
+            .failed = audit.tally.failed,
+            .erased = audit.tally.erased,
+            .gone = audit.tally.gone,
+            .lost = audit.lost,
+            .duplicated = audit.duplicated,
+            .replayed = audit.replayed,
+            .attempts = audit.attempts,
+            .fitted = weir_buf_view(&entry->fitted),
+        };
+        add_costs(entry, request->arena, &answer);
+        reply(request, MSG_job_is, &answer);
+    } else {
+        refuse(request, &err);
+    }
+    dispatcher_let_go(entry);
+}
+
+/* One way: whoever closes a job does not wait for it. */
+static void on_job_close(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_job_close *ask = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct weir_error err;
+    enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
+    if (status == WEIR_OK && entry->closed) {
+        dispatcher_let_go(entry);
+        return;
+    }
+    if (status == WEIR_OK)
+        status = expect(dispatcher, entry, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_report(dispatcher->db, entry, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_close(dispatcher->db, ask->job, &err);
+    if (status == WEIR_OK)
+        dispatcher_forget(dispatcher, ask->job);
+    else
+        weir_log(WEIR_LOG_WARN, "job not closed", "job=%lu reason=\"%s\"", ask->job, err.text);
+}
+
+static void on_workers_ask(void *state, struct weir_request *request)
+{
+    const struct dispatcher *dispatcher = state;
+    const struct pool *pool = &dispatcher->pool;
+    size_t room = (pool->count + 1) * sizeof(uint64_t);
+    const char **names = weir_arena_alloc(request->arena, room);
+    uint64_t *leases = weir_arena_alloc(request->arena, room);
+    int64_t *cpu_ns = weir_arena_alloc(request->arena, room);
+    uint64_t *bytes_sent = weir_arena_alloc(request->arena, room);
+    size_t count = 0;
+    for (size_t i = 0; i < pool->count; i++) {
+        if (!pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+            continue;
+        names[count] = pool->worker[i].name;
+        leases[count] = pool->worker[i].leases;
+        cpu_ns[count] = pool->worker[i].cpu_ns;
+        bytes_sent[count++] = pool->worker[i].bytes_sent;
+    }
+    reply(request, MSG_workers_are,
+          &(struct msg_workers_are){.workers = {names, count},
+                                    .leases = {leases, count},
+                                    .cpu_ns = {cpu_ns, count},
+                                    .bytes_sent = {bytes_sent, count}});
+}
+
+/* ---- workers ---- */
+
+static void on_job_describe(void *state, struct weir_request *request)
+{
+    const struct msg_job_describe *ask = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct weir_error err;
+    if (dispatcher_find(state, ask->job, &entry, &err) != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    reply(request, MSG_job_described,
+          &(struct msg_job_described){.job = entry->number,
+                                      .file = entry->file,
+                                      .config = weir_buf_view(&entry->config),
+                                      .set_path = entry->set_path,
+                                      .set_digest = entry->set_digest,
+                                      .epochs = entry->epochs,
+                                      .seed = entry->seed,
+                                      .mode = entry->mode,
+                                      .fitted = weir_buf_view(&entry->fitted),
+                                      .group_batches = entry->plan.geometry.group_batches,
+                                      .fitting = entry->job.fitting});
+    dispatcher_let_go(entry);
+}
+
+/* ---- consumers ---- */
+
+static enum weir_status find_open(struct dispatcher *dispatcher, uint64_t number,
+                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
+{
+    enum weir_status status = dispatcher_find(dispatcher, number, ret_entry, err);
+    if (status == WEIR_OK && (*ret_entry)->closed) {
+        dispatcher_let_go(*ret_entry);
+        return weir_fail(err, WEIR_STALE, "job %lu is closed", number);
+    }
+    if (status == WEIR_OK && (*ret_entry)->failure[0] != '\0')
+        return weir_fail(err, WEIR_INVALID, "job %lu: %s", number, (*ret_entry)->failure);
+    return status;
+}
+
+static enum weir_status open_attempt(struct dispatcher *dispatcher,
+                                     const struct msg_client_open *ask,
+                                     struct dispatcher_entry **ret_entry,
+                                     struct dispatcher_opened *ret_opened, struct weir_error *err)
+{
+    enum weir_status status = find_open(dispatcher, ask->job, ret_entry, err);
+    if (status != WEIR_OK)
+        return status;
+    struct weir_position position = {0};
+    status = weir_position_unpack(ask->position, &position, err);
+    if (status == WEIR_OK)
+        status = dispatcher_job_client_open(&(*ret_entry)->job, ask->session, ask->after, &position,
+                                            ret_opened, err);
+    weir_position_fini(&position);
+    if (status == WEIR_OK)
+        status = dispatcher_store_save(dispatcher->db, *ret_entry, err);
+    return status;
+}
+
+static void on_client_open(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    struct dispatcher_entry *entry = NULL;
+    struct dispatcher_opened opened;
+    struct weir_error err;
+    if (open_attempt(dispatcher, request->message, &entry, &opened, &err) != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    const struct preprocess_geometry *geometry = &entry->plan.geometry;
+    const struct preprocess_batch *batch = &entry->plan.options.batch;
+    reply(request, MSG_client_opened,
+          &(struct msg_client_opened){
+              .attempt = opened.attempt,
+              .newest = opened.newest,
+              .fence = opened.fence,
+              .samples = geometry->samples,
+              .epochs = geometry->epochs,
+              .batches_per_epoch = geometry->batches_per_epoch,
+              .batch_samples = geometry->batch_samples,
+              .group_batches = geometry->group_batches,
+              .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
+              .workers = dispatcher_endpoints(dispatcher, request->arena),
+              .fitted = weir_buf_view(&entry->fitted),
+              .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
+          });
+}
+
+static void on_client_beat(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_client_beat *beat = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct msg_client_orders orders = {0};
+    struct weir_error err;
+    enum weir_status status = find_open(dispatcher, beat->job, &entry, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
+                                            &orders, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_save(dispatcher->db, entry, &err);
+    if (status != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    orders.workers = dispatcher_endpoints(dispatcher, request->arena);
+    reply(request, MSG_client_orders, &orders);
+}
+
+static void on_client_commit(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_client_commit *commit = request->message;
+    struct dispatcher_entry *entry = NULL;
+    struct weir_error err;
+    enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_job_client_commit(&entry->job, commit, &err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_save(dispatcher->db, entry, &err);
+    if (status != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    if (commit->final)
+        weir_log(WEIR_LOG_INFO, "job finished", "job=%lu delivered=%lu replayed=%lu", entry->number,
+                 entry->job.record.committed.tally.delivered, entry->job.record.replayed);
+    struct msg_client_committed nothing_to_say;
+    reply(request, MSG_client_committed, &nothing_to_say);
+}
+
+const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
+    WEIR_ON(job_open, on_job_open),
+    WEIR_ON(job_ask, on_job_ask),
+    WEIR_ON(job_close, on_job_close),
+    WEIR_ON(workers_ask, on_workers_ask),
+    WEIR_ON(worker_beat, dispatcher_on_worker_beat),
+    WEIR_ON(job_describe, on_job_describe),
+    WEIR_ON(client_open, on_client_open),
+    WEIR_ON(client_beat, on_client_beat),
+    WEIR_ON(client_commit, on_client_commit),
+    {MSG_none, NULL},
+};

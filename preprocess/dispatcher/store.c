@@ -1,0 +1,244 @@
+/* Jobs in Postgres. */
+#include "preprocess/dispatcher/store.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum query {
+#define QUERY(name, sql) Q_##name,
+#include "preprocess/sql/queries.def"
+#undef QUERY
+};
+
+static const struct weir_query QUERIES[] = {
+#define QUERY(name, sql) {#name, sql},
+#include "preprocess/sql/queries.def"
+#undef QUERY
+};
+
+extern const struct weir_migration PREPROCESS_MIGRATIONS[];
+extern const size_t PREPROCESS_MIGRATIONS_count;
+
+enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **ret_db,
+                                       uint64_t *ret_incarnation, struct weir_error *err)
+{
+    WEIR_AUTO(weir_db) db = NULL;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        weir_db_open(conninfo, "preprocess", QUERIES, WEIR_COUNT(QUERIES), &db, err);
+    if (status == WEIR_OK)
+        status = weir_db_migrate(db, PREPROCESS_MIGRATIONS, PREPROCESS_MIGRATIONS_count, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_incarnation_next, &rows, err);
+    if (status != WEIR_OK)
+        return status;
+    *ret_incarnation = (uint64_t)weir_rows_i64(rows, 0, 0);
+    *ret_db = WEIR_TAKE(db);
+    return WEIR_OK;
+}
+
+enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_numbers,
+                                       size_t *ret_count, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_jobs_open, &rows, err);
+    if (status != WEIR_OK)
+        return status;
+    *ret_count = weir_rows_count(rows);
+    *ret_numbers = weir_calloc(*ret_count + 1, sizeof(uint64_t));
+    for (size_t i = 0; i < *ret_count; i++)
+        (*ret_numbers)[i] = (uint64_t)weir_rows_i64(rows, i, 0);
+    return WEIR_OK;
+}
+
+/* ---- loading ---- */
+
+/* Columns of job_find, in order. */
+enum {
+    COL_FILE,
+    COL_CONFIG,
+    COL_SET_PATH,
+    COL_SET_DIGEST,
+    COL_EPOCHS,
+    COL_SEED,
+    COL_MODE,
+    COL_FITTED,
+    COL_ATTEMPT,
+    COL_SESSION,
+    COL_COMMITTED,
+    COL_CONSUMED,
+    COL_REPLAYED,
+    COL_FINAL,
+    COL_EXPECTED,
+    COL_CLOSED,
+};
+
+static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_t number)
+{
+    struct dispatcher_entry *entry = dispatcher_entry_new(&(struct msg_job_open){
+        .job = number,
+        .file = weir_rows_text(rows, 0, COL_FILE),
+        .config = weir_rows_bytes(rows, 0, COL_CONFIG),
+        .set_path = weir_rows_text(rows, 0, COL_SET_PATH),
+        .set_digest = weir_rows_text(rows, 0, COL_SET_DIGEST),
+        .epochs = (uint32_t)weir_rows_i64(rows, 0, COL_EPOCHS),
+        .seed = (uint64_t)weir_rows_i64(rows, 0, COL_SEED),
+        .mode = weir_rows_text(rows, 0, COL_MODE),
+        .fitted = weir_rows_bytes(rows, 0, COL_FITTED),
+    });
+    entry->closed = weir_rows_bool(rows, 0, COL_CLOSED);
+    entry->has_expected = !weir_rows_is_null(rows, 0, COL_EXPECTED);
+    if (entry->has_expected)
+        entry->expected = (uint64_t)weir_rows_i64(rows, 0, COL_EXPECTED);
+    return entry;
+}
+
+static enum weir_status read_record(const struct weir_rows *rows, struct dispatcher_record *record,
+                                    struct weir_error *err)
+{
+    struct weir_bytes consumed = weir_rows_bytes(rows, 0, COL_CONSUMED);
+    record->attempt = (uint64_t)weir_rows_i64(rows, 0, COL_ATTEMPT);
+    record->session = (uint64_t)weir_rows_i64(rows, 0, COL_SESSION);
+    record->replayed = (uint64_t)weir_rows_i64(rows, 0, COL_REPLAYED);
+    record->final = weir_rows_bool(rows, 0, COL_FINAL);
+    enum weir_status status = WEIR_OK;
+    if (consumed.size > 0)
+        status = weir_tally_unpack(consumed, &record->consumed, err);
+    if (status == WEIR_OK)
+        status =
+            weir_position_unpack(weir_rows_bytes(rows, 0, COL_COMMITTED), &record->committed, err);
+    return status;
+}
+
+/* Arrays of 64-bit numbers in bytea; what is missing stays 0. */
+static void read_words(struct weir_bytes bytes, void *words)
+{
+    size_t size = bytes.size < CHAIN_OPERATORS_MAX * sizeof(uint64_t)
+                      ? bytes.size
+                      : CHAIN_OPERATORS_MAX * sizeof(uint64_t);
+    if (size > 0)
+        memcpy(words, bytes.at, size);
+}
+
+static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *entry,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_costs, &rows, err, DB_I64(entry->number));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct dispatcher_cost *cost =
+            dispatcher_entry_cost(entry, (uint64_t)weir_rows_i64(rows, i, 0));
+        cost->cpu_ns = weir_rows_i64(rows, i, 1);
+        cost->bytes_read = (uint64_t)weir_rows_i64(rows, i, 2);
+        cost->bytes_sent = (uint64_t)weir_rows_i64(rows, i, 3);
+        read_words(weir_rows_bytes(rows, i, 4), cost->operator_ns);
+        read_words(weir_rows_bytes(rows, i, 5), cost->operator_bytes);
+    }
+    return status;
+}
+
+enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
+                                       struct dispatcher_entry **ret_entry,
+                                       struct dispatcher_record *ret_record, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_job_find, &rows, err, DB_I64(number));
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(rows) == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "there is no job %lu", number);
+    WEIR_AUTO(dispatcher_entry) entry = read_entry(rows, number);
+    struct dispatcher_record record = {0};
+    status = read_record(rows, &record, err);
+    if (status == WEIR_OK)
+        status = load_costs(db, entry, err);
+    if (status != WEIR_OK) {
+        dispatcher_record_fini(&record);
+        return status;
+    }
+    *ret_entry = WEIR_TAKE(entry);
+    *ret_record = record;
+    return WEIR_OK;
+}
+
+/* ---- saving ---- */
+
+enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
+                                      struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
+                  DB_BYTES(weir_buf_view(&entry->config)), DB_TEXT(entry->set_path),
+                  DB_TEXT(entry->set_digest), DB_I64(entry->epochs), DB_I64(entry->seed),
+                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&entry->fitted)));
+}
+
+enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *entry,
+                                       struct weir_error *err)
+{
+    const struct dispatcher_record *record = &entry->job.record;
+    if (!entry->job.unsaved)
+        return WEIR_OK;
+    WEIR_AUTO_BUF committed = {0};
+    WEIR_AUTO_BUF consumed = {0};
+    weir_position_pack(&record->committed, &committed);
+    weir_tally_pack(&record->consumed, &consumed);
+    enum weir_status status = DB_RUN(
+        db, Q_job_save, NULL, err, DB_I64(entry->number), DB_I64(record->attempt),
+        DB_I64(record->session), DB_BYTES(weir_buf_view(&committed)),
+        DB_BYTES(weir_buf_view(&consumed)), DB_I64(record->replayed), DB_BOOL(record->final));
+    if (status == WEIR_OK)
+        entry->job.unsaved = entry->job.report_unsaved = false;
+    return status;
+}
+
+static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_entry *entry,
+                                  struct dispatcher_cost *cost, struct weir_error *err)
+{
+    size_t bytes = chain_operators(entry->plan.chain) * sizeof(uint64_t);
+    enum weir_status status =
+        DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
+               DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
+               DB_BYTES(weir_bytes(cost->operator_ns, bytes)),
+               DB_BYTES(weir_bytes(cost->operator_bytes, bytes)));
+    if (status == WEIR_OK)
+        cost->unsaved = false;
+    return status;
+}
+
+enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
+                                         struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    if (entry->job.report_unsaved) {
+        WEIR_AUTO_BUF consumed = {0};
+        weir_tally_pack(&entry->job.record.consumed, &consumed);
+        status = DB_RUN(db, Q_job_report, NULL, err, DB_I64(entry->number),
+                        DB_BYTES(weir_buf_view(&consumed)));
+        entry->job.report_unsaved = status != WEIR_OK;
+    }
+    for (size_t i = 0; i < entry->cost_count && status == WEIR_OK; i++) {
+        if (entry->costs[i].unsaved)
+            status = save_cost(db, entry, &entry->costs[i], err);
+    }
+    return status;
+}
+
+enum weir_status dispatcher_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_fitted, NULL, err, DB_I64(entry->number),
+                  DB_BYTES(weir_buf_view(&entry->fitted)));
+}
+
+enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_expect, NULL, err, DB_I64(entry->number), DB_I64(entry->expected));
+}
+
+enum weir_status dispatcher_store_close(struct weir_db *db, uint64_t number, struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_close, NULL, err, DB_I64(number));
+}

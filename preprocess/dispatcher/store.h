@@ -1,0 +1,36 @@
+/* Jobs in Postgres, schema `preprocess`. Every function is one statement or one transaction, blocks
+ * shortly, and fails with UNAVAILABLE while the database is away. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_STORE_H
+#define WEIR_PREPROCESS_DISPATCHER_STORE_H
+
+#include "core/db/db.h"
+#include "preprocess/dispatcher/entry.h"
+
+/* Connects, migrates, and begins a new incarnation. */
+enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **ret_db,
+                                       uint64_t *ret_incarnation,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Numbers of the jobs that are not closed, ascending; free() them. */
+enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_numbers,
+                                       size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
+/* NOT_FOUND. The entry is not planned yet; dispatcher_record_fini() the record. */
+enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
+                                       struct dispatcher_entry **ret_entry,
+                                       struct dispatcher_record *ret_record,
+                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* Stores the record if it has changed, and clears job.unsaved. */
+enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *entry,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Stores what may be a little late: the newest report of the consumer, and costs. */
+enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
+                                         struct weir_error *err) WEIR_MUST_USE;
+enum weir_status dispatcher_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err) WEIR_MUST_USE;
+enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err) WEIR_MUST_USE;
+enum weir_status dispatcher_store_close(struct weir_db *db, uint64_t number,
+                                        struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,97 @@
+/* What a job delivers, worked out the same way by dispatcher and workers. */
+#include "preprocess/plan.h"
+
+#include "core/wire/position.h"
+
+#include <string.h>
+
+static enum weir_status open_set(const struct preprocess_order_form *form,
+                                 struct weir_sample_set *set, struct weir_error *err)
+{
+    enum weir_status status = weir_sample_set_open(form->set_path, set, err);
+    if (status != WEIR_OK)
+        return status;
+    char digest[WEIR_DIGEST_TEXT_MAX];
+    weir_digest_text(&set->digest, digest);
+    if (!weir_str_equal(digest, form->set_digest))
+        return weir_fail(err, WEIR_CORRUPT, "%s: found set %s, expected %s", form->set_path, digest,
+                         form->set_digest);
+    return WEIR_OK;
+}
+
+static void plan_delivery(const struct preprocess_order_form *form, struct preprocess_plan *plan)
+{
+    const struct preprocess_batch *batch = &plan->options.batch;
+    bool trains = weir_str_equal(form->mode, "train");
+    enum preprocess_last last = trains ? (enum preprocess_last)batch->last : PREPROCESS_LAST_SHORT;
+    enum preprocess_shuffle shuffle =
+        trains ? (enum preprocess_shuffle)batch->shuffle : PREPROCESS_SHUFFLE_NONE;
+    uint32_t group = form->group_batches > 0 ? form->group_batches : (uint32_t)batch->group;
+    plan->geometry = preprocess_geometry_plan(plan->set.count, form->epochs,
+                                              (uint32_t)batch->samples, last, group);
+    plan->order = preprocess_order_plan(shuffle, batch->window, plan->set.count, &plan->set.digest,
+                                        form->seed);
+}
+
+enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
+                                      struct preprocess_plan *ret_plan, struct weir_error *err)
+{
+    struct preprocess_plan plan = {0};
+    if (form->epochs == 0 || form->group_batches > PREPROCESS_GROUP_BATCHES_MAX)
+        return weir_fail(err, WEIR_INVALID,
+                         "found %u epochs and groups of %u batches, expected "
+                         "at least 1, at most %d",
+                         form->epochs, form->group_batches, PREPROCESS_GROUP_BATCHES_MAX);
+    enum weir_status status = weir_yaml_parse(form->file, form->config, &plan.document, err);
+    if (status == WEIR_OK)
+        status = preprocess_options_read(weir_yaml_root(plan.document), &plan.options, err);
+    if (status == WEIR_OK)
+        status = chain_new(plan.options.operators, &plan.chain, err);
+    if (status == WEIR_OK)
+        status = open_set(form, &plan.set, err);
+    if (status != WEIR_OK) {
+        preprocess_plan_close(&plan);
+        return status;
+    }
+    plan_delivery(form, &plan);
+    *ret_plan = plan;
+    return WEIR_OK;
+}
+
+void preprocess_plan_close(struct preprocess_plan *plan)
+{
+    chain_free(plan->chain);
+    weir_yaml_free(plan->document);
+    weir_sample_set_close(&plan->set);
+    memset(plan, 0, sizeof(*plan));
+}
+
+uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
+                               uint64_t position)
+{
+    return preprocess_order_at(&plan->order, epoch, position % plan->geometry.samples);
+}
+
+/* All samples of an epoch, in any order. */
+static uint64_t whole_epoch(const struct preprocess_plan *plan, uint32_t epoch)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < plan->set.count; i++)
+        sum += weir_fingerprint(plan->set.ids[i], epoch);
+    return sum;
+}
+
+uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan)
+{
+    uint64_t positions = preprocess_epoch_positions(&plan->geometry);
+    uint64_t samples = plan->geometry.samples, sum = 0;
+    for (uint32_t epoch = 0; epoch < plan->geometry.epochs; epoch++) {
+        /* Only the positions of an incomplete last batch depend on the order. */
+        sum += whole_epoch(plan, epoch);
+        for (uint64_t p = positions; p < samples; p++)
+            sum -= weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
+        for (uint64_t p = samples; p < positions; p++)
+            sum += weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
+    }
+    return sum;
+}

@@ -1,0 +1,45 @@
+/* What a job delivers, worked out the same way by dispatcher and workers: its options, how the set
+ * is cut (geometry) and in which order (C8). Owned by: a dispatcher's entry or a worker's job. */
+#ifndef WEIR_PREPROCESS_PLAN_H
+#define WEIR_PREPROCESS_PLAN_H
+
+#include "core/wire/sample_set.h"
+#include "core/wire/wire.h"
+#include "preprocess/operators/chain.h"
+#include "preprocess/options.h"
+
+/* What a job is told to be, as it stands in `job_open` and `job_described`. Borrowed. */
+struct preprocess_order_form {
+    const char *file; /* name of the pipeline file */
+    struct weir_bytes config;
+    const char *set_path;
+    const char *set_digest; /* 32 hexadecimal digits */
+    uint32_t epochs;
+    uint64_t seed;
+    const char *mode;       /* anything but "train" keeps the order of the set and drops nothing */
+    uint32_t group_batches; /* 0: chosen */
+};
+
+struct preprocess_plan {
+    struct weir_yaml *document;
+    struct preprocess_options options;
+    struct weir_sample_set set;
+    struct preprocess_geometry geometry;
+    struct preprocess_order order;
+    struct chain *chain;
+};
+
+/* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the
+ * digest the form names. */
+enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
+                                      struct preprocess_plan *ret_plan,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
+
+/* Index in the set of the sample at `position` of `epoch`; positions behind the last wrap around. */
+uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
+                               uint64_t position);
+/* The fingerprint of everything that is to be delivered (core/wire/position.h). */
+uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan);
+
+#endif
