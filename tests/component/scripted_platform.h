@@ -1,0 +1,48 @@
+/* Dispatcher, worker, storage and orchestrator as a script, in a thread of their own, over real
+ * sockets in a directory: what the client library and the trainer are tested against. One job of
+ * `samples` samples, ids 1 to n, two per batch unless said otherwise; label = id % 2; tensors "x"
+ * (dense f32: id, label) and "tokens" (ragged i32: id % 5 + 1 tokens, the first one telling the
+ * label). Faults are switched on by the functions below, at any time. */
+#ifndef WEIR_TESTS_COMPONENT_SCRIPTED_PLATFORM_H
+#define WEIR_TESTS_COMPONENT_SCRIPTED_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct platform_script {
+    const char *socket_dir;
+    uint64_t samples;
+    uint32_t epochs;
+    uint32_t batch_samples; /* 0: 2 */
+    bool relaxed;
+    bool shuffles_sending; /* sends each window of batches backwards, every one twice */
+    bool is_empty_at;      /* batch 1 is nothing but holes */
+    /* For the orchestrator; NULL mode: there is none. */
+    const char *mode, *config, *directory, *start_from;
+};
+
+struct platform;
+struct platform *platform_start(const struct platform_script *script);
+void platform_stop(struct platform *platform);
+
+/* What it has seen. */
+struct platform_view {
+    uint64_t opens, beats, commits, oldest, delivered, holds;
+    uint64_t hold_epoch;   /* named by the newest hold */
+    bool final;            /* a final commit came */
+    bool done;             /* run_done came */
+    double loss;           /* of run_done */
+    uint64_t done_samples; /* of run_done */
+    uint64_t credit_granted;
+};
+struct platform_view platform_look(struct platform *platform);
+
+void platform_erase(struct platform *platform, uint64_t id); /* under the next epoch */
+void platform_silence_storage(struct platform *platform, bool silent);
+void platform_supersede(struct platform *platform);
+void platform_forget_run(struct platform *platform); /* client_open is refused with NOT_FOUND */
+void platform_stop_run(struct platform *platform);   /* run_orders.stop */
+void platform_pause_worker(struct platform *platform, bool paused);
+
+#endif
