@@ -207,7 +207,7 @@ static enum weir_status remove_entry(int parent, const char *name, const char *p
 {
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return WEIR_OK;
-    if (errno != EISDIR && errno != EPERM)
+    if (errno != EISDIR)
         return fail_errno(err, "remove", path);
     if (depth >= TREE_DEPTH_MAX)
         return weir_fail(err, WEIR_LIMIT, "%s: deeper than %d directories", path, TREE_DEPTH_MAX);

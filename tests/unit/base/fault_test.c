@@ -2,6 +2,7 @@
 #include "core/base/fault.h"
 #include "tests/support/child.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -60,6 +61,38 @@ static void exactly_the_named_pass_over_the_named_point_fails(void **state)
     }
 }
 
+enum { THREADS = 4, PASSES_EACH = 1000 };
+
+static void *count_failures(void *ret_count)
+{
+    for (int i = 0; i < PASSES_EACH; i++)
+        *(int *)ret_count += weir_fault("shared");
+    return NULL;
+}
+
+static int pass_from_threads(const void *argument)
+{
+    (void)argument;
+    pthread_t threads[THREADS];
+    int counts[THREADS] = {0}, failures = 0;
+    setenv("WEIR_FAULTS", "shared=2500", 1);
+    for (size_t i = 0; i < THREADS; i++)
+        weir_require(pthread_create(&threads[i], NULL, count_failures, &counts[i]) == 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        failures += counts[i];
+    }
+    return failures;
+}
+
+static void passes_of_several_threads_are_counted_together(void **state)
+{
+    (void)state;
+    struct child child;
+    child_run(&child, pass_from_threads, NULL);
+    assert_true(child_left_with(&child, 1));
+}
+
 static void an_exclamation_mark_kills_as_kill_9_would(void **state)
 {
     (void)state;
@@ -85,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_the_named_pass_over_the_named_point_fails),
+        cmocka_unit_test(passes_of_several_threads_are_counted_together),
         cmocka_unit_test(an_exclamation_mark_kills_as_kill_9_would),
         cmocka_unit_test(a_malformed_variable_is_refused_loudly),
     };

@@ -1,14 +1,18 @@
 /* Bounded reads, atomic writes, directories and trees. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,6 +154,63 @@ static void a_write_that_fails_leaves_the_old_file_and_no_temporary(void **state
     assert_false(exists(temp_path(dir, "taken.tmp")));
 }
 
+/* Writes 1 MiB where no file may be larger than 64 kiB. */
+static int write_too_much(const void *path)
+{
+    const rlim_t limit = 64 << 10;
+    struct weir_error err;
+    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc(1 << 20, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    weir_require(setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit, limit}) == 0);
+    bool right = weir_file_write_atomic(path, weir_bytes(bytes, 1 << 20), &err) == WEIR_IO &&
+                 strstr(err.text, "kept.tmp: cannot write: File too large") != NULL;
+    weir_require(setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}) == 0 ||
+                 errno == EPERM); /* lines are counted in larger files */
+    return right ? 0 : 1;
+}
+
+static void a_write_that_ends_early_leaves_the_old_file_and_no_temporary(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct child child;
+    WEIR_AUTO_FREE char *path = weir_strdup(temp_path(dir, "kept"));
+    write_text(path, "old");
+    child_run(&child, write_too_much, path);
+    assert_true(child_left_with(&child, 0));
+    assert_holds(path, "old");
+    assert_false(exists(temp_path(dir, "kept.tmp")));
+}
+
+static void what_the_system_refuses_is_reported_in_its_words(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    WEIR_AUTO_BUF buf = {0};
+    weir_buf_append_text(&buf, "before");
+    assert_int_equal(weir_file_read("/proc/self/mem", 100, &buf, &err), WEIR_IO);
+    assert_string_equal(err.text, "/proc/self/mem: cannot read: Input/output error");
+    assert_string_equal(weir_buf_text(&buf), "before");
+    assert_int_equal(weir_make_directories("/proc/none/below", 0700, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "/proc/none: cannot make the directory: "));
+    assert_int_equal(weir_remove_tree("/proc/self/fdinfo", &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "cannot remove: "));
+}
+
+static void a_tree_deeper_than_64_directories_is_left_alone(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF path = {0};
+    weir_buf_append_text(&path, dir->path);
+    for (int depth = 0; depth <= 64; depth++)
+        weir_buf_append_text(&path, "/d");
+    assert_int_equal(weir_make_directories(weir_buf_text(&path), 0700, &err), WEIR_OK);
+    assert_int_equal(weir_remove_tree(temp_path(dir, "d"), &err), WEIR_LIMIT);
+    assert_non_null(strstr(err.text, "deeper than 64 directories"));
+    assert_int_equal(weir_remove_tree(temp_path(dir, "d/d"), &err), WEIR_OK);
+    assert_true(exists(temp_path(dir, "d")));
+}
+
 static void directories_are_made_with_their_parents_and_may_exist(void **state)
 {
     struct temp_dir *dir = *state;
@@ -223,6 +284,9 @@ int main(void)
         TEST(an_empty_file_is_read_and_mapped_as_nothing),
         TEST(errors_name_the_path_and_the_reason),
         TEST(a_write_that_fails_leaves_the_old_file_and_no_temporary),
+        TEST(a_write_that_ends_early_leaves_the_old_file_and_no_temporary),
+        TEST(what_the_system_refuses_is_reported_in_its_words),
+        TEST(a_tree_deeper_than_64_directories_is_left_alone),
         TEST(directories_are_made_with_their_parents_and_may_exist),
         TEST(a_tree_is_removed_but_not_what_its_links_point_to),
         TEST(the_directory_of_a_path_can_be_synced),

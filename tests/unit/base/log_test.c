@@ -3,6 +3,7 @@
 #include "tests/support/child.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,6 +106,38 @@ static void one_event_stays_one_line_whatever_its_fields_hold(void **state)
     assert_in_range(strlen(child.errors), 1000, 3000);
 }
 
+enum { THREADS = 4, LINES_EACH = 20 };
+
+static void *log_some(void *argument)
+{
+    for (int i = 0; i < LINES_EACH; i++)
+        weir_log(WEIR_LOG_INFO, "thread speaks", "from=%s", (const char *)argument);
+    return NULL;
+}
+
+static int log_from_threads(const void *argument)
+{
+    (void)argument;
+    pthread_t threads[THREADS];
+    char names[THREADS][2] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < THREADS; i++)
+        weir_require(pthread_create(&threads[i], NULL, log_some, names[i]) == 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+static void lines_of_several_threads_do_not_mix(void **state)
+{
+    (void)state;
+    struct child child;
+    child_run(&child, log_from_threads, NULL);
+    assert_true(child_left_with(&child, 0));
+    assert_int_equal(count_lines(child.errors), THREADS * LINES_EACH);
+    for (const char *line = child.errors; *line != '\0'; line = strchr(line, '\n') + 1)
+        assert_memory_equal(behind_time(line), "info weir \"thread speaks\" from=", 31);
+}
+
 static void levels_have_names(void **state)
 {
     (void)state;
@@ -125,6 +158,7 @@ int main(void)
         cmocka_unit_test(no_fields_leave_no_trailing_space),
         cmocka_unit_test(what_is_below_the_level_is_not_written),
         cmocka_unit_test(one_event_stays_one_line_whatever_its_fields_hold),
+        cmocka_unit_test(lines_of_several_threads_do_not_mix),
         cmocka_unit_test(levels_have_names),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);

@@ -156,15 +156,16 @@ static void a_missing_file_is_not_found(void **state)
     assert_int_equal(weir_sample_set_open(temp_path(&dir, "none.set"), &set, &err), WEIR_NOT_FOUND);
 }
 
-/* Writes a set of ids {7, 7} with checksums that are right. */
-static void forge_repeated_ids(const char *path)
+/* Writes a set of the ids 7 and `second` under `flags`, with checksums that are right. */
+static void forge(const char *path, uint64_t second, uint32_t flags)
 {
     struct weir_error err;
     static const uint64_t FAIR[] = {7, 8};
     WEIR_AUTO_BUF file = {0};
     assert_int_equal(weir_sample_set_write(path, FAIR, NULL, 2, NULL, &err), WEIR_OK);
     assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
-    weir_put_u64(file.at + 72, 7);
+    weir_put_u32(file.at + 16, flags);
+    weir_put_u64(file.at + 72, second);
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
     weir_hasher_add(hasher, file.at + 8, 12);
     weir_hasher_add(hasher, file.at + 64, 16);
@@ -174,14 +175,32 @@ static void forge_repeated_ids(const char *path)
     assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
 }
 
-static void ids_that_do_not_ascend_are_refused_even_with_a_right_digest(void **state)
+static void a_forged_set_is_refused_even_with_a_right_digest(void **state)
 {
     (void)state;
+    static const struct {
+        uint64_t second;
+        uint32_t flags;
+        const char *complaint;
+    } CASES[] = {
+        {7, 0, "ids do not ascend"},
+        {6, 0, "ids do not ascend"},
+        {8, 2, "flags 0x2, expected 0 or 1"},
+        {8, 1, "expected 2 samples of 12"},
+    };
+    const char *path = temp_path(&dir, "a.set");
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_error err;
+        struct weir_sample_set set;
+        forge(path, CASES[i].second, CASES[i].flags);
+        assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
+        assert_non_null(strstr(err.text, CASES[i].complaint));
+    }
     struct weir_error err;
     struct weir_sample_set set;
-    forge_repeated_ids(temp_path(&dir, "a.set"));
-    assert_int_equal(weir_sample_set_open(temp_path(&dir, "a.set"), &set, &err), WEIR_CORRUPT);
-    assert_non_null(strstr(err.text, "ids do not ascend"));
+    forge(path, 8, 0); /* what is forged to be the same is the same */
+    assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_OK);
+    weir_sample_set_close(&set);
 }
 
 static int write_unsorted(const void *path)
@@ -210,7 +229,7 @@ int main(void)
         TEST(every_changed_byte_is_noticed),
         TEST(a_file_of_another_length_is_refused),
         TEST(a_missing_file_is_not_found),
-        TEST(ids_that_do_not_ascend_are_refused_even_with_a_right_digest),
+        TEST(a_forged_set_is_refused_even_with_a_right_digest),
         TEST(sealing_unsorted_ids_is_the_programmers_mistake),
     };
     return cmocka_run_group_tests_name("sample_set", tests, NULL, NULL);
