@@ -1,0 +1,346 @@
+/* The key tables of the orchestrator's sections, and what tables cannot check. */
+#include "orchestrator/config.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/metrics/metric.h"
+#include "orchestrator/triggers/trigger.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const MODES[] = {"replay", "live", NULL};
+static const char *const DELETIONS[] = {"retrain_now", "retire", "keep", NULL};
+static const char *const ON[] = {"new", NULL};
+static const char *const STRATEGIES[] = {"slicing", NULL};
+
+/* The whole file. Sections that belong to others are only named here. */
+struct file_section {
+    const struct weir_yaml_node *pipeline, *datasets, *dataset, *trigger, *selection, *preprocess,
+        *training, *evaluation, *deletion;
+};
+
+static const struct cfg_key FILE_KEYS[] = {
+    CFG_NODE(struct file_section, pipeline, .required = true,
+             .doc = "name and mode of the pipeline"),
+    CFG_NODE(struct file_section, datasets, .doc = "what samples there are"),
+    CFG_NODE(struct file_section, dataset, .doc = "the same for a list of one"),
+    CFG_NODE(struct file_section, trigger, .required = true, .doc = "when to train"),
+    CFG_NODE(struct file_section, selection, .required = true, .doc = "on which samples"),
+    CFG_NODE(struct file_section, preprocess, .required = true, .doc = "from bytes to batches"),
+    CFG_NODE(struct file_section, training, .required = true, .doc = "what learns, and how"),
+    CFG_NODE(struct file_section, evaluation, .doc = "how good each model is"),
+    CFG_NODE(struct file_section, deletion,
+             .doc = "what happens to models when samples are erased"),
+    CFG_END,
+};
+
+struct pipeline_section {
+    const char *name;
+    int mode;
+};
+
+static const struct cfg_key PIPELINE_KEYS[] = {
+    CFG_TEXT(struct pipeline_section, name, .required = true,
+             .doc = "letters, digits, - and _; models are called after it"),
+    CFG_CHOICE(struct pipeline_section, mode, .fallback = "replay", .choices = MODES,
+               .doc =
+                   "replay walks what is there in order of event time; live follows what arrives"),
+    CFG_END,
+};
+
+struct evaluation_section {
+    const char *name;
+    int on;
+    int strategy;
+    const char *every;
+    struct cfg_texts metrics;
+};
+
+static const struct cfg_key EVALUATION_KEYS[] = {
+    CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
+    CFG_CHOICE(struct evaluation_section, on, .fallback = "new", .choices = ON,
+               .doc = "samples that are newer than the model's trigger"),
+    CFG_CHOICE(
+        struct evaluation_section, strategy, .fallback = "slicing", .choices = STRATEGIES,
+        .doc =
+            "slices of event time: a model is evaluated on the first one that starts after its newest sample"),
+    CFG_TEXT(struct evaluation_section, every, .required = true,
+             .doc = "length of a slice: 1d, 1w, 1 month"),
+    CFG_TEXTS(struct evaluation_section, metrics, .required = true, .doc = "see weir policies"),
+    CFG_END,
+};
+
+struct deletion_section {
+    int policy;
+};
+
+static const struct cfg_key DELETION_KEYS[] = {
+    CFG_CHOICE(
+        struct deletion_section, policy, .fallback = "retrain_now", .choices = DELETIONS,
+        .doc =
+            "retrain_now replaces models that have seen what was erased, retire removes them, keep lists them"),
+    CFG_END,
+};
+
+struct training_section {
+    uint64_t epochs, seed, retries;
+    const char *start_from, *loss;
+};
+
+/* Read beside the trainer, which owns this section and documents it. */
+static const struct cfg_key TRAINING_KEYS[] = {
+    CFG_U64(struct training_section, epochs, .fallback = "1", .min = 1, .max = 100000, .doc = ""),
+    CFG_U64(struct training_section, seed, .fallback = "1", .doc = ""),
+    CFG_U64(struct training_section, retries, .fallback = "3", .max = 100, .doc = ""),
+    CFG_TEXT(struct training_section, start_from, .fallback = "previous", .doc = ""),
+    CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
+    CFG_END,
+};
+
+static enum weir_status check_name(const struct weir_yaml_node *node, const char *name,
+                                   const char *path, struct weir_error *err)
+{
+    size_t size = strlen(name);
+    bool good = size > 0 && size <= ORCHESTRATOR_NAME_MAX && isalnum((unsigned char)name[0]);
+    for (size_t i = 0; i < size && good; i++) {
+        good = isalnum((unsigned char)name[i]) || name[i] == '-' || name[i] == '_';
+    }
+    if (!good) {
+        return weir_yaml_fail(
+            node, err,
+            "%s: expected 1 to %d letters, digits, - or _, a letter or digit first, found '%.80s'",
+            path, ORCHESTRATOR_NAME_MAX, name);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_pipeline(struct orchestrator_config *config,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct pipeline_section section = {0};
+    enum weir_status status =
+        cfg_read(PIPELINE_KEYS, CFG_CLOSED, node, "pipeline", NULL, &section, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    config->name = section.name;
+    config->mode = section.mode;
+    return check_name(weir_yaml_get(node, "name"), section.name, "pipeline.name", err);
+}
+
+static enum weir_status read_datasets(struct orchestrator_config *config,
+                                      const struct weir_yaml_node *root,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    size_t count = weir_yaml_length(node);
+    if (count == 0 || count > ORCHESTRATOR_DATASETS_MAX) {
+        return weir_yaml_fail(node == NULL ? root : node, err,
+                              "datasets: expected 1 to %d datasets, found %zu",
+                              ORCHESTRATOR_DATASETS_MAX, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_yaml_node *dataset = weir_yaml_at(node, i);
+        const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+        if (name == NULL) {
+            return weir_yaml_fail(dataset, err, "datasets.name: expected a name, found nothing");
+        }
+        config->datasets[config->dataset_count++] = name;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
+                                     const struct cfg_texts *metrics,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    if (metrics->count == 0 || metrics->count > ORCHESTRATOR_METRICS_MAX) {
+        return weir_yaml_fail(node, err, "evaluation.metrics: expected 1 to %d metrics, found %zu",
+                              ORCHESTRATOR_METRICS_MAX, metrics->count);
+    }
+    const char *names[ORCHESTRATOR_METRICS_MAX * 4 + 1] = {NULL};
+    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++) {
+        names[i] = orchestrator_metric_at(i)->name;
+    }
+    for (size_t i = 0; i < metrics->count; i++) {
+        const struct weir_yaml_node *item = weir_yaml_at(metrics->node, i);
+        const char *name = weir_yaml_text(item);
+        if (orchestrator_metric_find(name) == NULL) {
+            const char *near = cfg_nearest(name == NULL ? "" : name, names);
+            return weir_yaml_fail(item, err, "evaluation.metrics: unknown metric '%s'%s%s%s",
+                                  name == NULL ? "" : name,
+                                  near == NULL ? ": see weir policies" : " (did you mean ",
+                                  near == NULL ? "" : near, near == NULL ? "" : "?)");
+        }
+        evaluation->metrics[evaluation->metric_count++] = name;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_evaluation(struct orchestrator_config *config,
+                                        const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct evaluation_section section = {0};
+    enum weir_status status =
+        cfg_read(EVALUATION_KEYS, CFG_CLOSED, node, "evaluation", NULL, &section, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        if (strcmp(config->evaluations[i].name, section.name) == 0) {
+            return weir_yaml_fail(node, err, "evaluation.name: '%s' is given twice", section.name);
+        }
+    }
+    struct orchestrator_evaluation *evaluation = &config->evaluations[config->evaluation_count++];
+    evaluation->name = section.name;
+    evaluation->every_text = section.every;
+    status = check_name(weir_yaml_get(node, "name"), section.name, "evaluation.name", err);
+    if (status == WEIR_OK) {
+        status = orchestrator_period_read(weir_yaml_get(node, "every"), section.every,
+                                          &evaluation->every, err);
+    }
+    return status == WEIR_OK
+               ? read_metrics(evaluation, &section.metrics, weir_yaml_get(node, "metrics"), err)
+               : status;
+}
+
+static enum weir_status read_evaluations(struct orchestrator_config *config,
+                                         const struct weir_yaml_node *node, struct weir_error *err)
+{
+    if (weir_yaml_length(node) > ORCHESTRATOR_EVALUATIONS_MAX) {
+        return weir_yaml_fail(node, err, "evaluation: expected at most %d, found %zu",
+                              ORCHESTRATOR_EVALUATIONS_MAX, weir_yaml_length(node));
+    }
+    for (size_t i = 0; i < weir_yaml_length(node); i++) {
+        enum weir_status status = read_evaluation(config, weir_yaml_at(node, i), err);
+        if (status != WEIR_OK) {
+            return status;
+        }
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_rest(struct orchestrator_config *config,
+                                  const struct file_section *file, struct weir_error *err)
+{
+    struct deletion_section deletion = {0};
+    struct training_section training = {0};
+    enum weir_status status =
+        cfg_read(DELETION_KEYS, CFG_CLOSED, file->deletion, "deletion", NULL, &deletion, err);
+    if (status == WEIR_OK) {
+        status =
+            cfg_read(TRAINING_KEYS, CFG_OPEN, file->training, "training", NULL, &training, err);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    config->deletion = deletion.policy;
+    config->epochs = training.epochs;
+    config->seed = training.seed;
+    config->retries = training.retries;
+    config->start_from = training.start_from;
+    config->loss = training.loss;
+    WEIR_AUTO(trigger) trigger = NULL;
+    config->trigger = file->trigger;
+    return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
+}
+
+static enum weir_status read_file(struct orchestrator_config *config,
+                                  const struct weir_yaml_node *root, struct weir_error *err)
+{
+    struct file_section file = {0};
+    enum weir_status status = cfg_read(FILE_KEYS, CFG_CLOSED, root, "file", NULL, &file, err);
+    if (status == WEIR_OK) {
+        status = read_pipeline(config, file.pipeline, err);
+    }
+    if (status == WEIR_OK) {
+        status =
+            read_datasets(config, root, file.datasets != NULL ? file.datasets : file.dataset, err);
+    }
+    if (status == WEIR_OK) {
+        status = read_rest(config, &file, err);
+    }
+    return status == WEIR_OK ? read_evaluations(config, file.evaluation, err) : status;
+}
+
+enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,
+                                           struct orchestrator_config **ret_config,
+                                           struct weir_error *err)
+{
+    WEIR_AUTO(orchestrator_config) config = weir_calloc(1, sizeof *config);
+    enum weir_status status = weir_yaml_parse(file, text, &config->document, err);
+    if (status == WEIR_OK) {
+        status = read_file(config, weir_yaml_root(config->document), err);
+    }
+    if (status == WEIR_OK) {
+        *ret_config = WEIR_TAKE(config);
+    }
+    return status;
+}
+
+void orchestrator_config_free(struct orchestrator_config *config)
+{
+    if (config != NULL) {
+        weir_yaml_free(config->document);
+        free(config);
+    }
+}
+
+static void print_evaluation(const struct orchestrator_evaluation *evaluation, struct weir_buf *out)
+{
+    weir_buf_printf(
+        out, "  - name: %s\n    on: new\n    strategy: slicing\n    every: %s\n    metrics: [",
+        evaluation->name, evaluation->every_text);
+    for (size_t i = 0; i < evaluation->metric_count; i++) {
+        weir_buf_printf(out, "%s%s", i == 0 ? "" : ", ", evaluation->metrics[i]);
+    }
+    weir_buf_append_text(out, "]\n");
+}
+
+enum weir_status orchestrator_config_print(const struct orchestrator_config *config,
+                                           struct weir_buf *out, struct weir_error *err)
+{
+    weir_buf_printf(out, "pipeline:\n  name: %s\n  mode: %s\ntrigger:\n", config->name,
+                    MODES[config->mode]);
+    enum weir_status status = orchestrator_trigger_print(config->trigger, 2, out, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (config->evaluation_count > 0) {
+        weir_buf_append_text(out, "evaluation:\n");
+    }
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        print_evaluation(&config->evaluations[i], out);
+    }
+    weir_buf_printf(out, "deletion:\n  policy: %s\n", DELETIONS[config->deletion]);
+    return WEIR_OK;
+}
+
+static void describe_triggers(struct weir_buf *out)
+{
+    weir_buf_append_text(
+        out, "## trigger\n\n`policy` names one of these; the other keys are its own.\n\n");
+    for (size_t i = 0; i < orchestrator_trigger_count(); i++) {
+        const struct trigger_policy *policy = orchestrator_trigger_at(i);
+        weir_buf_printf(out, "### trigger policy `%s`\n\n%s\n\n", policy->name, policy->summary);
+        cfg_document(policy->options, out);
+        weir_buf_append_text(out, "\n");
+    }
+}
+
+void orchestrator_config_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## pipeline\n\n");
+    cfg_document(PIPELINE_KEYS, out);
+    weir_buf_append_text(out, "\n");
+    describe_triggers(out);
+    weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
+    cfg_document(EVALUATION_KEYS, out);
+    weir_buf_append_text(out, "\nMetrics:\n\n");
+    for (size_t i = 0; i < orchestrator_metric_count(); i++) {
+        const struct metric *metric = orchestrator_metric_at(i);
+        weir_buf_printf(out, "- `%s`: %s\n", metric->name, metric->summary);
+    }
+    weir_buf_append_text(out, "\n## deletion\n\n");
+    cfg_document(DELETION_KEYS, out);
+}

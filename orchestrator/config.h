@@ -1,0 +1,61 @@
+/* The pipeline file as the orchestrator reads it: its own sections (pipeline, trigger, evaluation, deletion) and the
+ * few keys of others' sections that driving a run needs. The other services check theirs from the same text. */
+#ifndef ORCHESTRATOR_CONFIG_H
+#define ORCHESTRATOR_CONFIG_H
+
+#include "core/config/schema.h"
+#include "orchestrator/period.h"
+
+enum {
+    ORCHESTRATOR_EVALUATIONS_MAX = 8,
+    ORCHESTRATOR_METRICS_MAX = 8,
+    ORCHESTRATOR_DATASETS_MAX = 64,
+    ORCHESTRATOR_NAME_MAX = 64,
+};
+
+enum orchestrator_mode { MODE_REPLAY, MODE_LIVE };
+
+/* What happens to models that have seen erased samples. */
+enum orchestrator_deletion { DELETION_RETRAIN_NOW, DELETION_RETIRE, DELETION_KEEP };
+
+struct orchestrator_evaluation {
+    const char *name;
+    struct orchestrator_period every;
+    const char *every_text;
+    const char *metrics[ORCHESTRATOR_METRICS_MAX];
+    size_t metric_count;
+};
+
+/* Texts are borrowed from the document. */
+struct orchestrator_config {
+    struct weir_yaml *document;
+    const char *name;
+    int mode; /* enum orchestrator_mode */
+    const char *datasets[ORCHESTRATOR_DATASETS_MAX];
+    size_t dataset_count;
+    const struct weir_yaml_node *trigger;
+    struct orchestrator_evaluation evaluations[ORCHESTRATOR_EVALUATIONS_MAX];
+    size_t evaluation_count;
+    int deletion; /* enum orchestrator_deletion */
+    uint64_t epochs;
+    uint64_t seed;
+    uint64_t retries;
+    const char *start_from; /* "previous", "scratch", or a model's id */
+    const char *loss;
+};
+
+/* Parses and checks `text`; `file` is what messages call it. INVALID with up to ten lines of complaints. */
+enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,
+                                           struct orchestrator_config **ret_config,
+                                           struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_config_free(struct orchestrator_config *config);
+WEIR_DEFINE_AUTO(orchestrator_config, orchestrator_config_free)
+
+/* Appends the effective values of the orchestrator's own sections as YAML. */
+enum weir_status orchestrator_config_print(const struct orchestrator_config *config,
+                                           struct weir_buf *out,
+                                           struct weir_error *err) WEIR_MUST_USE;
+/* Appends their reference page. */
+void orchestrator_config_describe(struct weir_buf *out);
+
+#endif

@@ -1,0 +1,25 @@
+/* Erasures (§10) after storage has accepted them: waited for until in force, models traced, holders purged, models
+ * replaced, everything verified, the receipt written. Several may wait to come into force; one at a time works on
+ * models, in the order of their numbers, between two triggers of every pipeline.
+ *
+ * Owned by: struct orchestrator. Survives: a crash between any two edges. Never sees a clear subject. */
+#ifndef ORCHESTRATOR_ERASURES_ERASURE_H
+#define ORCHESTRATOR_ERASURES_ERASURE_H
+
+#include "orchestrator/orchestrator.h"
+
+/* Takes up what is not finished, and what storage has accepted while no orchestrator listened. */
+enum weir_status orchestrator_erasures_load(struct orchestrator *orch,
+                                            struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_erasures_free(struct orchestrator *orch);
+void orchestrator_erasures_look_again(struct orchestrator *orch);
+/* Whether an erasure works on models now, so that pipelines have to wait: which ones it concerns is known only late. */
+bool orchestrator_erasures_claim(const struct orchestrator *orch);
+
+/* Storage has accepted `number`: records it and drives it. May be repeated. */
+enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
+                                             const char *dataset, const char *reference,
+                                             struct weir_error *err) WEIR_MUST_USE;
+bool orchestrator_erasures_idle(const struct orchestrator *orch);
+
+#endif

@@ -1,0 +1,51 @@
+/* The inside of an erasure, shared by the files of this folder: one file per state does that state's work. */
+#ifndef ORCHESTRATOR_ERASURES_ERASURE_STATE_H
+#define ORCHESTRATOR_ERASURES_ERASURE_STATE_H
+
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/erasures/machine.h"
+
+#include <jansson.h>
+
+struct erasure {
+    struct orchestrator *orch;
+    struct erasure *next;
+    int64_t number;
+    enum erasure_state state;
+    uint64_t timer;
+    char *replacing; /* the model that is being replaced now */
+    bool evaluated;  /* new active models are measured, as far as that is possible */
+    bool told_trouble;
+};
+
+typedef enum weir_status erasure_effect_fn(struct erasure *erasure, const void *what,
+                                           struct weir_error *err);
+
+/* The only writer of the state: commits the edge with its effect, then begins the new state's work. */
+bool erasure_advance(struct erasure *erasure, enum erasure_event event, erasure_effect_fn *effect,
+                     const void *what);
+/* Notes trouble and begins the state's work again after a pause. An erasure is never given up. */
+void erasure_trouble(struct erasure *erasure, const struct weir_error *err);
+void erasure_begin_after(struct erasure *erasure, int64_t delay_ms);
+/* Inside a transaction: the event erasure_step. `body` is consumed. `key` tells repeated steps apart. */
+enum weir_status erasure_tell(struct erasure *erasure, const char *step, const char *key,
+                              json_t *body, struct weir_error *err);
+/* No erasure with a smaller number works on models. */
+bool erasure_is_first(const struct erasure *erasure);
+
+void erasure_await(struct erasure *erasure);
+void erasure_trace(struct erasure *erasure);
+void erasure_purge(struct erasure *erasure);
+void erasure_replace(struct erasure *erasure);
+void erasure_verify(struct erasure *erasure);
+
+/* What storage says at the end, and the receipt made of everything. */
+struct erasure_receipt {
+    char *text; /* the file's content */
+    char hash[65];
+};
+enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_erase_is *storage,
+                                      struct erasure_receipt *ret_receipt,
+                                      struct weir_error *err) WEIR_MUST_USE;
+
+#endif

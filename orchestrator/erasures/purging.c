@@ -1,0 +1,61 @@
+/* PURGING: no run is under way, so everything below runs/ is left over from one: checkpoints, optimizer state, what a
+ * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on. */
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/events.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *ret_removed,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *runs = orchestrator_path(orch, "runs", ".");
+    DIR *directory = opendir(runs);
+    if (directory == NULL) {
+        return errno == ENOENT
+                   ? WEIR_OK
+                   : weir_fail(err, WEIR_IO, "%s: cannot be read: %s", runs, strerror(errno));
+    }
+    enum weir_status status = WEIR_OK;
+    const struct dirent *entry = NULL;
+    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        WEIR_AUTO_FREE char *path = orchestrator_path(orch, "runs", entry->d_name);
+        status = weir_remove_tree(path, err);
+        (*ret_removed)++;
+    }
+    (void)closedir(directory);
+    return status;
+}
+
+static enum weir_status effect_purged(struct erasure *erasure, const void *what,
+                                      struct weir_error *err)
+{
+    const int64_t *removed = what;
+    enum weir_status status = DB_RUN(erasure->orch->db, Q_run_purge, NULL, err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
+                        DB_I64(*removed));
+    }
+    return status == WEIR_OK
+               ? erasure_tell(erasure, "purged", NULL,
+                              json_pack("{sI}", "directories", (json_int_t)*removed), err)
+               : status;
+}
+
+void erasure_purge(struct erasure *erasure)
+{
+    struct weir_error err;
+    int64_t removed = 0;
+    if (remove_runs(erasure->orch, &removed, &err) != WEIR_OK) {
+        erasure_trouble(erasure, &err);
+        return;
+    }
+    erasure_advance(erasure, ERASURE_ON_PURGED, effect_purged, &removed);
+}

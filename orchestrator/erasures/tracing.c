@@ -1,0 +1,62 @@
+/* TRACING: when no pipeline is amidst a trigger, lineage says which live models have seen the samples, and each
+ * pipeline's deletion policy what becomes of them. */
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/lineage.h"
+#include "orchestrator/pipeline/pipeline.h"
+
+static const char *action_for(const struct orchestrator *orch, int64_t pipeline)
+{
+    static const char *const ACTIONS[] = {
+        [DELETION_RETRAIN_NOW] = "retrain", [DELETION_RETIRE] = "retire", [DELETION_KEEP] = "keep"};
+    const struct pipeline *found = orchestrator_pipeline_by_id(orch, pipeline);
+    return found == NULL ? "retire" : ACTIONS[orchestrator_pipeline_config(found)->deletion];
+}
+
+static enum weir_status effect_traced(struct erasure *erasure, const void *what,
+                                      struct weir_error *err)
+{
+    const struct lineage_answer *answer = what;
+    json_t *models = json_array();
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < answer->count && status == WEIR_OK; i++) {
+        const struct lineage_seen *seen = &answer->at[i];
+        if (!seen->live) {
+            continue;
+        }
+        const char *action = action_for(erasure->orch, seen->pipeline);
+        json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action",
+                                                action, "samples", (json_int_t)seen->count));
+        status = DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
+                        DB_TEXT(seen->model), DB_I64(seen->pipeline), DB_I64(seen->trigger),
+                        DB_TEXT(action));
+    }
+    if (status != WEIR_OK) {
+        json_decref(models);
+        return status;
+    }
+    return erasure_tell(erasure, "traced", NULL, json_pack("{so}", "models", models), err);
+}
+
+void erasure_trace(struct erasure *erasure)
+{
+    struct weir_error err;
+    struct id_blocks ids = {0};
+    struct lineage_answer answer = {0};
+    if (!erasure_is_first(erasure) || !orchestrator_pipelines_make_way(erasure->orch)) {
+        return; /* orchestrator_look_again() brings us back */
+    }
+    enum weir_status status =
+        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, &err);
+    if (status == WEIR_OK) {
+        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, &err);
+    }
+    if (status == WEIR_OK) {
+        erasure_advance(erasure, ERASURE_ON_TRACED, effect_traced, &answer);
+    } else {
+        erasure_trouble(erasure, &err);
+    }
+    id_blocks_fini(&ids);
+    orchestrator_lineage_answer_fini(&answer);
+}

@@ -1,0 +1,172 @@
+/* VERIFYING: the files of models that were replaced or retired are unlinked, the new active models are measured where
+ * the old ones were, lineage is asked again, and storage until it has verified its part. Then the receipt. */
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/lineage.h"
+#include "orchestrator/models/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANK_VERIFIED = 4 };
+
+/* ---- old models ---- */
+
+static enum weir_status remove_old(struct erasure *erasure, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(erasure->orch->db, Q_erasure_models, &rows, err, DB_I64(erasure->number));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct stored_model model = {0};
+        status = orchestrator_model_get(erasure->orch, weir_rows_text(rows, i, 0), &model, err);
+        if (status == WEIR_OK && strcmp(model.state, "stored") != 0) {
+            status = orchestrator_model_remove_files(erasure->orch, &model, err);
+        }
+        orchestrator_model_fini(&model);
+    }
+    return status;
+}
+
+/* Models that are kept on purpose are the only live ones that may have seen the samples. */
+static enum weir_status check_lineage(struct erasure *erasure, struct weir_error *err)
+{
+    struct id_blocks ids = {0};
+    struct lineage_answer answer = {0};
+    WEIR_AUTO(weir_rows) kept = NULL;
+    enum weir_status status =
+        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, err);
+    if (status == WEIR_OK) {
+        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, err);
+    }
+    if (status == WEIR_OK) {
+        status = DB_RUN(erasure->orch->db, Q_erasure_models, &kept, err, DB_I64(erasure->number));
+    }
+    for (size_t i = 0; i < answer.count && status == WEIR_OK; i++) {
+        bool known = !answer.at[i].live;
+        for (size_t j = 0; j < weir_rows_count(kept) && !known; j++) {
+            known = strcmp(weir_rows_text(kept, j, 3), "keep") == 0 &&
+                    strcmp(weir_rows_text(kept, j, 0), answer.at[i].model) == 0;
+        }
+        if (!known) {
+            status =
+                weir_fail(err, WEIR_INTERNAL, "model %s has seen erased samples and is still there",
+                          answer.at[i].model);
+        }
+    }
+    id_blocks_fini(&ids);
+    orchestrator_lineage_answer_fini(&answer);
+    return status;
+}
+
+/* ---- storage, and the receipt ---- */
+
+static enum weir_status effect_verified(struct erasure *erasure, const void *what,
+                                        struct weir_error *err)
+{
+    const struct erasure_receipt *receipt = what;
+    enum weir_status status =
+        DB_RUN(erasure->orch->db, Q_erasure_finished, NULL, err, DB_I64(erasure->number),
+               DB_TEXT(receipt->text), DB_TEXT(receipt->hash), DB_I64(weir_now_wall_us()));
+    return status == WEIR_OK ? erasure_tell(erasure, "receipt", NULL,
+                                            json_pack("{ss}", "hash", receipt->hash), err)
+                             : status;
+}
+
+static void write_receipt(struct erasure *erasure, const struct msg_erase_is *storage)
+{
+    struct weir_error err;
+    struct erasure_receipt receipt = {0};
+    char name[48];
+    (void)snprintf(name, sizeof name, "%" PRId64 ".json", erasure->number);
+    WEIR_AUTO_FREE char *path = orchestrator_path(erasure->orch, "receipts", name);
+    WEIR_AUTO_FREE char *directory = orchestrator_path(erasure->orch, "receipts", ".");
+    enum weir_status status = weir_make_directories(directory, 0700, &err);
+    if (status == WEIR_OK) {
+        status = erasure_receipt_make(erasure, storage, &receipt, &err);
+    }
+    if (status == WEIR_OK) {
+        status = weir_file_write_atomic(path, weir_bytes_of(receipt.text), &err);
+    }
+    if (status == WEIR_OK) {
+        erasure_advance(erasure, ERASURE_ON_VERIFIED, effect_verified, &receipt);
+    } else {
+        erasure_trouble(erasure, &err);
+    }
+    free(receipt.text);
+}
+
+static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct erasure *erasure = owner;
+    if (reply == NULL) {
+        erasure_trouble(erasure, err);
+        return;
+    }
+    const struct msg_erase_is *storage = reply->message;
+    if (erasure_storage_rank(storage->state) < RANK_VERIFIED) {
+        erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
+        return;
+    }
+    write_receipt(erasure, storage);
+}
+
+/* ---- measuring the new active models ---- */
+
+static void on_evaluated(void *owner, const struct weir_error *err)
+{
+    struct erasure *erasure = owner;
+    (void)err; /* a model that cannot be measured is replaced all the same */
+    erasure->evaluated = true;
+    erasure_begin_after(erasure, 0);
+}
+
+static enum weir_status evaluate(struct erasure *erasure, bool *ret_started, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(erasure->orch->db, Q_erasure_new_active, &rows, err, DB_I64(erasure->number));
+    if (status != WEIR_OK || weir_rows_count(rows) == 0) {
+        return status;
+    }
+    struct pipeline *pipeline =
+        orchestrator_pipeline_by_id(erasure->orch, weir_rows_i64(rows, 0, 1));
+    if (pipeline != NULL) {
+        struct evaluation_tasks tasks = {0};
+        evaluation_tasks_for(&tasks, orchestrator_pipeline_config(pipeline),
+                             weir_rows_text(rows, 0, 0), weir_rows_i64(rows, 0, 2));
+        orchestrator_evaluator_start(pipeline, &tasks, on_evaluated, erasure);
+        *ret_started = true;
+    }
+    return WEIR_OK;
+}
+
+void erasure_verify(struct erasure *erasure)
+{
+    struct weir_error err;
+    bool evaluating = false;
+    enum weir_status status = remove_old(erasure, &err);
+    if (status == WEIR_OK) {
+        status = check_lineage(erasure, &err);
+    }
+    if (status == WEIR_OK && !erasure->evaluated) {
+        status = evaluate(erasure, &evaluating, &err);
+    }
+    if (status != WEIR_OK) {
+        erasure_trouble(erasure, &err);
+        return;
+    }
+    if (evaluating) {
+        return; /* on_evaluated() goes on */
+    }
+    erasure->evaluated = true;
+    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number};
+    weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,
+                  erasure);
+}

@@ -1,0 +1,250 @@
+/* Working off evaluation tasks. */
+#include "orchestrator/evaluations/evaluator.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/evaluations/results.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct evaluator {
+    struct orchestrator *orch;
+    struct evaluator *next;
+    struct pipeline *pipeline;
+    struct evaluation_tasks tasks;
+    size_t at;
+    evaluator_done_fn *done;
+    void *owner;
+    uint64_t timer;
+};
+
+/* ---- lists of tasks ---- */
+
+void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
+                          int64_t from_time, int64_t to_time)
+{
+    if (tasks->count == tasks->capacity) {
+        tasks->capacity = tasks->capacity == 0 ? 8 : tasks->capacity * 2;
+        tasks->at = weir_realloc(tasks->at, tasks->capacity, sizeof *tasks->at);
+    }
+    struct evaluation_task *task = &tasks->at[tasks->count++];
+    *task = (struct evaluation_task){
+        .evaluation = evaluation, .from_time = from_time, .to_time = to_time};
+    (void)snprintf(task->model, sizeof task->model, "%s", model);
+}
+
+void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
+                          const char *model, int64_t until_time)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        const struct orchestrator_period *every = &config->evaluations[i].every;
+        int64_t from = orchestrator_period_next(every, until_time);
+        evaluation_tasks_add(tasks, model, i, from, orchestrator_period_after(every, from));
+    }
+}
+
+void evaluation_tasks_fini(struct evaluation_tasks *tasks)
+{
+    free(tasks->at);
+    *tasks = (struct evaluation_tasks){0};
+}
+
+/* ---- the evaluator ---- */
+
+static void unlink_evaluator(struct evaluator *evaluator)
+{
+    struct evaluator **at = &evaluator->orch->evaluators;
+    while (*at != evaluator) {
+        at = &(*at)->next;
+    }
+    *at = evaluator->next;
+}
+
+static void free_evaluator(struct evaluator *evaluator)
+{
+    weir_rpc_forget(evaluator->orch->selector, evaluator);
+    orchestrator_run_forget(evaluator->orch, evaluator);
+    weir_loop_cancel(evaluator->orch->loop, evaluator->timer);
+    evaluation_tasks_fini(&evaluator->tasks);
+    free(evaluator);
+}
+
+static void finish(struct evaluator *evaluator, const struct weir_error *err)
+{
+    struct weir_error why = {0};
+    evaluator_done_fn *done = evaluator->done;
+    void *owner = evaluator->owner;
+    if (err != NULL) {
+        why = *err;
+    }
+    unlink_evaluator(evaluator);
+    free_evaluator(evaluator);
+    done(owner, err == NULL ? NULL : &why);
+}
+
+static void step(void *owner);
+
+static void begin_after(struct evaluator *evaluator, int64_t delay_ms)
+{
+    weir_loop_cancel(evaluator->orch->loop, evaluator->timer);
+    evaluator->timer = weir_loop_timer(evaluator->orch->loop, delay_ms, 0, step, evaluator);
+}
+
+static void trouble(struct evaluator *evaluator, enum weir_status status,
+                    const struct weir_error *err)
+{
+    if (!orchestrator_may_pass(status)) {
+        finish(evaluator, err);
+        return;
+    }
+    weir_log(WEIR_LOG_WARN, "evaluation tried again", "because=\"%s\"", err->text);
+    begin_after(evaluator, ORCHESTRATOR_AGAIN_MS);
+}
+
+static void pass_over(struct evaluator *evaluator)
+{
+    evaluator->at++;
+    begin_after(evaluator, 0);
+}
+
+static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct evaluator *evaluator = owner;
+    struct weir_error problem;
+    if (run == NULL) {
+        trouble(evaluator, err->status, err);
+        return;
+    }
+    const struct evaluation_result result = {
+        .pipeline = evaluator->pipeline,
+        .task = &evaluator->tasks.at[evaluator->at],
+        .run = run,
+    };
+    enum weir_status status = orchestrator_evaluation_keep(evaluator->orch, &result, &problem);
+    if (status != WEIR_OK) {
+        trouble(evaluator, status, &problem);
+        return;
+    }
+    if (orchestrator_run_remove_files(evaluator->orch, run->number, &problem) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+    }
+    pass_over(evaluator);
+}
+
+static void start_run(struct evaluator *evaluator, const struct msg_selected *selected)
+{
+    const struct evaluation_task *task = &evaluator->tasks.at[evaluator->at];
+    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    WEIR_AUTO_FREE char *purpose =
+        weir_format("evaluate/%s/%s/%" PRId64, config->evaluations[task->evaluation].name,
+                    task->model, task->from_time);
+    struct weir_error err;
+    struct run_wanted wanted = {
+        .pipeline = orchestrator_pipeline_id(evaluator->pipeline),
+        .purpose = purpose,
+        .mode = "evaluate",
+        .set_digest = selected->digest,
+        .set_path = selected->path,
+        .epochs = 1,
+        .seed = config->seed,
+        .base_model = task->model,
+    };
+    enum weir_status status =
+        orchestrator_run_start(evaluator->orch, &wanted, on_run, evaluator, &err);
+    if (status != WEIR_OK) {
+        trouble(evaluator, status, &err);
+    }
+}
+
+static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct evaluator *evaluator = owner;
+    if (reply == NULL) {
+        trouble(evaluator, err->status, err);
+        return;
+    }
+    const struct msg_selected *selected = reply->message;
+    if (reply->type != MSG_selected || selected->digest[0] == '\0' || selected->samples == 0) {
+        pass_over(evaluator);
+        return;
+    }
+    start_run(evaluator, selected);
+}
+
+static enum weir_status is_done(const struct evaluator *evaluator,
+                                const struct evaluation_task *task, bool *ret_done,
+                                struct weir_error *err)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(evaluator->orch->db, Q_evaluation_has, &rows, err,
+               DB_I64(orchestrator_pipeline_id(evaluator->pipeline)), DB_TEXT(task->model),
+               DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time));
+    if (status == WEIR_OK) {
+        *ret_done = weir_rows_count(rows) > 0;
+    }
+    return status;
+}
+
+static void step(void *owner)
+{
+    struct evaluator *evaluator = owner;
+    struct weir_error err;
+    bool done = false;
+    evaluator->timer = 0;
+    if (evaluator->at == evaluator->tasks.count) {
+        finish(evaluator, NULL);
+        return;
+    }
+    const struct evaluation_task *task = &evaluator->tasks.at[evaluator->at];
+    enum weir_status status = is_done(evaluator, task, &done, &err);
+    if (status != WEIR_OK) {
+        trouble(evaluator, status, &err);
+        return;
+    }
+    if (done) {
+        pass_over(evaluator);
+        return;
+    }
+    struct msg_interval_seal seal = {
+        .pipeline = orchestrator_pipeline_config(evaluator->pipeline)->name,
+        .from_time = task->from_time,
+        .to_time = task->to_time,
+        .positions = orchestrator_pipeline_positions(evaluator->pipeline),
+    };
+    weir_rpc_call(evaluator->orch->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
+                  on_sealed, evaluator);
+}
+
+void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
+                                  evaluator_done_fn *done, void *owner)
+{
+    struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
+    evaluator->orch = orchestrator_pipeline_orchestrator(pipeline);
+    evaluator->pipeline = pipeline;
+    evaluator->tasks = *tasks;
+    *tasks = (struct evaluation_tasks){0};
+    evaluator->done = done;
+    evaluator->owner = owner;
+    evaluator->next = evaluator->orch->evaluators;
+    evaluator->orch->evaluators = evaluator;
+    begin_after(evaluator, 0);
+}
+
+void orchestrator_evaluator_forget(struct orchestrator *orch, const void *owner)
+{
+    struct evaluator **at = &orch->evaluators;
+    while (*at != NULL) {
+        struct evaluator *evaluator = *at;
+        if (evaluator->owner == owner) {
+            *at = evaluator->next;
+            free_evaluator(evaluator);
+        } else {
+            at = &evaluator->next;
+        }
+    }
+}

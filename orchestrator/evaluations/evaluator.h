@@ -1,0 +1,35 @@
+/* Evaluations: models measured on slices of event time. A list of tasks is worked off one after the other: the interval
+ * is sealed, a trainer runs over it in mode evaluate, metrics are computed from what it says, the numbers are kept and
+ * what it said of each sample is removed. A task that is done already, or has no samples, is passed over. */
+#ifndef ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
+#define ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
+
+#include "orchestrator/pipeline/pipeline.h"
+
+struct evaluation_task {
+    char model[ORCHESTRATOR_NAME_MAX + 64];
+    size_t evaluation; /* index in the pipeline's file */
+    int64_t from_time, to_time;
+};
+
+struct evaluation_tasks {
+    struct evaluation_task *at;
+    size_t count, capacity;
+};
+
+void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
+                          int64_t from_time, int64_t to_time);
+/* The slice behind the newest sample of a model, for every evaluation of its pipeline. */
+void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
+                          const char *model, int64_t until_time);
+void evaluation_tasks_fini(struct evaluation_tasks *tasks);
+
+/* NULL: all are done. */
+typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
+/* Takes the tasks over (zeroing what it is given). `done` is called from the loop. */
+void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
+                                  evaluator_done_fn *done, void *owner);
+/* Whoever asked is gone. */
+void orchestrator_evaluator_forget(struct orchestrator *orch, const void *owner);
+
+#endif

@@ -1,0 +1,77 @@
+/* Writing events beside their effect, and showing the committed ones in order. */
+#include "orchestrator/events.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+
+#include <stdlib.h>
+
+/* {"event": …} first, so that a line can be told at a glance. */
+static char *one_line(const char *event, json_t *body)
+{
+    json_t *whole = json_pack("{ss}", "event", event);
+    json_object_update(whole, body);
+    char *text = json_dumps(whole, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    json_decref(whole);
+    return text;
+}
+
+enum weir_status orchestrator_event_put(struct orchestrator *orch, int64_t pipeline,
+                                        int64_t erasure, const char *key, const char *event,
+                                        json_t *body, struct weir_error *err)
+{
+    weir_require(body != NULL);
+    char *text = one_line(event, body);
+    json_decref(body);
+    weir_require(text != NULL);
+    enum weir_status status =
+        DB_RUN(orch->db, Q_event_add, NULL, err, DB_I64(pipeline), DB_I64(erasure), DB_TEXT(key),
+               DB_I64(weir_now_wall_us()), DB_TEXT(text));
+    free(text);
+    return status;
+}
+
+void orchestrator_events_show(struct orchestrator *orch)
+{
+    size_t count = 0;
+    do {
+        WEIR_AUTO(weir_rows) rows = NULL;
+        struct weir_error err;
+        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown)) != WEIR_OK) {
+            return; /* shown after the next edge */
+        }
+        count = weir_rows_count(rows);
+        for (size_t i = 0; i < count; i++) {
+            orch->event_shown = weir_rows_i64(rows, i, 0);
+            if (orch->listener.event != NULL) {
+                orch->listener.event(orch->listener.owner, weir_rows_i64(rows, i, 1),
+                                     weir_rows_i64(rows, i, 2), weir_rows_text(rows, i, 3));
+            }
+        }
+    } while (count > 0);
+}
+
+enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t pipeline,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_event_of_pipeline, &rows, err, DB_I64(pipeline),
+                                     DB_I64(orch->event_shown));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        orch->listener.event(orch->listener.owner, pipeline, 0, weir_rows_text(rows, i, 1));
+    }
+    return status;
+}
+
+json_t *orchestrator_json_of(const char *text)
+{
+    json_t *value = json_loads(text, 0, NULL);
+    return value == NULL ? json_object() : value;
+}
+
+json_t *orchestrator_json_time(int64_t time_us)
+{
+    char text[WEIR_TIME_TEXT_MAX];
+    weir_time_format(time_us, text);
+    return json_string(text);
+}

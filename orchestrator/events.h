@@ -1,0 +1,26 @@
+/* Events (C11): what people and programs are told. An event is written in the transaction of what it tells, under a
+ * key that keeps it from being told twice, and shown once that is committed. */
+#ifndef ORCHESTRATOR_EVENTS_H
+#define ORCHESTRATOR_EVENTS_H
+
+#include "orchestrator/orchestrator.h"
+
+#include <jansson.h>
+
+/* Inside a transaction. `body` (a JSON object without `event`) is consumed. `key` is unique per pipeline and erasure:
+ * "model_stored/3". */
+enum weir_status orchestrator_event_put(struct orchestrator *orch, int64_t pipeline,
+                                        int64_t erasure, const char *key, const char *event,
+                                        json_t *body, struct weir_error *err) WEIR_MUST_USE;
+/* Shows what was committed since the last call. */
+void orchestrator_events_show(struct orchestrator *orch);
+/* Shows what was told of a pipeline before this process began. */
+enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t pipeline,
+                                            struct weir_error *err) WEIR_MUST_USE;
+
+/* JSON text of a trusted column, or {} */
+json_t *orchestrator_json_of(const char *text);
+/* "2002-08-22T11:36:23Z" */
+json_t *orchestrator_json_time(int64_t time_us);
+
+#endif

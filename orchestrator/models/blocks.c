@@ -1,0 +1,96 @@
+/* Bitmaps of ids by block. */
+#include "orchestrator/models/blocks.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void id_blocks_fini(struct id_blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->count; i++) {
+        weir_bits_fini(&blocks->at[i].rows);
+    }
+    free(blocks->at);
+    *blocks = (struct id_blocks){0};
+}
+
+/* First index whose block is not below `block`. */
+static size_t lower_bound(const struct id_blocks *blocks, int64_t block)
+{
+    size_t from = 0, to = blocks->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (blocks->at[middle].block < block) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from;
+}
+
+static struct id_block *insert(struct id_blocks *blocks, size_t index, int64_t block)
+{
+    if (blocks->count == blocks->capacity) {
+        blocks->capacity = blocks->capacity == 0 ? 8 : blocks->capacity * 2;
+        blocks->at = weir_realloc(blocks->at, blocks->capacity, sizeof *blocks->at);
+    }
+    memmove(blocks->at + index + 1, blocks->at + index,
+            (blocks->count - index) * sizeof *blocks->at);
+    blocks->at[index] = (struct id_block){.block = block};
+    blocks->count++;
+    return &blocks->at[index];
+}
+
+void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
+{
+    struct id_block *at = NULL;
+    for (size_t i = 0; i < count; i++) {
+        int64_t block = (int64_t)(ids[i] >> WEIR_ROW_BITS);
+        if (at == NULL || at->block != block) {
+            size_t index = lower_bound(blocks, block);
+            bool there = index < blocks->count && blocks->at[index].block == block;
+            at = there ? &blocks->at[index] : insert(blocks, index, block);
+        }
+        weir_bits_set(&at->rows, weir_sample_row(ids[i]));
+    }
+}
+
+const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t block)
+{
+    size_t index = lower_bound(blocks, block);
+    return index < blocks->count && blocks->at[index].block == block ? &blocks->at[index] : NULL;
+}
+
+size_t id_blocks_population(const struct id_blocks *blocks)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < blocks->count; i++) {
+        sum += weir_bits_population(&blocks->at[i].rows);
+    }
+    return sum;
+}
+
+static size_t shared_words(const struct weir_bits *a, const struct weir_bits *b)
+{
+    size_t least = a->count < b->count ? a->count : b->count;
+    return (least + 63) / 64;
+}
+
+size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < shared_words(a, b); i++) {
+        sum += (size_t)__builtin_popcountll(a->words[i] & b->words[i]);
+    }
+    return sum;
+}
+
+void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
+{
+    for (size_t i = 0; i < shared_words(from, what); i++) {
+        from->words[i] &= ~what->words[i];
+    }
+}

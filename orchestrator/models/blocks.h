@@ -1,0 +1,30 @@
+/* A set of sample ids as one bitmap per block of ids: what lineage is asked with. Pure. */
+#ifndef ORCHESTRATOR_MODELS_BLOCKS_H
+#define ORCHESTRATOR_MODELS_BLOCKS_H
+
+#include "core/base/bits.h"
+
+struct id_block {
+    int64_t block; /* id >> 16: dataset and block */
+    struct weir_bits rows;
+};
+
+/* Ascending by block. Zero-initialised is empty. */
+struct id_blocks {
+    struct id_block *at;
+    size_t count;
+    size_t capacity;
+};
+
+void id_blocks_fini(struct id_blocks *blocks);
+/* Adds ids in any order; ascending is fastest. */
+void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count);
+/* NULL: no id of that block is in it. */
+const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t block);
+size_t id_blocks_population(const struct id_blocks *blocks);
+/* How many bits are set in both. */
+size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b);
+/* Clears in `from` what is set in `what`. */
+void id_bits_remove(struct weir_bits *from, const struct weir_bits *what);
+
+#endif

@@ -1,0 +1,215 @@
+/* Lineage over bitmaps: a few rows per block asked for, and one pass over the models, parents first. */
+#include "orchestrator/models/lineage.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- noting ---- */
+
+static enum weir_status note_blocks(struct orchestrator *orch, int query, struct weir_param owner,
+                                    const struct id_blocks *blocks, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < blocks->count && status == WEIR_OK; i++) {
+        WEIR_AUTO_BUF bits = {0};
+        weir_bits_pack(&blocks->at[i].rows, &bits);
+        status = DB_RUN(orch->db, query, NULL, err, owner, DB_I64(blocks->at[i].block),
+                        DB_BYTES(weir_buf_view(&bits)));
+    }
+    return status;
+}
+
+enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const char *digest,
+                                               const char *path, struct weir_error *err)
+{
+    struct weir_sample_set set = {0};
+    enum weir_status status = weir_sample_set_open(path, &set, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct id_blocks blocks = {0};
+    id_blocks_add(&blocks, set.ids, set.count);
+    weir_sample_set_close(&set);
+    status = note_blocks(orch, Q_set_block_add, DB_TEXT(digest), &blocks, err);
+    id_blocks_fini(&blocks);
+    return status;
+}
+
+enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, int64_t erasure,
+                                                   const struct id_blocks *ids,
+                                                   struct weir_error *err)
+{
+    return note_blocks(orch, Q_erasure_block_add, DB_I64(erasure), ids, err);
+}
+
+enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
+                                                 struct id_blocks *ret_ids, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_erasure_blocks, &rows, err, DB_I64(erasure));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    size_t count = weir_rows_count(rows);
+    *ret_ids = (struct id_blocks){.at = weir_calloc(count + 1, sizeof(struct id_block)),
+                                  .count = count,
+                                  .capacity = count + 1};
+    for (size_t i = 0; i < count; i++) {
+        ret_ids->at[i].block = weir_rows_i64(rows, i, 0);
+        weir_bits_unpack(&ret_ids->at[i].rows, weir_rows_bytes(rows, i, 1));
+    }
+    return WEIR_OK;
+}
+
+/* ---- asking ---- */
+
+/* Everything Postgres knows about one block that is asked for. */
+struct known_block {
+    const struct id_block *asked;
+    struct weir_rows *sets;     /* digest, bits */
+    struct weir_rows *erasures; /* epoch, bits */
+};
+
+struct question {
+    struct known_block *blocks;
+    size_t count;
+};
+
+static void forget_question(struct question *question)
+{
+    for (size_t i = 0; i < question->count; i++) {
+        weir_rows_free(question->blocks[i].sets);
+        weir_rows_free(question->blocks[i].erasures);
+    }
+    free(question->blocks);
+}
+
+static enum weir_status load_question(struct orchestrator *orch, const struct id_blocks *ids,
+                                      struct question *question, struct weir_error *err)
+{
+    question->blocks = weir_calloc(ids->count + 1, sizeof *question->blocks);
+    question->count = ids->count;
+    for (size_t i = 0; i < ids->count; i++) {
+        struct known_block *block = &question->blocks[i];
+        block->asked = &ids->at[i];
+        enum weir_status status =
+            DB_RUN(orch->db, Q_set_blocks_at, &block->sets, err, DB_I64(ids->at[i].block));
+        if (status == WEIR_OK) {
+            status = DB_RUN(orch->db, Q_erasure_blocks_at, &block->erasures, err,
+                            DB_I64(ids->at[i].block));
+        }
+        if (status != WEIR_OK) {
+            return status;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* Samples of one block that were delivered to a run on `set`, which began when erasures up to `clean_epoch` held. */
+static size_t delivered_in_block(const struct known_block *block, struct weir_bytes set,
+                                 int64_t clean_epoch)
+{
+    struct weir_bits asked = {0}, held = {0}, gone = {0};
+    weir_bits_copy(&asked, &block->asked->rows);
+    for (size_t i = 0; i < weir_rows_count(block->erasures); i++) {
+        if (weir_rows_i64(block->erasures, i, 0) <= clean_epoch) {
+            weir_bits_unpack(&gone, weir_rows_bytes(block->erasures, i, 1));
+            id_bits_remove(&asked, &gone);
+        }
+    }
+    weir_bits_unpack(&held, set);
+    size_t shared = id_bits_shared(&asked, &held);
+    weir_bits_fini(&asked);
+    weir_bits_fini(&held);
+    weir_bits_fini(&gone);
+    return shared;
+}
+
+static size_t delivered(const struct question *question, const char *digest, int64_t clean_epoch)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < question->count; i++) {
+        const struct known_block *block = &question->blocks[i];
+        for (size_t j = 0; j < weir_rows_count(block->sets); j++) {
+            if (strcmp(weir_rows_text(block->sets, j, 0), digest) == 0) {
+                sum += delivered_in_block(block, weir_rows_bytes(block->sets, j, 1), clean_epoch);
+            }
+        }
+    }
+    return sum;
+}
+
+static bool answer_holds(const struct lineage_answer *answer, const char *model)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        if (strcmp(answer->at[i].model, model) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Columns of Q_lineage_models. */
+enum {
+    COL_ID,
+    COL_PARENT,
+    COL_SET_DIGEST,
+    COL_CLEAN_EPOCH,
+    COL_STATE,
+    COL_PIPELINE,
+    COL_TRIGGER,
+    COL_RUN
+};
+
+static void judge(const struct question *question, const struct weir_rows *models, size_t row,
+                  struct lineage_answer *answer)
+{
+    size_t count = delivered(question, weir_rows_text(models, row, COL_SET_DIGEST),
+                             weir_rows_i64(models, row, COL_CLEAN_EPOCH));
+    bool inherited = !weir_rows_is_null(models, row, COL_PARENT) &&
+                     answer_holds(answer, weir_rows_text(models, row, COL_PARENT));
+    if (count == 0 && !inherited) {
+        return;
+    }
+    const char *state = weir_rows_text(models, row, COL_STATE);
+    answer->at[answer->count++] = (struct lineage_seen){
+        .model = weir_strdup(weir_rows_text(models, row, COL_ID)),
+        .pipeline = weir_rows_i64(models, row, COL_PIPELINE),
+        .trigger = weir_rows_i64(models, row, COL_TRIGGER),
+        .run = weir_rows_i64(models, row, COL_RUN),
+        .live = strcmp(state, "stored") == 0 || strcmp(state, "replacing") == 0,
+        .count = count,
+    };
+}
+
+enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struct id_blocks *ids,
+                                          struct lineage_answer *ret_answer, struct weir_error *err)
+{
+    struct question question = {0};
+    WEIR_AUTO(weir_rows) models = NULL;
+    enum weir_status status = load_question(orch, ids, &question, err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(orch->db, Q_lineage_models, &models, err);
+    }
+    if (status == WEIR_OK) {
+        size_t count = weir_rows_count(models);
+        *ret_answer = (struct lineage_answer){.at = weir_calloc(count + 1, sizeof *ret_answer->at)};
+        for (size_t i = 0; i < count; i++) {
+            judge(&question, models, i, ret_answer);
+        }
+    }
+    forget_question(&question);
+    return status;
+}
+
+void orchestrator_lineage_answer_fini(struct lineage_answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        free(answer->at[i].model);
+    }
+    free(answer->at);
+    *answer = (struct lineage_answer){0};
+}

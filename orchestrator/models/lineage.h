@@ -1,0 +1,39 @@
+/* Lineage (C6): which models have seen which samples. A model has seen a sample when the sample was delivered to its
+ * run (its set holds the sample, and the sample was not erased before the run began), or when the model it started
+ * from has seen it. Answered from one bitmap per set and block. */
+#ifndef ORCHESTRATOR_MODELS_LINEAGE_H
+#define ORCHESTRATOR_MODELS_LINEAGE_H
+
+#include "orchestrator/models/blocks.h"
+#include "orchestrator/orchestrator.h"
+
+/* Inside a transaction: notes what the sealed set holds. May be repeated. */
+enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const char *digest,
+                                               const char *path,
+                                               struct weir_error *err) WEIR_MUST_USE;
+/* Inside a transaction: notes what an erasure takes away. May be repeated. */
+enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, int64_t erasure,
+                                                   const struct id_blocks *ids,
+                                                   struct weir_error *err) WEIR_MUST_USE;
+/* The samples of an erasure, as noted. */
+enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
+                                                 struct id_blocks *ret_ids,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+
+/* One model that has seen some of the samples. */
+struct lineage_seen {
+    char *model;
+    int64_t pipeline, trigger, run;
+    bool live;      /* its files are there: stored or replacing */
+    uint64_t count; /* of the samples in its own set; 0: by an ancestor only */
+};
+struct lineage_answer {
+    struct lineage_seen *at; /* parents before children */
+    size_t count;
+};
+enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struct id_blocks *ids,
+                                          struct lineage_answer *ret_answer,
+                                          struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_lineage_answer_fini(struct lineage_answer *answer);
+
+#endif

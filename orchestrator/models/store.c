@@ -1,0 +1,235 @@
+/* Placing model files, and their rows. */
+#include "orchestrator/models/store.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Columns of Q_model_get and Q_model_all. */
+enum {
+    COL_ID,
+    COL_PIPELINE,
+    COL_TRIGGER,
+    COL_RUN,
+    COL_PARENT,
+    COL_SET_DIGEST,
+    COL_CLEAN_EPOCH,
+    COL_CHECKSUM,
+    COL_BYTES,
+    COL_FILE,
+    COL_FITTED_FILE,
+    COL_STATE,
+    COL_REPLACED_BY,
+    COL_ERASURE,
+    COL_UNTIL_TIME,
+    COL_COST,
+    COL_CREATED,
+};
+
+static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
+{
+    return weir_rows_is_null(rows, row, column) ? NULL : weir_rows_text(rows, row, column);
+}
+
+void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_model *ret_model)
+{
+    *ret_model = (struct stored_model){
+        .rows = rows,
+        .row = row,
+        .id = weir_rows_text(rows, row, COL_ID),
+        .pipeline = weir_rows_i64(rows, row, COL_PIPELINE),
+        .trigger = weir_rows_i64(rows, row, COL_TRIGGER),
+        .run = weir_rows_i64(rows, row, COL_RUN),
+        .parent = text_or_null(rows, row, COL_PARENT),
+        .set_digest = weir_rows_text(rows, row, COL_SET_DIGEST),
+        .clean_epoch = weir_rows_i64(rows, row, COL_CLEAN_EPOCH),
+        .checksum = weir_rows_text(rows, row, COL_CHECKSUM),
+        .bytes = weir_rows_i64(rows, row, COL_BYTES),
+        .file = weir_rows_text(rows, row, COL_FILE),
+        .fitted_file = weir_rows_text(rows, row, COL_FITTED_FILE),
+        .state = weir_rows_text(rows, row, COL_STATE),
+        .replaced_by = text_or_null(rows, row, COL_REPLACED_BY),
+        .erasure = weir_rows_i64(rows, row, COL_ERASURE),
+        .until_time = weir_rows_i64(rows, row, COL_UNTIL_TIME),
+        .cost = weir_rows_text(rows, row, COL_COST),
+        .created_us = weir_rows_i64(rows, row, COL_CREATED),
+    };
+}
+
+enum weir_status orchestrator_model_get(struct orchestrator *orch, const char *id,
+                                        struct stored_model *ret_model, struct weir_error *err)
+{
+    struct weir_rows *rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_model_get, &rows, err, DB_TEXT(id));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (weir_rows_count(rows) == 0) {
+        weir_rows_free(rows);
+        return weir_fail(err, WEIR_NOT_FOUND, "model %s: there is none; see weir models list", id);
+    }
+    orchestrator_model_row(rows, 0, ret_model);
+    return WEIR_OK;
+}
+
+void orchestrator_model_fini(struct stored_model *model)
+{
+    weir_rows_free(model->rows);
+    model->rows = NULL;
+}
+
+enum weir_status orchestrator_model_all(struct orchestrator *orch, int64_t pipeline,
+                                        struct weir_rows **ret_rows, struct weir_error *err)
+{
+    return DB_RUN(orch->db, Q_model_all, ret_rows, err, DB_I64(pipeline));
+}
+
+enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
+                                           const struct stored_model *model, struct weir_buf *out,
+                                           struct weir_error *err)
+{
+    if (model->fitted_file[0] == '\0') {
+        return WEIR_OK;
+    }
+    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->fitted_file);
+    return weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
+}
+
+/* ---- placing files ---- */
+
+static enum weir_status make_durable(const char *path, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fsync(fd) != 0) {
+        return weir_fail(err, WEIR_IO, "%s: cannot make the model durable: %s", path,
+                         strerror(errno));
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status checksum_of(const char *path, struct model_files *files,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_BUF bytes = {0};
+    enum weir_status status = weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, &bytes, err);
+    if (status == WEIR_OK) {
+        struct weir_digest digest = weir_digest_of(weir_buf_view(&bytes));
+        weir_digest_text(&digest, files->checksum);
+        files->bytes = (int64_t)bytes.size;
+    }
+    return status;
+}
+
+static enum weir_status move_model(const char *from, const char *to, struct weir_error *err)
+{
+    if (access(from, F_OK) != 0 && access(to, F_OK) == 0) {
+        return WEIR_OK; /* moved before a crash */
+    }
+    enum weir_status status = make_durable(from, err);
+    if (status == WEIR_OK && rename(from, to) != 0) {
+        status =
+            weir_fail(err, WEIR_IO, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
+    }
+    return status == WEIR_OK ? weir_sync_parent(to, err) : status;
+}
+
+static enum weir_status write_fitted(const struct orchestrator *orch,
+                                     const struct model_wanted *wanted, struct model_files *files,
+                                     struct weir_error *err)
+{
+    if (wanted->run->fitted.size == 0) {
+        files->fitted_file = weir_strdup("");
+        return WEIR_OK;
+    }
+    files->fitted_file = weir_format("fitted/%s.fitted", wanted->id);
+    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", files->fitted_file);
+    return weir_file_write_atomic(path, wanted->run->fitted, err);
+}
+
+enum weir_status orchestrator_model_place(const struct orchestrator *orch,
+                                          const struct model_wanted *wanted,
+                                          struct model_files *ret_files, struct weir_error *err)
+{
+    struct model_files files = {.file = weir_format("models/%s.weirmodel", wanted->id)};
+    WEIR_AUTO_FREE char *from =
+        weir_format("%s/%s", wanted->run->directory, wanted->run->model_file);
+    WEIR_AUTO_FREE char *to = orchestrator_path(orch, ".", files.file);
+    enum weir_status status = move_model(from, to, err);
+    if (status == WEIR_OK) {
+        status = checksum_of(to, &files, err);
+    }
+    if (status == WEIR_OK) {
+        status = write_fitted(orch, wanted, &files, err);
+    }
+    if (status != WEIR_OK) {
+        orchestrator_model_files_fini(&files);
+        return status;
+    }
+    *ret_files = files;
+    return WEIR_OK;
+}
+
+void orchestrator_model_files_fini(struct model_files *files)
+{
+    free(files->file);
+    free(files->fitted_file);
+    *files = (struct model_files){0};
+}
+
+static enum weir_status tell(struct orchestrator *orch, const struct model_wanted *wanted,
+                             const struct model_files *files, struct weir_error *err)
+{
+    const struct run_result *run = wanted->run;
+    WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
+    json_t *body =
+        json_pack("{ss,sI,ss?,ss,sI,ss}", "model", wanted->id, "trigger", (json_int_t)run->trigger,
+                  "parent", run->base_model, "checksum", files->checksum, "bytes",
+                  (json_int_t)files->bytes, "file", files->file);
+    if (wanted->erasure != 0) {
+        json_object_set_new(body, "erasure", json_integer(wanted->erasure));
+    }
+    return orchestrator_event_put(orch, run->pipeline, 0, key, "model_stored", body, err);
+}
+
+enum weir_status orchestrator_model_add(struct orchestrator *orch,
+                                        const struct model_wanted *wanted,
+                                        const struct model_files *files, struct weir_error *err)
+{
+    const struct run_result *run = wanted->run;
+    WEIR_AUTO_BUF cost = {0};
+    orchestrator_cost_json(&orch->prices, &run->cost, &cost);
+    enum weir_status status =
+        DB_RUN(orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
+               DB_I64(run->trigger), DB_I64(run->number),
+               run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model),
+               DB_TEXT(run->set_digest), DB_I64(run->clean_epoch), DB_TEXT(files->checksum),
+               DB_I64(files->bytes), DB_TEXT(files->file), DB_TEXT(files->fitted_file),
+               DB_TEXT(wanted->state), DB_I64(wanted->erasure), DB_I64(wanted->until_time),
+               DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()));
+    if (status == WEIR_OK) {
+        status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
+    }
+    return status == WEIR_OK ? tell(orch, wanted, files, err) : status;
+}
+
+enum weir_status orchestrator_model_remove_files(const struct orchestrator *orch,
+                                                 const struct stored_model *model,
+                                                 struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->file);
+    enum weir_status status = weir_remove_tree(path, err);
+    if (status == WEIR_OK && model->fitted_file[0] != '\0') {
+        WEIR_AUTO_FREE char *fitted = orchestrator_path(orch, ".", model->fitted_file);
+        status = weir_remove_tree(fitted, err);
+    }
+    return status == WEIR_OK ? weir_sync_parent(path, err) : status;
+}

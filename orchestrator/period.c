@@ -1,0 +1,114 @@
+/* Periods: reading them, and finding the boundaries of their grid. Pure. */
+#include "orchestrator/period.h"
+
+#include "core/base/clock.h"
+#include "core/config/schema.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t DAY_US = INT64_C(86400000000);
+static const int64_t MONTHS_MAX = 1200;
+
+/* The word behind the number, as months, or 0. */
+static int64_t months_of_unit(const char *unit)
+{
+    static const struct {
+        const char *name;
+        int64_t months;
+    } UNITS[] = {{"month", 1}, {"months", 1}, {"year", 12}, {"years", 12}};
+
+    for (size_t i = 0; i < WEIR_COUNT(UNITS); i++) {
+        if (strcmp(unit, UNITS[i].name) == 0) {
+            return UNITS[i].months;
+        }
+    }
+    return 0;
+}
+
+static bool parse_calendar(const char *text, int64_t *ret_months)
+{
+    char *end = NULL;
+    if (!isdigit((unsigned char)text[0])) {
+        return false;
+    }
+    long long count = strtoll(text, &end, 10);
+    while (*end == ' ') {
+        end++;
+    }
+    int64_t unit = months_of_unit(end);
+    if (unit == 0 || count < 1 || count > MONTHS_MAX) {
+        return false;
+    }
+    *ret_months = count * unit;
+    return true;
+}
+
+enum weir_status orchestrator_period_parse(const char *text, struct orchestrator_period *ret_period,
+                                           struct weir_error *err)
+{
+    struct orchestrator_period period = {0};
+    if (text != NULL && (parse_calendar(text, &period.months) ||
+                         (cfg_parse_duration(text, &period.us) && period.us > 0))) {
+        *ret_period = period;
+        return WEIR_OK;
+    }
+    return weir_fail(err, WEIR_INVALID,
+                     "expected a period such as 1d, 12h, 1w or 1 month, found '%s'",
+                     text == NULL ? "" : text);
+}
+
+enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *text,
+                                          struct orchestrator_period *ret_period,
+                                          struct weir_error *err)
+{
+    struct weir_error inner;
+    enum weir_status status = orchestrator_period_parse(text, ret_period, &inner);
+    if (status != WEIR_OK) {
+        return weir_yaml_fail(node, err, "every: %s", inner.text);
+    }
+    return WEIR_OK;
+}
+
+/* Boundaries lie at whole multiples of the period from here: the Monday of 1970's second week for
+ * weeks. */
+static int64_t origin_of(const struct orchestrator_period *period)
+{
+    return period->us % (7 * DAY_US) == 0 ? 4 * DAY_US : 0;
+}
+
+static int64_t next_month(int64_t months, int64_t time_us)
+{
+    const int64_t mean_us = 30 * DAY_US + DAY_US * 437 / 1000;
+    int64_t index = time_us / (mean_us * months) - 2;
+    int64_t boundary = weir_time_add_months(0, index * months);
+    while (boundary > time_us) { /* only far before 1970 */
+        index--;
+        boundary = weir_time_add_months(0, index * months);
+    }
+    while (boundary <= time_us) {
+        index++;
+        boundary = weir_time_add_months(0, index * months);
+    }
+    return boundary;
+}
+
+int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us)
+{
+    if (period->months > 0) {
+        return next_month(period->months, time_us);
+    }
+    int64_t origin = origin_of(period);
+    int64_t past = (time_us - origin) % period->us;
+    if (past < 0) {
+        past += period->us;
+    }
+    return time_us - past + period->us;
+}
+
+int64_t orchestrator_period_after(const struct orchestrator_period *period, int64_t boundary_us)
+{
+    return period->months > 0 ? weir_time_add_months(boundary_us, period->months)
+                              : boundary_us + period->us;
+}

@@ -1,0 +1,32 @@
+/* A length of event time that may be a calendar one ("1 month"), and the grid it lays over time:
+ * months start on the first day at midnight UTC, weeks on Monday, everything else at multiples
+ * since 1970. A fixed grid, rather than one that starts at the first sample, gives the same slices
+ * to every model and every dataset. */
+#ifndef ORCHESTRATOR_PERIOD_H
+#define ORCHESTRATOR_PERIOD_H
+
+#include "core/base/error.h"
+#include "core/config/yaml.h"
+
+#include <stdint.h>
+
+/* Exactly one of the two is positive. */
+struct orchestrator_period {
+    int64_t months;
+    int64_t us;
+};
+
+/* "1 month", "3 months", "1 year", "1d", "12h". INVALID otherwise. */
+enum weir_status orchestrator_period_parse(const char *text, struct orchestrator_period *ret_period,
+                                           struct weir_error *err) WEIR_MUST_USE;
+/* The same, with the place of `node` in front of the error. */
+enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *text,
+                                          struct orchestrator_period *ret_period,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
+/* The first boundary of the grid strictly after `time_us`. */
+int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us);
+/* `boundary_us`, a boundary, moved by one period. */
+int64_t orchestrator_period_after(const struct orchestrator_period *period, int64_t boundary_us);
+
+#endif

@@ -1,0 +1,76 @@
+/* DECLARING: storage and the selector are told of the pipeline. Both are told again by every new process, whatever the
+ * state, since telling is idempotent. */
+#include "orchestrator/pipeline/pipeline_state.h"
+
+static enum weir_status unexpected(struct weir_error *err)
+{
+    return weir_fail(err, WEIR_INTERNAL,
+                     "a service answered with another message than was asked for");
+}
+
+static void on_selection_opened(void *owner, const struct weir_reply *reply,
+                                const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    pipeline->attached = true;
+    pipeline_begin_after(pipeline, 0);
+}
+
+static void on_declared(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    const struct msg_dataset_declared *declared = reply->message;
+    if (reply->type != MSG_dataset_declared ||
+        declared->datasets.count != pipeline->config->dataset_count) {
+        pipeline_trouble(pipeline, unexpected(&problem), &problem);
+        return;
+    }
+    pipeline->dataset_count = declared->datasets.count;
+    for (size_t i = 0; i < declared->datasets.count; i++) {
+        pipeline->datasets[i] = declared->datasets.at[i];
+    }
+    struct msg_selection_open open = {
+        .pipeline = pipeline->config->name,
+        .file = pipeline->file,
+        .config = weir_buf_view(&pipeline->text),
+        .datasets = orchestrator_pipeline_datasets(pipeline),
+        .replay = pipeline->config->mode == MODE_REPLAY,
+    };
+    weir_rpc_call(pipeline->orch->selector, MSG_selection_open, &open, ORCHESTRATOR_ASK_MS,
+                  on_selection_opened, pipeline);
+}
+
+void pipeline_attach(struct pipeline *pipeline)
+{
+    struct msg_dataset_declare declare = {.file = pipeline->file,
+                                          .config = weir_buf_view(&pipeline->text)};
+    weir_rpc_call(pipeline->orch->storage, MSG_dataset_declare, &declare, ORCHESTRATOR_ASK_MS,
+                  on_declared, pipeline);
+}
+
+static enum weir_status effect_declared(struct pipeline *pipeline, const void *what,
+                                        struct weir_error *err)
+{
+    (void)what;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < pipeline->dataset_count && status == WEIR_OK; i++) {
+        status =
+            DB_RUN(pipeline->orch->db, Q_dataset_add, NULL, err, DB_I64(pipeline->id), DB_I64(i),
+                   DB_I64(pipeline->datasets[i]), DB_TEXT(pipeline->config->datasets[i]));
+    }
+    return status;
+}
+
+void pipeline_declare(struct pipeline *pipeline)
+{
+    pipeline_advance(pipeline, PIPELINE_ON_DECLARED, effect_declared, NULL);
+}

@@ -1,0 +1,108 @@
+/* CLOSING: on every slice of the replay, the model that would have been active when it began is measured, where that is
+ * not done yet (a slice in which nothing triggered has no model of its own). Then the pipeline is finished. */
+#include "core/base/memory.h"
+#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline_state.h"
+
+#include <stdlib.h>
+
+enum { SLICES_MAX = 10000 };
+
+static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct orchestrator *orch = pipeline->orch;
+    WEIR_AUTO(weir_rows) cost_row = NULL;
+    WEIR_AUTO(weir_rows) newest = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK) {
+        status = DB_RUN(orch->db, Q_model_newest, &newest, err, DB_I64(pipeline->id));
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct orchestrator_cost cost = {
+        .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
+        .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
+        .bytes_read = (uint64_t)weir_rows_i64(cost_row, 0, 2),
+        .bytes_sent = (uint64_t)weir_rows_i64(cost_row, 0, 3),
+    };
+    WEIR_AUTO_BUF text = {0};
+    orchestrator_cost_json(&orch->prices, &cost, &text);
+    return orchestrator_event_put(
+        orch, pipeline->id, 0, "pipeline_finished", "pipeline_finished",
+        json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
+                  (json_int_t)pipeline->newest.number, "active_model",
+                  weir_rows_count(newest) == 0 ? NULL : weir_rows_text(newest, 0, 0), "cost",
+                  orchestrator_json_of(weir_buf_text(&text))),
+        err);
+}
+
+static enum weir_status effect_closed(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    (void)what;
+    return tell_finished(pipeline, err);
+}
+
+static void on_done(void *owner, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (err != NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL);
+}
+
+static enum weir_status add_slice(struct pipeline *pipeline, size_t evaluation, int64_t from,
+                                  int64_t to, struct evaluation_tasks *tasks,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(pipeline->orch->db, Q_model_active_at, &rows, err,
+                                     DB_I64(pipeline->id), DB_I64(from));
+    if (status == WEIR_OK && weir_rows_count(rows) > 0) {
+        evaluation_tasks_add(tasks, weir_rows_text(rows, 0, 0), evaluation, from, to);
+    }
+    return status;
+}
+
+static enum weir_status add_slices(struct pipeline *pipeline, size_t evaluation,
+                                   struct evaluation_tasks *tasks, struct weir_error *err)
+{
+    const struct orchestrator_period *every = &pipeline->config->evaluations[evaluation].every;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_model_first_time, &rows, err, DB_I64(pipeline->id));
+    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0)) {
+        return status;
+    }
+    int64_t from = orchestrator_period_next(every, weir_rows_i64(rows, 0, 0));
+    for (int slices = 0; from <= pipeline->end_time && slices < SLICES_MAX && status == WEIR_OK;
+         slices++) {
+        int64_t to = orchestrator_period_after(every, from);
+        status = add_slice(pipeline, evaluation, from, to, tasks, err);
+        from = to;
+    }
+    return status;
+}
+
+void pipeline_finish(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    struct evaluation_tasks tasks = {0};
+    enum weir_status status = pipeline_load(pipeline, &err);
+    if (status == WEIR_OK) {
+        status = pipeline_load_newest(pipeline, &err);
+    }
+    for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++) {
+        status = add_slices(pipeline, i, &tasks, &err);
+    }
+    if (status != WEIR_OK) {
+        evaluation_tasks_fini(&tasks);
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
+}

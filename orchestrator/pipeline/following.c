@@ -1,0 +1,146 @@
+/* Reading live: the change feed of every dataset in order of change sequence (C3, C4), row by row past the policy. A
+ * trigger ends with a row of the feed, since a row is what the selector's cursor moves by. The cursor is committed with
+ * the policy's state row by row: storage drops what a consumer has passed. */
+#include "orchestrator/pipeline/reader.h"
+
+#include "core/wire/sample.h"
+
+#include <stdio.h>
+
+enum { FEED_IDLE_MS = 500 };
+
+static void ask_feed(struct pipeline *pipeline);
+
+/* Samples of one feed row; true when a trigger is due behind it. */
+static bool take_row(struct reader *reader, const struct msg_columns_is *columns)
+{
+    bool due = false;
+    for (size_t i = 0;
+         i < columns->ids.count && i < columns->times.count && i < columns->labels.count; i++) {
+        struct trigger_sample sample = {.id = columns->ids.at[i],
+                                        .time_us = columns->times.at[i],
+                                        .label = columns->labels.at[i]};
+        due |= orchestrator_trigger_before(reader->policy, &sample);
+        due |= orchestrator_trigger_observe(reader->policy, &sample);
+        reader->samples_new++;
+        if (sample.time_us >= reader->last_time) {
+            reader->last_time = sample.time_us;
+            reader->last_id = sample.id;
+        }
+    }
+    return due;
+}
+
+/* A due trigger is not passed by this: pipeline_fire() commits the row with the trigger. */
+static enum weir_status effect_passed(void *subject, const void *what, struct weir_error *err)
+{
+    struct pipeline *pipeline = subject;
+    const struct reader *reader = what;
+    WEIR_AUTO_BUF saved = {0};
+    orchestrator_trigger_save(reader->policy, &saved);
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
+               DB_I64(reader->samples_new), DB_I64(reader->last_time), DB_I64(reader->last_id),
+               DB_BYTES(weir_buf_view(&saved)));
+    return status == WEIR_OK
+               ? DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]))
+               : status;
+}
+
+static void row_done(struct pipeline *pipeline, bool due)
+{
+    struct weir_error err;
+    pipeline->positions[pipeline->reader->asked]++;
+    if (due) {
+        pipeline_fire(pipeline);
+        return;
+    }
+    enum weir_status status =
+        orchestrator_commit(pipeline->orch, effect_passed, pipeline, pipeline->reader, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    ask_feed(pipeline);
+}
+
+static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    row_done(pipeline, take_row(pipeline->reader, reply->message));
+}
+
+static void look_on(void *owner)
+{
+    struct pipeline *pipeline = owner;
+    pipeline->timer = 0;
+    ask_feed(pipeline);
+}
+
+static void next_dataset(struct pipeline *pipeline)
+{
+    struct reader *reader = pipeline->reader;
+    reader->asked++;
+    if (reader->asked < reader->page_count) {
+        ask_feed(pipeline);
+        return;
+    }
+    reader->asked = 0;
+    weir_loop_cancel(pipeline->orch->loop, pipeline->timer);
+    pipeline->timer = weir_loop_timer(pipeline->orch->loop, FEED_IDLE_MS, 0, look_on, pipeline);
+}
+
+static void on_feed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    const struct msg_feed_is *feed = reply->message;
+    if (feed->kinds.count == 0 || feed->firsts.count == 0 || feed->counts.count == 0) {
+        next_dataset(pipeline);
+        return;
+    }
+    if (feed->kinds.at[0] == WEIR_CHANGE_ADDED) {
+        struct msg_columns_read ask = {.first = feed->firsts.at[0], .count = feed->counts.at[0]};
+        weir_rpc_call(pipeline->orch->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS,
+                      on_columns, pipeline);
+        return;
+    }
+    bool due = feed->kinds.at[0] == WEIR_CHANGE_ERASED &&
+               orchestrator_trigger_erased(pipeline->reader->policy, feed->counts.at[0]);
+    row_done(pipeline, due);
+}
+
+static void ask_feed(struct pipeline *pipeline)
+{
+    size_t index = pipeline->reader->asked;
+    char consumer[ORCHESTRATOR_NAME_MAX + 32];
+    (void)snprintf(consumer, sizeof consumer, "orchestrator:%s", pipeline->config->name);
+    struct msg_feed_read ask = {
+        .dataset = pipeline->datasets[index],
+        .consumer = consumer,
+        .after = pipeline->positions[index],
+        .limit = 1,
+    };
+    weir_rpc_call(pipeline->orch->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS, on_feed,
+                  pipeline);
+}
+
+void pipeline_read_live(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    pipeline_reader_free(pipeline->reader);
+    pipeline->reader = pipeline_reader_new(pipeline, &err);
+    if (pipeline->reader == NULL) {
+        pipeline_trouble(pipeline, err.status, &err);
+        return;
+    }
+    ask_feed(pipeline);
+}

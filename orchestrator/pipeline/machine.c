@@ -1,0 +1,102 @@
+/* The table of a pipeline's edges. */
+#include "orchestrator/pipeline/machine.h"
+
+#include "core/base/bytes.h"
+
+struct transition {
+    enum pipeline_state from;
+    enum pipeline_event on;
+    enum pipeline_state to;
+};
+
+// clang-format off
+static const struct transition TRANSITIONS[] = {
+    {PIPELINE_DECLARING,  PIPELINE_ON_DECLARED,  PIPELINE_SCANNING},
+    {PIPELINE_SCANNING,   PIPELINE_ON_SCANNED,   PIPELINE_READING},
+    {PIPELINE_READING,    PIPELINE_ON_TRIGGERED, PIPELINE_SELECTING},
+    {PIPELINE_READING,    PIPELINE_ON_EXHAUSTED, PIPELINE_CLOSING},
+    {PIPELINE_SELECTING,  PIPELINE_ON_SKIPPED,   PIPELINE_READING},
+    {PIPELINE_SELECTING,  PIPELINE_ON_SEALED,    PIPELINE_TRAINING},
+    {PIPELINE_TRAINING,   PIPELINE_ON_SKIPPED,   PIPELINE_READING}, /* every sample turned out to be a hole */
+    {PIPELINE_TRAINING,   PIPELINE_ON_TRAINED,   PIPELINE_STORING},
+    {PIPELINE_STORING,    PIPELINE_ON_STORED,    PIPELINE_EVALUATING},
+    {PIPELINE_EVALUATING, PIPELINE_ON_EVALUATED, PIPELINE_READING},
+    {PIPELINE_CLOSING,    PIPELINE_ON_CLOSED,    PIPELINE_FINISHED},
+
+    /* The way back begins by telling storage and selector again; READING finds the trigger that was not finished. */
+    {PIPELINE_FAILED,     PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
+    {PIPELINE_STOPPED,    PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
+
+    {PIPELINE_DECLARING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_SCANNING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_READING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_SELECTING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_TRAINING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_STORING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_EVALUATING, PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_CLOSING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_READING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+};
+// clang-format on
+
+static const struct {
+    const char *name, *text;
+} STATES[] = {
+#define X(name, text) {#name, text},
+    PIPELINE_STATE_LIST(X)
+#undef X
+};
+
+static const char *const EVENTS[] = {
+#define X(name) #name,
+    PIPELINE_EVENT_LIST(X)
+#undef X
+};
+
+bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
+                         enum pipeline_state *ret_state)
+{
+    for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
+        if (TRANSITIONS[i].from == state && TRANSITIONS[i].on == event) {
+            *ret_state = TRANSITIONS[i].to;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pipeline_at_rest(enum pipeline_state state)
+{
+    return state == PIPELINE_FINISHED || state == PIPELINE_STOPPED || state == PIPELINE_FAILED;
+}
+
+bool pipeline_between_triggers(enum pipeline_state state)
+{
+    return state <= PIPELINE_READING || state == PIPELINE_CLOSING || pipeline_at_rest(state);
+}
+
+const char *pipeline_state_name(enum pipeline_state state)
+{
+    return STATES[state].name;
+}
+
+const char *pipeline_state_text(enum pipeline_state state)
+{
+    return STATES[state].text;
+}
+
+const char *pipeline_event_name(enum pipeline_event event)
+{
+    return EVENTS[event];
+}
+
+bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
+{
+    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
+        if (weir_str_equal(STATES[i].name, name)) {
+            *ret_state = (enum pipeline_state)i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,55 @@
+/* The states of a pipeline and the edges between them, as one table. Pure: pipeline.c commits an edge in Postgres with
+ * its effect, each state's work lives in the file of the same name. */
+#ifndef ORCHESTRATOR_PIPELINE_MACHINE_H
+#define ORCHESTRATOR_PIPELINE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// clang-format off
+#define PIPELINE_STATE_LIST(X)                                                          \
+    X(DECLARING,  "storage is told of the datasets")                                    \
+    X(SCANNING,   "storage takes stock for the first time")                             \
+    X(READING,    "samples pass the trigger policy")                                    \
+    X(SELECTING,  "the selector seals the set of the newest trigger")                   \
+    X(TRAINING,   "a trainer learns from that set")                                     \
+    X(STORING,    "its model gets its name and place")                                  \
+    X(EVALUATING, "the new model is measured on what came after it")                    \
+    X(CLOSING,    "the active model of each remaining slice is measured")               \
+    X(FINISHED,   "everything there was is done")                                       \
+    X(STOPPED,    "a person has stopped it")                                            \
+    X(FAILED,     "something that asking again does not cure; run it again to retry")
+
+#define PIPELINE_EVENT_LIST(X)                                                          \
+    X(DECLARED)  X(SCANNED)   X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(TRAINED) X(STORED)  \
+    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
+// clang-format on
+
+enum pipeline_state {
+#define X(name, doc) PIPELINE_##name,
+    PIPELINE_STATE_LIST(X)
+#undef X
+        PIPELINE_STATES
+};
+
+enum pipeline_event {
+#define X(name) PIPELINE_ON_##name,
+    PIPELINE_EVENT_LIST(X)
+#undef X
+        PIPELINE_EVENTS
+};
+
+/* The state that `event` leads to from `state`. False: it leads nowhere from there. */
+bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
+                         enum pipeline_state *ret_state);
+/* Nothing happens any more unless a person asks for it. */
+bool pipeline_at_rest(enum pipeline_state state);
+/* Between two triggers: an erasure may replace models now. */
+bool pipeline_between_triggers(enum pipeline_state state);
+
+const char *pipeline_state_name(enum pipeline_state state); /* "READING" */
+const char *pipeline_state_text(enum pipeline_state state); /* one sentence */
+const char *pipeline_event_name(enum pipeline_event event);
+bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state);
+
+#endif

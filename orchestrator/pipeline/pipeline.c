@@ -1,0 +1,406 @@
+/* Pipelines in memory: loaded, taken in, driven from state to state. */
+#include "orchestrator/pipeline/pipeline.h"
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/runs/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef void work_fn(struct pipeline *pipeline);
+
+static work_fn *const WORK[PIPELINE_STATES] = {
+    [PIPELINE_DECLARING] = pipeline_declare,   [PIPELINE_SCANNING] = pipeline_scan,
+    [PIPELINE_READING] = pipeline_read,        [PIPELINE_SELECTING] = pipeline_select,
+    [PIPELINE_TRAINING] = pipeline_train,      [PIPELINE_STORING] = pipeline_store,
+    [PIPELINE_EVALUATING] = pipeline_evaluate, [PIPELINE_CLOSING] = pipeline_finish,
+};
+
+/* ---- driving ---- */
+
+/* Where an erasure may come between: no trigger is under way. */
+static bool must_wait(const struct pipeline *pipeline)
+{
+    return (pipeline->state == PIPELINE_READING || pipeline->state == PIPELINE_CLOSING) &&
+           orchestrator_erasures_claim(pipeline->orch);
+}
+
+static void begin(void *owner)
+{
+    struct pipeline *pipeline = owner;
+    pipeline->timer = 0;
+    pipeline->parked = must_wait(pipeline);
+    if (pipeline->parked) {
+        orchestrator_erasures_look_again(pipeline->orch);
+        return;
+    }
+    if (WORK[pipeline->state] == NULL) {
+        if (pipeline->orch->listener.rest != NULL) {
+            pipeline->orch->listener.rest(pipeline->orch->listener.owner);
+        }
+        orchestrator_look_again(pipeline->orch);
+        return;
+    }
+    if (!pipeline->attached) {
+        pipeline_attach(pipeline);
+        return;
+    }
+    WORK[pipeline->state](pipeline);
+}
+
+void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms)
+{
+    weir_loop_cancel(pipeline->orch->loop, pipeline->timer);
+    pipeline->begun = true;
+    pipeline->timer = weir_loop_timer(pipeline->orch->loop, delay_ms, 0, begin, pipeline);
+}
+
+void pipeline_forget_calls(struct pipeline *pipeline)
+{
+    struct orchestrator *orch = pipeline->orch;
+    weir_rpc_forget(orch->storage, pipeline);
+    weir_rpc_forget(orch->selector, pipeline);
+    orchestrator_evaluator_forget(orch, pipeline);
+    orchestrator_run_forget(orch, pipeline);
+    weir_loop_cancel(orch->loop, pipeline->timer);
+    pipeline->timer = 0;
+    pipeline_reader_free(pipeline->reader);
+    pipeline->reader = NULL;
+}
+
+struct edge {
+    struct pipeline *pipeline;
+    enum pipeline_state to;
+    const char *error;
+    pipeline_effect_fn *effect;
+    const void *what;
+};
+
+static enum weir_status write_edge(void *subject, const void *what, struct weir_error *err)
+{
+    const struct edge *edge = what;
+    struct pipeline *pipeline = subject;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_pipeline_state, NULL, err, DB_I64(pipeline->id),
+               DB_TEXT(pipeline_state_name(edge->to)), DB_TEXT(edge->error));
+    return status == WEIR_OK && edge->effect != NULL ? edge->effect(pipeline, edge->what, err)
+                                                     : status;
+}
+
+static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event event,
+                                  struct edge *edge, struct weir_error *err)
+{
+    if (!pipeline_next_state(pipeline->state, event, &edge->to)) {
+        return weir_fail(err, WEIR_INTERNAL, "pipeline %s: no edge from %s on %s",
+                         pipeline->config->name, pipeline_state_name(pipeline->state),
+                         pipeline_event_name(event));
+    }
+    enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
+    if (status == WEIR_OK) {
+        weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
+                 pipeline->config->name, pipeline_state_name(pipeline->state),
+                 pipeline_event_name(event), pipeline_state_name(edge->to));
+        pipeline->state = edge->to;
+        free(pipeline->error);
+        pipeline->error = weir_strdup(edge->error);
+        pipeline_begin_after(pipeline, 0);
+    }
+    return status;
+}
+
+bool pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
+                      pipeline_effect_fn *effect, const void *what)
+{
+    struct edge edge = {.error = "", .effect = effect, .what = what};
+    struct weir_error err;
+    enum weir_status status = take_edge(pipeline, event, &edge, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+    }
+    return status == WEIR_OK;
+}
+
+static enum weir_status effect_failed(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    const struct weir_error *why = what;
+    WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
+    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "error",
+                                  json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name,
+                                            "state", pipeline_state_name(pipeline->state), "error",
+                                            why->text),
+                                  err);
+}
+
+void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
+                      const struct weir_error *err)
+{
+    struct weir_error why = *err; /* what `err` points to may go with the calls */
+    pipeline_forget_calls(pipeline);
+    if (!orchestrator_may_pass(status)) {
+        struct edge edge = {.error = why.text, .effect = effect_failed, .what = &why};
+        struct weir_error inner;
+        status = take_edge(pipeline, PIPELINE_ON_FAILED, &edge, &inner);
+        if (status == WEIR_OK) {
+            return;
+        }
+        why = inner;
+    }
+    weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
+             pipeline->config->name, pipeline_state_name(pipeline->state), why.text);
+    pipeline_begin_after(pipeline, ORCHESTRATOR_AGAIN_MS);
+}
+
+/* ---- in memory ---- */
+
+static void free_pipeline(struct pipeline *pipeline)
+{
+    weir_rows_free(pipeline->newest.rows);
+    weir_buf_fini(&pipeline->trigger_saved);
+    weir_buf_fini(&pipeline->text);
+    orchestrator_config_free(pipeline->config);
+    pipeline_reader_free(pipeline->reader);
+    free(pipeline->file);
+    free(pipeline->error);
+    free(pipeline);
+}
+
+static struct pipeline *keep(struct orchestrator *orch, int64_t id, const char *file,
+                             struct weir_bytes text, struct orchestrator_config *config)
+{
+    struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
+    pipeline->orch = orch;
+    pipeline->id = id;
+    pipeline->file = weir_strdup(file);
+    pipeline->error = weir_strdup("");
+    pipeline->config = config;
+    weir_buf_append(&pipeline->text, text.at, text.size);
+    pipeline->next = orch->pipelines;
+    orch->pipelines = pipeline;
+    return pipeline;
+}
+
+/* Columns of Q_pipeline_all. */
+enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR };
+
+static enum weir_status load_one(struct orchestrator *orch, const struct weir_rows *rows,
+                                 size_t row, struct weir_error *err)
+{
+    struct orchestrator_config *config = NULL;
+    const char *file = weir_rows_text(rows, row, COL_FILE);
+    struct weir_bytes text = weir_rows_bytes(rows, row, COL_CONFIG);
+    enum weir_status status = orchestrator_config_parse(file, text, &config, err);
+    if (status != WEIR_OK) {
+        return weir_error_wrap(err, status, "recorded pipeline %s",
+                               weir_rows_text(rows, row, COL_NAME));
+    }
+    struct pipeline *pipeline = keep(orch, weir_rows_i64(rows, row, COL_ID), file, text, config);
+    free(pipeline->error);
+    pipeline->error = weir_strdup(weir_rows_text(rows, row, COL_ERROR));
+    if (!pipeline_state_from_name(weir_rows_text(rows, row, COL_STATE), &pipeline->state)) {
+        return weir_fail(err, WEIR_UNSUPPORTED,
+                         "pipeline %s is in state %s, which this program does not know",
+                         config->name, weir_rows_text(rows, row, COL_STATE));
+    }
+    status = pipeline_load(pipeline, err);
+    if (status == WEIR_OK && !orch->hold && !pipeline_at_rest(pipeline->state)) {
+        pipeline_begin_after(pipeline, 0);
+    }
+    return status;
+}
+
+enum weir_status orchestrator_pipelines_load(struct orchestrator *orch, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_pipeline_all, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        status = load_one(orch, rows, i, err);
+    }
+    return status;
+}
+
+void orchestrator_pipelines_free(struct orchestrator *orch)
+{
+    while (orch->pipelines != NULL) {
+        struct pipeline *pipeline = orch->pipelines;
+        pipeline_forget_calls(pipeline);
+        orch->pipelines = pipeline->next;
+        free_pipeline(pipeline);
+    }
+}
+
+void orchestrator_pipelines_look_again(struct orchestrator *orch)
+{
+    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next) {
+        if (pipeline->parked && !must_wait(pipeline)) {
+            pipeline_begin_after(pipeline, 0);
+        }
+    }
+}
+
+bool orchestrator_pipelines_make_way(struct orchestrator *orch)
+{
+    bool all = true;
+    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next) {
+        if (!pipeline->begun || pipeline_at_rest(pipeline->state) || pipeline->parked) {
+            continue;
+        }
+        all = all && pipeline_between_triggers(pipeline->state);
+        if (must_wait(pipeline)) {
+            pipeline_forget_calls(pipeline);
+            pipeline->parked = true;
+        }
+    }
+    return all;
+}
+
+/* ---- taking in ---- */
+
+static enum weir_status add(struct orchestrator *orch, const char *file, struct weir_bytes text,
+                            struct orchestrator_config *config, struct pipeline **ret_pipeline,
+                            struct weir_error *err)
+{
+    struct weir_digest digest = weir_digest_of(text);
+    char digest_text[WEIR_DIGEST_TEXT_MAX];
+    weir_digest_text(&digest, digest_text);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(
+        orch->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file), DB_BYTES(text),
+        DB_TEXT(digest_text), DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
+        DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    *ret_pipeline = keep(orch, weir_rows_i64(rows, 0, 0), file, text, config);
+    return pipeline_load(*ret_pipeline, err);
+}
+
+enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
+                                              struct weir_bytes text,
+                                              struct pipeline **ret_pipeline,
+                                              struct weir_error *err)
+{
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    enum weir_status status = orchestrator_config_parse(file, text, &config, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct pipeline *known = orchestrator_pipeline_by_name(orch, config->name);
+    if (known != NULL && !weir_bytes_equal(weir_buf_view(&known->text), text)) {
+        return weir_fail(
+            err, WEIR_EXISTS,
+            "%s: pipeline %s was begun on this data directory with another file: give the pipeline a new "
+            "name, or use another --data-dir",
+            file, config->name);
+    }
+    if (known == NULL) {
+        status = add(orch, file, text, config, &known, err);
+        if (status != WEIR_OK) {
+            return status;
+        }
+        config = NULL; /* the pipeline's now */
+        pipeline_begin_after(known, 0);
+    } else if (known->state == PIPELINE_FAILED || known->state == PIPELINE_STOPPED) {
+        known->stop_asked = false;
+        known->attached = false;
+        if (!pipeline_advance(known, PIPELINE_ON_RESUMED, NULL, NULL)) {
+            return weir_fail(err, WEIR_UNAVAILABLE, "pipeline %s cannot be resumed now",
+                             known->config->name);
+        }
+    } else {
+        pipeline_begin_after(known, 0);
+    }
+    *ret_pipeline = known;
+    return WEIR_OK;
+}
+
+void orchestrator_pipeline_stop(struct pipeline *pipeline)
+{
+    pipeline->stop_asked = true;
+    if (pipeline->state == PIPELINE_READING && pipeline->attached) {
+        pipeline_forget_calls(pipeline);
+        pipeline_begin_after(pipeline, 0);
+    }
+}
+
+void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)
+{
+    pipeline->erased += count;
+}
+
+/* ---- looking ---- */
+
+struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id)
+{
+    struct pipeline *pipeline = orch->pipelines;
+    while (pipeline != NULL && pipeline->id != id) {
+        pipeline = pipeline->next;
+    }
+    return pipeline;
+}
+
+struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name)
+{
+    struct pipeline *pipeline = orch->pipelines;
+    while (pipeline != NULL && strcmp(pipeline->config->name, name) != 0) {
+        pipeline = pipeline->next;
+    }
+    return pipeline;
+}
+
+struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline)
+{
+    return pipeline->next;
+}
+
+struct orchestrator *orchestrator_pipeline_orchestrator(const struct pipeline *pipeline)
+{
+    return pipeline->orch;
+}
+
+int64_t orchestrator_pipeline_id(const struct pipeline *pipeline)
+{
+    return pipeline->id;
+}
+
+enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline)
+{
+    return pipeline->state;
+}
+
+const char *orchestrator_pipeline_error(const struct pipeline *pipeline)
+{
+    return pipeline->error;
+}
+
+const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline)
+{
+    return pipeline->config;
+}
+
+const char *orchestrator_pipeline_file(const struct pipeline *pipeline)
+{
+    return pipeline->file;
+}
+
+struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline)
+{
+    return weir_buf_view(&pipeline->text);
+}
+
+struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline)
+{
+    return (struct weir_u64s){.at = pipeline->positions, .count = pipeline->dataset_count};
+}
+
+struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline)
+{
+    return (struct weir_u64s){.at = pipeline->datasets, .count = pipeline->dataset_count};
+}

@@ -1,0 +1,49 @@
+/* A pipeline: its file, its state (machine.h), and what it is doing right now. All pipelines of the data directory are
+ * in memory; those at rest do nothing.
+ *
+ * Owned by: struct orchestrator. Survives: a crash between any two edges. */
+#ifndef ORCHESTRATOR_PIPELINE_PIPELINE_H
+#define ORCHESTRATOR_PIPELINE_PIPELINE_H
+
+#include "orchestrator/config.h"
+#include "orchestrator/orchestrator.h"
+#include "orchestrator/pipeline/machine.h"
+
+/* Reads all pipelines from Postgres and, unless the orchestrator holds, sets the unfinished ones going. */
+enum weir_status orchestrator_pipelines_load(struct orchestrator *orch,
+                                             struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_pipelines_free(struct orchestrator *orch);
+void orchestrator_pipelines_look_again(struct orchestrator *orch);
+/* Keeps every pipeline from beginning another trigger, as long as orchestrator_erasures_claim(). True: none is amidst
+ * one. */
+bool orchestrator_pipelines_make_way(struct orchestrator *orch);
+
+/* Takes a pipeline file in, or finds the pipeline of that name: a new one and an unfinished one go on, a failed or
+ * stopped one is tried again, a finished one stays. EXISTS when the name is taken by another file: that one's first
+ * run decides. */
+enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
+                                              struct weir_bytes text,
+                                              struct pipeline **ret_pipeline,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Comes to rest at the next step that can be repeated. */
+void orchestrator_pipeline_stop(struct pipeline *pipeline);
+
+struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id);
+struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name);
+struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /* or NULL */
+
+struct orchestrator *orchestrator_pipeline_orchestrator(const struct pipeline *pipeline);
+int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
+enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline);
+/* Why it failed; "" when it did not. */
+const char *orchestrator_pipeline_error(const struct pipeline *pipeline);
+const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline);
+const char *orchestrator_pipeline_file(const struct pipeline *pipeline);
+struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline);
+/* Change sequence per dataset up to which samples count, in the order of the file. */
+struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline);
+struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline);
+/* Samples that its triggers may have covered were erased. */
+void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count);
+
+#endif

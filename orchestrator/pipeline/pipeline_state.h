@@ -1,0 +1,106 @@
+/* The inside of a pipeline, shared by the files of this folder: one file per state does that state's work. */
+#ifndef ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
+#define ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
+
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/triggers/trigger.h"
+
+struct reader;
+
+/* The newest trigger, as its row has it. */
+struct trigger_row {
+    struct weir_rows *rows;
+    int64_t number; /* 0: none yet */
+    const char *state;
+    const char *reason;
+    int64_t samples_new;
+    int64_t until_time, until_id;
+    struct weir_bytes positions;
+    const char *set_digest, *set_path;
+    int64_t samples;
+};
+
+struct pipeline {
+    struct orchestrator *orch;
+    struct pipeline *next;
+    int64_t id;
+    char *file;
+    struct weir_buf text;
+    struct orchestrator_config *config;
+    enum pipeline_state state;
+    char *error;
+    bool attached; /* storage and selector have been told since this process began */
+    bool begun;    /* it works, or has worked, in this process */
+    bool parked;   /* waits for an erasure */
+    bool stop_asked;
+    uint64_t timer;
+    uint64_t erased; /* samples erased and not yet told to the trigger policy */
+    uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
+    size_t dataset_count;
+    size_t asking;                /* index of the dataset a question is about */
+    int64_t after_time, after_id; /* samples up to here belong to a trigger */
+    int64_t end_time;
+    uint64_t pending; /* live: samples taken since the newest trigger, and the newest of them */
+    int64_t pending_time, pending_id;
+    struct weir_buf trigger_saved;
+    struct trigger_row newest;
+    struct reader *reader;
+};
+
+typedef enum weir_status pipeline_effect_fn(struct pipeline *pipeline, const void *what,
+                                            struct weir_error *err);
+
+/* The only writer of the state: commits the edge with its effect, then begins the new state's work. Trouble that may
+ * pass begins the old state's work again, other trouble fails the pipeline; false in both cases. */
+bool pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
+                      pipeline_effect_fn *effect, const void *what);
+/* What a step does about an error. */
+void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
+                      const struct weir_error *err);
+/* Begins the state's work (again) after a pause. */
+void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
+/* Drops every open question of this pipeline. */
+void pipeline_forget_calls(struct pipeline *pipeline);
+
+/* Tells storage and selector about the pipeline, then begins the state's work. */
+void pipeline_attach(struct pipeline *pipeline);
+
+/* The work of each state, one file each. Every one may be begun again from its front. */
+void pipeline_declare(struct pipeline *pipeline);
+void pipeline_scan(struct pipeline *pipeline);
+void pipeline_read(struct pipeline *pipeline);
+void pipeline_select(struct pipeline *pipeline);
+void pipeline_train(struct pipeline *pipeline);
+void pipeline_store(struct pipeline *pipeline);
+void pipeline_evaluate(struct pipeline *pipeline);
+void pipeline_finish(struct pipeline *pipeline);
+
+/* reading.c hands over when the policy fires (or at the end of the data); live pipelines read with following.c. */
+void pipeline_read_replay(struct pipeline *pipeline);
+void pipeline_read_live(struct pipeline *pipeline);
+void pipeline_reader_free(struct reader *reader);
+
+/* Reads the newest trigger's row. */
+enum weir_status pipeline_load_newest(struct pipeline *pipeline,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* Reads the pipeline's own row and positions. */
+enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err) WEIR_MUST_USE;
+/* The policy as it stood after the newest trigger. */
+enum weir_status pipeline_open_trigger(const struct pipeline *pipeline,
+                                       struct trigger **ret_trigger,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+/* A trigger that has just fired. */
+struct fired {
+    const struct trigger *policy; /* fired() has been called */
+    const char *reason;
+    uint64_t samples_new;
+    int64_t until_time, until_id;
+    const uint64_t *positions;
+};
+/* Effect of TRIGGERED. */
+enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,
+                                       struct weir_error *err);
+
+#endif

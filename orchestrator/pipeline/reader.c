@@ -1,0 +1,82 @@
+/* The reading pipeline's memory, and firing. */
+#include "orchestrator/pipeline/reader.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct trigger *policy = NULL;
+    if (pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK) {
+        return NULL;
+    }
+    struct reader *reader = weir_calloc(1, sizeof *reader);
+    reader->policy = policy;
+    reader->page_count = pipeline->dataset_count;
+    reader->samples_new = pipeline->pending;
+    reader->last_time = pipeline->pending > 0 ? pipeline->pending_time : pipeline->after_time;
+    reader->last_id = (uint64_t)(pipeline->pending > 0 ? pipeline->pending_id : pipeline->after_id);
+    for (size_t i = 0; i < reader->page_count; i++) {
+        reader->pages[i].after_time = pipeline->after_time;
+        reader->pages[i].after_id = (uint64_t)pipeline->after_id;
+    }
+    return reader;
+}
+
+void pipeline_reader_free(struct reader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < reader->page_count; i++) {
+        free(reader->pages[i].ids);
+        free(reader->pages[i].times);
+        free(reader->pages[i].labels);
+    }
+    orchestrator_trigger_close(reader->policy);
+    free(reader);
+}
+
+void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
+                        struct weir_i64s labels)
+{
+    size_t count = ids.count < times.count ? ids.count : times.count;
+    count = count < labels.count ? count : labels.count;
+    if (count > page->capacity) {
+        page->capacity = count;
+        page->ids = weir_realloc(page->ids, count, sizeof *page->ids);
+        page->times = weir_realloc(page->times, count, sizeof *page->times);
+        page->labels = weir_realloc(page->labels, count, sizeof *page->labels);
+    }
+    if (count > 0) {
+        memcpy(page->ids, ids.at, count * sizeof *page->ids);
+        memcpy(page->times, times.at, count * sizeof *page->times);
+        memcpy(page->labels, labels.at, count * sizeof *page->labels);
+        page->after_time = page->times[count - 1];
+        page->after_id = page->ids[count - 1];
+    }
+    page->count = count;
+    page->at = 0;
+}
+
+void pipeline_fire(struct pipeline *pipeline)
+{
+    struct reader *reader = pipeline->reader;
+    WEIR_AUTO_BUF reason = {0};
+    orchestrator_trigger_explain(reader->policy, &reason);
+    orchestrator_trigger_fired(reader->policy);
+    struct fired fired = {
+        .policy = reader->policy,
+        .reason = weir_buf_text(&reason),
+        .samples_new = reader->samples_new,
+        .until_time = reader->last_time,
+        .until_id = (int64_t)reader->last_id,
+        .positions = pipeline->positions,
+    };
+    if (pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, pipeline_effect_fired, &fired)) {
+        pipeline_reader_free(pipeline->reader);
+        pipeline->reader = NULL;
+    }
+}

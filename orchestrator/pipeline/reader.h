@@ -1,0 +1,38 @@
+/* What a reading pipeline holds besides its row: the policy at work, and pages of samples. Freed when it stops reading,
+ * rebuilt from the row when it goes on. */
+#ifndef ORCHESTRATOR_PIPELINE_READER_H
+#define ORCHESTRATOR_PIPELINE_READER_H
+
+#include "orchestrator/pipeline/pipeline_state.h"
+
+enum { READER_PAGE_SAMPLES = 8192 };
+
+/* One dataset's samples that wait for their turn. */
+struct reader_page {
+    uint64_t *ids;
+    int64_t *times;
+    int64_t *labels;
+    size_t count, at, capacity;
+    int64_t after_time; /* asked for up to here */
+    uint64_t after_id;
+    bool end;
+};
+
+struct reader {
+    struct trigger *policy;
+    struct reader_page pages[ORCHESTRATOR_DATASETS_MAX];
+    size_t page_count;
+    size_t asked;         /* index of the page a question is about */
+    uint64_t samples_new; /* since the newest trigger */
+    int64_t last_time;    /* newest sample taken */
+    uint64_t last_id;
+};
+
+struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
+/* Replaces what the page holds. */
+void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
+                        struct weir_i64s labels);
+/* The policy has said true: commits the trigger that ends at the last sample taken. */
+void pipeline_fire(struct pipeline *pipeline);
+
+#endif

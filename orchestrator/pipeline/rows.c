@@ -1,0 +1,148 @@
+/* What a pipeline reads from its rows: its own, its datasets', its newest trigger's. */
+#include "orchestrator/pipeline/pipeline_state.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+
+#include <stdlib.h>
+
+/* Columns of Q_pipeline_by_name behind those that never change. */
+enum {
+    COL_AFTER_TIME = 7,
+    COL_AFTER_ID,
+    COL_TAKEN,
+    COL_TRIGGER_STATE,
+    COL_ACTIVE_MODEL,
+    COL_END_TIME,
+    COL_PENDING,
+    COL_PENDING_TIME,
+    COL_PENDING_ID
+};
+
+static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_datasets_of, &rows, err, DB_I64(pipeline->id));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    pipeline->dataset_count = weir_rows_count(rows);
+    for (size_t i = 0; i < pipeline->dataset_count; i++) {
+        pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, 0);
+        pipeline->positions[i] = (uint64_t)weir_rows_i64(rows, i, 1);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_pipeline_by_name, &rows, err, DB_TEXT(pipeline->config->name));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (weir_rows_count(rows) == 0) {
+        return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
+                         pipeline->config->name);
+    }
+    pipeline->after_time = weir_rows_i64(rows, 0, COL_AFTER_TIME);
+    pipeline->after_id = weir_rows_i64(rows, 0, COL_AFTER_ID);
+    pipeline->end_time = weir_rows_i64(rows, 0, COL_END_TIME);
+    pipeline->pending = (uint64_t)weir_rows_i64(rows, 0, COL_PENDING);
+    pipeline->pending_time = weir_rows_i64(rows, 0, COL_PENDING_TIME);
+    pipeline->pending_id = weir_rows_i64(rows, 0, COL_PENDING_ID);
+    struct weir_bytes saved = weir_rows_bytes(rows, 0, COL_TRIGGER_STATE);
+    weir_buf_clear(&pipeline->trigger_saved);
+    weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);
+    return load_datasets(pipeline, err);
+}
+
+enum weir_status pipeline_load_newest(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct weir_rows *rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_trigger_newest, &rows, err, DB_I64(pipeline->id));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_rows_free(pipeline->newest.rows);
+    pipeline->newest = (struct trigger_row){.rows = rows};
+    if (weir_rows_count(rows) == 0) {
+        return WEIR_OK;
+    }
+    pipeline->newest = (struct trigger_row){
+        .rows = rows,
+        .number = weir_rows_i64(rows, 0, 0),
+        .state = weir_rows_text(rows, 0, 1),
+        .reason = weir_rows_text(rows, 0, 2),
+        .samples_new = weir_rows_i64(rows, 0, 3),
+        .until_time = weir_rows_i64(rows, 0, 4),
+        .until_id = weir_rows_i64(rows, 0, 5),
+        .positions = weir_rows_bytes(rows, 0, 6),
+        .set_digest = weir_rows_text(rows, 0, 7),
+        .set_path = weir_rows_text(rows, 0, 8),
+        .samples = weir_rows_i64(rows, 0, 9),
+    };
+    return WEIR_OK;
+}
+
+enum weir_status pipeline_open_trigger(const struct pipeline *pipeline,
+                                       struct trigger **ret_trigger, struct weir_error *err)
+{
+    WEIR_AUTO(trigger) trigger = NULL;
+    enum weir_status status =
+        orchestrator_trigger_open(pipeline->config->trigger, "trigger", &trigger, err);
+    struct weir_bytes saved = weir_buf_view(&pipeline->trigger_saved);
+    if (status == WEIR_OK && saved.size > 0) {
+        status = orchestrator_trigger_restore(trigger, &saved, err);
+    }
+    if (status == WEIR_OK) {
+        *ret_trigger = WEIR_TAKE(trigger);
+    }
+    return status;
+}
+
+static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
+                                    const struct fired *fired, struct weir_error *err)
+{
+    WEIR_AUTO_BUF positions = {0};
+    for (size_t i = 0; i < pipeline->dataset_count; i++) {
+        orchestrator_trigger_put_u64(&positions, fired->positions[i]);
+    }
+    return DB_RUN(pipeline->orch->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
+                  DB_I64(number), DB_TEXT(fired->reason), DB_I64(fired->samples_new),
+                  DB_I64(fired->until_time), DB_I64(fired->until_id),
+                  DB_BYTES(weir_buf_view(&positions)), DB_I64(weir_now_wall_us()));
+}
+
+enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,
+                                       struct weir_error *err)
+{
+    const struct fired *fired = what;
+    int64_t number = pipeline->newest.number + 1;
+    WEIR_AUTO_BUF saved = {0};
+    orchestrator_trigger_save(fired->policy, &saved);
+    enum weir_status status = add_trigger(pipeline, number, fired, err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(pipeline->orch->db, Q_pipeline_cursor, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(fired->until_time), DB_I64(fired->until_id),
+                        DB_I64(fired->samples_new), DB_BYTES(weir_buf_view(&saved)));
+    }
+    for (size_t i = 0; status == WEIR_OK && i < pipeline->dataset_count; i++) {
+        status = DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(i), DB_I64(fired->positions[i]));
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
+    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_fired",
+                                  json_pack("{ss,sI,ss,sI,so}", "pipeline", pipeline->config->name,
+                                            "trigger", (json_int_t)number, "reason", fired->reason,
+                                            "samples_new", (json_int_t)fired->samples_new, "until",
+                                            orchestrator_json_time(fired->until_time)),
+                                  err);
+}

@@ -1,0 +1,86 @@
+/* SCANNING: storage takes stock for the first time. When every dataset is through, a replay fixes the change sequence
+ * behind which it sees nothing but erasures (C3); a pipeline that is resumed keeps the one it has. */
+#include "orchestrator/pipeline/pipeline_state.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+
+static void ask_next(struct pipeline *pipeline);
+
+static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_dataset_is *dataset,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *key = weir_format("dataset_scanned/%s", dataset->name);
+    json_t *complaints = json_array();
+    for (size_t i = 0; i < dataset->complaints.count; i++) {
+        json_array_append_new(complaints, json_string(dataset->complaints.at[i]));
+    }
+    return orchestrator_event_put(
+        pipeline->orch, pipeline->id, 0, key, "dataset_scanned",
+        json_pack("{ss,ss,sI,sI,sI,sI,so}", "pipeline", pipeline->config->name, "dataset",
+                  dataset->name, "samples", (json_int_t)dataset->live, "quarantined",
+                  (json_int_t)dataset->quarantined, "duplicate", (json_int_t)dataset->duplicate,
+                  "blocked", (json_int_t)dataset->blocked, "complaints", complaints),
+        err);
+}
+
+static enum weir_status note_position(void *subject, const void *what, struct weir_error *err)
+{
+    struct pipeline *pipeline = subject;
+    const struct msg_dataset_is *dataset = what;
+    uint64_t *position = &pipeline->positions[pipeline->asking];
+    if (*position == 0 && pipeline->config->mode == MODE_REPLAY) {
+        *position = dataset->sequence;
+    }
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+               DB_I64(pipeline->asking), DB_I64(*position));
+    return status == WEIR_OK ? tell_stock(pipeline, dataset, err) : status;
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    const struct msg_dataset_is *dataset = reply->message;
+    if (!dataset->scanned) {
+        pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
+        return;
+    }
+    enum weir_status status =
+        orchestrator_commit(pipeline->orch, note_position, pipeline, dataset, &problem);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &problem);
+        return;
+    }
+    pipeline->asking++;
+    ask_next(pipeline);
+}
+
+static void ask_next(struct pipeline *pipeline)
+{
+    if (pipeline->asking == pipeline->dataset_count) {
+        pipeline_advance(pipeline, PIPELINE_ON_SCANNED, NULL, NULL);
+        return;
+    }
+    struct msg_dataset_ask ask = {.name = pipeline->config->datasets[pipeline->asking]};
+    weir_rpc_call(pipeline->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  pipeline);
+}
+
+void pipeline_scan(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status =
+        pipeline_load(pipeline, &err); /* positions of an earlier run, if it is resumed */
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    pipeline->asking = 0;
+    ask_next(pipeline);
+}

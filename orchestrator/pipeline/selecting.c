@@ -1,0 +1,100 @@
+/* SELECTING: the selector seals the set of the newest trigger, or says why there is none. */
+#include "orchestrator/pipeline/pipeline_state.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/lineage.h"
+
+static enum weir_status effect_skipped(struct pipeline *pipeline, const void *what,
+                                       struct weir_error *err)
+{
+    const struct msg_selected *selected = what;
+    int64_t number = pipeline->newest.number;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
+               DB_I64(number), DB_TEXT(selected->reason));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
+    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_skipped",
+                                  json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name,
+                                            "trigger", (json_int_t)number, "reason",
+                                            selected->reason),
+                                  err);
+}
+
+static enum weir_status effect_sealed(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    const struct msg_selected *selected = what;
+    int64_t number = pipeline->newest.number;
+    enum weir_status status = DB_RUN(
+        pipeline->orch->db, Q_trigger_sealed, NULL, err, DB_I64(pipeline->id), DB_I64(number),
+        DB_TEXT(selected->digest), DB_TEXT(selected->path), DB_I64(selected->samples));
+    if (status == WEIR_OK) {
+        status =
+            orchestrator_lineage_note_set(pipeline->orch, selected->digest, selected->path, err);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
+    return orchestrator_event_put(
+        pipeline->orch, pipeline->id, 0, key, "selection_sealed",
+        json_pack("{ss,sI,sI,ss,ss,sI,sI}", "pipeline", pipeline->config->name, "trigger",
+                  (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
+                  selected->digest, "policy", selected->policy, "candidates",
+                  (json_int_t)selected->candidates, "seed", (json_int_t)selected->seed),
+        err);
+}
+
+static void on_selected(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    if (reply->type != MSG_selected) {
+        pipeline_trouble(
+            pipeline, weir_fail(&problem, WEIR_INTERNAL, "selector: unexpected answer to select"),
+            &problem);
+        return;
+    }
+    const struct msg_selected *selected = reply->message;
+    if (selected->digest[0] == '\0' || selected->samples == 0) {
+        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_skipped, selected);
+    } else {
+        pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
+    }
+}
+
+void pipeline_select(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = pipeline_load(pipeline, &err);
+    if (status == WEIR_OK) {
+        status = pipeline_load_newest(pipeline, &err);
+    }
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
+    size_t count = pipeline->newest.positions.size / sizeof *positions;
+    count = count < WEIR_COUNT(positions) ? count : WEIR_COUNT(positions);
+    for (size_t i = 0; i < count; i++) {
+        positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof *positions);
+    }
+    struct msg_select select = {
+        .pipeline = pipeline->config->name,
+        .trigger = (uint64_t)pipeline->newest.number,
+        .positions = {.at = positions, .count = count},
+        .until_time = pipeline->newest.until_time,
+        .until_id = (uint64_t)pipeline->newest.until_id,
+    };
+    weir_rpc_call(pipeline->orch->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS, on_selected,
+                  pipeline);
+}

@@ -1,0 +1,64 @@
+/* STORING: the trained model gets its name, its place and its row; from then on it is the active one. */
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/models/store.h"
+#include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/pipeline/training.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct stored {
+    struct model_wanted wanted;
+    struct model_files files;
+};
+
+static enum weir_status effect_stored(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    const struct stored *stored = what;
+    struct orchestrator *orch = pipeline->orch;
+    enum weir_status status = orchestrator_model_add(orch, &stored->wanted, &stored->files, err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(orch->db, Q_pipeline_activate, NULL, err, DB_I64(pipeline->id),
+                        DB_TEXT(stored->wanted.id));
+    }
+    return status == WEIR_OK ? DB_RUN(orch->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
+                                      DB_I64(pipeline->newest.number), DB_TEXT("stored"))
+                             : status;
+}
+
+static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (run == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    WEIR_AUTO_FREE char *id =
+        weir_format("%s-%" PRId64, pipeline->config->name, pipeline->newest.number);
+    struct stored stored = {
+        .wanted = {
+            .id = id, .run = run, .state = "stored", .until_time = pipeline->newest.until_time}};
+    enum weir_status status =
+        orchestrator_model_place(pipeline->orch, &stored.wanted, &stored.files, &problem);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &problem);
+        return;
+    }
+    if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
+        orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+    }
+    orchestrator_model_files_fini(&stored.files);
+}
+
+void pipeline_store(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = pipeline_run_newest(pipeline, on_run, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+    }
+}

@@ -1,0 +1,138 @@
+/* TRAINING: the run of the newest trigger, from whatever training.start_from names. Also where an erasure's driver
+ * learns how a trigger of this pipeline is trained. */
+#include "orchestrator/pipeline/training.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the event ---- */
+
+json_t *orchestrator_training_json(const struct orchestrator *orch, const struct pipeline *pipeline,
+                                   const struct run_result *run)
+{
+    json_t *audit = orchestrator_json_of(run->audit);
+    double seconds = (double)(run->busy_ns + run->wait_ns) / 1e9;
+    double delivered = (double)json_integer_value(json_object_get(audit, "delivered"));
+    WEIR_AUTO_BUF cost = {0};
+    orchestrator_cost_json(&orch->prices, &run->cost, &cost);
+    return json_pack(
+        "{ss,sI,sI,sf,sf,sf,sf,so,so,sI}", "pipeline", pipeline->config->name, "trigger",
+        (json_int_t)run->trigger, "samples", (json_int_t)delivered, "seconds", seconds,
+        "samples_per_second", seconds > 0 ? delivered / seconds : 0.0, "stall_fraction",
+        seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0, "loss", run->loss, "cost",
+        orchestrator_json_of(weir_buf_text(&cost)), "audit", audit, "run", (json_int_t)run->number);
+}
+
+static enum weir_status effect_trained(struct pipeline *pipeline, const void *what,
+                                       struct weir_error *err)
+{
+    const struct run_result *run = what;
+    WEIR_AUTO_FREE char *key = weir_format("training_finished/%" PRId64, run->trigger);
+    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "training_finished",
+                                  orchestrator_training_json(pipeline->orch, pipeline, run), err);
+}
+
+static enum weir_status effect_hollow(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    (void)what;
+    const char *reason =
+        "no sample of the set could be delivered: all erased, gone, filtered or failed";
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
+               DB_I64(pipeline->newest.number), DB_TEXT(reason));
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
+    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_skipped",
+                                  json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name,
+                                            "trigger", (json_int_t)pipeline->newest.number,
+                                            "reason", reason),
+                                  err);
+}
+
+static void on_trained(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (run == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+    } else if (orchestrator_run_is_hollow(run)) {
+        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, NULL);
+    } else {
+        pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
+    }
+}
+
+bool orchestrator_run_is_hollow(const struct run_result *run)
+{
+    json_t *audit = orchestrator_json_of(run->audit);
+    bool hollow = json_integer_value(json_object_get(audit, "delivered")) == 0;
+    json_decref(audit);
+    return hollow;
+}
+
+/* ---- the run ---- */
+
+/* The model to start from, or NULL: initial weights. */
+static enum weir_status find_base(const struct pipeline *pipeline, char **ret_base,
+                                  struct weir_error *err)
+{
+    const char *start_from = pipeline->config->start_from;
+    *ret_base = NULL;
+    if (strcmp(start_from, "scratch") == 0) {
+        return WEIR_OK;
+    }
+    if (strcmp(start_from, "previous") != 0) {
+        *ret_base = weir_strdup(start_from);
+        return WEIR_OK;
+    }
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK && weir_rows_count(rows) > 0) {
+        *ret_base = weir_strdup(weir_rows_text(rows, 0, 0));
+    }
+    return status;
+}
+
+enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
+                                     struct weir_error *err)
+{
+    enum weir_status status = pipeline_load_newest(pipeline, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *base = NULL;
+    status = find_base(pipeline, &base, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIR_AUTO_FREE char *purpose = weir_format("train/%" PRId64, pipeline->newest.number);
+    struct run_wanted wanted = {
+        .pipeline = pipeline->id,
+        .purpose = purpose,
+        .mode = "train",
+        .trigger = pipeline->newest.number,
+        .set_digest = pipeline->newest.set_digest,
+        .set_path = pipeline->newest.set_path,
+        .epochs = pipeline->config->epochs,
+        .seed = pipeline->config->seed,
+        .base_model = base,
+    };
+    return orchestrator_run_start(pipeline->orch, &wanted, done, pipeline, err);
+}
+
+void pipeline_train(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = pipeline_run_newest(pipeline, on_trained, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+    }
+}

@@ -1,0 +1,19 @@
+/* How a pipeline trains: for its own states and for whoever trains a trigger of it again. */
+#ifndef ORCHESTRATOR_PIPELINE_TRAINING_H
+#define ORCHESTRATOR_PIPELINE_TRAINING_H
+
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run.h"
+
+#include <jansson.h>
+
+/* Sees the run of the newest trigger through; at once when it is done already. */
+enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Nothing was delivered: there is no model to keep. */
+bool orchestrator_run_is_hollow(const struct run_result *run);
+/* The body of training_finished (C11), to be consumed. */
+json_t *orchestrator_training_json(const struct orchestrator *orch, const struct pipeline *pipeline,
+                                   const struct run_result *run);
+
+#endif

@@ -1,0 +1,30 @@
+/* What things cost: CPU time, bytes, and money by the prices of the system file. */
+#ifndef ORCHESTRATOR_PRICES_H
+#define ORCHESTRATOR_PRICES_H
+
+#include "core/config/schema.h"
+
+struct orchestrator_prices {
+    const char *currency;
+    double cpu_hour;      /* of one core */
+    double gigabyte_read; /* by workers, from files */
+    double gigabyte_sent; /* from workers to trainers */
+};
+
+struct orchestrator_cost {
+    int64_t trainer_cpu_ns;
+    int64_t worker_cpu_ns;
+    uint64_t bytes_read;
+    uint64_t bytes_sent;
+};
+
+/* The keys of the system file's `prices`. */
+extern const struct cfg_key ORCHESTRATOR_PRICE_KEYS[];
+
+double orchestrator_money(const struct orchestrator_prices *prices,
+                          const struct orchestrator_cost *cost);
+/* Appends the JSON object that events, models and reports show. */
+void orchestrator_cost_json(const struct orchestrator_prices *prices,
+                            const struct orchestrator_cost *cost, struct weir_buf *out);
+
+#endif

@@ -1,0 +1,348 @@
+/* A run step by step: the dataset's labels, the job at the dispatcher, the trainer, the audit. Every step may be taken
+ * again; whatever goes wrong and may pass starts the run from its front. */
+#include "orchestrator/runs/run.h"
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/models/store.h"
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run *run_find(const struct orchestrator *orch, int64_t number)
+{
+    for (struct run *run = orch->runs; run != NULL; run = run->next) {
+        if (run->number == number) {
+            return run;
+        }
+    }
+    return NULL;
+}
+
+void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step)
+{
+    weir_loop_cancel(run->orch->loop, run->timer);
+    run->timer = weir_loop_timer(run->orch->loop, delay_ms, 0, step, run);
+}
+
+static void forget_calls(struct run *run)
+{
+    weir_rpc_forget(run->orch->storage, run);
+    weir_rpc_forget(run->orch->dispatcher, run);
+    weir_loop_cancel(run->orch->loop, run->timer);
+    run->timer = 0;
+}
+
+static void free_run(struct run *run)
+{
+    weir_rows_free(run->row);
+    weir_buf_fini(&run->fitted);
+    weir_arena_free(run->arena);
+    free(run->directory);
+    free(run->start_from);
+    free(run);
+}
+
+static void unlink_run(struct run *run)
+{
+    struct run **at = &run->orch->runs;
+    while (*at != run) {
+        at = &(*at)->next;
+    }
+    *at = run->next;
+}
+
+static void finish(struct run *run, const struct weir_error *err)
+{
+    forget_calls(run);
+    unlink_run(run);
+    if (err != NULL && run->launched && !run->trained) {
+        run->orch->trainers.end(run->orch->trainers.owner, run->number);
+    }
+    struct run_result result;
+    if (err == NULL) {
+        run_result_of(run, &result);
+    }
+    if (run->done != NULL) {
+        run->done(run->owner, err == NULL ? &result : NULL, err);
+    }
+    free_run(run);
+}
+
+void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err)
+{
+    if (orchestrator_may_pass(status)) {
+        weir_log(WEIR_LOG_WARN, "run tried again", "run=%" PRId64 " because=\"%s\"", run->number,
+                 err->text);
+        forget_calls(run);
+        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+        return;
+    }
+    struct weir_error inner;
+    if (DB_RUN(run->orch->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
+               DB_TEXT(err->text)) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
+                 run->number, inner.text);
+    }
+    finish(run, err);
+}
+
+void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
+{
+    struct run **at = &orch->runs;
+    while (*at != NULL) {
+        struct run *run = *at;
+        if (run->owner != owner) {
+            at = &run->next;
+            continue;
+        }
+        *at = run->next;
+        forget_calls(run);
+        if (run->launched && !run->trained) {
+            orch->trainers.end(orch->trainers.owner, run->number);
+        }
+        free_run(run);
+    }
+}
+
+void orchestrator_runs_free(struct orchestrator *orch)
+{
+    while (orch->runs != NULL) {
+        struct run *run = orch->runs;
+        orch->runs = run->next;
+        forget_calls(run);
+        free_run(run);
+    }
+}
+
+/* ---- the trainer ---- */
+
+static void start_trainer(struct run *run)
+{
+    struct weir_error err;
+    if (run->launched) {
+        return;
+    }
+    enum weir_status status = weir_make_directories(run->directory, 0700, &err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(run->orch->db, Q_run_started, NULL, &err, DB_I64(run->number));
+    }
+    if (status == WEIR_OK) {
+        status = run->orch->trainers.start(run->orch->trainers.owner, run->number, &err);
+    }
+    if (status == WEIR_EXISTS) { /* one is just ending */
+        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+        return;
+    }
+    if (status != WEIR_OK) {
+        run_trouble(run, status, &err);
+        return;
+    }
+    run->launched = true;
+}
+
+void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
+                             const struct run_exit *ended)
+{
+    struct run *run = run_find(orch, number);
+    if (run == NULL || run->trained || !run->launched) {
+        return;
+    }
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
+    uint64_t retries = orchestrator_pipeline_config(pipeline)->retries;
+    struct weir_error err;
+    run->launched = false;
+    run->session = 0;
+    run->exits += !ended->by_signal;
+    run->deaths += ended->by_signal;
+    if (ended->code == 2 && !ended->by_signal) {
+        run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
+    } else if (run->exits > retries || run->deaths > RUN_DEATHS_MAX) {
+        run_trouble(run,
+                    weir_fail(&err, WEIR_INTERNAL, "trainer failed %u times, the last time: %s",
+                              run->exits + run->deaths, ended->how),
+                    &err);
+    } else {
+        weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", number,
+                 ended->how);
+        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+    }
+}
+
+/* ---- the job ---- */
+
+static void on_job_opened(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct run *run = owner;
+    if (reply == NULL) {
+        run_trouble(run, err->status, err);
+        return;
+    }
+    start_trainer(run);
+}
+
+static void open_job(struct run *run)
+{
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
+    struct msg_job_open message = {
+        .job = (uint64_t)run->number,
+        .file = orchestrator_pipeline_file(pipeline),
+        .config = orchestrator_pipeline_text(pipeline),
+        .set_path = run->set_path,
+        .set_digest = run->set_digest,
+        .epochs = (uint32_t)run->epochs,
+        .seed = run->seed,
+        .mode = run->mode,
+        .fitted = weir_buf_view(&run->fitted),
+    };
+    weir_rpc_call(run->orch->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS, on_job_opened,
+                  run);
+}
+
+/* ---- what it starts from ---- */
+
+/* A model that is only used keeps the fitted state it was made with; one that learns on is fitted on its own set. */
+static enum weir_status load_base(struct run *run, struct weir_error *err)
+{
+    weir_buf_clear(&run->fitted);
+    if (run->base_model == NULL) {
+        return WEIR_OK;
+    }
+    struct stored_model model;
+    enum weir_status status = orchestrator_model_get(run->orch, run->base_model, &model, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    free(run->start_from);
+    run->start_from = orchestrator_path(run->orch, ".", model.file);
+    if (strcmp(run->mode, "train") != 0) {
+        status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
+    }
+    orchestrator_model_fini(&model);
+    return status;
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct run *run = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        run_trouble(run, err->status, err);
+        return;
+    }
+    const struct msg_dataset_is *dataset = reply->message;
+    if (reply->type != MSG_dataset_is || dataset->dataset == 0) {
+        run_trouble(
+            run,
+            weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
+            &problem);
+        return;
+    }
+    weir_arena_clear(run->arena);
+    const char **classes =
+        weir_arena_alloc(run->arena, (dataset->classes.count + 1) * sizeof *classes);
+    for (size_t i = 0; i < dataset->classes.count; i++) {
+        classes[i] =
+            weir_arena_strndup(run->arena, dataset->classes.at[i], strlen(dataset->classes.at[i]));
+    }
+    run->classes = classes;
+    run->class_count = dataset->classes.count;
+    run->label_kind = dataset->label_kind;
+    open_job(run);
+}
+
+void run_begin(void *owner)
+{
+    struct run *run = owner;
+    struct weir_error err;
+    run->timer = 0;
+    enum weir_status status = run_load(run, &err);
+    if (status == WEIR_OK && strcmp(run_row_state(run), "done") == 0) {
+        finish(run, NULL);
+        return;
+    }
+    if (status == WEIR_OK && strcmp(run_row_state(run), "trained") == 0) {
+        run->trained = true;
+        run_audit(run);
+        return;
+    }
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
+    if (status == WEIR_OK && pipeline == NULL) {
+        status =
+            weir_fail(&err, WEIR_NOT_FOUND, "run %" PRId64 " belongs to no pipeline", run->number);
+    }
+    if (status == WEIR_OK) {
+        status = load_base(run, &err);
+    }
+    if (status != WEIR_OK) {
+        run_trouble(run, status, &err);
+        return;
+    }
+    struct msg_dataset_ask ask = {.name = orchestrator_pipeline_config(pipeline)->datasets[0]};
+    weir_rpc_call(run->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset, run);
+}
+
+/* ---- the audit ---- */
+
+static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_BUF audit = {0};
+    weir_buf_printf(&audit,
+                    "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
+                    ",\"failed\":%" PRIu64 ",\"erased\":%" PRIu64 ",\"gone\":%" PRIu64
+                    ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64 "}",
+                    job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
+                    job->lost, job->duplicated, job->replayed);
+    if (job->lost != 0 || job->duplicated != 0) {
+        return weir_fail(err, WEIR_INTERNAL,
+                         "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64 " delivered twice",
+                         run->number, job->lost, job->duplicated);
+    }
+    enum weir_status status = DB_RUN(run->orch->db, Q_run_audited, NULL, err, DB_I64(run->number),
+                                     DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns),
+                                     DB_I64(job->bytes_read), DB_I64(job->bytes_sent));
+    return status == WEIR_OK ? run_load(run, err) : status;
+}
+
+static void audit_step(void *owner)
+{
+    run_audit(owner);
+}
+
+static void on_job_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct run *run = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        run_trouble(run, err->status, err);
+        return;
+    }
+    const struct msg_job_is *job = reply->message;
+    if (reply->type == MSG_job_is && strcmp(job->state, "open") == 0) {
+        run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
+        return;
+    }
+    enum weir_status status = reply->type == MSG_job_is
+                                  ? record_audit(run, job, &problem)
+                                  : weir_fail(&problem, WEIR_INTERNAL,
+                                              "dispatcher answered job_ask with another message");
+    if (status != WEIR_OK) {
+        run_trouble(run, status, &problem);
+        return;
+    }
+    weir_rpc_send(run->orch->dispatcher, MSG_job_close,
+                  &(struct msg_job_close){.job = (uint64_t)run->number});
+    finish(run, NULL);
+}
+
+void run_audit(struct run *run)
+{
+    run->timer = 0;
+    struct msg_job_ask ask = {.job = (uint64_t)run->number};
+    weir_rpc_call(run->orch->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_job_is, run);
+}

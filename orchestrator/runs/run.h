@@ -1,0 +1,92 @@
+/* A run: one sample set through the dispatcher to one trainer, to the end, once. It is asked for by purpose; the same
+ * purpose is never run twice. Its number is the dispatcher's job number.
+ *
+ *     open     the job is opened, a trainer works (started again when it dies)
+ *     trained  the trainer is done, the audit is awaited
+ *     done     audited            failed  the trainer failed too often, or samples were lost
+ *
+ * Owned by: struct orchestrator. Survives: a crash between any two steps. */
+#ifndef ORCHESTRATOR_RUNS_RUN_H
+#define ORCHESTRATOR_RUNS_RUN_H
+
+#include "orchestrator/orchestrator.h"
+
+enum {
+    RUN_DEATHS_MAX = 20
+}; /* of trainers killed by a signal; exits count against training.retries */
+
+struct run_wanted {
+    int64_t pipeline;
+    const char *purpose; /* unique per pipeline: "train/3" */
+    const char *mode;    /* train, evaluate, predict */
+    int64_t trigger;
+    const char *set_digest;
+    const char *set_path;
+    uint64_t epochs;
+    uint64_t seed;
+    const char *base_model; /* id, or NULL: initial weights */
+};
+
+/* What became of it. Texts live as long as the run. */
+struct run_result {
+    int64_t number;
+    int64_t pipeline, trigger;
+    const char *mode;
+    const char *purpose;
+    const char *set_digest;
+    const char *base_model; /* NULL: none */
+    int64_t clean_epoch;
+    uint64_t samples;
+    double loss;
+    int64_t busy_ns, wait_ns;
+    struct orchestrator_cost cost;
+    const char *audit;        /* JSON object of C11 */
+    const char *directory;    /* of its files */
+    const char *model_file;   /* in the directory */
+    const char *outputs_file; /* in the directory */
+    struct weir_bytes fitted;
+};
+
+/* Called once from the loop: with the result (valid during the call), or NULL and why not. */
+typedef void run_done_fn(void *owner, const struct run_result *result,
+                         const struct weir_error *err);
+
+/* Finds or makes the run of that purpose and sees it through. A run that has failed is tried again.
+ * UNAVAILABLE when the database is away; `done` is not called then. */
+enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct run_wanted *wanted,
+                                        run_done_fn *done, void *owner,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* Whoever asked is gone; the trainer is ended. */
+void orchestrator_run_forget(struct orchestrator *orch, const void *owner);
+void orchestrator_runs_free(struct orchestrator *orch);
+
+/* Removes the directory of a run's files. */
+enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, int64_t number,
+                                               struct weir_error *err) WEIR_MUST_USE;
+
+/* The trainer of a run has ended by itself; `how` says in words what the system told. */
+struct run_exit {
+    bool by_signal;
+    int code;
+    const char *how;
+};
+void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
+                             const struct run_exit *exit);
+
+/* Progress of the trainer that works now, for people. False: none. */
+struct run_progress {
+    int64_t number;
+    int64_t pipeline;
+    int64_t trigger;
+    const char *mode;
+    uint64_t samples, samples_total;
+    double loss;
+    int64_t busy_ns, wait_ns;
+};
+bool orchestrator_run_progress(const struct orchestrator *orch, struct run_progress *ret_progress);
+
+void orchestrator_on_run_ask(void *owner, struct weir_request *request);
+void orchestrator_on_run_beat(void *owner, struct weir_request *request);
+void orchestrator_on_run_done(void *owner, struct weir_request *request);
+
+#endif

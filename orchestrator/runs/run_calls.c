@@ -1,0 +1,136 @@
+/* What trainers ask and tell: run_ask, run_beat, run_done. Each may come twice, and from a trainer whose run is over. */
+#include "orchestrator/runs/run_state.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/pipeline/pipeline.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void refuse(struct weir_request *request, enum weir_status status, struct weir_error *err)
+{
+    err->status = status;
+    weir_rpc_refuse(request->server, &request->route, err);
+}
+
+void orchestrator_on_run_ask(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    const struct msg_run_ask *ask = request->message;
+    struct run *run = run_find(orch, (int64_t)ask->run);
+    struct weir_error err;
+    if (run == NULL || run->trained || run->row == NULL) {
+        refuse(request,
+               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", ask->run),
+               &err);
+        return;
+    }
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
+    run->session = ask->session;
+    struct msg_run_is answer = {
+        .mode = run->mode,
+        .pipeline = orchestrator_pipeline_config(pipeline)->name,
+        .file = orchestrator_pipeline_file(pipeline),
+        .config = orchestrator_pipeline_text(pipeline),
+        .job = (uint64_t)run->number,
+        .seed = run->seed,
+        .start_from = run->start_from,
+        .directory = run->directory,
+        .classes = {.at = run->classes, .count = run->class_count},
+        .label_kind = run->label_kind,
+        .outputs = run_outputs(run),
+    };
+    weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
+}
+
+void orchestrator_on_run_beat(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    const struct msg_run_beat *beat = request->message;
+    struct run *run = run_find(orch, (int64_t)beat->run);
+    bool known = run != NULL && run->session == beat->session;
+    if (known) {
+        run->progress = (struct run_progress){
+            .number = run->number,
+            .pipeline = run->pipeline,
+            .trigger = run->trigger,
+            .mode = run->mode,
+            .samples = beat->samples,
+            .samples_total = beat->samples_total,
+            .loss = beat->loss,
+            .busy_ns = beat->busy_ns,
+            .wait_ns = beat->wait_ns,
+        };
+        if (orch->listener.progress != NULL) {
+            orch->listener.progress(orch->listener.owner);
+        }
+    }
+    struct msg_run_orders orders = {.stop = !known};
+    weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
+}
+
+/* True: told before, by a trainer that missed the answer. */
+static bool is_over(struct orchestrator *orch, int64_t number)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_error err;
+    if (DB_RUN(orch->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
+        weir_rows_count(rows) == 0) {
+        return false;
+    }
+    const char *state = weir_rows_text(rows, 0, 11);
+    return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0;
+}
+
+static enum weir_status record(struct run *run, const struct msg_run_done *done,
+                               struct weir_error *err)
+{
+    enum weir_status status = DB_RUN(
+        run->orch->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
+        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
+        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(done->fitted));
+    return status == WEIR_OK ? run_load(run, err) : status;
+}
+
+void orchestrator_on_run_done(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    const struct msg_run_done *done = request->message;
+    struct run *run = run_find(orch, (int64_t)done->run);
+    struct weir_error err;
+    if (run == NULL || run->trained) {
+        if (run != NULL || is_over(orch, (int64_t)done->run)) {
+            weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
+            return;
+        }
+        refuse(request,
+               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", done->run),
+               &err);
+        return;
+    }
+    if (run->session != done->session) {
+        refuse(request,
+               weir_fail(&err, WEIR_STALE, "run %" PRIu64 " is done by a later trainer", done->run),
+               &err);
+        return;
+    }
+    enum weir_status status = record(run, done, &err);
+    if (status != WEIR_OK) {
+        refuse(request, status, &err);
+        return;
+    }
+    run->trained = true;
+    weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
+    run_audit(run);
+}
+
+bool orchestrator_run_progress(const struct orchestrator *orch, struct run_progress *ret_progress)
+{
+    for (const struct run *run = orch->runs; run != NULL; run = run->next) {
+        if (run->progress.number != 0) {
+            *ret_progress = run->progress;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,49 @@
+/* The inside of a run, shared by the files of this folder. */
+#ifndef ORCHESTRATOR_RUNS_RUN_STATE_H
+#define ORCHESTRATOR_RUNS_RUN_STATE_H
+
+#include "orchestrator/runs/run.h"
+
+struct run {
+    struct orchestrator *orch;
+    struct run *next;
+    struct weir_rows *row; /* Q_run_get: the texts below are borrowed from it */
+    int64_t number;
+    int64_t pipeline;
+    int64_t trigger;
+    const char *purpose, *mode, *set_digest, *set_path, *base_model;
+    int64_t clean_epoch;
+    uint64_t epochs, seed;
+    char *directory;
+    char *start_from;         /* file of the base model, or "" */
+    struct weir_buf fitted;   /* of the base model, when it is used as it is */
+    struct weir_arena *arena; /* class names */
+    const char *const *classes;
+    size_t class_count;
+    uint32_t label_kind;
+    run_done_fn *done;
+    void *owner;
+    uint64_t timer;
+    uint64_t session; /* of the trainer that works; 0: none has called yet */
+    bool launched;    /* a trainer's process is there */
+    bool trained;     /* the trainer has finished: its end is no failure */
+    unsigned exits, deaths;
+    struct run_progress progress;
+};
+
+/* Steps, each begun again from the front after trouble that may pass. */
+void run_begin(void *owner);
+void run_audit(struct run *run);
+void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err);
+void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
+struct run *run_find(const struct orchestrator *orch, int64_t number);
+/* Reads the row again; what the run points to changes. */
+enum weir_status run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
+/* "open", "trained", "done" or "failed". */
+const char *run_row_state(const struct run *run);
+/* The result as the row has it. */
+void run_result_of(const struct run *run, struct run_result *ret_result);
+/* Values that a model of this run predicts per sample. */
+uint32_t run_outputs(const struct run *run);
+
+#endif

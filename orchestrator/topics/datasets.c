@@ -1,0 +1,63 @@
+/* datasets: storage's accounting of every dataset, asked one after the other. */
+#include "orchestrator/topics/topic.h"
+
+static void ask_next(struct topic_call *call, uint64_t after);
+
+static json_t *strings_json(struct weir_strs texts)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < texts.count; i++) {
+        json_array_append_new(array, json_string(texts.at[i]));
+    }
+    return array;
+}
+
+static json_t *dataset_json(const struct msg_dataset_is *dataset)
+{
+    json_t *json = json_pack("{ss,sI,ss,sb,sI,sI}", "dataset", dataset->name, "number",
+                             (json_int_t)dataset->dataset, "format", dataset->format, "scanned",
+                             dataset->scanned, "sequence", (json_int_t)dataset->sequence, "bytes",
+                             (json_int_t)dataset->bytes);
+    const struct {
+        const char *name;
+        uint64_t count;
+    } COUNTS[] = {
+        {"ingested", dataset->ingested},   {"live", dataset->live},
+        {"erased", dataset->erased},       {"removed", dataset->removed},
+        {"replaced", dataset->replaced},   {"quarantined", dataset->quarantined},
+        {"duplicate", dataset->duplicate}, {"blocked", dataset->blocked},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++) {
+        json_object_set_new(json, COUNTS[i].name, json_integer((json_int_t)COUNTS[i].count));
+    }
+    json_object_set_new(json, "classes", strings_json(dataset->classes));
+    json_object_set_new(json, "complaints", strings_json(dataset->complaints));
+    return json;
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    const struct msg_dataset_is *dataset = reply == NULL ? NULL : reply->message;
+    if (reply == NULL && err->status != WEIR_NOT_FOUND) {
+        topic_refuse(call, err);
+    } else if (reply == NULL || reply->type != MSG_dataset_is || dataset->dataset == 0) {
+        topic_answer(call, json_pack("{sO}", "datasets", call->collected));
+    } else {
+        json_array_append_new(call->collected, dataset_json(dataset));
+        ask_next(call, dataset->dataset);
+    }
+}
+
+static void ask_next(struct topic_call *call, uint64_t after)
+{
+    struct msg_dataset_ask ask = {.name = "", .after = after};
+    weir_rpc_call(call->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  call);
+}
+
+void topic_datasets(struct topic_call *call)
+{
+    call->collected = json_array();
+    ask_next(call, 0);
+}

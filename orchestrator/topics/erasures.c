@@ -1,0 +1,203 @@
+/* erase_request, erase_status, erase_list, erase_receipt. Clear subjects pass through this process's memory on their
+ * way to storage, and nowhere else. */
+#include "orchestrator/erasures/erasure.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/erasures/machine.h"
+#include "orchestrator/events.h"
+#include "orchestrator/topics/topic.h"
+
+#include <stdlib.h>
+
+enum { SUBJECTS_MAX = 10000, IDS_MAX = 100000 };
+
+/* ---- erase_request ---- */
+
+static void on_accepted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_erase_accepted *accepted = reply->message;
+    if (reply->type != MSG_erase_accepted) {
+        weir_ignore(weir_fail(&problem, WEIR_INTERNAL,
+                              "storage answered erase_accept with another message"));
+        topic_refuse(call, &problem);
+        return;
+    }
+    enum weir_status status = orchestrator_erasure_accept(
+        call->orch, (int64_t)accepted->erasure, topic_text(call, "dataset", ""),
+        topic_text(call, "reference", ""), &problem);
+    if (status != WEIR_OK) {
+        topic_refuse(call, &problem);
+        return;
+    }
+    topic_answer(call, json_pack("{sI,sI,ss}", "erasure", (json_int_t)accepted->erasure, "matched",
+                                 (json_int_t)accepted->matched, "state",
+                                 erasure_state_name(ERASURE_ACCEPTED)));
+}
+
+void topic_erase_request(struct topic_call *call)
+{
+    const json_t *subjects = json_object_get(call->arguments, "subjects");
+    const json_t *ids = json_object_get(call->arguments, "ids");
+    size_t subject_count = json_array_size(subjects), id_count = json_array_size(ids);
+    struct weir_error err;
+    if (subject_count + id_count == 0 || subject_count > SUBJECTS_MAX || id_count > IDS_MAX ||
+        topic_text(call, "uuid", "")[0] == '\0') {
+        weir_ignore(weir_fail(&err, WEIR_INVALID,
+                              "erase: expected a uuid and 1 to %d subjects or 1 to %d ids",
+                              SUBJECTS_MAX, IDS_MAX));
+        topic_refuse(call, &err);
+        return;
+    }
+    const char **texts = weir_calloc(subject_count + 1, sizeof *texts);
+    uint64_t *numbers = weir_calloc(id_count + 1, sizeof *numbers);
+    for (size_t i = 0; i < subject_count; i++) {
+        const char *text = json_string_value(json_array_get(subjects, i));
+        texts[i] = text == NULL ? "" : text;
+    }
+    for (size_t i = 0; i < id_count; i++) {
+        numbers[i] = (uint64_t)json_integer_value(json_array_get(ids, i));
+    }
+    struct msg_erase_accept accept = {
+        .uuid = topic_text(call, "uuid", ""),
+        .dataset = topic_text(call, "dataset", ""),
+        .subjects = {.at = texts, .count = subject_count},
+        .ids = {.at = numbers, .count = id_count},
+        .reference = topic_text(call, "reference", ""),
+    };
+    weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
+                  call);
+    free(texts);
+    free(numbers);
+}
+
+/* ---- looking ---- */
+
+/* Columns of Q_erasure_get and Q_erasure_all. */
+enum {
+    COL_NUMBER,
+    COL_STATE,
+    COL_REFERENCE,
+    COL_DATASET,
+    COL_EPOCH,
+    COL_SAMPLES,
+    COL_PURGED,
+    COL_ERROR,
+    COL_ACCEPTED,
+    COL_IN_FORCE,
+    COL_REPLACED,
+    COL_FINISHED,
+    COL_RECEIPT,
+    COL_HASH,
+};
+
+static json_t *time_or_null(int64_t time_us)
+{
+    return time_us == 0 ? json_null() : orchestrator_json_time(time_us);
+}
+
+static json_t *erasure_json(const struct weir_rows *rows, size_t row)
+{
+    enum erasure_state state = ERASURE_ACCEPTED;
+    const char *name = weir_rows_text(rows, row, COL_STATE);
+    const char *doing = erasure_state_from_name(name, &state) ? erasure_state_text(state) : "";
+    return json_pack("{sI,ss,ss,ss,ss,sI,sI,ss,so,so,so,so,ss}", "erasure",
+                     (json_int_t)weir_rows_i64(rows, row, COL_NUMBER), "state", name, "doing",
+                     doing, "reference", weir_rows_text(rows, row, COL_REFERENCE), "dataset",
+                     weir_rows_text(rows, row, COL_DATASET), "epoch",
+                     (json_int_t)weir_rows_i64(rows, row, COL_EPOCH), "samples",
+                     (json_int_t)weir_rows_i64(rows, row, COL_SAMPLES), "error",
+                     weir_rows_text(rows, row, COL_ERROR), "accepted",
+                     time_or_null(weir_rows_i64(rows, row, COL_ACCEPTED)), "in_force",
+                     time_or_null(weir_rows_i64(rows, row, COL_IN_FORCE)), "models_replaced",
+                     time_or_null(weir_rows_i64(rows, row, COL_REPLACED)), "finished",
+                     time_or_null(weir_rows_i64(rows, row, COL_FINISHED)), "receipt_hash",
+                     weir_rows_text(rows, row, COL_HASH));
+}
+
+static json_t *models_json(const struct weir_rows *rows)
+{
+    json_t *models = json_array();
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        json_array_append_new(
+            models, json_pack("{ss,sI,ss,ss?,sb}", "model", weir_rows_text(rows, i, 0), "trigger",
+                              (json_int_t)weir_rows_i64(rows, i, 2), "action",
+                              weir_rows_text(rows, i, 3), "replacement",
+                              weir_rows_is_null(rows, i, 4) ? NULL : weir_rows_text(rows, i, 4),
+                              "done", weir_rows_bool(rows, i, 5)));
+    }
+    return models;
+}
+
+/* The erasure that the arguments name. */
+static enum weir_status load(const struct topic_call *call, struct weir_rows **ret_rows,
+                             struct weir_error *err)
+{
+    int64_t number = topic_number(call, "erasure", 0);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_get, &rows, err, DB_I64(number));
+    if (status == WEIR_OK && weir_rows_count(rows) == 0) {
+        status = weir_fail(err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
+                           (long long)number);
+    }
+    if (status == WEIR_OK) {
+        *ret_rows = WEIR_TAKE(rows);
+    }
+    return status;
+}
+
+void topic_erase_status(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO(weir_rows) models = NULL;
+    enum weir_status status = load(call, &rows, &err);
+    if (status == WEIR_OK) {
+        status = DB_RUN(call->orch->db, Q_erasure_models, &models, &err,
+                        DB_I64(topic_number(call, "erasure", 0)));
+    }
+    if (status != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    json_t *json = erasure_json(rows, 0);
+    json_object_set_new(json, "models", models_json(models));
+    topic_answer(call, json);
+}
+
+void topic_erase_list(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    if (DB_RUN(call->orch->db, Q_erasure_all, &rows, &err) != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    json_t *erasures = json_array();
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        json_array_append_new(erasures, erasure_json(rows, i));
+    }
+    topic_answer(call, json_pack("{so}", "erasures", erasures));
+}
+
+void topic_erase_receipt(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = load(call, &rows, &err);
+    if (status == WEIR_OK && weir_rows_text(rows, 0, COL_RECEIPT)[0] == '\0') {
+        status = weir_fail(&err, WEIR_NOT_FOUND, "erasure %lld has no receipt yet: it is at %s",
+                           (long long)topic_number(call, "erasure", 0),
+                           weir_rows_text(rows, 0, COL_STATE));
+    }
+    if (status != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    topic_answer(call, orchestrator_json_of(weir_rows_text(rows, 0, COL_RECEIPT)));
+}

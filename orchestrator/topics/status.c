@@ -1,0 +1,117 @@
+/* status, events, stop: how the platform and its pipelines stand. */
+#include "core/base/clock.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run.h"
+#include "orchestrator/topics/topic.h"
+
+static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
+{
+    struct run_progress progress;
+    if (!orchestrator_run_progress(orch, &progress) || progress.pipeline != pipeline) {
+        return json_null();
+    }
+    return json_pack("{ss,sI,sI,sI,sf}", "mode", progress.mode, "trigger",
+                     (json_int_t)progress.trigger, "samples", (json_int_t)progress.samples,
+                     "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss);
+}
+
+static enum weir_status pipeline_json(struct orchestrator *orch, const struct pipeline *pipeline,
+                                      json_t **ret_json, struct weir_error *err)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
+    int64_t id = orchestrator_pipeline_id(pipeline);
+    WEIR_AUTO(weir_rows) counts = NULL;
+    WEIR_AUTO(weir_rows) cost_row = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_pipeline_counts, &counts, err, DB_I64(id));
+    if (status == WEIR_OK) {
+        status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(id));
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct orchestrator_cost cost = {
+        .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
+        .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
+        .bytes_read = (uint64_t)weir_rows_i64(cost_row, 0, 2),
+        .bytes_sent = (uint64_t)weir_rows_i64(cost_row, 0, 3),
+    };
+    WEIR_AUTO_BUF text = {0};
+    orchestrator_cost_json(&orch->prices, &cost, &text);
+    enum pipeline_state state = orchestrator_pipeline_state(pipeline);
+    *ret_json = json_pack(
+        "{ss,ss,ss,ss,ss,sI,sI,sI,ss?,so,so}", "pipeline", config->name, "mode",
+        config->mode == MODE_LIVE ? "live" : "replay", "state", pipeline_state_name(state), "doing",
+        pipeline_state_text(state), "error", orchestrator_pipeline_error(pipeline), "triggers",
+        (json_int_t)weir_rows_i64(counts, 0, 0), "skipped", (json_int_t)weir_rows_i64(counts, 0, 1),
+        "models", (json_int_t)weir_rows_i64(counts, 0, 2), "active_model",
+        weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
+        progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
+    return WEIR_OK;
+}
+
+static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasures,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        json_array_append_new(erasures, json_integer(weir_rows_i64(rows, i, 0)));
+    }
+    return status;
+}
+
+void topic_status(struct topic_call *call)
+{
+    struct orchestrator *orch = call->orch;
+    struct weir_error err;
+    json_t *pipelines = json_array(), *erasures = json_array();
+    enum weir_status status = erasures_json(orch, erasures, &err);
+    for (const struct pipeline *p = orch->pipelines; p != NULL && status == WEIR_OK;
+         p = orchestrator_pipeline_next(p)) {
+        json_t *one = NULL;
+        status = pipeline_json(orch, p, &one, &err);
+        if (status == WEIR_OK) {
+            json_array_append_new(pipelines, one);
+        }
+    }
+    if (status != WEIR_OK) {
+        json_decref(pipelines);
+        json_decref(erasures);
+        topic_refuse(call, &err);
+        return;
+    }
+    topic_answer(call, json_pack("{ss,sb,sI,so,so}", "data_dir", orch->data_dir, "held", orch->hold,
+                                 "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms),
+                                 "pipelines", pipelines, "erasures_open", erasures));
+}
+
+void topic_events(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    if (DB_RUN(call->orch->db, Q_event_after, &rows, &err,
+               DB_I64(topic_number(call, "after", 0))) != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    json_t *events = json_array();
+    int64_t last = topic_number(call, "after", 0);
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        last = weir_rows_i64(rows, i, 0);
+        json_array_append_new(events, orchestrator_json_of(weir_rows_text(rows, i, 3)));
+    }
+    topic_answer(call, json_pack("{so,sI}", "events", events, "after", (json_int_t)last));
+}
+
+void topic_stop(struct topic_call *call)
+{
+    struct pipeline *pipeline = topic_pipeline(call);
+    if (pipeline == NULL) {
+        return;
+    }
+    orchestrator_pipeline_stop(pipeline);
+    topic_answer(call, json_pack("{ss,sb}", "pipeline",
+                                 orchestrator_pipeline_config(pipeline)->name, "stopping", 1));
+}

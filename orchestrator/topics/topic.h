@@ -1,0 +1,42 @@
+/* Topics: what `weir` asks and orders, as JSON in and JSON out (docs/reference/json.md). A topic answers at once or
+ * later; it answers exactly once. To add one: write a function and name it in topics.c. */
+#ifndef ORCHESTRATOR_TOPICS_TOPIC_H
+#define ORCHESTRATOR_TOPICS_TOPIC_H
+
+#include "orchestrator/orchestrator.h"
+
+#include <jansson.h>
+
+/* One question on its way to its answer. Freed by the answer. */
+struct topic_call {
+    struct orchestrator *orch;
+    struct topic_call *next;
+    struct weir_route route;
+    json_t *arguments; /* an object */
+    json_t *collected; /* what a topic gathers until it answers; may be NULL */
+    void (*forget)(struct topic_call *call); /* drops what the topic waits for; may be NULL */
+    char *text;                              /* a topic's own */
+    int64_t number;                          /* a topic's own */
+};
+
+/* Consumes `json` and the call. */
+void topic_answer(struct topic_call *call, json_t *json);
+/* Consumes the call. */
+void topic_refuse(struct topic_call *call, const struct weir_error *err);
+/* Drops what is not answered. */
+void orchestrator_topics_free(struct orchestrator *orch);
+
+/* The text under `key`, or `fallback` when it is absent or no text. */
+const char *topic_text(const struct topic_call *call, const char *key, const char *fallback);
+int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback);
+/* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
+struct pipeline *topic_pipeline(struct topic_call *call);
+
+typedef void topic_fn(struct topic_call *call);
+topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_lineage,
+    topic_erase_request, topic_erase_plan, topic_erase_status, topic_erase_list,
+    topic_erase_receipt, topic_policies, topic_predict, topic_report, topic_events, topic_stop;
+
+void orchestrator_on_ask(void *owner, struct weir_request *request);
+
+#endif

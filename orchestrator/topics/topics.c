@@ -1,0 +1,131 @@
+/* The table of topics, and a question's way from its message to its answer. */
+#include "orchestrator/topics/topic.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/pipeline/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct topic {
+    const char *name;
+    topic_fn *fn;
+} TOPICS[] = {
+    {"status", topic_status},
+    {"datasets", topic_datasets},
+    {"models", topic_models},
+    {"model", topic_model},
+    {"lineage", topic_lineage},
+    {"erase_request", topic_erase_request},
+    {"erase_plan", topic_erase_plan},
+    {"erase_status", topic_erase_status},
+    {"erase_list", topic_erase_list},
+    {"erase_receipt", topic_erase_receipt},
+    {"policies", topic_policies},
+    {"predict", topic_predict},
+    {"report", topic_report},
+    {"events", topic_events},
+    {"stop", topic_stop},
+};
+
+static void drop(struct topic_call *call)
+{
+    struct topic_call **at = &call->orch->calls;
+    while (*at != call) {
+        at = &(*at)->next;
+    }
+    *at = call->next;
+    json_decref(call->arguments);
+    json_decref(call->collected);
+    free(call->text);
+    free(call);
+}
+
+void topic_answer(struct topic_call *call, json_t *json)
+{
+    weir_require(json != NULL);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    weir_require(text != NULL);
+    struct msg_answer answer = {.json = text};
+    weir_rpc_reply(call->orch->server, &call->route, MSG_answer, &answer, NULL);
+    free(text);
+    json_decref(json);
+    drop(call);
+}
+
+void topic_refuse(struct topic_call *call, const struct weir_error *err)
+{
+    weir_rpc_refuse(call->orch->server, &call->route, err);
+    drop(call);
+}
+
+void orchestrator_topics_free(struct orchestrator *orch)
+{
+    while (orch->calls != NULL) {
+        struct topic_call *call = orch->calls;
+        if (call->forget != NULL) {
+            call->forget(call);
+        }
+        weir_rpc_forget(orch->storage, call);
+        weir_rpc_forget(orch->selector, call);
+        drop(call);
+    }
+}
+
+const char *topic_text(const struct topic_call *call, const char *key, const char *fallback)
+{
+    const char *text = json_string_value(json_object_get(call->arguments, key));
+    return text == NULL ? fallback : text;
+}
+
+int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback)
+{
+    const json_t *value = json_object_get(call->arguments, key);
+    return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
+}
+
+struct pipeline *topic_pipeline(struct topic_call *call)
+{
+    const char *name = topic_text(call, "pipeline", "");
+    struct weir_error err;
+    struct pipeline *pipeline =
+        name[0] == '\0' ? call->orch->pipelines : orchestrator_pipeline_by_name(call->orch, name);
+    if (pipeline != NULL) {
+        return pipeline;
+    }
+    weir_ignore(
+        name[0] == '\0'
+            ? weir_fail(&err, WEIR_NOT_FOUND, "no pipeline has run on this data directory yet")
+            : weir_fail(&err, WEIR_NOT_FOUND, "pipeline %s: there is none; see weir status", name));
+    topic_refuse(call, &err); /* the status travels in err */
+    return NULL;
+}
+
+void orchestrator_on_ask(void *owner, struct weir_request *request)
+{
+    struct orchestrator *orch = owner;
+    const struct msg_ask *ask = request->message;
+    struct weir_error err;
+    json_t *arguments =
+        json_loads(ask->arguments[0] == '\0' ? "{}" : ask->arguments, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(arguments)) {
+        json_decref(arguments);
+        weir_ignore(weir_fail(&err, WEIR_INVALID, "ask.arguments: expected a JSON object"));
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    struct topic_call *call = weir_calloc(1, sizeof *call);
+    call->orch = orch;
+    call->route = request->route;
+    call->arguments = arguments;
+    call->next = orch->calls;
+    orch->calls = call;
+    for (size_t i = 0; i < WEIR_COUNT(TOPICS); i++) {
+        if (strcmp(TOPICS[i].name, ask->topic) == 0) {
+            TOPICS[i].fn(call);
+            return;
+        }
+    }
+    weir_ignore(weir_fail(&err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", ask->topic));
+    topic_refuse(call, &err);
+}

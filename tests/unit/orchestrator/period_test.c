@@ -1,0 +1,95 @@
+/* Periods: what they are called, and where their boundaries lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "orchestrator/period.h"
+
+#include <string.h>
+
+static struct orchestrator_period period_of(const char *text)
+{
+    struct orchestrator_period period = {0};
+    struct weir_error err;
+    assert_int_equal(orchestrator_period_parse(text, &period, &err), WEIR_OK);
+    return period;
+}
+
+static int64_t time_of(const char *text)
+{
+    int64_t time_us = 0;
+    assert_true(weir_time_parse(text, strlen(text), &time_us));
+    return time_us;
+}
+
+static void periods_are_read_in_words_and_units(void **state)
+{
+    (void)state;
+    assert_int_equal(period_of("1 month").months, 1);
+    assert_int_equal(period_of("3 months").months, 3);
+    assert_int_equal(period_of("2 years").months, 24);
+    assert_int_equal(period_of("90s").us, 90 * INT64_C(1000000));
+    assert_int_equal(period_of("1d").us, INT64_C(86400000000));
+    assert_int_equal(period_of("1d").months, 0);
+}
+
+static void what_is_no_period_is_refused_with_examples(void **state)
+{
+    (void)state;
+    static const char *const WRONG[] = {"",    "month", "0 month",    "1 moon",
+                                        "-1d", "0s",    "2000 months"};
+    for (size_t i = 0; i < WEIR_COUNT(WRONG); i++) {
+        struct orchestrator_period period;
+        struct weir_error err;
+        assert_int_equal(orchestrator_period_parse(WRONG[i], &period, &err), WEIR_INVALID);
+        assert_non_null(strstr(err.text, "1 month"));
+    }
+}
+
+static void boundaries_lie_on_a_fixed_grid(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *every, *time, *next;
+    } CASES[] = {
+        {"1 month", "2002-08-22T11:36:23Z", "2002-09-01"},
+        {"1 month", "2002-09-01", "2002-10-01"}, /* strictly after */
+        {"1 month", "2002-12-31T23:59:59.999999Z", "2003-01-01"},
+        {"1 month", "1969-12-15", "1970-01-01"},
+        {"1 month", "1905-02-28", "1905-03-01"},
+        {"3 months", "2002-08-22", "2002-10-01"},
+        {"1 year", "2002-08-22", "2003-01-01"},
+        {"1d", "2002-08-22T11:36:23Z", "2002-08-23"},
+        {"1w", "2002-08-22", "2002-08-26"}, /* a Monday */
+        {"6h", "1969-12-31T23:00:00Z", "1970-01-01"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct orchestrator_period period = period_of(CASES[i].every);
+        assert_int_equal(orchestrator_period_next(&period, time_of(CASES[i].time)),
+                         time_of(CASES[i].next));
+    }
+}
+
+static void the_boundary_after_one_is_one_period_later(void **state)
+{
+    (void)state;
+    struct orchestrator_period month = period_of("1 month"), week = period_of("1w");
+    assert_int_equal(orchestrator_period_after(&month, time_of("2002-02-01")),
+                     time_of("2002-03-01"));
+    assert_int_equal(orchestrator_period_after(&week, time_of("2002-08-26")),
+                     time_of("2002-09-02"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_are_read_in_words_and_units),
+        cmocka_unit_test(what_is_no_period_is_refused_with_examples),
+        cmocka_unit_test(boundaries_lie_on_a_fixed_grid),
+        cmocka_unit_test(the_boundary_after_one_is_one_period_later),
+    };
+    return cmocka_run_group_tests_name("period", tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* Trigger policies on small streams: where they fire, and what they say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "orchestrator/triggers/trigger.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FIRED_MAX = 64 };
+
+struct fixture {
+    struct weir_yaml *document;
+    struct trigger *trigger;
+};
+
+static struct fixture a_trigger(const char *yaml)
+{
+    struct fixture fixture = {0};
+    struct weir_error err = {0};
+    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(yaml), &fixture.document, &err),
+                     WEIR_OK);
+    if (orchestrator_trigger_open(weir_yaml_root(fixture.document), "trigger", &fixture.trigger,
+                                  &err) != WEIR_OK) {
+        fail_msg("%s", err.text);
+    }
+    return fixture;
+}
+
+static void done(struct fixture *fixture)
+{
+    orchestrator_trigger_close(fixture->trigger);
+    weir_yaml_free(fixture->document);
+}
+
+/* One letter a sample: 'a' is 2002-01-10, 'b' 2002-02-10, … Appends "N:reason;" per trigger after N samples. */
+static void walk(struct trigger *trigger, const char *months, struct weir_buf *out)
+{
+    size_t taken = 0;
+    for (const char *at = months; *at != '\0'; at++) {
+        char text[WEIR_TIME_TEXT_MAX];
+        struct trigger_sample sample = {.id = (uint64_t)(at - months)};
+        (void)snprintf(text, sizeof text, "2002-%02d-10", *at - 'a' + 1);
+        assert_true(weir_time_parse(text, strlen(text), &sample.time_us));
+        bool before = orchestrator_trigger_before(trigger, &sample);
+        for (int pass = 0; pass < 2; pass++) {
+            if (pass == 0 ? before : orchestrator_trigger_observe(trigger, &sample)) {
+                weir_buf_printf(out, "%zu:", taken + (size_t)pass);
+                orchestrator_trigger_explain(trigger, out);
+                weir_buf_append_text(out, ";");
+                orchestrator_trigger_fired(trigger);
+                assert_false(pass == 0 && orchestrator_trigger_before(trigger, &sample));
+            }
+        }
+        taken++;
+    }
+}
+
+static void policies_fire_where_they_should(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *months, *expected;
+    } CASES[] = {
+        {"{policy: amount, samples: 3}", "aaaaaaa", "3:3 new samples;6:3 new samples;"},
+        {"{policy: time, every: 1 month}", "aabbc",
+         "2:2002-02-01T00:00:00Z has passed (every 1 month);"
+         "4:2002-03-01T00:00:00Z has passed (every 1 month);"},
+        {"{policy: time, every: 1 month}", "aad", /* a gap of two months is one trigger */
+         "2:2002-02-01T00:00:00Z has passed (every 1 month);"},
+        {"{policy: ensemble, any: [{policy: time, every: 1 month}, {policy: amount, samples: 2}]}",
+         "aaab", "2:2 new samples;3:2002-02-01T00:00:00Z has passed (every 1 month);"},
+        {"{policy: ensemble, all: [{policy: time, every: 1 month}, {policy: amount, samples: 3}]}",
+         "aabbb", "3:2002-02-01T00:00:00Z has passed (every 1 month) and 3 new samples;"},
+        {"{policy: ensemble, at_least: 2, of: [{policy: amount, samples: 1}, {policy: amount, samples: "
+         "2}, {policy: amount, samples: 9}]}",
+         "aaa", "2:2 new samples and 2 new samples;"},
+        {"{policy: ensemble, any: [{policy: ensemble, all: [{policy: amount, samples: 2}]}]}", "aa",
+         "2:2 new samples;"},
+        {"{policy: deletion, samples: 2}", "aaaa", ""},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct fixture fixture = a_trigger(CASES[i].yaml);
+        WEIR_AUTO_BUF out = {0};
+        walk(fixture.trigger, CASES[i].months, &out);
+        assert_string_equal(weir_buf_text(&out), CASES[i].expected);
+        done(&fixture);
+    }
+}
+
+static void deletion_fires_when_enough_samples_were_erased(void **state)
+{
+    (void)state;
+    struct fixture fixture = a_trigger(
+        "{policy: ensemble, any: [{policy: deletion, samples: 3}, {policy: amount, samples: 9}]}");
+    assert_false(orchestrator_trigger_erased(fixture.trigger, 2));
+    assert_true(orchestrator_trigger_erased(fixture.trigger, 1));
+    WEIR_AUTO_BUF out = {0};
+    orchestrator_trigger_explain(fixture.trigger, &out);
+    assert_string_equal(weir_buf_text(&out), "3 samples erased");
+    orchestrator_trigger_fired(fixture.trigger);
+    assert_false(orchestrator_trigger_erased(fixture.trigger, 1));
+    done(&fixture);
+}
+
+static void mistakes_name_the_place_and_the_cure(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *expected;
+    } CASES[] = {
+        {"{policy: amont, samples: 3}", "did you mean amount"},
+        {"{policy: amount}", "samples"},
+        {"{policy: amount, samples: 0}", "samples"},
+        {"{policy: time, every: 1 moon}", "1 month"},
+        {"{samples: 3}", "expected the name of a trigger policy"},
+        {"amount", "expected a mapping"},
+        {"{policy: ensemble}", "exactly one of"},
+        {"{policy: ensemble, at_least: 2, of: [{policy: amount, samples: 3}]}", "never agree"},
+        {"{policy: ensemble, any: [{policy: amount, sample: 3}]}", "samples"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO(trigger) trigger = NULL;
+        struct weir_error err = {0};
+        assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(CASES[i].yaml), &document, &err),
+                         WEIR_OK);
+        assert_int_equal(
+            orchestrator_trigger_open(weir_yaml_root(document), "trigger", &trigger, &err),
+            WEIR_INVALID);
+        assert_non_null(strstr(err.text, "t.yaml:1:"));
+        assert_non_null(strstr(err.text, CASES[i].expected));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(policies_fire_where_they_should),
+        cmocka_unit_test(deletion_fires_when_enough_samples_were_erased),
+        cmocka_unit_test(mistakes_name_the_place_and_the_cure),
+    };
+    return cmocka_run_group_tests_name("triggers", tests, NULL, NULL);
+}
