@@ -1,4 +1,4 @@
-/* cfg_read: a mapping against its table, all complaints at once. */
+/* cfg_read(): a mapping against its table, all complaints at once. */
 #include "core/config/schema.h"
 #include "core/config/value.h"
 
@@ -9,7 +9,7 @@
 
 enum { COMPLAINTS_MAX = 10, FOUND_MAX = 60, MORE_MAX = 24 };
 
-/* One cfg_read in progress. */
+/* One cfg_read() in progress. */
 struct reading {
     const struct cfg_key *keys;
     const struct weir_yaml_node *node;
@@ -195,22 +195,29 @@ static enum weir_status report(struct reading *reading)
     return weir_fail(reading->err, WEIR_INVALID, "%s", reading->text);
 }
 
-enum weir_status cfg_read(const struct cfg_key *keys, enum cfg_strictness strictness,
-                          const struct weir_yaml_node *node, const char *path, const char *also,
-                          void *section, struct weir_error *err)
+static enum weir_status fail_shape(const struct reading *reading)
+{
+    WEIR_AUTO_BUF line = {0};
+    place(reading, reading->node, NULL, &line);
+    weir_buf_append_text(&line, "expected a mapping (key: value)");
+    append_found(reading->node, &line);
+    return weir_fail(reading->err, WEIR_INVALID, "%s", weir_buf_text(&line));
+}
+
+enum weir_status cfg_read_section(const struct cfg_reading *asked)
 {
     struct reading reading = {
-        .keys = keys, .node = node, .path = path != NULL ? path : "", .err = err};
-    if (node != NULL && !weir_yaml_is_mapping(node) && !weir_yaml_is_null(node)) {
-        WEIR_AUTO_BUF line = {0};
-        place(&reading, node, NULL, &line);
-        weir_buf_append_text(&line, "expected a mapping (key: value)");
-        append_found(node, &line);
-        return weir_fail(err, WEIR_INVALID, "%s", weir_buf_text(&line));
-    }
-    if (strictness == CFG_CLOSED)
-        check_unknown(&reading, also);
-    for (const struct cfg_key *key = keys; key->name != NULL; key++)
-        read_key(&reading, key, section);
+        .keys = asked->keys,
+        .node = asked->node,
+        .path = asked->path != NULL ? asked->path : "",
+        .err = asked->err,
+    };
+    if (asked->node != NULL && !weir_yaml_is_mapping(asked->node) &&
+        !weir_yaml_is_null(asked->node))
+        return fail_shape(&reading);
+    if (asked->strictness == CFG_CLOSED)
+        check_unknown(&reading, asked->also);
+    for (const struct cfg_key *key = asked->keys; key->name != NULL; key++)
+        read_key(&reading, key, asked->section);
     return reading.complaint_count > 0 ? report(&reading) : WEIR_OK;
 }

@@ -80,15 +80,22 @@ enum cfg_strictness {
     CFG_OPEN,   /* other keys belong to another reader */
 };
 
-/* Reads mapping `node` into `section` (zeroed by the caller). `path` names the section in messages
- * ("training"), and `also` is one more key to accept silently (a policy's "policy", an operator's
- * "op"), or NULL. A NULL node reads as an empty mapping, placed nowhere; a key without a value
- * (`key:`) reads as absent. Up to ten complaints are gathered into err->text, one per line:
- * "pipeline.yaml:12:5: training.epochs: expected an integer
- * >= 1, found 'many'". */
-enum weir_status cfg_read(const struct cfg_key *keys, enum cfg_strictness strictness,
-                          const struct weir_yaml_node *node, const char *path, const char *also,
-                          void *section, struct weir_error *err) WEIR_MUST_USE;
+/* What one reading needs: seven things are too many for a parameter list, so they come by place. */
+struct cfg_reading {
+    const struct cfg_key *keys;
+    enum cfg_strictness strictness;
+    const struct weir_yaml_node *node; /* a mapping; NULL reads as an empty one, placed nowhere */
+    const char *path;                  /* names the section in messages: "training" */
+    const char *also; /* one more key to accept silently ("policy", "op"), or NULL */
+    void *section;    /* zeroed by the caller */
+    struct weir_error *err;
+};
+
+/* cfg_read(keys, strictness, node, path, also, section, err) reads `node` into `section`. A key without a
+ * value (`key:`) reads as absent. Up to ten complaints are gathered into err->text, one per line:
+ * "pipeline.yaml:12:5: training.epochs: expected an integer >= 1, found 'many'". */
+#define cfg_read(...) cfg_read_section(&(const struct cfg_reading){__VA_ARGS__})
+enum weir_status cfg_read_section(const struct cfg_reading *reading) WEIR_MUST_USE;
 
 /* Appends the effective values as YAML, indented by `indent` spaces. */
 void cfg_print(const struct cfg_key *keys, const void *section, int indent, struct weir_buf *out);

@@ -308,27 +308,27 @@ void weir_rpc_peer_close(struct weir_rpc_peer *peer)
 
 /* ---- asking without a loop ---- */
 
-struct question {
-    enum weir_message expected;
+/* A question that waits. */
+struct waiting {
+    const struct weir_question *question;
     const char *endpoint;
-    void *ret_message;
-    struct weir_error *err;
     enum weir_status status;
     bool answered;
 };
 
 static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct question *question = owner;
-    question->answered = true;
+    struct waiting *waiting = owner;
+    const struct weir_question *question = waiting->question;
+    waiting->answered = true;
     if (reply == NULL) {
-        question->status = err->status;
+        waiting->status = err->status;
         if (question->err != NULL)
             *question->err = *err;
     } else if (reply->type != question->expected) {
-        question->status = weir_fail(
-            question->err, WEIR_INVALID, "%s answered with %s, expected %s", question->endpoint,
-            weir_message_info(reply->type)->name, weir_message_info(question->expected)->name);
+        waiting->status = weir_fail(question->err, WEIR_INVALID, "%s answered with %s, expected %s",
+                                    waiting->endpoint, weir_message_info(reply->type)->name,
+                                    weir_message_info(question->expected)->name);
     } else {
         size_t size = weir_message_info(reply->type)->size;
         if (size > 0) /* some messages are empty */
@@ -348,22 +348,22 @@ static void wait_for_answer(struct weir_rpc_peer *peer)
     run_due(peer);
 }
 
-enum weir_status weir_rpc_ask(struct weir_rpc_peer *peer, enum weir_message type,
-                              const void *message, int64_t deadline_ms, enum weir_message expected,
-                              struct weir_arena *arena, void *ret_message, struct weir_error *err)
+enum weir_status weir_rpc_ask_question(const struct weir_question *question)
 {
+    struct weir_rpc_peer *peer = question->peer;
     weir_require(peer->depth == 0); /* it would answer other callbacks inside this one */
-    struct question question = {
-        .expected = expected, .endpoint = peer->endpoint, .ret_message = ret_message, .err = err};
-    struct weir_call *call = start_call(peer, type, message, deadline_ms);
+    struct waiting waiting = {.question = question, .endpoint = peer->endpoint};
+    struct weir_call *call =
+        start_call(peer, question->type, question->message, question->deadline_ms);
     call->done = on_answer;
-    call->owner = &question;
-    call->arena = arena;
+    call->owner = &waiting;
+    call->arena = question->arena;
     enter(peer);
-    while (!question.answered && !peer->closed)
+    while (!waiting.answered && !peer->closed)
         wait_for_answer(peer);
-    if (!question.answered)
-        question.status = weir_fail(err, WEIR_INTERNAL, "the peer was closed while it was asking");
+    if (!waiting.answered)
+        waiting.status =
+            weir_fail(question->err, WEIR_INTERNAL, "the peer was closed while it was asking");
     leave(peer);
-    return question.status;
+    return waiting.status;
 }

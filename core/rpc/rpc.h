@@ -107,12 +107,23 @@ void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner);
 /* One-way; dropped when the queue is full. */
 void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const void *message);
 
-/* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running
- * only this peer. The reply must be of type `expected`; it is decoded into `ret_message` and lives
- * in `arena`. */
-enum weir_status weir_rpc_ask(struct weir_rpc_peer *peer, enum weir_message type,
-                              const void *message, int64_t deadline_ms, enum weir_message expected,
-                              struct weir_arena *arena, void *ret_message,
-                              struct weir_error *err) WEIR_MUST_USE;
+/* One question and where its answer goes: eight things are too many for a parameter list, so they come by
+ * place. */
+struct weir_question {
+    struct weir_rpc_peer *peer;
+    enum weir_message type;
+    const void *message;
+    int64_t deadline_ms;        /* from now */
+    enum weir_message expected; /* type of the reply */
+    struct weir_arena *arena;   /* what the decoded reply lives in */
+    void *ret_message;          /* struct msg_NAME of `expected` */
+    struct weir_error *err;
+};
+
+/* For programs without a loop of their own (weir, a trainer's main thread): asks and waits, running only this
+ * peer. weir_rpc_ask(peer, type, message, deadline_ms, expected, arena, ret_message, err). Frames of the
+ * reply are dropped: use weir_rpc_call() for those. */
+#define weir_rpc_ask(...) weir_rpc_ask_question(&(const struct weir_question){__VA_ARGS__})
+enum weir_status weir_rpc_ask_question(const struct weir_question *question) WEIR_MUST_USE;
 
 #endif

@@ -1,0 +1,281 @@
+/* Requests: answered once, refused, sent again, given up; callbacks that close what called them. */
+#include "tests/unit/rpc/rpc_fixture.h"
+
+/* ---- requests ---- */
+
+static void a_request_is_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    ask(fixture, LONG_MS);
+    assert_int_equal(fixture->answers, 0); /* never from inside the call */
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_string_equal(fixture->name, "storage");
+    assert_int_equal(fixture->served, 1);
+}
+
+static void a_refusal_carries_status_and_text(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->refusal = WEIR_STALE;
+    ask(fixture, LONG_MS);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->err.status, WEIR_STALE);
+    assert_string_equal(fixture->err.text, "not now");
+}
+
+static void a_message_nobody_serves_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_locate question = {0};
+    weir_rpc_call(fixture->peer, MSG_locate, &question, LONG_MS, on_done, fixture);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->err.status, WEIR_UNSUPPORTED);
+    assert_non_null(strstr(fixture->err.text, "message locate (0x010b) is not served at "));
+    assert_int_equal(weir_rpc_malformed(fixture->server), 1);
+}
+
+static void many_requests_are_answered_each_once(void **state)
+{
+    struct fixture *fixture = *state;
+    enum { MANY = 1000 };
+    for (int i = 0; i < MANY; i++)
+        ask(fixture, LONG_MS);
+    while (fixture->answers < MANY) {
+        fixture->done = false;
+        test_loop_until(fixture->loop, &fixture->done);
+    }
+    assert_int_equal(fixture->served, MANY);
+}
+
+static void an_unanswered_request_is_sent_again_under_the_same_number(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->silent = true;
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    uint64_t request = fixture->route.request;
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS - 1);
+    test_loop_rounds(fixture->loop, 5);
+    assert_int_equal(fixture->served, 1);
+    test_clock_advance(&fixture->clock, fixture->loop, 1);
+    while (fixture->served < 2)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    assert_int_equal(fixture->route.request, request);
+    assert_false(fixture->done);
+}
+
+static void two_answers_to_one_request_are_heard_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_health_is answer = {.name = "twice"};
+    fixture->silent = true;
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    weir_rpc_reply(fixture->server, &fixture->route, MSG_health_is, &answer, NULL);
+    weir_rpc_reply(fixture->server, &fixture->route, MSG_health_is, &answer, NULL);
+    test_loop_until(fixture->loop, &fixture->done);
+    test_loop_rounds(fixture->loop, 20);
+    assert_int_equal(fixture->answers, 1);
+}
+
+static void a_request_outlives_the_server(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->silent = true;
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    weir_rpc_server_close(fixture->server);
+    fixture->silent = false;
+    serve(fixture);
+    /* What is sent before the peer notices goes to the old one and is lost, once more perhaps. */
+    for (int i = 0; i < LONG_MS / WEIR_RPC_RESEND_MS - 1 && !fixture->done; i++) {
+        test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+        test_loop_rounds(fixture->loop, 20);
+    }
+    assert_string_equal(fixture->name, "storage");
+}
+
+static void a_request_may_come_before_its_server(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_rpc_server_close(fixture->server);
+    fixture->server = NULL;
+    ask(fixture, LONG_MS);
+    test_loop_rounds(fixture->loop, 5);
+    serve(fixture);
+    test_loop_until(fixture->loop, &fixture->done); /* though the clock stands still */
+    assert_string_equal(fixture->name, "storage");
+}
+
+static void a_request_ends_at_its_deadline(void **state)
+{
+    struct fixture *fixture = *state;
+    char expected[400];
+    fixture->silent = true;
+    ask(fixture, 1200);
+    test_clock_advance(&fixture->clock, fixture->loop, 1199);
+    test_loop_rounds(fixture->loop, 5);
+    assert_false(fixture->done);
+    test_clock_advance(&fixture->clock, fixture->loop, 1);
+    assert_true(fixture->done);
+    assert_int_equal(fixture->err.status, WEIR_TIMEOUT);
+    snprintf(expected, sizeof expected, "health: no answer from %s within 1200 ms",
+             fixture->endpoint);
+    assert_string_equal(fixture->err.text, expected);
+}
+
+static void an_unavailable_server_is_asked_until_it_answers(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->refusal = WEIR_UNAVAILABLE;
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    test_loop_rounds(fixture->loop, 5);
+    assert_false(fixture->done);
+    fixture->refusal = WEIR_OK;
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_string_equal(fixture->name, "storage");
+}
+
+static void a_server_that_stays_unavailable_is_quoted_at_the_deadline(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->refusal = WEIR_UNAVAILABLE;
+    ask(fixture, 400);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    test_loop_rounds(fixture->loop, 10);
+    test_clock_advance(&fixture->clock, fixture->loop, 400);
+    assert_int_equal(fixture->err.status, WEIR_TIMEOUT);
+    assert_non_null(strstr(fixture->err.text, "could not answer within 400 ms: not now"));
+}
+
+static void a_forgotten_request_is_never_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    ask(fixture, LONG_MS);
+    weir_rpc_forget(fixture->peer, fixture);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    test_loop_rounds(fixture->loop, 20);
+    assert_int_equal(fixture->answers, 0);
+}
+
+static void too_many_open_requests_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->silent = true;
+    for (int i = 0; i <= WEIR_RPC_CALLS_MAX; i++)
+        ask(fixture, LONG_MS);
+    assert_int_equal(fixture->answers, 0);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->err.status, WEIR_LIMIT);
+    assert_int_equal(fixture->answers, 1);
+}
+
+/* ---- asking without a loop ---- */
+
+static void on_loop_thread_ask(struct fixture *fixture, int64_t deadline_ms,
+                               enum weir_status expected, struct weir_error *err)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_health question;
+    memset(&question, 0, sizeof question);
+    struct msg_health_is answer = {0};
+    enum weir_status status = weir_rpc_ask(fixture->peer, MSG_health, &question, deadline_ms,
+                                           MSG_health_is, arena, &answer, err);
+    assert_int_equal(status, expected);
+}
+
+static void asking_waits_no_longer_than_its_deadline(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    weir_loop_use_clock(fixture->loop, NULL, NULL);
+    weir_rpc_server_close(fixture->server);
+    fixture->server = NULL;
+    on_loop_thread_ask(fixture, 30, WEIR_TIMEOUT, &err);
+    assert_non_null(strstr(err.text, "health: no answer from "));
+}
+
+/* ---- closing inside callbacks ---- */
+
+static void close_peer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct fixture *fixture = owner;
+    (void)reply, (void)err;
+    weir_rpc_peer_close(fixture->peer);
+    fixture->peer = NULL;
+    fixture->done = true;
+}
+
+static void a_peer_may_be_closed_by_its_own_callback(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_health question;
+    memset(&question, 0, sizeof question);
+    for (int i = 0; i < 3; i++)
+        weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, fixture);
+    test_loop_until(fixture->loop, &fixture->done);
+    test_loop_rounds(fixture->loop, 5);
+}
+
+static void a_peer_may_be_closed_by_its_own_timeout(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_health question;
+    memset(&question, 0, sizeof question);
+    for (int i = 0; i < 3; i++)
+        weir_rpc_call(fixture->peer, MSG_health, &question, 0, close_peer, fixture);
+    assert_false(fixture->done);
+    test_loop_until(fixture->loop, &fixture->done);
+    test_loop_rounds(fixture->loop, 5);
+}
+
+static void ask_again(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct fixture *fixture = owner;
+    (void)reply, (void)err;
+    ask(fixture, LONG_MS);
+}
+
+static void a_callback_may_ask_anew(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_health question;
+    memset(&question, 0, sizeof question);
+    weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, ask_again, fixture);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->served, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IPC(a_request_is_answered),
+        INPROC(a_request_is_answered),
+        IPC(a_refusal_carries_status_and_text),
+        IPC(a_message_nobody_serves_is_refused),
+        IPC(many_requests_are_answered_each_once),
+        IPC(an_unanswered_request_is_sent_again_under_the_same_number),
+        INPROC(two_answers_to_one_request_are_heard_once),
+        IPC(a_request_outlives_the_server),
+        IPC(a_request_may_come_before_its_server),
+        IPC(a_request_ends_at_its_deadline),
+        INPROC(a_request_ends_at_its_deadline),
+        IPC(an_unavailable_server_is_asked_until_it_answers),
+        IPC(a_server_that_stays_unavailable_is_quoted_at_the_deadline),
+        INPROC(a_forgotten_request_is_never_answered),
+        INPROC(too_many_open_requests_are_refused),
+        IPC(asking_waits_no_longer_than_its_deadline),
+        INPROC(a_peer_may_be_closed_by_its_own_callback),
+        INPROC(a_peer_may_be_closed_by_its_own_timeout),
+        INPROC(a_callback_may_ask_anew),
+    };
+    return cmocka_run_group_tests_name("rpc_calls", tests, NULL, NULL);
+}

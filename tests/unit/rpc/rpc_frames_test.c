@@ -1,0 +1,179 @@
+/* Payload frames both ways, one-way messages, and frames that no Weir would send. */
+#include "core/rpc/envelope.h"
+#include "tests/unit/rpc/rpc_fixture.h"
+
+/* ---- frames ---- */
+
+static void on_frames(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct fixture *fixture = owner;
+    assert_null(err);
+    weir_frames_move(&fixture->received, reply->frames);
+    fixture->done = true;
+}
+
+static void a_reply_brings_frames_that_are_aligned(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t IDS[] = {1, 2, 3};
+    struct msg_read question = {.ids = {IDS, WEIR_COUNT(IDS)}};
+    weir_rpc_call(fixture->peer, MSG_read, &question, LONG_MS, on_frames, fixture);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->received.count, 3);
+    assert_true(
+        weir_bytes_equal(weir_frames_at(&fixture->received, 0), weir_bytes(IDS, sizeof IDS)));
+    assert_int_equal(weir_frames_at(&fixture->received, 1).size, 0);
+    assert_true(weir_bytes_equal(weir_frames_at(&fixture->received, 2), weir_bytes_of("abc")));
+    assert_int_equal(weir_frames_at(&fixture->received, 3).size, 0);
+    assert_int_equal(weir_frames_bytes(&fixture->received), sizeof IDS + 3);
+    for (size_t i = 0; i < fixture->received.count; i++)
+        assert_int_equal((uintptr_t)weir_frames_at(&fixture->received, i).at % 8, 0);
+}
+
+static void a_push_reaches_a_peer_that_has_spoken(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_credit credit = {.granted = 1 << 20};
+    struct msg_batch batch = {.batch = 17};
+    struct weir_frames frames = {0};
+    weir_rpc_send(fixture->peer, MSG_credit, &credit);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->granted, 1 << 20);
+    fixture->done = false;
+    uint8_t *tensor = weir_aligned_alloc(1 << 20);
+    memset(tensor, 5, 1 << 20);
+    weir_frames_give(&frames, tensor, 1 << 20);
+    assert_true(weir_rpc_push(fixture->server, &fixture->route, MSG_batch, &batch, &frames));
+    assert_int_equal(frames.count, 0);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->batch, 17);
+    assert_int_equal(weir_frames_at(&fixture->received, 0).size, 1 << 20);
+    /* In one process even the address is the same: nothing was copied on the way. */
+    if (strncmp(fixture->endpoint, "inproc", 6) == 0)
+        assert_ptr_equal(fixture->payload, tensor);
+}
+
+static void a_push_to_nobody_keeps_its_frames(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_route nobody = {.identity = "nobody", .identity_size = 6};
+    struct msg_batch batch = {.batch = 1};
+    struct weir_frames frames = {0};
+    weir_frames_copy(&frames, "abc", 3);
+    assert_false(weir_rpc_push(fixture->server, &nobody, MSG_batch, &batch, &frames));
+    assert_int_equal(frames.count, 1);
+    weir_frames_clear(&frames);
+}
+
+static void a_push_with_nobody_reading_stops_at_the_mark(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_credit credit = {.granted = 1};
+    struct msg_batch batch = {.batch = 1};
+    int pushed = 0;
+    weir_rpc_send(fixture->peer, MSG_credit, &credit);
+    test_loop_until(fixture->loop, &fixture->done);
+    while (weir_rpc_push(fixture->server, &fixture->route, MSG_batch, &batch, NULL)) {
+        pushed++;
+        assert_true(pushed < 1000000);
+    }
+    assert_true(pushed > 0);
+}
+
+/* ---- hostile frames ---- */
+
+struct hostile {
+    const char *what;
+    uint64_t request;     /* 0: no answer is due */
+    size_t frames;        /* payload frames */
+    size_t envelope_size; /* as sent */
+    uint8_t spoil;        /* byte of the envelope that is changed; 255: none */
+    const char *header;   /* NULL: no header frame at all */
+    size_t header_size;
+};
+
+static void send_hostile(void *socket, const struct hostile *hostile)
+{
+    uint8_t envelope[WEIR_ENVELOPE_BYTES];
+    bool has_header = hostile->header != NULL;
+    weir_envelope_pack(&(struct weir_envelope){.type = MSG_locate, .request = 9}, envelope);
+    if (hostile->spoil < sizeof envelope)
+        envelope[hostile->spoil] ^= 0xff;
+    zmq_send(socket, envelope, hostile->envelope_size, has_header ? ZMQ_SNDMORE : 0);
+    if (has_header)
+        zmq_send(socket, hostile->header, hostile->header_size,
+                 hostile->frames > 0 ? ZMQ_SNDMORE : 0);
+    for (size_t i = 0; i < hostile->frames; i++)
+        zmq_send(socket, "x", 1, i + 1 < hostile->frames ? ZMQ_SNDMORE : 0);
+}
+
+static void on_locate(void *owner, struct weir_request *request)
+{
+    (void)owner, (void)request;
+    fail_msg("a malformed message reached its handler");
+}
+
+static uint64_t receive_refusal(struct weir_loop *loop, void *socket)
+{
+    uint8_t envelope[WEIR_ENVELOPE_BYTES];
+    char header[1024];
+    struct weir_envelope found;
+    struct weir_error err;
+    int size;
+    while ((size = zmq_recv(socket, envelope, sizeof envelope, ZMQ_DONTWAIT)) < 0)
+        weir_loop_step(loop, 1);
+    assert_int_equal(weir_envelope_unpack(weir_bytes(envelope, (size_t)size), &found, &err),
+                     WEIR_OK);
+    assert_int_equal(found.type, MSG_error);
+    assert_true(zmq_recv(socket, header, sizeof header, ZMQ_DONTWAIT) > 0);
+    return found.request;
+}
+
+static void malformed_messages_are_counted_and_refused(void **state)
+{
+    // clang-format off
+    static const struct hostile CASES[] = {
+        {"no envelope",         0, 0, 3,  255, "\x90", 1},
+        {"bad magic",           0, 0, 32, 0,   "\x90", 1},
+        {"other version",       9, 0, 32, 4,   "\x90", 1},
+        {"unknown type",        9, 0, 32, 7,   "\x90", 1},
+        {"no header",           9, 0, 32, 255, NULL,   0},
+        {"empty header",        9, 0, 32, 255, "",     0},
+        {"header of rubbish",   9, 0, 32, 255, "\xc1", 1},
+        {"header too long",     9, 0, 32, 255, "\x90\x90", 2},
+        {"a hostile length",    9, 0, 32, 255, "\xdd\xff\xff\xff\xff", 5},
+        {"too many frames",     9, 65, 32, 255, "\x90", 1},
+    };
+    // clang-format on
+    static const struct weir_rpc_handler LOCATE[] = {WEIR_ON(locate, on_locate), {MSG_none, NULL}};
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    WEIR_AUTO(weir_rpc_server) server = NULL;
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    assert_int_equal(weir_rpc_serve(fixture->loop, "inproc://hostile", LOCATE, NULL, &server, &err),
+                     WEIR_OK);
+    assert_int_equal(zmq_connect(socket, "inproc://hostile"), 0);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        print_message("%s\n", CASES[i].what);
+        send_hostile(socket, &CASES[i]);
+        if (CASES[i].request != 0)
+            assert_int_equal(receive_refusal(fixture->loop, socket), CASES[i].request);
+        while (weir_rpc_malformed(server) < i + 1)
+            weir_loop_step(fixture->loop, 1);
+    }
+    zmq_close(socket);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IPC(a_reply_brings_frames_that_are_aligned),
+        INPROC(a_reply_brings_frames_that_are_aligned),
+        IPC(a_push_reaches_a_peer_that_has_spoken),
+        INPROC(a_push_reaches_a_peer_that_has_spoken),
+        INPROC(a_push_to_nobody_keeps_its_frames),
+        INPROC(a_push_with_nobody_reading_stops_at_the_mark),
+        INPROC(malformed_messages_are_counted_and_refused),
+    };
+    return cmocka_run_group_tests_name("rpc_frames", tests, NULL, NULL);
+}
