@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,17 +25,7 @@ static inline void child_collect(struct child *child, int from)
     child->errors[size] = '\0';
 }
 
-/* Only there when lines are counted, for which leaving with _exit() would be too quick. */
-extern void __gcov_dump(void) __attribute__((weak));
-
-WEIR_NORETURN static inline void child_leave(int code)
-{
-    if (__gcov_dump != NULL)
-        __gcov_dump();
-    _exit(code);
-}
-
-/* `body` returns the exit code. */
+/* `body` returns the exit code. The child leaves with exit(), so that its lines are counted too. */
 static inline void child_run(struct child *child, int (*body)(const void *), const void *argument)
 {
     int ends[2];
@@ -46,7 +37,7 @@ static inline void child_run(struct child *child, int (*body)(const void *), con
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        child_leave(body(argument));
+        exit(body(argument));
     }
     close(ends[1]);
     child_collect(child, ends[0]);
