@@ -25,7 +25,7 @@ enum {
     POSTGRES_ASK_MS = 10,
     POSTGRES_STOP_MS = 10000,
     START_MS_MAX = 60000,   /* recovery of a large database may take most of it */
-    START_FAILURES_MAX = 6, /* of one process, before the platform gives up coming up */
+    START_FAILURES_MAX = 5, /* of one process, before the platform gives up coming up */
     ARGUMENTS_MAX = 32,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };

@@ -1,90 +1,13 @@
-/* The platform with real processes: a private Postgres, children that die, a parent that is killed.
- * Each case runs in a process of its own, because opening a data directory as root gives up root. */
-#include "core/base/clock.h"
-#include "core/base/file.h"
-#include "core/base/memory.h"
+/* The platform with real processes: a private Postgres, children that die, a parent that is killed. */
 #include "core/service/service.h"
 #include "orchestrator/platform/datadir.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/platform/postgres.h"
-#include "orchestrator/platform/spawn.h"
-#include "orchestrator/platform/supervisor.h"
+#include "tests/support/platform_case.h"
 
 #include <errno.h>
 #include <libpq-fe.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { PATIENCE_MS = 40000, STEP_MS = 20 };
-
-/* In a case's process: says what was expected, and ends it. */
-#define expect(condition) \
-    ((condition)          \
-         ? (void)0        \
-         : (fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition), _exit(1)))
-
-struct fixture {
-    char directory[64];
-    char data_dir[96];
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
-    (void)snprintf(fixture->directory, sizeof fixture->directory, "/tmp/weir-platform-XXXXXX");
-    assert_non_null(mkdtemp(fixture->directory));
-    assert_int_equal(chmod(fixture->directory, 0755), 0);
-    (void)snprintf(fixture->data_dir, sizeof fixture->data_dir, "%s/data", fixture->directory);
-    *state = fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    int status = weir_remove_tree(fixture->directory, NULL) == WEIR_OK ? 0 : -1;
-    free(fixture);
-    return status;
-}
-
-typedef void case_fn(const struct fixture *fixture);
-
-static void run_case(void **state, case_fn *fn)
-{
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        fn(*state);
-        (void)fflush(NULL);
-        exit(0);
-    }
-    int ended = 0;
-    assert_int_equal(waitpid(pid, &ended, 0), pid);
-    assert_int_equal(ended, 0);
-}
-
-/* Steps the loop until `*flag`, or gives up. */
-static void step_until(struct weir_loop *loop, const bool *flag)
-{
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !*flag; weir_loop_step(loop, STEP_MS))
-        expect(weir_now_ms() < end_ms);
-}
-
-static void raise_flag(void *owner)
-{
-    *(bool *)owner = true;
-}
 
 static struct weir_datadir *open_datadir(const struct fixture *fixture)
 {
@@ -217,133 +140,9 @@ static void a_killed_postgres_comes_back_with_its_data(void **state)
     run_case(state, case_postgres_killed);
 }
 
-struct ends {
-    char order[256];
-    unsigned restarts;
-    bool restarted;
-    bool killed;
-};
-
-static void note_end(void *owner, const struct weir_child_exit *ended)
-{
-    struct ends *ends = owner;
-    size_t used = strlen(ends->order);
-    (void)snprintf(ends->order + used, sizeof ends->order - used, "%s ", ended->name);
-    ends->restarts = ended->restarts;
-    ends->restarted = ended->restarting;
-    ends->killed = WIFSIGNALED(ended->wait_status) && WTERMSIG(ended->wait_status) == SIGKILL;
-}
-
-static void start_shell(struct weir_supervisor *supervisor, const char *name, const char *script,
-                        enum weir_stage stage, struct ends *ends)
-{
-    char shell[] = "/bin/sh", flag[] = "-c";
-    WEIR_AUTO_FREE char *text = weir_strdup(script);
-    char *argv[] = {shell, flag, text, NULL};
-    const struct weir_child child = {
-        .name = name,
-        .argv = argv,
-        .restart = true,
-        .stage = stage,
-        .stop_ms = 300,
-        .exited = note_end,
-        .owner = ends,
-    };
-    struct weir_error err;
-    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_OK);
-}
-
-static void case_restart(const struct fixture *fixture)
-{
-    WEIR_AUTO(weir_loop) loop = weir_loop_new();
-    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
-    struct ends ends = {0};
-    start_shell(supervisor, "one", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
-    for (unsigned round = 1; round <= 3; round++) {
-        pid_t pid = weir_supervisor_pid(supervisor, "one");
-        int64_t killed_ms = weir_now_ms();
-        expect(pid > 0 && kill(pid, SIGKILL) == 0);
-        while (weir_supervisor_pid(supervisor, "one") == pid ||
-               weir_supervisor_pid(supervisor, "one") == 0) {
-            expect(weir_now_ms() < killed_ms + PATIENCE_MS);
-            weir_loop_step(loop, STEP_MS);
-        }
-        expect(ends.restarted && ends.killed && ends.restarts == round);
-        expect(weir_now_ms() - killed_ms >= WEIR_RESTART_MS_MIN << (round - 1));
-    }
-}
-
-static void a_killed_child_is_started_again_after_a_growing_pause(void **state)
-{
-    run_case(state, case_restart);
-}
-
-static void case_order(const struct fixture *fixture)
-{
-    WEIR_AUTO(weir_loop) loop = weir_loop_new();
-    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
-    struct ends ends = {0};
-    start_shell(supervisor, "base", "exec sleep 1000", WEIR_STAGE_DATABASE, &ends);
-    start_shell(supervisor, "middle", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
-    start_shell(supervisor, "top", "exec sleep 1000", WEIR_STAGE_LAUNCHED, &ends);
-    bool stopped = false;
-    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
-    step_until(loop, &stopped);
-    expect(strcmp(ends.order, "top middle base ") == 0);
-    expect(!ends.restarted);
-}
-
-static void children_stop_in_the_reverse_order_of_their_stages(void **state)
-{
-    run_case(state, case_order);
-}
-
-static void case_stubborn(const struct fixture *fixture)
-{
-    WEIR_AUTO(weir_loop) loop = weir_loop_new();
-    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
-    struct ends ends = {0};
-    start_shell(supervisor, "deaf", "trap '' TERM; echo armed; while :; do sleep 1000; done",
-                WEIR_STAGE_SERVICE, &ends);
-    char log_path[128];
-    char line[64] = "";
-    (void)snprintf(log_path, sizeof log_path, "%s/deaf.log", fixture->directory);
-    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; strcmp(line, "armed") != 0;) {
-        expect(weir_now_ms() < end_ms);
-        weir_loop_step(loop, STEP_MS);
-        weir_log_last_line(log_path, line, sizeof line);
-    }
-    bool stopped = false;
-    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
-    step_until(loop, &stopped);
-    expect(ends.killed);
-}
-
-static void a_child_that_ignores_the_request_to_stop_is_killed(void **state)
-{
-    run_case(state, case_stubborn);
-}
-
-static void case_cannot_start(const struct fixture *fixture)
-{
-    WEIR_AUTO(weir_loop) loop = weir_loop_new();
-    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
-    char program[] = "/nowhere/storage";
-    char *argv[] = {program, NULL};
-    const struct weir_child child = {.name = "storage", .argv = argv};
-    struct weir_error err;
-    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_NOT_FOUND);
-    expect(strstr(err.text, "cannot start /nowhere/storage: No such file"));
-}
-
-static void a_program_that_is_not_there_is_named(void **state)
-{
-    run_case(state, case_cannot_start);
-}
-
 static void case_in_use(const struct fixture *fixture)
 {
-    WEIR_AUTO(weir_datadir) first = open_datadir(fixture);
+    struct weir_datadir *first = open_datadir(fixture);
     struct weir_datadir *second = NULL;
     struct weir_error err;
     const struct weir_datadir_options options = {.path = fixture->data_dir};
@@ -351,6 +150,7 @@ static void case_in_use(const struct fixture *fixture)
     (void)snprintf(expected, sizeof expected, "is in use by process %d", getpid());
     expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
     expect(strstr(err.text, expected));
+    weir_datadir_close(first);
 }
 
 static void a_data_directory_in_use_is_refused_naming_the_process(void **state)
@@ -456,11 +256,13 @@ static void link_programs(const struct fixture *fixture, const char *target, cha
 }
 
 static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
-                                    const struct fixture *fixture, const char *bin_dir)
+                                    const struct fixture *fixture, const char *bin_dir,
+                                    const char *postgres)
 {
     const struct weir_platform_options options = {
         .data_dir = fixture->data_dir,
         .bin_dir = bin_dir,
+        .postgres = postgres,
         .workers = 2,
     };
     const struct weir_platform_events events = {
@@ -491,7 +293,7 @@ static void case_whole(const struct fixture *fixture)
     link_programs(fixture, self, bin_dir, sizeof bin_dir);
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
-    expect(start_whole(&whole, loop, fixture, bin_dir) == WEIR_OK);
+    expect(start_whole(&whole, loop, fixture, bin_dir, NULL) == WEIR_OK);
     step_until(loop, &whole.ready);
     struct weir_supervisor *supervisor = weir_platform_supervisor(whole.platform);
     static const char *const NAMES[] = {"postgres",   "storage",  "selector",
@@ -531,7 +333,7 @@ static void case_broken_service(const struct fixture *fixture)
     link_programs(fixture, "/bin/false", bin_dir, sizeof bin_dir);
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
-    expect(start_whole(&whole, loop, fixture, bin_dir) == WEIR_OK);
+    expect(start_whole(&whole, loop, fixture, bin_dir, "host=/nowhere") == WEIR_OK);
     step_until(loop, &whole.failed);
     expect(!whole.ready);
     expect(strstr(whole.error, " stops at its start (exit code 1)"));
@@ -547,10 +349,9 @@ static void case_no_programs(const struct fixture *fixture)
 {
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
     struct whole whole = {0};
-    expect(start_whole(&whole, loop, fixture, fixture->directory) == WEIR_OK);
-    step_until(loop, &whole.failed);
+    expect(start_whole(&whole, loop, fixture, fixture->directory, "host=/nowhere") ==
+           WEIR_NOT_FOUND);
     expect(strstr(whole.error, "process storage: cannot start "));
-    stop_whole(&whole, loop);
 }
 
 static void a_missing_service_fails_the_start(void **state)
@@ -649,13 +450,6 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_database_is_made_once_and_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_postgres_comes_back_with_its_data, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_killed_child_is_started_again_after_a_growing_pause,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_data_directory_in_use_is_refused_naming_the_process,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_postgres_names_the_package, setup, teardown),

@@ -1,6 +1,6 @@
 /* What every selection policy promises, looped over the registry with pools of every shape: distinct
  * candidates, never more than the target, none without a reason, the same choice for the same seed.
- * A new policy is tested by being in the registry. */
+ * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES. */
 #include "core/base/memory.h"
 #include "selector/policies/policy.h"
 
@@ -43,12 +43,32 @@ static void draw_pool(struct pool *pool, uint64_t seed)
     pool->target = pool->bounded ? 1 + weir_rng_below(&rng, pool->count) : pool->count;
 }
 
-/* The policy's own options at their defaults. */
-static void *default_options(const struct selection_policy *policy)
+/* Options for policies whose defaults do not do. */
+static const struct {
+    const char *policy;
+    const char *yaml;
+} EXAMPLES[] = {
+    {"new_data", "{keep: newest}"},
+};
+
+static const char *example_of(const char *policy)
 {
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++)
+        if (strcmp(EXAMPLES[i].policy, policy) == 0)
+            return EXAMPLES[i].yaml;
+    return "{}";
+}
+
+static void *example_options(const struct selection_policy *policy)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
     void *options = weir_calloc(1, policy->options_size + 1);
     struct weir_error err;
-    assert_int_equal(cfg_read(policy->options, CFG_CLOSED, NULL, "selection", NULL, options, &err),
+    assert_int_equal(
+        weir_yaml_parse("example", weir_bytes_of(example_of(policy->name)), &document, &err),
+        WEIR_OK);
+    assert_int_equal(cfg_read(policy->options, CFG_CLOSED, weir_yaml_root(document), "selection",
+                              NULL, options, &err),
                      WEIR_OK);
     return options;
 }
@@ -56,7 +76,7 @@ static void *default_options(const struct selection_policy *policy)
 static void run(const struct selection_policy *policy, const struct pool *pool, uint64_t seed,
                 struct selection_output *output)
 {
-    void *options = default_options(policy);
+    void *options = example_options(policy);
     const struct selection_input input = {
         .ids = pool->ids,
         .times = policy->needs_times ? pool->times : NULL,

@@ -1,0 +1,105 @@
+/* The supervisor with real processes: restarts, order, stubborn children. */
+#include "orchestrator/platform/spawn.h"
+#include "tests/support/platform_case.h"
+
+static void case_restart(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "one", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    for (unsigned round = 1; round <= 3; round++) {
+        pid_t pid = weir_supervisor_pid(supervisor, "one");
+        int64_t killed_ms = weir_now_ms();
+        expect(pid > 0 && kill(pid, SIGKILL) == 0);
+        while (weir_supervisor_pid(supervisor, "one") == pid ||
+               weir_supervisor_pid(supervisor, "one") == 0) {
+            expect(weir_now_ms() < killed_ms + PATIENCE_MS);
+            weir_loop_step(loop, STEP_MS);
+        }
+        expect(ends.restarted && ends.killed && ends.restarts == round);
+        expect(weir_now_ms() - killed_ms >= WEIR_RESTART_MS_MIN << (round - 1));
+    }
+}
+
+static void a_killed_child_is_started_again_after_a_growing_pause(void **state)
+{
+    run_case(state, case_restart);
+}
+
+static void case_order(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "base", "exec sleep 1000", WEIR_STAGE_DATABASE, &ends);
+    start_shell(supervisor, "middle", "exec sleep 1000", WEIR_STAGE_SERVICE, &ends);
+    start_shell(supervisor, "top", "exec sleep 1000", WEIR_STAGE_LAUNCHED, &ends);
+    bool stopped = false;
+    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
+    step_until(loop, &stopped);
+    expect(strcmp(ends.order, "top middle base ") == 0);
+    expect(!ends.restarted);
+}
+
+static void children_stop_in_the_reverse_order_of_their_stages(void **state)
+{
+    run_case(state, case_order);
+}
+
+static void case_stubborn(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "deaf", "trap '' TERM; echo armed; while :; do sleep 1000; done",
+                WEIR_STAGE_SERVICE, &ends);
+    char log_path[128];
+    char line[64] = "";
+    (void)snprintf(log_path, sizeof log_path, "%s/deaf.log", fixture->directory);
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; strcmp(line, "armed") != 0;) {
+        expect(weir_now_ms() < end_ms);
+        weir_loop_step(loop, STEP_MS);
+        weir_log_last_line(log_path, line, sizeof line);
+    }
+    bool stopped = false;
+    weir_supervisor_stop_all(supervisor, raise_flag, &stopped);
+    step_until(loop, &stopped);
+    expect(ends.killed);
+}
+
+static void a_child_that_ignores_the_request_to_stop_is_killed(void **state)
+{
+    run_case(state, case_stubborn);
+}
+
+static void case_cannot_start(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    char program[] = "/nowhere/storage";
+    char *argv[] = {program, NULL};
+    const struct weir_child child = {.name = "storage", .argv = argv};
+    struct weir_error err;
+    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_NOT_FOUND);
+    expect(strstr(err.text, "cannot start /nowhere/storage: No such file"));
+}
+
+static void a_program_that_is_not_there_is_named(void **state)
+{
+    run_case(state, case_cannot_start);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_killed_child_is_started_again_after_a_growing_pause,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* For tests of the platform: each case runs in a process of its own, because opening a data directory as
+ * root gives up root, and because cases are killed. */
+#ifndef WEIR_TESTS_SUPPORT_PLATFORM_CASE_H
+#define WEIR_TESTS_SUPPORT_PLATFORM_CASE_H
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/platform/supervisor.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 40000, STEP_MS = 20 };
+
+/* In a case's process: says what was expected, and ends it. */
+#define expect(condition) \
+    ((condition)          \
+         ? (void)0        \
+         : (fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition), _exit(1)))
+
+struct fixture {
+    char directory[64];
+    char data_dir[96];
+};
+
+static inline int setup(void **state)
+{
+    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    (void)snprintf(fixture->directory, sizeof fixture->directory, "/tmp/weir-platform-XXXXXX");
+    assert_non_null(mkdtemp(fixture->directory));
+    assert_int_equal(chmod(fixture->directory, 0755), 0);
+    (void)snprintf(fixture->data_dir, sizeof fixture->data_dir, "%s/data", fixture->directory);
+    *state = fixture;
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    int status = weir_remove_tree(fixture->directory, NULL) == WEIR_OK ? 0 : -1;
+    free(fixture);
+    return status;
+}
+
+typedef void case_fn(const struct fixture *fixture);
+
+static inline void run_case(void **state, case_fn *fn)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fn(*state);
+        (void)fflush(NULL);
+        exit(0);
+    }
+    int ended = 0;
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_int_equal(ended, 0);
+}
+
+/* Steps the loop until `*flag`, or gives up. */
+static inline void step_until(struct weir_loop *loop, const bool *flag)
+{
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; !*flag; weir_loop_step(loop, STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+static inline void raise_flag(void *owner)
+{
+    *(bool *)owner = true;
+}
+
+struct ends {
+    char order[256];
+    unsigned restarts;
+    bool restarted;
+    bool killed;
+};
+
+static inline void note_end(void *owner, const struct weir_child_exit *ended)
+{
+    struct ends *ends = owner;
+    size_t used = strlen(ends->order);
+    (void)snprintf(ends->order + used, sizeof ends->order - used, "%s ", ended->name);
+    ends->restarts = ended->restarts;
+    ends->restarted = ended->restarting;
+    ends->killed = WIFSIGNALED(ended->wait_status) && WTERMSIG(ended->wait_status) == SIGKILL;
+}
+
+static inline void start_shell(struct weir_supervisor *supervisor, const char *name,
+                               const char *script, enum weir_stage stage, struct ends *ends)
+{
+    char shell[] = "/bin/sh", flag[] = "-c";
+    WEIR_AUTO_FREE char *text = weir_strdup(script);
+    char *argv[] = {shell, flag, text, NULL};
+    const struct weir_child child = {
+        .name = name,
+        .argv = argv,
+        .restart = true,
+        .stage = stage,
+        .stop_ms = 300,
+        .exited = note_end,
+        .owner = ends,
+    };
+    struct weir_error err;
+    expect(weir_supervisor_start(supervisor, &child, &err) == WEIR_OK);
+}
+
+#endif
