@@ -117,7 +117,7 @@ function(weir_test_properties name timeout labels)
   endif()
   set_tests_properties(${name} PROPERTIES
     TIMEOUT ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 77
-    ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1")
+    ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endfunction()
 
 function(weir_no_stray_arguments name stray)

@@ -28,7 +28,7 @@ struct weir_call *weir_calls_add(struct weir_calls *calls, uint64_t request)
     weir_require(calls->count == 0 || calls->at[calls->count - 1]->request < request);
     if (calls->count == calls->capacity) {
         calls->capacity = calls->capacity > 0 ? calls->capacity * 2 : 16;
-        calls->at = weir_realloc(calls->at, calls->capacity, sizeof *calls->at);
+        calls->at = weir_realloc(calls->at, calls->capacity, sizeof(void *));
     }
     struct weir_call *call = weir_calloc(1, sizeof *call);
     call->request = request;
@@ -62,7 +62,7 @@ struct weir_call *weir_calls_take(struct weir_calls *calls, uint64_t request)
     weir_require(at < calls->count && calls->at[at]->request == request);
     struct weir_call *call = calls->at[at];
     calls->count--;
-    memmove(calls->at + at, calls->at + at + 1, (calls->count - at) * sizeof *calls->at);
+    memmove(calls->at + at, calls->at + at + 1, (calls->count - at) * sizeof(void *));
     return call;
 }
 

@@ -116,7 +116,6 @@ static void run_due(struct weir_rpc_peer *peer)
 {
     int64_t now = weir_loop_clock_ms(peer->loop);
     struct weir_call *call;
-    enter(peer);
     while (!peer->closed && (call = weir_calls_expired(&peer->calls, now)) != NULL)
         give_up(peer, call);
     for (size_t i = 0; i < peer->calls.count && !peer->closed; i++) {
@@ -125,7 +124,6 @@ static void run_due(struct weir_rpc_peer *peer)
     }
     if (!peer->closed)
         set_timer(peer, weir_calls_next_ms(&peer->calls));
-    leave(peer);
 }
 
 static void tick(void *owner)
@@ -133,7 +131,9 @@ static void tick(void *owner)
     struct weir_rpc_peer *peer = owner;
     peer->timer = 0;
     peer->timer_ms = INT64_MAX;
+    enter(peer);
     run_due(peer);
+    leave(peer);
 }
 
 static struct weir_call *start_call(struct weir_rpc_peer *peer, enum weir_message type,
@@ -254,10 +254,8 @@ static void take_message(struct weir_rpc_peer *peer)
         take_answer(peer, call);
 }
 
-static void drain(void *owner)
+static void take_messages(struct weir_rpc_peer *peer)
 {
-    struct weir_rpc_peer *peer = owner;
-    enter(peer);
     for (int i = 0; i < DRAIN_BUDGET && !peer->closed; i++) {
         enum weir_received received = weir_parts_receive(peer->socket, false, &peer->parts);
         if (received == WEIR_RECEIVED_NOTHING)
@@ -266,6 +264,13 @@ static void drain(void *owner)
             take_message(peer);
         weir_arena_clear(peer->arena);
     }
+}
+
+static void drain(void *owner)
+{
+    struct weir_rpc_peer *peer = owner;
+    enter(peer);
+    take_messages(peer);
     leave(peer);
 }
 
@@ -344,7 +349,7 @@ static void wait_for_answer(struct weir_rpc_peer *peer)
     int ready = zmq_poll(&item, 1, wait > 0 ? (long)wait : 0);
     weir_require(ready >= 0 || errno == EINTR);
     if (ready > 0)
-        drain(peer);
+        take_messages(peer);
     run_due(peer);
 }
 
