@@ -1,0 +1,250 @@
+/* The built-in trainer in process, from the orchestrator's order to its acknowledgement, against a
+ * scripted platform. */
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/service/service.h"
+#include "core/wire/outputs.h"
+#include "tests/component/scripted_platform.h"
+#include "tests/support/temp_dir.h"
+#include "trainer_client/trainer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TEXT_BAG \
+    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}}\n"
+
+struct fixture {
+    struct temp_dir sockets, run;
+    struct platform *platform;
+    char path[600];
+};
+
+static void start(struct fixture *fixture, struct platform_script script)
+{
+    *fixture = (struct fixture){0};
+    temp_dir_make(&fixture->sockets);
+    temp_dir_make(&fixture->run);
+    script.socket_dir = fixture->sockets.path;
+    script.directory = fixture->run.path;
+    script.config = script.config != NULL ? script.config : TEXT_BAG;
+    fixture->platform = platform_start(&script);
+}
+
+static void end(struct fixture *fixture)
+{
+    if (fixture->platform != NULL)
+        platform_stop(fixture->platform);
+    temp_dir_remove(&fixture->sockets);
+    temp_dir_remove(&fixture->run);
+}
+
+static const char *file_of(struct fixture *fixture, const char *name)
+{
+    snprintf(fixture->path, sizeof fixture->path, "%s/%s", fixture->run.path, name);
+    return fixture->path;
+}
+
+/* Runs the trainer's loop until it stops by itself, or after `rounds` rounds (0: no limit). */
+static bool run_trainer(struct fixture *fixture, int rounds)
+{
+    struct weir_service_options options = {.socket_dir = fixture->sockets.path, .run = "5"};
+    struct weir_loop *loop = weir_loop_new();
+    struct weir_error err;
+    void *trainer = NULL;
+    if (trainer_open(&options, loop, NULL, &trainer, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    for (int i = 0; !weir_loop_stopping(loop) && (rounds == 0 || i < rounds); i++)
+        weir_loop_step(loop, 20);
+    bool succeeded = weir_loop_stopping(loop) && trainer_succeeded(trainer);
+    trainer_close(trainer);
+    weir_loop_free(loop);
+    return succeeded;
+}
+
+static void read_model(struct fixture *fixture, struct weir_buf *bytes)
+{
+    struct weir_error err;
+    weir_buf_clear(bytes);
+    if (weir_file_read(file_of(fixture, "model"), 1 << 24, bytes, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+}
+
+static void a_run_makes_a_model_commits_and_reports(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct model_file model;
+    struct weir_error err;
+    start(&fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
+    assert_true(run_trainer(&fixture, 0));
+    struct platform_view view = platform_look(fixture.platform);
+    assert_true(view.final && view.done);
+    assert_true(view.commits > 1); /* checkpoints on the way */
+    assert_int_equal(view.done_samples, 600);
+    assert_true(view.loss < 0.3);
+    assert_int_equal(model_file_read(file_of(&fixture, "model"), &model, &err), WEIR_OK);
+    assert_string_equal(model.model, "text_bag");
+    assert_int_equal(model.width, 1);
+    assert_int_equal(model.rows, 65);
+    assert_int_equal(model.classes.count, 2);
+    assert_string_equal(model.classes.at[1], "odd");
+    assert_int_equal(model.fitted.size, strlen("fitted state"));
+    assert_int_equal(model.progress.position.size, 0);
+    model_file_fini(&model);
+    assert_int_not_equal(access(file_of(&fixture, "checkpoint"), F_OK), 0);
+    end(&fixture);
+}
+
+static void the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way(void **unused)
+{
+    (void)unused;
+    static const int ROUNDS[] = {0, 20, 40, 90};
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF again = {0};
+    for (size_t i = 0; i < WEIR_COUNT(ROUNDS); i++) {
+        struct fixture fixture;
+        start(&fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
+        if (ROUNDS[i] > 0)
+            assert_false(run_trainer(&fixture, ROUNDS[i]));
+        assert_true(run_trainer(&fixture, 0));
+        assert_int_equal(platform_look(fixture.platform).done_samples, 600);
+        read_model(&fixture, i == 0 ? &first : &again);
+        if (i > 0)
+            assert_true(weir_bytes_equal(weir_buf_view(&first), weir_buf_view(&again)));
+        end(&fixture);
+    }
+}
+
+static void a_damaged_checkpoint_is_put_aside(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, (struct platform_script){.samples = 20, .epochs = 3, .mode = "train"});
+    assert_int_equal(weir_file_write_atomic(file_of(&fixture, "checkpoint"),
+                                            weir_bytes_of("WEIRMDL1 but no more"), NULL),
+                     WEIR_OK);
+    assert_true(run_trainer(&fixture, 0));
+    assert_int_equal(platform_look(fixture.platform).done_samples, 60);
+    end(&fixture);
+}
+
+/* Trains, keeps the model, and starts the platform anew in another mode with that model. */
+static void train_then(struct fixture *fixture, const char *mode, char *model, size_t size)
+{
+    start(fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
+    assert_true(run_trainer(fixture, 0));
+    platform_stop(fixture->platform);
+    snprintf(model, size, "%s", file_of(fixture, "model"));
+    fixture->platform =
+        platform_start(&(struct platform_script){.samples = 101,
+                                                 .socket_dir = fixture->sockets.path,
+                                                 .directory = fixture->run.path,
+                                                 .mode = mode,
+                                                 .relaxed = true,
+                                                 .shuffles_sending = true,
+                                                 .config = TEXT_BAG,
+                                                 .start_from = model});
+}
+
+static void outputs_come_in_id_order_for_every_mode(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *mode;
+        size_t width;
+    } CASES[] = {{"evaluate", 1}, {"predict", 1}, {"score", 1}, {"embed", 64}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct fixture fixture;
+        struct weir_outputs outputs;
+        struct weir_error err;
+        char model[600];
+        train_then(&fixture, CASES[i].mode, model, sizeof model);
+        assert_true(run_trainer(&fixture, 0));
+        assert_true(platform_look(fixture.platform).final && platform_look(fixture.platform).done);
+        assert_int_equal(weir_outputs_open(file_of(&fixture, "outputs"), &outputs, &err), WEIR_OK);
+        assert_int_equal(outputs.count, 101);
+        assert_int_equal(outputs.width, CASES[i].width);
+        for (size_t s = 0; s < outputs.count; s++) {
+            assert_int_equal(outputs.ids[s], s + 1);
+            assert_int_equal(outputs.labels[s], (s + 1) % 2);
+            if (i < 2)
+                assert_true((outputs.values[s] > 0.5f) == ((s + 1) % 2 == 1));
+        }
+        weir_outputs_close(&outputs);
+        end(&fixture);
+    }
+}
+
+static void a_warm_start_goes_on_from_the_model(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    char model[600];
+    WEIR_AUTO_BUF before = {0};
+    WEIR_AUTO_BUF after = {0};
+    train_then(&fixture, "train", model, sizeof model);
+    read_model(&fixture, &before);
+    assert_true(run_trainer(&fixture, 0));
+    read_model(&fixture, &after);
+    assert_false(weir_bytes_equal(weir_buf_view(&before), weir_buf_view(&after)));
+    assert_true(platform_look(fixture.platform).loss <
+                0.3); /* one epoch would not do from scratch */
+    end(&fixture);
+}
+
+static void a_run_that_cannot_be_done_fails(void **unused)
+{
+    (void)unused;
+    static const struct platform_script CASES[] = {
+        {.samples = 20, .mode = "evaluate"},                                     /* no model */
+        {.samples = 20, .mode = "dance"},                                        /* unknown mode */
+        {.samples = 20, .mode = "train", .config = "training: {model: nope}\n"}, /* bad section */
+        {.samples = 20, .mode = "train", .start_from = "/nonexistent/model"},
+        {.samples = 0, .mode = "train"}, /* nothing to train on */
+        {.samples = 20,
+         .mode = "train",
+         .config = "training: {model: {name: text_bag, buckets: 3}}\n"}, /* tokens beyond */
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct fixture fixture;
+        start(&fixture, CASES[i]);
+        assert_false(run_trainer(&fixture, 0));
+        assert_false(platform_look(fixture.platform).done);
+        end(&fixture);
+    }
+}
+
+static void the_orchestrator_can_stop_a_run(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, (struct platform_script){.samples = 4000, .epochs = 3, .mode = "train"});
+    platform_pause_worker(fixture.platform, true);
+    platform_stop_run(fixture.platform);
+    assert_true(run_trainer(&fixture, 0));
+    assert_false(platform_look(fixture.platform).done);
+    end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_makes_a_model_commits_and_reports),
+        cmocka_unit_test(the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way),
+        cmocka_unit_test(a_damaged_checkpoint_is_put_aside),
+        cmocka_unit_test(outputs_come_in_id_order_for_every_mode),
+        cmocka_unit_test(a_warm_start_goes_on_from_the_model),
+        cmocka_unit_test(a_run_that_cannot_be_done_fails),
+        cmocka_unit_test(the_orchestrator_can_stop_a_run),
+    };
+    return cmocka_run_group_tests_name("trainer_run", tests, NULL, NULL);
+}

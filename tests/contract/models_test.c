@@ -1,0 +1,351 @@
+/* What every model promises, looped over the registry and all losses: gradients are right, training
+ * lowers the loss, the same batches make the same bytes, files give back what was put in, and
+ * growing keeps what was learnt. */
+#include "core/base/memory.h"
+#include "tests/support/batch.h"
+#include "tests/support/temp_dir.h"
+#include "trainer_client/learner.h"
+#include "trainer_client/model_file.h"
+#include "trainer_client/training.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CLASSES = 3, CHECKED = 200 };
+
+struct subject {
+    const struct model *model;
+    const struct loss *loss;
+    uint32_t classes;
+    struct weir_yaml *document; /* of the options */
+    _Alignas(16) uint8_t options[MODEL_OPTIONS_MAX];
+    struct learner learner;
+};
+
+static void prepare(struct subject *subject, const struct optimizer *optimizer)
+{
+    const char *text =
+        subject->model == model_find("text_bag") ? "{buckets: 32, embedding: 5}" : "{}";
+    struct weir_error err;
+    subject->classes = subject->loss == loss_find("softmax") ? CLASSES : 2;
+    if (weir_yaml_parse("options", weir_bytes_of(text), &subject->document, &err) != WEIR_OK ||
+        training_read_model(subject->model, weir_yaml_root(subject->document), subject->options,
+                            &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    subject->learner = (struct learner){
+        .plan = {.model = subject->model, .options = subject->options},
+        .loss = subject->loss,
+        .optimizer = optimizer,
+        .optimizer_options = {.lr = 0.2, .epsilon = 1e-10},
+    };
+    assert_int_equal(subject->loss->width(subject->classes, 0, &subject->learner.plan.width, &err),
+                     WEIR_OK);
+}
+
+static void begin(struct subject *subject, const struct optimizer *optimizer)
+{
+    struct test_batch example;
+    struct weir_error err;
+    prepare(subject, optimizer);
+    test_batch_make(&example, 1, subject->classes);
+    if (learner_begin(&subject->learner, &example.batch, 7, &err) != WEIR_OK)
+        fail_msg("%s: %s", subject->model->name, err.text);
+}
+
+static void finish(struct subject *subject)
+{
+    learner_fini(&subject->learner);
+    weir_yaml_free(subject->document);
+    subject->document = NULL;
+}
+
+static double step(struct subject *subject, uint64_t seed)
+{
+    struct test_batch batch;
+    struct weir_error err;
+    double loss = 0.0;
+    test_batch_make(&batch, seed, subject->classes);
+    if (learner_step(&subject->learner, &batch.batch, &loss, &err) != WEIR_OK)
+        fail_msg("%s: %s", subject->model->name, err.text);
+    return loss;
+}
+
+static void for_every_pair(void (*check)(struct subject *subject))
+{
+    for (size_t m = 0; m < model_count(); m++) {
+        for (size_t l = 0; loss_at(l) != NULL; l++) {
+            struct subject subject = {.model = model_at(m), .loss = loss_at(l)};
+            check(&subject);
+        }
+    }
+}
+
+/* The loss of `batch` with what is learnt now, in double. */
+static double loss_of(struct subject *subject, const struct weir_batch *batch)
+{
+    float losses[TEST_BATCH_SAMPLES];
+    struct weir_error err;
+    double sum = 0.0, weight = 0.0;
+    assert_int_equal(learner_score(&subject->learner, batch, losses, &err), WEIR_OK);
+    for (size_t s = 0; s < batch->samples; s++) {
+        sum += (double)batch->weights[s] * (double)losses[s];
+        weight += (double)batch->weights[s];
+    }
+    return sum / weight;
+}
+
+static double difference(struct subject *subject, const struct weir_batch *batch, float *parameter)
+{
+    const float h = 1e-2f;
+    float before = *parameter;
+    *parameter = before + h;
+    double above = loss_of(subject, batch);
+    *parameter = before - h;
+    double below = loss_of(subject, batch);
+    *parameter = before;
+    return (above - below) / (2.0 * (double)h);
+}
+
+static void check_gradient(struct subject *subject)
+{
+    struct test_batch batch;
+    struct weir_rng rng;
+    double loss = 0.0;
+    struct weir_error err;
+    begin(subject, optimizer_find("sgd"));
+    struct learner *learner = &subject->learner;
+    size_t floats = learner->plan.rows * learner->plan.width;
+    weir_rng_init(&rng, 3);
+    for (size_t i = 0; i < floats; i++) /* away from the symmetric beginning */
+        learner->parameters[i] = (float)weir_rng_unit(&rng) - 0.5f;
+    test_batch_make(&batch, 5, subject->classes);
+    learner->optimizer_options.lr = 0.0; /* the step only leaves its gradient behind */
+    assert_int_equal(learner_step(learner, &batch.batch, &loss, &err), WEIR_OK);
+    for (size_t i = 0; i < floats && i < CHECKED; i++) {
+        size_t row = i / learner->plan.width;
+        double found = learner->gradient.is_touched[row] ? (double)learner->gradient.block[i] : 0.0;
+        double expected = difference(subject, &batch.batch, &learner->parameters[i]);
+        if (fabs(found - expected) > 2e-3 + 2e-2 * fabs(expected))
+            fail_msg("%s, %s: parameter %zu: gradient %g, by differences %g", subject->model->name,
+                     subject->loss->name, i, found, expected);
+    }
+    finish(subject);
+}
+
+static void gradients_agree_with_finite_differences(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_gradient);
+}
+
+static void check_learning(struct subject *subject)
+{
+    for (size_t o = 0; optimizer_at(o) != NULL; o++) {
+        double first = 0.0, last = 0.0;
+        begin(subject, optimizer_at(o));
+        for (uint64_t i = 0; i < 200; i++) {
+            double loss = step(subject, i % 10 + 1);
+            first += i < 10 ? loss / 10.0 : 0.0;
+            last += i >= 190 ? loss / 10.0 : 0.0;
+        }
+        if (!(last < 0.7 * first))
+            fail_msg("%s, %s, %s: loss went from %g to %g", subject->model->name,
+                     subject->loss->name, optimizer_at(o)->name, first, last);
+        finish(subject);
+    }
+}
+
+static void training_lowers_the_loss(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_learning);
+}
+
+static void check_repeatable(struct subject *subject)
+{
+    WEIR_AUTO_BUF first = {0};
+    for (int round = 0; round < 2; round++) {
+        begin(subject, optimizer_find("adagrad"));
+        for (uint64_t i = 0; i < 20; i++)
+            step(subject, i);
+        const struct learner *learner = &subject->learner;
+        size_t bytes = learner->plan.rows * learner->plan.width * sizeof(float);
+        if (round == 0)
+            weir_buf_append(&first, learner->parameters, bytes);
+        else
+            assert_memory_equal(first.at, learner->parameters, bytes);
+        finish(subject);
+    }
+}
+
+static void the_same_batches_make_the_same_bytes(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_repeatable);
+}
+
+static struct model_file describe(const struct subject *subject, struct weir_buf *options)
+{
+    const struct learner *learner = &subject->learner;
+    static const char *const NAMES[] = {"ham", "spam \"quoted\"", ""};
+    cfg_print(subject->model->options, subject->options, 0, options);
+    return (struct model_file){
+        .model = subject->model->name,
+        .options = weir_buf_text(options),
+        .loss = subject->loss->name,
+        .optimizer = learner->optimizer->name,
+        .rows = learner->plan.rows,
+        .width = learner->plan.width,
+        .embedding = learner->plan.embedding,
+        .label_kind = 3,
+        .classes = {NAMES, 3},
+        .fitted = weir_bytes("a\0b", 3),
+        .progress = {.run = 9, .samples = 10, .epoch = 2, .loss_sum = 0.5, .loss_count = 4.0},
+        .parameters = learner->parameters,
+        .optimizer_state = learner->optimizer_state,
+    };
+}
+
+static void check_file(struct subject *subject)
+{
+    struct temp_dir dir;
+    struct weir_error err;
+    struct model_file back;
+    WEIR_AUTO_BUF options = {0};
+    _Alignas(16) uint8_t read_options[MODEL_OPTIONS_MAX];
+    temp_dir_make(&dir);
+    begin(subject, optimizer_find("adagrad"));
+    for (uint64_t i = 0; i < 5; i++)
+        step(subject, i);
+    struct model_file file = describe(subject, &options);
+    assert_int_equal(model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
+    if (model_file_read(temp_path(&dir, "model"), &back, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    size_t bytes = file.rows * file.width * sizeof(float);
+    assert_memory_equal(back.parameters, file.parameters, bytes);
+    assert_memory_equal(back.optimizer_state, file.optimizer_state, bytes);
+    assert_string_equal(back.classes.at[1], "spam \"quoted\"");
+    assert_int_equal(back.fitted.size, 3);
+    assert_true(back.progress.run == 9 && back.progress.epoch == 2 &&
+                back.progress.loss_count == 4.0);
+    struct weir_yaml *document = NULL;
+    assert_int_equal(weir_yaml_parse("options", weir_bytes_of(back.options), &document, &err),
+                     WEIR_OK);
+    if (training_read_model(subject->model, weir_yaml_root(document), read_options, &err) !=
+        WEIR_OK)
+        fail_msg("%s", err.text);
+    assert_memory_equal(read_options, subject->options, subject->model->options_size);
+    weir_yaml_free(document);
+    model_file_fini(&back);
+    finish(subject);
+    temp_dir_remove(&dir);
+}
+
+static void files_give_back_every_bit(void **unused)
+{
+    (void)unused;
+    for_every_pair(check_file);
+}
+
+static void a_class_more_keeps_what_the_others_have_learnt(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < model_count(); m++) {
+        struct subject subject = {.model = model_at(m), .loss = loss_find("softmax")};
+        struct test_batch batch;
+        struct weir_error err;
+        float before[TEST_BATCH_SAMPLES * CLASSES];
+        begin(&subject, optimizer_find("adagrad"));
+        for (uint64_t i = 0; i < 20; i++)
+            step(&subject, i);
+        test_batch_make(&batch, 99, CLASSES);
+        assert_int_equal(learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
+        memcpy(before, subject.learner.outputs, sizeof before);
+        assert_int_equal(learner_widen(&subject.learner, CLASSES + 1, &err), WEIR_OK);
+        assert_int_equal(learner_forward(&subject.learner, &batch.batch, &err), WEIR_OK);
+        for (size_t i = 0; i < WEIR_COUNT(before); i++)
+            assert_true(before[i] ==
+                        subject.learner.outputs[i / CLASSES * (CLASSES + 1) + i % CLASSES]);
+        assert_int_equal(learner_widen(&subject.learner, CLASSES, &err), WEIR_INVALID);
+        finish(&subject);
+    }
+}
+
+static void embeddings_are_finite_and_repeatable(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < model_count(); m++) {
+        struct subject subject = {.model = model_at(m), .loss = loss_find("logistic")};
+        struct test_batch batch;
+        struct weir_error err;
+        begin(&subject, optimizer_find("sgd"));
+        test_batch_make(&batch, 4, 2);
+        size_t floats = TEST_BATCH_SAMPLES * subject.learner.plan.embedding;
+        WEIR_AUTO_FREE float *first = weir_calloc(floats, sizeof(float));
+        WEIR_AUTO_FREE float *again = weir_calloc(floats, sizeof(float));
+        assert_int_equal(learner_embed(&subject.learner, &batch.batch, first, &err), WEIR_OK);
+        assert_int_equal(learner_embed(&subject.learner, &batch.batch, again, &err), WEIR_OK);
+        for (size_t i = 0; i < floats; i++)
+            assert_true(isfinite(first[i]) && first[i] == again[i]);
+        finish(&subject);
+    }
+}
+
+static void a_batch_without_the_right_tensor_is_refused_by_name(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < model_count(); m++) {
+        struct subject subject = {.model = model_at(m), .loss = loss_find("logistic")};
+        struct test_batch batch;
+        struct weir_error err;
+        prepare(&subject, optimizer_find("sgd"));
+        test_batch_make(&batch, 4, 2);
+        batch.tensors[0].type = WEIR_TENSOR_F64;
+        batch.tensors[1].type = WEIR_TENSOR_F64;
+        assert_int_equal(learner_begin(&subject.learner, &batch.batch, 1, &err), WEIR_INVALID);
+        assert_non_null(strstr(err.text, "'tokens' ragged f64"));
+        finish(&subject);
+    }
+}
+
+static void every_model_and_option_says_what_it_is(void **unused)
+{
+    (void)unused;
+    for (size_t m = 0; m < model_count(); m++) {
+        const struct model *model = model_at(m);
+        assert_ptr_equal(model_find(model->name), model);
+        assert_string_equal(model_names()[m], model->name);
+        assert_true(model->summary != NULL && model->plan != NULL && model->init != NULL &&
+                    model->scratch_bytes != NULL && model->forward != NULL &&
+                    model->backward != NULL && model->embed != NULL &&
+                    model->options_size <= MODEL_OPTIONS_MAX);
+        for (const struct cfg_key *key = model->options; key->name != NULL; key++)
+            assert_non_null(key->doc);
+    }
+    for (size_t l = 0; loss_at(l) != NULL; l++)
+        assert_string_equal(loss_names()[l], loss_at(l)->name);
+    assert_null(model_find("nope"));
+    assert_null(loss_find("nope"));
+    assert_null(optimizer_find("nope"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_agree_with_finite_differences),
+        cmocka_unit_test(training_lowers_the_loss),
+        cmocka_unit_test(the_same_batches_make_the_same_bytes),
+        cmocka_unit_test(files_give_back_every_bit),
+        cmocka_unit_test(a_class_more_keeps_what_the_others_have_learnt),
+        cmocka_unit_test(embeddings_are_finite_and_repeatable),
+        cmocka_unit_test(a_batch_without_the_right_tensor_is_refused_by_name),
+        cmocka_unit_test(every_model_and_option_says_what_it_is),
+    };
+    return cmocka_run_group_tests_name("models", tests, NULL, NULL);
+}
