@@ -1,0 +1,225 @@
+/* Making one batch. */
+#include "preprocess/worker/batch.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kitchen {
+    struct files *files;
+    uint64_t bytes_read;
+    /* One batch at a time: */
+    struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
+    struct weir_buf holes; /* struct hole */
+};
+
+struct hole {
+    uint64_t id;
+    uint32_t state;
+};
+
+struct kitchen *kitchen_new(void)
+{
+    struct kitchen *kitchen = weir_calloc(1, sizeof(*kitchen));
+    kitchen->files = files_new();
+    return kitchen;
+}
+
+void kitchen_free(struct kitchen *kitchen)
+{
+    if (kitchen == NULL)
+        return;
+    files_free(kitchen->files);
+    weir_buf_fini(&kitchen->rows);
+    weir_buf_fini(&kitchen->holes);
+    free(kitchen);
+}
+
+uint64_t kitchen_bytes_read(const struct kitchen *kitchen)
+{
+    return kitchen->bytes_read;
+}
+
+void kitchen_forget_files(struct kitchen *kitchen)
+{
+    files_forget(kitchen->files);
+}
+
+void worker_batch_free(struct worker_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    weir_frames_clear(&batch->frames);
+    free(batch->hole_states);
+    free(batch);
+}
+
+/* ---- reading ---- */
+
+static void add_hole(struct kitchen *kitchen, uint64_t id, uint32_t state)
+{
+    struct hole hole = {.id = id, .state = state};
+    weir_buf_append(&kitchen->holes, &hole, sizeof(hole));
+}
+
+/* What becomes of a sample before it is read. */
+static enum weir_sample_state state_of(const struct recipe *recipe,
+                                       const struct located_sample *sample, size_t payload_bytes)
+{
+    if (worker_flow_is_erased(recipe->flow, sample->id))
+        return WEIR_SAMPLE_ERASED;
+    if (sample->state != WEIR_SAMPLE_LIVE)
+        return sample->state;
+    bool is_large = sample->length > recipe->plan->options.batch.sample_bytes_max ||
+                    sample->length > PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes;
+    return is_large ? WEIR_SAMPLE_FAILED : WEIR_SAMPLE_LIVE;
+}
+
+static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe *recipe,
+                                    const struct located_sample *sample, struct column *payload,
+                                    struct weir_error *err)
+{
+    enum weir_sample_state state = state_of(recipe, sample, payload->values.size);
+    if (state == WEIR_SAMPLE_LIVE) {
+        struct file_range range = {.file = &recipe->located->files[sample->file],
+                                   .offset = sample->offset,
+                                   .length = sample->length};
+        enum weir_status status = files_read(kitchen->files, &range, &payload->values, err);
+        if (status != WEIR_OK && recipe->located->tries < LOCATE_TRIES_MAX)
+            return WEIR_STALE;
+        if (status != WEIR_OK)
+            state = WEIR_SAMPLE_GONE;
+    }
+    if (state != WEIR_SAMPLE_LIVE) {
+        add_hole(kitchen, sample->id, state);
+        return WEIR_OK;
+    }
+    kitchen->bytes_read += sample->length;
+    weir_buf_append(&kitchen->rows, &sample, sizeof(struct located_sample *));
+    column_end_row(payload);
+    return WEIR_OK;
+}
+
+/* Fills the payload column with the live samples of the batch; returns how many through ret_rows. */
+static enum weir_status read_samples(struct kitchen *kitchen, const struct recipe *recipe,
+                                     size_t *ret_rows, struct weir_error *err)
+{
+    size_t count;
+    const struct located_sample *samples =
+        located_batch(recipe->located, recipe->plan, recipe->batch, &count);
+    struct column *payload = chain_begin(recipe->plan->chain);
+    weir_buf_clear(&kitchen->rows);
+    weir_buf_clear(&kitchen->holes);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++)
+        status = read_sample(kitchen, recipe, &samples[i], payload, err);
+    *ret_rows = kitchen->rows.size / sizeof(struct located_sample *);
+    return status;
+}
+
+/* ---- frames ---- */
+
+static const struct located_sample *const *rows_of(const struct kitchen *kitchen)
+{
+    return (const struct located_sample *const *)(const void *)kitchen->rows.at;
+}
+
+/* Rows that no operator could read leave all columns and become holes. Returns the rows left. */
+static size_t drop_failed(struct kitchen *kitchen, struct chain *chain, size_t rows,
+                          const uint8_t *failed)
+{
+    if (rows == 0 || memchr(failed, OPERATOR_ROW_FAILED, rows) == NULL)
+        return rows;
+    for (size_t i = 0; i < chain_outputs(chain); i++)
+        column_drop_rows(chain_output(chain, i), rows, failed);
+    const struct located_sample **kept = (const struct located_sample **)(void *)kitchen->rows.at;
+    size_t left = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (failed[i] == OPERATOR_ROW_OK)
+            kept[left++] = kept[i];
+        else
+            add_hole(kitchen, kept[i]->id, WEIR_SAMPLE_FAILED);
+    }
+    return left;
+}
+
+static void give(struct worker_batch *batch, void *bytes, size_t size)
+{
+    batch->bytes += size;
+    weir_frames_give(&batch->frames, bytes, size);
+}
+
+static void give_samples(struct worker_batch *batch, const struct kitchen *kitchen,
+                         const struct preprocess_plan *plan)
+{
+    const struct located_sample *const *rows = rows_of(kitchen);
+    size_t count = batch->samples;
+    uint64_t *ids = weir_calloc(count + 1, sizeof(*ids));
+    int64_t *labels = weir_calloc(count + 1, sizeof(*labels));
+    float *weights = weir_calloc(count + 1, sizeof(*weights));
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = rows[i]->id;
+        labels[i] = rows[i]->label;
+        weights[i] = rows[i]->weight;
+    }
+    give(batch, ids, count * sizeof(*ids));
+    give(batch, labels, count * sizeof(*labels));
+    give(batch, weights, plan->set.weights != NULL ? count * sizeof(*weights) : 0);
+}
+
+static void give_holes(struct worker_batch *batch, const struct kitchen *kitchen)
+{
+    const struct hole *holes = (const struct hole *)(const void *)kitchen->holes.at;
+    uint64_t *ids = weir_calloc(batch->holes + 1, sizeof(*ids));
+    batch->hole_states = weir_calloc(batch->holes + 1, sizeof(*batch->hole_states));
+    for (size_t i = 0; i < batch->holes; i++) {
+        ids[i] = holes[i].id;
+        batch->hole_states[i] = holes[i].state;
+    }
+    give(batch, ids, batch->holes * sizeof(*ids));
+}
+
+/* Takes the buffers out of the columns: nothing is copied between operator and socket. */
+static void give_tensor(struct worker_batch *batch, struct column *column)
+{
+    batch->tensor[batch->tensors++] = column->about;
+    if (column->about.kind == COLUMN_RAGGED) {
+        give(batch, column->offsets.at, column->offsets.size);
+        column->offsets = (struct weir_buf){0};
+    }
+    give(batch, column->values.at, column->values.size);
+    column->values = (struct weir_buf){0};
+}
+
+enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
+                              struct worker_batch **ret_batch, struct weir_error *err)
+{
+    struct chain *chain = recipe->plan->chain;
+    size_t rows;
+    enum weir_status status = read_samples(kitchen, recipe, &rows, err);
+    if (status != WEIR_OK)
+        return status;
+    const uint8_t *failed = chain_run(chain, rows);
+    struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
+    batch->samples = drop_failed(kitchen, chain, rows, failed);
+    batch->holes = kitchen->holes.size / sizeof(struct hole);
+    batch->label_kind = recipe->located->label_kind;
+    give_samples(batch, kitchen, recipe->plan);
+    give_holes(batch, kitchen);
+    for (size_t i = 0; i < chain_outputs(chain); i++)
+        give_tensor(batch, chain_output(chain, i));
+    *ret_batch = batch;
+    return WEIR_OK;
+}
+
+enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *recipe,
+                              struct weir_buf *partial, struct weir_error *err)
+{
+    size_t rows;
+    enum weir_status status = read_samples(kitchen, recipe, &rows, err);
+    if (status == WEIR_OK && rows > 0)
+        chain_fold(recipe->plan->chain, rows, partial);
+    return status;
+}

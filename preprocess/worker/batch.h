@@ -1,0 +1,49 @@
+/* Making one batch: bytes from files, through the operators, into the frames that are sent (C8).
+ * A position whose sample is erased, gone or cannot be read becomes a hole. */
+#ifndef WEIR_PREPROCESS_WORKER_BATCH_H
+#define WEIR_PREPROCESS_WORKER_BATCH_H
+
+#include "core/rpc/frames.h"
+#include "preprocess/worker/flow.h"
+#include "preprocess/worker/located.h"
+
+/* A finished batch: the frames of `batch` and what its message says of them. */
+struct worker_batch {
+    struct weir_frames frames;
+    uint64_t bytes; /* of all frames */
+    size_t samples;
+    size_t holes;
+    uint32_t *hole_states;
+    uint32_t label_kind;
+    size_t tensors;
+    struct column_about tensor[COLUMNS_MAX];
+};
+
+void worker_batch_free(struct worker_batch *batch);
+
+/* Where batches are made; buffers are kept from one to the next. */
+struct kitchen;
+struct kitchen *kitchen_new(void);
+void kitchen_free(struct kitchen *kitchen);
+
+/* What a batch is made of. */
+struct recipe {
+    struct preprocess_plan *plan;
+    const struct located *located;
+    const struct worker_flow *flow; /* knows what was erased since */
+    uint64_t batch;
+};
+
+/* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again. */
+enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
+                              struct worker_batch **ret_batch,
+                              struct weir_error *err) WEIR_MUST_USE;
+/* Folds its samples into a partial fit instead. */
+enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *recipe,
+                              struct weir_buf *partial, struct weir_error *err) WEIR_MUST_USE;
+/* Bytes read from files so far. */
+uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
+/* Files are opened and checked again. */
+void kitchen_forget_files(struct kitchen *kitchen);
+
+#endif

@@ -1,0 +1,157 @@
+/* Open files of a worker. */
+#include "preprocess/worker/files.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct open_file {
+    int fd; /* -1: the slot is free */
+    uint64_t device, inode, size;
+    int64_t mtime_ns;
+    uint64_t used; /* when, by the cache's own clock */
+};
+
+struct files {
+    struct open_file slot[FILES_OPEN_MAX];
+    uint64_t clock;
+};
+
+struct files *files_new(void)
+{
+    struct files *files = weir_calloc(1, sizeof(*files));
+    for (size_t i = 0; i < FILES_OPEN_MAX; i++)
+        files->slot[i].fd = -1;
+    return files;
+}
+
+static void close_slot(struct open_file *slot)
+{
+    if (slot->fd >= 0)
+        close(slot->fd);
+    slot->fd = -1;
+}
+
+void files_forget(struct files *files)
+{
+    for (size_t i = 0; i < FILES_OPEN_MAX; i++)
+        close_slot(&files->slot[i]);
+}
+
+void files_free(struct files *files)
+{
+    if (files == NULL)
+        return;
+    files_forget(files);
+    free(files);
+}
+
+static bool is_same(const struct open_file *slot, const struct file_about *about)
+{
+    return slot->fd >= 0 && slot->device == about->device && slot->inode == about->inode &&
+           slot->size == about->size && slot->mtime_ns == about->mtime_ns;
+}
+
+static struct open_file *find(struct files *files, const struct file_about *about)
+{
+    for (size_t i = 0; i < FILES_OPEN_MAX; i++) {
+        if (is_same(&files->slot[i], about))
+            return &files->slot[i];
+    }
+    return NULL;
+}
+
+static struct open_file *least_used(struct files *files)
+{
+    struct open_file *least = &files->slot[0];
+    for (size_t i = 0; i < FILES_OPEN_MAX; i++) {
+        if (files->slot[i].fd < 0)
+            return &files->slot[i];
+        if (files->slot[i].used < least->used)
+            least = &files->slot[i];
+    }
+    return least;
+}
+
+static bool describe(int fd, struct open_file *slot)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    slot->device = status.st_dev;
+    slot->inode = status.st_ino;
+    slot->size = (uint64_t)status.st_size;
+    slot->mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return true;
+}
+
+static enum weir_status open_file(struct files *files, const struct file_about *about,
+                                  struct open_file **ret_slot, struct weir_error *err)
+{
+    /* O_NONBLOCK: a fifo that took the file's place must not hang the worker. */
+    int fd = open(about->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return weir_fail(err, errno == ENOENT || errno == ENOTDIR ? WEIR_STALE : WEIR_IO, "%s: %s",
+                         about->path, strerror(errno));
+    struct open_file found = {.fd = fd, .used = ++files->clock};
+    if (!describe(fd, &found) || !is_same(&found, about)) {
+        close(fd);
+        return weir_fail(err, WEIR_STALE, "%s: is another file than the one located", about->path);
+    }
+    struct open_file *slot = least_used(files);
+    close_slot(slot);
+    *slot = found;
+    *ret_slot = slot;
+    return WEIR_OK;
+}
+
+/* A file that was written to since it was opened is not the one located any more. */
+static bool is_unchanged(const struct open_file *slot, const struct file_about *about)
+{
+    struct open_file now = {.fd = slot->fd};
+    return describe(slot->fd, &now) && is_same(&now, about);
+}
+
+static bool read_fully(int fd, uint8_t *at, uint64_t length, uint64_t offset)
+{
+    while (length > 0) {
+        ssize_t got = pread(fd, at, length, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        offset += (uint64_t)got;
+        length -= (uint64_t)got;
+    }
+    return true;
+}
+
+enum weir_status files_read(struct files *files, const struct file_range *range,
+                            struct weir_buf *out, struct weir_error *err)
+{
+    const struct file_about *about = range->file;
+    struct open_file *slot = find(files, about);
+    if (slot != NULL && !is_unchanged(slot, about)) {
+        close_slot(slot);
+        slot = NULL;
+    }
+    if (slot == NULL) {
+        enum weir_status status = open_file(files, about, &slot, err);
+        if (status != WEIR_OK)
+            return status;
+    }
+    slot->used = ++files->clock;
+    weir_buf_reserve(out, range->length);
+    if (!read_fully(slot->fd, out->at + out->size, range->length, range->offset))
+        return weir_fail(err, WEIR_STALE, "%s: ends before byte %lu", about->path,
+                         range->offset + range->length);
+    out->size += range->length;
+    return WEIR_OK;
+}

@@ -1,0 +1,37 @@
+/* Open files of a worker: a bounded cache of descriptors, each checked against what storage said of
+ * the file, so that never other bytes are read than those that were located. */
+#ifndef WEIR_PREPROCESS_WORKER_FILES_H
+#define WEIR_PREPROCESS_WORKER_FILES_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+enum { FILES_OPEN_MAX = 128 };
+
+/* What `located` says of a file. */
+struct file_about {
+    const char *path;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    int64_t mtime_ns;
+};
+
+struct files;
+
+struct files *files_new(void);
+void files_free(struct files *files);
+struct file_range {
+    const struct file_about *file;
+    uint64_t offset;
+    uint64_t length;
+};
+
+/* Appends the bytes of the range. STALE when the file is not (any more) the one described, or
+ * ends too early; IO when it cannot be read. Nothing is appended then. */
+enum weir_status files_read(struct files *files, const struct file_range *range,
+                            struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
+/* Closes everything: what is read next is opened and checked again. */
+void files_forget(struct files *files);
+
+#endif

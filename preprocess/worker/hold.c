@@ -1,0 +1,49 @@
+/* The use lease: samples are sent only while storage allows it, and after everything erased up to
+ * the newest epoch known was dropped (DESIGN §10). */
+#include "preprocess/worker/worker.h"
+
+#include "core/base/log.h"
+
+static void on_held(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker *worker = owner;
+    worker->hold_open = false;
+    if (reply == NULL || reply->type != MSG_hold_is) {
+        weir_log(WEIR_LOG_DEBUG, "no use lease, asking again", "reason=\"%s\"",
+                 err != NULL ? err->text : "another answer than expected");
+        return;
+    }
+    uint64_t before = worker->flow.epoch;
+    worker_flow_held(&worker->flow, reply->message, worker->hold_ms);
+    worker_free_discarded(worker);
+    if (worker->flow.epoch > before) { /* acknowledge at once */
+        worker->hold_ms = 0;
+        kitchen_forget_files(
+            worker->kitchen); /* a scrubbed file must be opened and checked again */
+        worker_hold(worker);
+    }
+    worker_pump_soon(worker);
+}
+
+void worker_hold(struct worker *worker)
+{
+    int64_t now_ms = weir_loop_now_ms(worker->loop);
+    bool is_due = worker->hold_ms == 0 || now_ms - worker->hold_ms >= WORKER_HOLD_MS ||
+                  worker_flow_is_behind(&worker->flow);
+    if (worker->hold_open || !is_due)
+        return;
+    worker->hold_open = true;
+    worker->hold_ms = now_ms;
+    weir_rpc_call(worker->storage, MSG_hold,
+                  &(struct msg_hold){.holder = worker->name,
+                                     .session = worker->flow.session,
+                                     .epoch = worker->flow.epoch},
+                  WORKER_ASK_MS, on_held, worker);
+}
+
+void worker_on_erased(void *state, struct weir_request *request)
+{
+    struct worker *worker = state;
+    worker_flow_hint(&worker->flow, ((const struct msg_erased *)request->message)->epoch);
+    worker_hold(worker);
+}

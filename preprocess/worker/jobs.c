@@ -1,0 +1,104 @@
+/* Jobs as a worker knows them: described once by the dispatcher, planned once, closed when idle. */
+#include "preprocess/worker/worker.h"
+
+#include "core/base/log.h"
+
+static void close_job(struct worker_job *job)
+{
+    preprocess_plan_close(&job->plan);
+    job->open = false;
+}
+
+static enum weir_status open_plan(const struct msg_job_described *about,
+                                  struct preprocess_plan *ret_plan, struct weir_error *err)
+{
+    struct preprocess_order_form form = {
+        .file = about->file,
+        .config = about->config,
+        .set_path = about->set_path,
+        .set_digest = about->set_digest,
+        .epochs = about->epochs,
+        .seed = about->seed,
+        .mode = about->mode,
+        .group_batches = about->group_batches,
+    };
+    enum weir_status status = preprocess_plan_open(&form, ret_plan, err);
+    if (status != WEIR_OK || about->fitting)
+        return status;
+    status = chain_fit_load(ret_plan->chain, about->fitted, err);
+    if (status != WEIR_OK)
+        preprocess_plan_close(ret_plan);
+    return status;
+}
+
+static void on_described(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_job *job = owner;
+    struct weir_error reason;
+    job->asking = false;
+    job->ask_ms = weir_loop_now_ms(job->worker->loop) + WORKER_RETRY_MS;
+    if (reply == NULL || reply->type != MSG_job_described) {
+        weir_log(WEIR_LOG_DEBUG, "job not described, asking again", "job=%lu reason=\"%s\"",
+                 job->number, err != NULL ? err->text : "another answer than expected");
+        return;
+    }
+    const struct msg_job_described *about = reply->message;
+    close_job(job);
+    if (open_plan(about, &job->plan, &reason) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "job cannot be made here", "job=%lu reason=\"%s\"", job->number,
+                 reason.text);
+        return;
+    }
+    job->open = true;
+    job->fitting = about->fitting;
+    worker_prepare(job->worker);
+}
+
+static struct worker_job *slot_for(struct worker *worker, uint64_t number)
+{
+    struct worker_job *spare = NULL;
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct worker_job *job = &worker->jobs[i];
+        if (job->number == number)
+            return job;
+        bool is_spare = job->number == 0 || (!job->open && !job->asking);
+        if (is_spare && (spare == NULL || job->used_ms < spare->used_ms))
+            spare = job;
+    }
+    if (spare != NULL)
+        *spare = (struct worker_job){.number = number, .worker = worker};
+    return spare;
+}
+
+struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease)
+{
+    struct worker_job *job = slot_for(worker, lease->job);
+    if (job == NULL)
+        return NULL;
+    job->used_ms = weir_loop_now_ms(worker->loop);
+    bool folds = lease->attempt == 0;
+    if (job->open && job->fitting == folds)
+        return job;
+    if (!job->asking && job->used_ms >= job->ask_ms) {
+        job->asking = true;
+        weir_rpc_call(worker->dispatcher, MSG_job_describe,
+                      &(struct msg_job_describe){.job = lease->job}, WORKER_ASK_MS, on_described,
+                      job);
+    }
+    return NULL;
+}
+
+void worker_jobs_expire(struct worker *worker, int64_t now_ms)
+{
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct worker_job *job = &worker->jobs[i];
+        if (job->open && now_ms - job->used_ms >= WORKER_JOB_IDLE_MS)
+            close_job(job);
+    }
+}
+
+void worker_jobs_close(struct worker *worker)
+{
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
+        close_job(&worker->jobs[i]);
+}

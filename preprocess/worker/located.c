@@ -1,0 +1,129 @@
+/* Where the samples of one lease are. */
+#include "preprocess/worker/located.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+
+void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group)
+{
+    const struct preprocess_geometry *geometry = &plan->geometry;
+    struct preprocess_range batches = preprocess_group(geometry, group);
+    size_t room = (size_t)batches.count * geometry->batch_samples;
+    *located = (struct located){.samples = weir_calloc(room, sizeof(*located->samples))};
+    for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++) {
+        struct preprocess_range positions = preprocess_positions(geometry, batch);
+        uint32_t epoch = preprocess_epoch_of(geometry, batch);
+        for (uint64_t p = positions.first; p < positions.first + positions.count; p++) {
+            uint64_t index = preprocess_plan_index(plan, epoch, p);
+            located->samples[located->count++] = (struct located_sample){
+                .id = plan->set.ids[index],
+                .weight = plan->set.weights != NULL ? plan->set.weights[index] : 1,
+            };
+        }
+    }
+}
+
+static void forget_files(struct located *located)
+{
+    for (size_t i = 0; i < located->file_count; i++)
+        free(located->paths[i]);
+    free(located->paths);
+    free(located->files);
+    located->paths = NULL;
+    located->files = NULL;
+    located->file_count = 0;
+}
+
+void located_fini(struct located *located)
+{
+    forget_files(located);
+    free(located->samples);
+    *located = (struct located){0};
+}
+
+void located_again(struct located *located)
+{
+    forget_files(located);
+    located->known = 0;
+    located->tries++;
+}
+
+size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX])
+{
+    size_t left = located->count - located->known;
+    size_t count = left < LOCATE_IDS_MAX ? left : LOCATE_IDS_MAX;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = located->samples[located->known + i].id;
+    return count;
+}
+
+static bool is_consistent(const struct msg_located *answer, size_t wanted)
+{
+    size_t files = answer->paths.count;
+    bool is_right = answer->states.count == wanted && answer->files.count == wanted &&
+                    answer->offsets.count == wanted && answer->lengths.count == wanted &&
+                    answer->labels.count == wanted && answer->devices.count == files &&
+                    answer->inodes.count == files && answer->sizes.count == files &&
+                    answer->mtimes.count == files;
+    for (size_t i = 0; is_right && i < wanted; i++) {
+        bool is_live = answer->states.at[i] == WEIR_SAMPLE_LIVE;
+        is_right =
+            answer->states.at[i] < WEIR_SAMPLE_STATES && (!is_live || answer->files.at[i] < files);
+    }
+    return is_right;
+}
+
+static void add_files(struct located *located, const struct msg_located *answer)
+{
+    size_t count = located->file_count + answer->paths.count;
+    located->files = weir_realloc(located->files, count + 1, sizeof(*located->files));
+    located->paths = weir_realloc(located->paths, count + 1, sizeof(*located->paths));
+    for (size_t i = 0; i < answer->paths.count; i++) {
+        char *path = weir_strdup(answer->paths.at[i]);
+        located->paths[located->file_count] = path;
+        located->files[located->file_count++] = (struct file_about){
+            .path = path,
+            .device = answer->devices.at[i],
+            .inode = answer->inodes.at[i],
+            .size = answer->sizes.at[i],
+            .mtime_ns = answer->mtimes.at[i],
+        };
+    }
+}
+
+enum weir_status located_take(struct located *located, const struct msg_located *answer,
+                              struct weir_error *err)
+{
+    size_t left = located->count - located->known;
+    size_t wanted = left < LOCATE_IDS_MAX ? left : LOCATE_IDS_MAX;
+    if (!is_consistent(answer, wanted))
+        return weir_fail(err, WEIR_INVALID,
+                         "located: %zu entries, expected %zu and columns of "
+                         "equal length",
+                         answer->states.count, wanted);
+    uint32_t first_file = (uint32_t)located->file_count;
+    add_files(located, answer);
+    for (size_t i = 0; i < wanted; i++) {
+        struct located_sample *sample = &located->samples[located->known++];
+        sample->state = (uint8_t)answer->states.at[i];
+        sample->file = first_file + answer->files.at[i];
+        sample->offset = answer->offsets.at[i];
+        sample->length = answer->lengths.at[i];
+        sample->label = answer->labels.at[i];
+    }
+    located->label_kind = answer->label_kind;
+    return WEIR_OK;
+}
+
+const struct located_sample *located_batch(const struct located *located,
+                                           const struct preprocess_plan *plan, uint64_t batch,
+                                           size_t *ret_count)
+{
+    uint64_t group = preprocess_group_of(&plan->geometry, batch);
+    struct preprocess_range batches = preprocess_group(&plan->geometry, group);
+    uint64_t before = (batch - batches.first) * plan->geometry.batch_samples;
+    *ret_count = preprocess_positions(&plan->geometry, batch).count;
+    return located->samples + before;
+}

@@ -1,0 +1,52 @@
+/* Where the samples of one lease are, as storage said: piece by piece until all of the group is
+ * known. Owned by struct worker, one per lease slot. */
+#ifndef WEIR_PREPROCESS_WORKER_LOCATED_H
+#define WEIR_PREPROCESS_WORKER_LOCATED_H
+
+#include "core/wire/wire.h"
+#include "preprocess/plan.h"
+#include "preprocess/worker/files.h"
+
+enum {
+    LOCATE_IDS_MAX = 65536, /* of one question */
+    LOCATE_TRIES_MAX = 3,   /* answers that prove stale; then what cannot be read is gone */
+};
+
+/* One sample at its position. */
+struct located_sample {
+    uint64_t id;
+    uint64_t offset;
+    uint64_t length;
+    int64_t label;
+    float weight;
+    uint32_t file;
+    uint8_t state; /* enum weir_sample_state */
+};
+
+struct located {
+    struct located_sample *samples; /* in the order of positions, from the group's first */
+    size_t count;
+    size_t known; /* the first so many are filled in */
+    struct file_about *files;
+    size_t file_count;
+    char **paths; /* owned: what files[i].path points to */
+    uint32_t label_kind;
+    unsigned tries;
+};
+
+/* Sets down the samples of the group; nothing is known of them yet. */
+void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group);
+void located_fini(struct located *located); /* zeroed is fine */
+/* Ids to ask for next; 0: everything is known. */
+size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
+/* Takes in the answer to the last located_wanted(). INVALID when it does not fit the question. */
+enum weir_status located_take(struct located *located, const struct msg_located *answer,
+                              struct weir_error *err) WEIR_MUST_USE;
+/* Forgets where they are, to be asked again. */
+void located_again(struct located *located);
+/* The samples of one batch of the group. */
+const struct located_sample *located_batch(const struct located *located,
+                                           const struct preprocess_plan *plan, uint64_t batch,
+                                           size_t *ret_count);
+
+#endif

@@ -1,0 +1,16 @@
+/* A worker: turns the samples of leased groups into batches and sends them to trainers. */
+#include "preprocess/worker/worker.h"
+
+static const struct weir_service WORKER = {
+    .name = "worker",
+    .summary = "turns samples into batches of tensors and sends them to trainers",
+    .example = "worker --data-dir .weir --socket-dir .weir/run --name worker-1",
+    .handlers = WORKER_HANDLERS,
+    .open = worker_open,
+    .close = worker_close,
+};
+
+int main(int argc, char **argv)
+{
+    return weir_service_main(&WORKER, argc, argv);
+}

@@ -1,0 +1,175 @@
+/* Making and sending: one batch a round, so that messages are never kept waiting for longer. */
+#include "preprocess/worker/worker.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+void worker_free_discarded(struct worker *worker)
+{
+    for (void *batch; (batch = worker_flow_discarded(&worker->flow)) != NULL;)
+        worker_batch_free(batch);
+}
+
+/* ---- making ---- */
+
+static const uint64_t *ids_of(const struct worker_batch *batch)
+{
+    return (const uint64_t *)(const void *)weir_frames_at(&batch->frames, 0).at;
+}
+
+static void keep(struct worker *worker, const struct worker_make *what, struct worker_batch *batch)
+{
+    struct worker_ready ready = {
+        .fence = what->fence,
+        .batch = what->batch,
+        .bytes = batch->bytes,
+        .ids = ids_of(batch),
+        .id_count = batch->samples,
+        .payload = batch,
+    };
+    if (!worker_flow_made(&worker->flow, &ready))
+        worker_batch_free(batch);
+}
+
+/* A file is not the one located: ask storage again before anything else is made of this lease. */
+static void locate_again(struct worker *worker, struct worker_task *task,
+                         const struct weir_error *err)
+{
+    weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
+    located_again(&task->located);
+    worker_flow_suspend(&worker->flow, task->fence);
+    worker_prepare(worker);
+}
+
+static void make(struct worker *worker, const struct worker_make *what)
+{
+    struct worker_lease *lease = worker_flow_lease(&worker->flow, what->fence);
+    struct worker_task *task = worker_task_of(worker, lease);
+    struct worker_job *job = worker_job_for(worker, lease);
+    if (job == NULL || !task->begun) { /* it was closed, or described anew: begin again */
+        worker_flow_suspend(&worker->flow, what->fence);
+        return;
+    }
+    struct recipe recipe = {
+        .plan = &job->plan, .located = &task->located, .flow = &worker->flow, .batch = what->batch};
+    struct worker_batch *batch = NULL;
+    struct weir_error err;
+    enum weir_status status;
+    int64_t before_ns = weir_cpu_thread_ns();
+    uint64_t before_bytes = kitchen_bytes_read(worker->kitchen);
+    if (lease->attempt == 0)
+        status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
+    else
+        status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
+    job->cpu_ns += weir_cpu_thread_ns() - before_ns;
+    job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
+    if (status != WEIR_OK)
+        locate_again(worker, task, &err);
+    else if (lease->attempt == 0)
+        worker_flow_folded(&worker->flow, what->fence, what->batch);
+    else
+        keep(worker, what, batch);
+    if (worker_lease_done(lease))
+        worker->beat_due = true;
+}
+
+/* ---- sending ---- */
+
+/* What the message says of the tensors; arrays live in the arena. */
+static void describe_tensors(const struct worker_batch *batch, struct weir_arena *arena,
+                             struct msg_batch *message)
+{
+    size_t room = (COLUMNS_MAX + 1) * sizeof(uint64_t), dimensions = 0;
+    const char **names = weir_arena_alloc(arena, room);
+    uint32_t *types = weir_arena_alloc(arena, room), *ranks = weir_arena_alloc(arena, room);
+    uint32_t *ragged = weir_arena_alloc(arena, room);
+    uint64_t *shape = weir_arena_alloc(arena, 2 * room);
+    for (size_t i = 0; i < batch->tensors; i++) {
+        const struct column_about *about = &batch->tensor[i];
+        names[i] = about->name;
+        types[i] = about->type;
+        ragged[i] = about->kind == COLUMN_RAGGED;
+        ranks[i] = ragged[i] ? 1 : 2;
+        shape[dimensions++] = batch->samples;
+        if (!ragged[i])
+            shape[dimensions++] = about->width;
+    }
+    message->names = (struct weir_strs){names, batch->tensors};
+    message->types = (struct weir_u32s){types, batch->tensors};
+    message->ranks = (struct weir_u32s){ranks, batch->tensors};
+    message->shape = (struct weir_u64s){shape, dimensions};
+    message->ragged = (struct weir_u32s){ragged, batch->tensors};
+}
+
+/* False when the consumer cannot be reached now. */
+static bool send_one(struct worker *worker, const struct worker_send *send)
+{
+    const struct worker_ready *ready = &worker->flow.ready[send->ready];
+    const struct worker_consumer *consumer = &worker->flow.consumers[send->consumer];
+    struct worker_lease *lease = worker_flow_lease(&worker->flow, ready->fence);
+    struct worker_batch *batch = ready->payload;
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_batch message = {
+        .job = consumer->job,
+        .attempt = lease->attempt,
+        .session = consumer->session,
+        .worker_session = worker->flow.session,
+        .batch = ready->batch,
+        .group = lease->group,
+        .fence = ready->fence,
+        .erasure_epoch = send->epoch,
+        .samples = (uint32_t)batch->samples,
+        .hole_states = {batch->hole_states, batch->holes},
+        .label_kind = batch->label_kind,
+        .bytes = ready->bytes,
+        .sent = send->sent,
+    };
+    describe_tensors(batch, arena, &message);
+    if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
+                       &batch->frames))
+        return false;
+    struct worker_job *job = worker_job_for(worker, lease);
+    if (job != NULL)
+        job->bytes_sent += ready->bytes;
+    worker_flow_sent(&worker->flow, send, weir_loop_now_ms(worker->loop));
+    worker_batch_free(batch);
+    if (worker_lease_done(lease))
+        worker->beat_due = true;
+    return true;
+}
+
+void worker_send(struct worker *worker)
+{
+    struct worker_send send;
+    /* The true time: making a batch may have taken long, and the use lease may be over since. */
+    while (worker_flow_next_send(&worker->flow, weir_now_ms(), &send)) {
+        if (!send_one(worker, &send))
+            return; /* the next tick tries again, beginning with the next consumer */
+    }
+}
+
+/* ---- the pump ---- */
+
+static void pump(void *owner)
+{
+    struct worker *worker = owner;
+    struct worker_make what;
+    worker->pumping = false;
+    worker_send(worker);
+    if (worker_flow_next_make(&worker->flow, &what)) {
+        make(worker, &what);
+        worker_send(worker);
+        worker_pump_soon(worker);
+    }
+    worker_free_discarded(worker);
+    worker_beat(worker);
+}
+
+void worker_pump_soon(struct worker *worker)
+{
+    if (worker->pumping)
+        return;
+    worker->pumping = true;
+    weir_loop_soon(worker->loop, pump, worker);
+}

@@ -1,0 +1,100 @@
+/* A worker's state, its clock, and what consumers tell it. */
+#include "preprocess/worker/worker.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+
+#include <stdlib.h>
+
+static void on_tick(void *owner)
+{
+    struct worker *worker = owner;
+    int64_t now_ms = weir_loop_now_ms(worker->loop);
+    worker_flow_expire(&worker->flow, now_ms);
+    worker_jobs_expire(worker, now_ms);
+    worker_free_discarded(worker);
+    worker_hold(worker);
+    worker_prepare(worker);
+    worker_beat(worker);
+    worker_pump_soon(worker);
+}
+
+static void on_credit(void *state, struct weir_request *request)
+{
+    struct worker *worker = state;
+    int slot = worker_flow_credit(&worker->flow, request->message, weir_loop_now_ms(worker->loop));
+    if (slot < 0) {
+        weir_log(WEIR_LOG_WARN, "no room for another consumer, ignoring its credit", "max=%d",
+                 WORKER_CONSUMERS_MAX);
+        return;
+    }
+    worker->routes[slot] = request->route;
+    worker_pump_soon(worker);
+}
+
+const struct weir_rpc_handler WORKER_HANDLERS[] = {
+    WEIR_ON(credit, on_credit),
+    {MSG_none, NULL},
+};
+
+static const struct weir_rpc_handler STORAGE_HINTS[] = {
+    WEIR_ON(erased, worker_on_erased),
+    {MSG_none, NULL},
+};
+
+static enum weir_status connect_peers(struct worker *worker, const char *socket_dir,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *dispatcher = weir_service_endpoint(socket_dir, "dispatcher");
+    WEIR_AUTO_FREE char *storage = weir_service_endpoint(socket_dir, "storage");
+    enum weir_status status =
+        weir_rpc_connect(worker->loop, dispatcher, NULL, worker, &worker->dispatcher, err);
+    if (status == WEIR_OK)
+        status =
+            weir_rpc_connect(worker->loop, storage, STORAGE_HINTS, worker, &worker->storage, err);
+    return status;
+}
+
+enum weir_status worker_open(const struct weir_service_options *options, struct weir_loop *loop,
+                             struct weir_rpc_server *server, void **ret_state,
+                             struct weir_error *err)
+{
+    struct worker *worker = weir_calloc(1, sizeof(*worker));
+    worker->loop = loop;
+    worker->server = server;
+    worker->name = weir_strdup(options->name);
+    worker->kitchen = kitchen_new();
+    worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
+        worker->tasks[i].worker = worker;
+    enum weir_status status = connect_peers(worker, options->socket_dir, err);
+    if (status != WEIR_OK) {
+        worker_close(worker);
+        return status;
+    }
+    worker->timer = weir_loop_timer(loop, 0, WORKER_TICK_MS, on_tick, worker);
+    *ret_state = worker;
+    return WEIR_OK;
+}
+
+void worker_close(void *state)
+{
+    struct worker *worker = state;
+    if (worker == NULL)
+        return;
+    weir_loop_cancel(worker->loop, worker->timer);
+    if (worker->storage != NULL)
+        weir_rpc_send(worker->storage, MSG_hold_end,
+                      &(struct msg_hold_end){.session = worker->flow.session});
+    weir_rpc_peer_close(worker->dispatcher);
+    weir_rpc_peer_close(worker->storage);
+    worker_flow_drop_all(&worker->flow);
+    worker_free_discarded(worker);
+    worker_flow_fini(&worker->flow);
+    worker_tasks_close(worker);
+    worker_jobs_close(worker);
+    kitchen_free(worker->kitchen);
+    free(worker->name);
+    free(worker);
+}

@@ -1,0 +1,95 @@
+/* A worker: leases groups from the dispatcher, makes their batches, sends them to consumers. It is
+ * stateless: everything here may be lost at any time, and is made again elsewhere. One thread, one
+ * loop; long work is cut into batches. The protocol is flow.h; this is its rim. */
+#ifndef WEIR_PREPROCESS_WORKER_WORKER_H
+#define WEIR_PREPROCESS_WORKER_WORKER_H
+
+#include "core/service/service.h"
+#include "preprocess/worker/batch.h"
+#include "preprocess/worker/flow.h"
+#include "preprocess/worker/located.h"
+
+enum {
+    WORKER_TICK_MS = 20,
+    WORKER_BEAT_MS = 300,
+    WORKER_IDLE_BEAT_MS = 100, /* while it wants work */
+    WORKER_HOLD_MS = 500,
+    WORKER_ASK_MS = 2000,  /* deadline of a question */
+    WORKER_RETRY_MS = 200, /* before a refused question is asked again */
+    WORKER_JOBS_MAX = 64,
+    WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after so long */
+};
+
+/* A job as the worker knows it. */
+struct worker_job {
+    uint64_t number; /* 0: the slot is free */
+    bool asking;     /* job_describe is open */
+    bool open;       /* `plan` is there */
+    bool fitting;    /* as described: it can fold, but not make */
+    struct preprocess_plan plan;
+    int64_t used_ms;
+    int64_t ask_ms; /* not asked before */
+    /* cumulative for this session */
+    int64_t cpu_ns;
+    uint64_t bytes_read;
+    uint64_t bytes_sent;
+    struct worker *worker;
+};
+
+/* What the worker keeps for each lease slot of the flow. */
+struct worker_task {
+    uint64_t fence; /* of the lease it belongs to */
+    bool asking;    /* locate is open */
+    int64_t ask_ms; /* not asked before */
+    bool begun;     /* `located` is set down */
+    struct located located;
+    struct weir_buf partial; /* of a partial fit */
+    struct worker *worker;
+};
+
+struct worker {
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    struct weir_rpc_peer *dispatcher;
+    struct weir_rpc_peer *storage;
+    char *name;
+    struct worker_flow flow;
+    struct worker_job jobs[WORKER_JOBS_MAX];
+    struct worker_task tasks[WORKER_LEASES_MAX];
+    struct weir_route routes[WORKER_CONSUMERS_MAX];
+    struct kitchen *kitchen;
+    uint64_t timer;
+    bool pumping; /* pump() is due in the next round */
+
+    bool beat_open;
+    bool beat_due;   /* something has changed that the dispatcher should know at once */
+    int64_t beat_ms; /* when the newest beat was sent */
+    bool hold_open;
+    int64_t hold_ms;
+};
+
+enum weir_status worker_open(const struct weir_service_options *options, struct weir_loop *loop,
+                             struct weir_rpc_server *server, void **ret_state,
+                             struct weir_error *err) WEIR_MUST_USE;
+void worker_close(void *state);
+extern const struct weir_rpc_handler WORKER_HANDLERS[];
+
+/* beat.c: the dispatcher. Sends a beat when one is due. */
+void worker_beat(struct worker *worker);
+/* hold.c: the use lease. Asks storage when it is time. */
+void worker_hold(struct worker *worker);
+void worker_on_erased(void *state, struct weir_request *request);
+/* jobs.c: finds or asks for what a lease's job is. NULL: not yet. */
+struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease);
+void worker_jobs_expire(struct worker *worker, int64_t now_ms);
+void worker_jobs_close(struct worker *worker);
+/* tasks.c: gets leases ready: job, then where the samples are. */
+void worker_prepare(struct worker *worker);
+struct worker_task *worker_task_of(struct worker *worker, const struct worker_lease *lease);
+void worker_tasks_close(struct worker *worker);
+/* pump.c: makes and sends. */
+void worker_pump_soon(struct worker *worker);
+void worker_send(struct worker *worker);
+void worker_free_discarded(struct worker *worker);
+
+#endif
