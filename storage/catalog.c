@@ -231,6 +231,27 @@ void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
     dataset->blocked_count++;
 }
 
+static int64_t add_class(struct dataset *dataset, const char *name, size_t size)
+{
+    if (dataset->class_count == dataset->class_capacity) {
+        dataset->class_capacity = 2 * dataset->class_capacity + 16;
+        dataset->classes = weir_realloc(dataset->classes, dataset->class_capacity, sizeof(char *));
+    }
+    dataset->classes[dataset->class_count] = weir_strndup(name, size);
+    return (int64_t)dataset->class_count++;
+}
+
+void storage_dataset_name_classes(struct dataset *dataset)
+{
+    const struct weir_yaml_node *names = dataset->declaration->classes;
+
+    for (size_t i = dataset->class_count; i < weir_yaml_length(names); i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(names, i));
+
+        (void)add_class(dataset, name, strlen(name));
+    }
+}
+
 int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
 {
     for (size_t i = 0; i < dataset->class_count; i++) {
@@ -239,12 +260,7 @@ int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
     }
     if (dataset->declaration->classes || dataset->class_count == STORAGE_CLASSES_MAX)
         return -1;
-    if (dataset->class_count == dataset->class_capacity) {
-        dataset->class_capacity = 2 * dataset->class_capacity + 16;
-        dataset->classes = weir_realloc(dataset->classes, dataset->class_capacity, sizeof(char *));
-    }
-    dataset->classes[dataset->class_count] = weir_strndup((const char *)name.at, name.size);
-    return (int64_t)dataset->class_count++;
+    return add_class(dataset, (const char *)name.at, name.size);
 }
 
 char *storage_dataset_path(const struct dataset *dataset, const struct stored_file *file)

@@ -115,6 +115,8 @@ bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint
 /* NULL when the hash may come in. */
 struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash);
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
+/* A declared list of classes is there from the start. */
+void storage_dataset_name_classes(struct dataset *dataset);
 /* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */
 int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name);
 /* Absolute path of what readers open, in the caller's memory. */

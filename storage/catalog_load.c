@@ -18,6 +18,7 @@ static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset
     dataset->classes = weir_calloc(dataset->class_count + 1, sizeof(char *));
     for (size_t i = 0; i < dataset->class_count; i++)
         dataset->classes[i] = weir_strdup(weir_rows_text(rows, i, 0));
+    storage_dataset_name_classes(dataset);
     return WEIR_OK;
 }
 

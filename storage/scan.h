@@ -1,2 +1,44 @@
+/* One pass over a dataset's source: list it, compare it with what is known in bytewise path order, and
+ * stage what is new, grown, replaced or gone. Works in pieces so that requests are answered between
+ * them; commits a batch whenever one is full. Killed at any point, the next scan goes on where the last
+ * commit left off and gives the same ids. Owned by its dataset. */
+#ifndef WEIR_STORAGE_SCAN_H
+#define WEIR_STORAGE_SCAN_H
+
+#include "storage/intake.h"
+#include "storage/watch.h"
+
+/* What a scan works with; borrowed. */
+struct scan_tools {
+    struct weir_db *db;
+    struct chunk_cache *cache;
+    const struct storage_secret *secret;
+    const struct erased_subjects *erased;
+    struct watch *watch;
+};
+
 struct scan;
+
 void storage_scan_free(struct scan *scan);
+
+/* Begins a scan unless one is under way. */
+void storage_scan_start(struct dataset *dataset);
+bool storage_scan_is_running(const struct dataset *dataset);
+
+struct scan_outcome {
+    bool is_done;
+    bool must_look_again; /* a file was too young, or changed while it was read */
+};
+
+/* One piece of work of at most about 10 ms and one window or commit. After an error the scan is over:
+ * NOT_FOUND and INVALID tell what is wrong with the source, which may mend; after anything else the
+ * catalog must be loaded again. */
+enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,
+                                   struct scan_outcome *ret_outcome,
+                                   struct weir_error *err) WEIR_MUST_USE;
+
+/* Commits what is staged now, for whoever needs the store to be complete up to here. */
+enum weir_status storage_scan_flush(struct dataset *dataset, const struct scan_tools *tools,
+                                    struct weir_error *err) WEIR_MUST_USE;
+
+#endif

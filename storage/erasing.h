@@ -1,0 +1,32 @@
+/* Erasures on their way: accepted, tombstoned, in force, scrubbed, verified (DESIGN §10). Each step is
+ * one transaction or idempotent, so that a death anywhere only repeats work. Who may still use an erased
+ * sample is erasure.h's; what happens to bytes is scrub.h's and search.h's. Owned by struct storage. */
+#ifndef WEIR_STORAGE_ERASING_H
+#define WEIR_STORAGE_ERASING_H
+
+#include "storage/storage.h"
+
+enum { ERASE_SUBJECTS_MAX = 65536, ERASE_IDS_MAX = 1 << 20 };
+
+/* Loads what is open, whose data must stay out, and the epochs that the state machine lacks. */
+enum weir_status storage_erasing_load(struct storage *storage,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void storage_erasing_free(struct erasing *erasing);
+
+/* True while scans must wait: files are being overwritten. */
+bool storage_erasing_is_scrubbing(const struct storage *storage);
+/* One piece of work. *ret_more: there is more to do now. *ret_wait_ms: else, when to call again; 0: when
+ * something happens. After an error the catalog must be loaded again. */
+enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+                                      struct weir_error *err) WEIR_MUST_USE;
+
+enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
+                                      struct msg_erase_accepted *answer,
+                                      struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
+                                   struct weir_arena *arena, struct msg_erase_is *answer,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Tells the holders that have not named the newest epoch to ask. */
+void storage_erasing_hint(struct storage *storage);
+
+#endif

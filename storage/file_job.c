@@ -1,0 +1,244 @@
+/* Copying and indexing a file in pieces: see file_job.h. */
+#include "storage/file_job.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COPY_PIECE_BYTES = 4 << 20, PREFIX_END_BYTES = 4096 };
+
+static bool read_fully(int fd, uint64_t at, uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = pread(fd, bytes, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes)
+{
+    uint8_t ends[8 + 2 * PREFIX_END_BYTES];
+    size_t size = bytes < PREFIX_END_BYTES ? (size_t)bytes : PREFIX_END_BYTES;
+
+    weir_put_u64(ends, bytes);
+    if (!read_fully(fd, 0, ends + 8, size) || !read_fully(fd, bytes - size, ends + 8 + size, size))
+        return 0;
+    return storage_hash(secret, HASH_PREFIX, weir_bytes(ends, 8 + 2 * size));
+}
+
+static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
+{
+    uint8_t around[2];
+
+    if (!format->ends_with_newline || indexed == 0)
+        return true;
+    if (!read_fully(fd, indexed - 1, around, sizeof around))
+        return false;
+    return around[0] == '\n' || around[1] == '\n' || around[1] == '\r';
+}
+
+bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,
+                            const struct stored_file *file)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", dataset->root, file->path);
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd >= 0 && storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash &&
+           ends_whole(dataset->declaration->format, fd, file->indexed);
+}
+
+void storage_file_job_begin(struct file_job *job, struct stored_file *file,
+                            const struct stat *source)
+{
+    job->file = file;
+    job->intake.file = file;
+    job->source = *source;
+    job->window_bytes = FORMAT_WINDOW_BYTES;
+    job->copying = (struct copying){0};
+    job->is_copied = !job->intake.dataset->declaration->is_copied;
+    job->is_open = true;
+    job->intake.mtime_us =
+        (int64_t)source->st_mtim.tv_sec * 1000000 + source->st_mtim.tv_nsec / 1000;
+}
+
+void storage_file_job_end(struct file_job *job)
+{
+    if (!job->is_open)
+        return;
+    storage_copy_abort(&job->copying);
+    storage_intake_fini(&job->intake);
+    *job = (struct file_job){0};
+}
+
+/* What readers will compare with, and what the next scan will. */
+static void describe(struct file_job *job, const struct stat *served)
+{
+    job->file->size = (uint64_t)job->source.st_size;
+    job->file->mtime_ns =
+        (int64_t)job->source.st_mtim.tv_sec * 1000000000 + job->source.st_mtim.tv_nsec;
+    job->file->device = served->st_dev;
+    job->file->inode = served->st_ino;
+    job->file->source_inode = job->source.st_ino;
+}
+
+static enum weir_status step_copy(struct file_job *job, struct weir_error *err)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    struct stat copy;
+    enum weir_status status = WEIR_OK;
+
+    if (!job->copying.is_open)
+        status = storage_copy_begin(dataset, job->file->path, &job->source, job->file->indexed,
+                                    &job->copying, err);
+    if (status == WEIR_OK)
+        status = storage_copy_step(&job->copying, COPY_PIECE_BYTES, err);
+    if (status != WEIR_OK || !storage_copy_is_done(&job->copying))
+        return status;
+    status = storage_copy_end(dataset, job->file->path, &job->source, &job->copying, &copy, err);
+    if (status != WEIR_OK)
+        return status;
+    describe(job, &copy);
+    job->is_copied = true;
+    return WEIR_OK;
+}
+
+/* In a copy, what was kept out must not lie around either. */
+static enum weir_status wipe_kept_out(struct file_job *job, const char *path,
+                                      struct weir_error *err)
+{
+    const struct format *format = job->intake.dataset->declaration->format;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
+    WEIR_AUTO_FD int fd = -1;
+
+    if (job->intake.kept_out_count == 0 || !job->intake.dataset->declaration->is_copied)
+        return WEIR_OK;
+    fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return weir_fail(err, WEIR_STALE, "%s: cannot open: %s", path, strerror(errno));
+    for (size_t i = 0; i < job->intake.kept_out_count; i++) {
+        const struct kept_out *range = &job->intake.kept_out[i];
+        WEIR_AUTO_FREE uint8_t *fill = weir_calloc((size_t)range->length + 1, 1);
+
+        memset(fill, format->scrub_byte, (size_t)range->length);
+        if (pwrite(fd, fill, (size_t)range->length, (off_t)range->offset) != (ssize_t)range->length)
+            return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
+    }
+    job->intake.kept_out_count = 0;
+    if (futimens(fd, times) < 0 || fsync(fd) < 0)
+        return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
+    return WEIR_OK;
+}
+
+/* Reads the next window and hands it to the format. */
+static enum weir_status index_window(struct file_job *job, int fd, struct weir_bytes head,
+                                     struct format_progress *ret_progress, bool *ret_is_last,
+                                     struct weir_error *err)
+{
+    const struct declaration *d = job->intake.dataset->declaration;
+    uint64_t rest = job->file->size - job->file->indexed;
+    size_t size = rest < job->window_bytes ? (size_t)rest : job->window_bytes;
+    WEIR_AUTO_FREE uint8_t *window = weir_calloc(size + 1, 1);
+    const struct format_sink sink = storage_intake_sink(&job->intake);
+    struct format_input input = {
+        .head = head,
+        .window = weir_bytes(window, size),
+        .at = job->file->indexed,
+        .record = job->file->records,
+        .size = job->file->size,
+        .is_last = size == rest,
+        .is_full = size == FORMAT_RECORD_MAX,
+    };
+
+    if (!read_fully(fd, input.at, window, size))
+        return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
+    job->intake.window = input.window;
+    job->intake.window_at = input.at;
+    *ret_is_last = input.is_last;
+    return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
+}
+
+/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
+static uint64_t hash_source(const struct file_job *job)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", job->intake.dataset->root, job->file->path);
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd < 0 ? 0 : storage_prefix_hash(job->intake.secret, fd, job->file->indexed);
+}
+
+static enum weir_status finish(struct file_job *job, bool *ret_done)
+{
+    storage_intake_finish(&job->intake);
+    job->file->is_complete = true;
+    *ret_done = true;
+    return WEIR_OK;
+}
+
+static enum weir_status step_index(struct file_job *job, const char *path, bool *ret_done,
+                                   struct weir_error *err)
+{
+    const struct format *format = job->intake.dataset->declaration->format;
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_FREE uint8_t *head = weir_calloc(FORMAT_HEAD_MAX, 1);
+    size_t head_size =
+        job->file->size < FORMAT_HEAD_MAX ? (size_t)job->file->size : FORMAT_HEAD_MAX;
+    struct format_progress progress;
+    bool is_last;
+    enum weir_status status;
+
+    if (fd < 0 || !read_fully(fd, 0, head, head_size))
+        return weir_fail(err, WEIR_STALE, "%s: cannot read: %s", path, strerror(errno));
+    if (job->file->records == 0 && format->counts_lines)
+        job->file->records = 1;
+    status = index_window(job, fd, weir_bytes(head, head_size), &progress, &is_last, err);
+    if (status == WEIR_STALE)
+        return status;
+    if (status != WEIR_OK) {
+        storage_intake_refuse_file(&job->intake, err->text);
+        return finish(job, ret_done);
+    }
+    if (progress.consumed == 0 && !is_last)
+        job->window_bytes *= 4;
+    else
+        job->window_bytes = FORMAT_WINDOW_BYTES;
+    if (job->window_bytes > FORMAT_RECORD_MAX)
+        job->window_bytes = FORMAT_RECORD_MAX;
+    job->file->indexed += progress.consumed;
+    job->file->records = progress.record;
+    job->file->prefix_hash = hash_source(job);
+    status = wipe_kept_out(job, path, err);
+    if (status == WEIR_OK && is_last)
+        return finish(job, ret_done);
+    return status;
+}
+
+enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
+    struct stat now;
+
+    *ret_done = false;
+    if (!job->is_copied)
+        return step_copy(job, err);
+    if (!job->intake.dataset->declaration->is_copied) {
+        if (stat(path, &now) < 0 || now.st_size != job->source.st_size ||
+            now.st_mtim.tv_nsec != job->source.st_mtim.tv_nsec ||
+            now.st_mtim.tv_sec != job->source.st_mtim.tv_sec)
+            return weir_fail(err, WEIR_STALE, "%s: changed while it was read", path);
+        describe(job, &now);
+    }
+    return step_index(job, path, ret_done, err);
+}

@@ -1,0 +1,159 @@
+/* One function per message that storage answers; the table is at the end. */
+#include "storage/erasing.h"
+#include "storage/serve.h"
+
+#include "core/base/clock.h"
+
+/* The answer, or why there is none. A failed statement leaves no doubt about what was committed: only
+ * commits do, and whoever commits says so. */
+static void answer(struct weir_request *request, enum weir_message type, const void *message,
+                   enum weir_status status, const struct weir_error *err)
+{
+    if (status == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, type, message, NULL);
+    else
+        weir_rpc_refuse(request->server, &request->route, err);
+}
+
+static void on_dataset_declare(void *owner, struct weir_request *request)
+{
+    struct msg_dataset_declared message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_declare(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_dataset_declared, &message, status, &err);
+}
+
+static void on_dataset_ask(void *owner, struct weir_request *request)
+{
+    struct msg_dataset_is message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_describe(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_dataset_is, &message, status, &err);
+}
+
+static void on_feed_read(void *owner, struct weir_request *request)
+{
+    struct msg_feed_is message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_feed_read(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_feed_is, &message, status, &err);
+}
+
+static void on_columns_read(void *owner, struct weir_request *request)
+{
+    struct msg_columns_is message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_columns_read(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_columns_is, &message, status, &err);
+}
+
+static void on_replay_read(void *owner, struct weir_request *request)
+{
+    struct msg_replay_is message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_replay_read(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_replay_is, &message, status, &err);
+}
+
+static void on_locate(void *owner, struct weir_request *request)
+{
+    struct msg_located message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_locate(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_located, &message, status, &err);
+}
+
+static void on_read(void *owner, struct weir_request *request)
+{
+    struct msg_read_is message = {0};
+    struct weir_frames frames = {.count = 0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_read(owner, request->message, request->arena, &message, &frames, &err);
+
+    if (status == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_read_is, &message, &frames);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
+/* Answered from memory alone, whatever becomes of Postgres: a holder must not lose its lease to that. */
+static void on_hold(void *owner, struct weir_request *request)
+{
+    struct storage *storage = owner;
+    const struct msg_hold *asked = request->message;
+    struct storage_grant grant;
+    struct weir_error err;
+
+    if (!storage_erasure_hold(storage->erasure, asked->session, asked->epoch, weir_now_ms(),
+                              &grant)) {
+        weir_fail(&err, WEIR_LIMIT, "%d use leases are running: no more holders",
+                  STORAGE_HOLDERS_MAX);
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    storage->server = request->server;
+    storage->routes[grant.slot] = request->route;
+    storage->routes[grant.slot].request = 0; /* pushes answer nothing */
+    weir_rpc_reply(request->server, &request->route, MSG_hold_is,
+                   &(struct msg_hold_is){.epoch = grant.epoch,
+                                         .lease_ms = grant.lease_ms,
+                                         .erased = {grant.erased, grant.erased_count}},
+                   NULL);
+    storage_pump(storage); /* perhaps an epoch is in force now */
+}
+
+static void on_hold_end(void *owner, struct weir_request *request)
+{
+    struct storage *storage = owner;
+    const struct msg_hold_end *asked = request->message;
+
+    storage_erasure_hold_end(storage->erasure, asked->session, weir_now_ms());
+    storage_pump(storage);
+}
+
+static void on_erase_accept(void *owner, struct weir_request *request)
+{
+    struct msg_erase_accepted message = {0};
+    struct weir_error err;
+    enum weir_status status = storage_erase_accept(owner, request->message, &message, &err);
+
+    answer(request, MSG_erase_accepted, &message, status, &err);
+}
+
+static void on_erase_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_is message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_erase_ask(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_erase_is, &message, status, &err);
+}
+
+const struct weir_rpc_handler STORAGE_HANDLERS[] = {
+    WEIR_ON(dataset_declare, on_dataset_declare),
+    WEIR_ON(dataset_ask, on_dataset_ask),
+    WEIR_ON(feed_read, on_feed_read),
+    WEIR_ON(columns_read, on_columns_read),
+    WEIR_ON(replay_read, on_replay_read),
+    WEIR_ON(locate, on_locate),
+    WEIR_ON(read, on_read),
+    WEIR_ON(hold, on_hold),
+    WEIR_ON(hold_end, on_hold_end),
+    WEIR_ON(erase_accept, on_erase_accept),
+    WEIR_ON(erase_ask, on_erase_ask),
+    {MSG_none, NULL},
+};

@@ -1,0 +1,44 @@
+/* storage: knows where samples are, notices what came and went, hands bytes out, erases them. */
+#include "storage/storage.h"
+
+static enum weir_status check(const struct weir_yaml_node *root, struct weir_error *err)
+{
+    struct declarations all;
+    enum weir_status status = storage_declarations_read(root, &all, err);
+
+    if (status == WEIR_OK)
+        storage_declarations_fini(&all);
+    return status;
+}
+
+static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
+                              struct weir_error *err)
+{
+    struct declarations all;
+    enum weir_status status = storage_declarations_read(root, &all, err);
+
+    if (status != WEIR_OK)
+        return status;
+    weir_buf_append_text(out, "datasets:\n");
+    for (size_t i = 0; i < all.count; i++)
+        storage_declaration_print(&all.at[i], NULL, out);
+    storage_declarations_fini(&all);
+    return WEIR_OK;
+}
+
+static const struct weir_service STORAGE = {
+    .name = "storage",
+    .summary = "knows where samples are, notices what came and went, hands bytes out, erases them",
+    .example = "storage --data-dir .weir --socket-dir .weir/run --postgres 'host=/tmp dbname=weir'",
+    .handlers = STORAGE_HANDLERS,
+    .open = storage_open,
+    .close = storage_close,
+    .check = check,
+    .print = print,
+    .describe = storage_declarations_document,
+};
+
+int main(int argc, char **argv)
+{
+    return weir_service_main(&STORAGE, argc, argv);
+}

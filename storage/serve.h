@@ -1,0 +1,52 @@
+/* What storage answers about samples. Each function fills the answer from the arena of the request. */
+#ifndef WEIR_STORAGE_SERVE_H
+#define WEIR_STORAGE_SERVE_H
+
+#include "storage/storage.h"
+
+enum { LOCATE_IDS_MAX = 65536, READ_IDS_MAX = 4096, READ_BYTES_MAX = 256 << 20 };
+
+/* datasets.c */
+enum weir_status storage_declare(struct storage *storage, const struct msg_dataset_declare *asked,
+                                 struct weir_arena *arena, struct msg_dataset_declared *answer,
+                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_describe(struct storage *storage, const struct msg_dataset_ask *asked,
+                                  struct weir_arena *arena, struct msg_dataset_is *answer,
+                                  struct weir_error *err) WEIR_MUST_USE;
+/* feed.c */
+enum weir_status storage_feed_read(struct storage *storage, const struct msg_feed_read *asked,
+                                   struct weir_arena *arena, struct msg_feed_is *answer,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Added rows that every consumer has passed are forgotten: chunks can tell them again. */
+enum weir_status storage_feed_forget(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+/* columns.c */
+enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
+                                      struct weir_arena *arena, struct msg_columns_is *answer,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* replay.c */
+struct replays *storage_replays_new(void);
+void storage_replays_free(struct replays *replays);
+enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
+                                     struct weir_arena *arena, struct msg_replay_is *answer,
+                                     struct weir_error *err) WEIR_MUST_USE;
+
+/* locate.c: where one sample is. */
+struct located {
+    enum weir_sample_state state;
+    struct dataset *dataset;
+    struct stored_file *file; /* set also for dead samples, if it is known */
+    uint64_t offset, length;
+    int64_t time, label;
+};
+/* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
+enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
+                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
+                                struct weir_arena *arena, struct msg_located *answer,
+                                struct weir_error *err) WEIR_MUST_USE;
+/* read.c */
+enum weir_status storage_read(struct storage *storage, const struct msg_read *asked,
+                              struct weir_arena *arena, struct msg_read_is *answer,
+                              struct weir_frames *frames, struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,311 @@
+/* The storage service between requests: see storage.h. */
+#include "storage/storage.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "storage/copy.h"
+#include "storage/erasing.h"
+#include "storage/queries.h"
+#include "storage/serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESCAN_MS = 30000, FORGET_MS = 60000, RETRY_MS = 1000 };
+
+struct scan_tools storage_tools(struct storage *storage)
+{
+    return (struct scan_tools){
+        .db = storage->db,
+        .cache = storage->cache,
+        .secret = &storage->secret,
+        .erased = &storage->erased,
+        .watch = storage->watch,
+    };
+}
+
+/* ---- loading ---- */
+
+static enum weir_status load(struct storage *storage, struct weir_error *err)
+{
+    struct catalog *catalog = NULL;
+    enum weir_status status = storage_catalog_load(storage->db, storage->data_dir, &catalog, err);
+
+    if (status != WEIR_OK)
+        return status;
+    storage_chunk_cache_clear(storage->cache);
+    storage_catalog_free(storage->catalog);
+    storage->catalog = catalog;
+    return storage_erasing_load(storage, err);
+}
+
+void storage_doubt(struct storage *storage)
+{
+    storage->is_stale = true;
+    storage_pump(storage);
+}
+
+static void scan_all(struct storage *storage)
+{
+    for (size_t i = 0; i < storage->catalog->count; i++)
+        storage_scan_start(storage->catalog->datasets[i]);
+    storage_pump(storage);
+}
+
+enum weir_status storage_ready(struct storage *storage, struct weir_error *err)
+{
+    enum weir_status status;
+
+    if (!storage->is_stale)
+        return WEIR_OK;
+    status = load(storage, err);
+    if (status != WEIR_OK)
+        return status;
+    storage->is_stale = false;
+    weir_log(WEIR_LOG_INFO, "catalog loaded again", "datasets=%zu", storage->catalog->count);
+    scan_all(storage);
+    return WEIR_OK;
+}
+
+/* ---- scans ---- */
+
+/* Remembers why a source cannot be scanned, and says so once. */
+static void note_trouble(struct storage *storage, const struct dataset *dataset, const char *text)
+{
+    char **slot;
+
+    while (storage->trouble_count < dataset->number) {
+        storage->troubles =
+            weir_realloc(storage->troubles, storage->trouble_count + 1, sizeof(char *));
+        storage->troubles[storage->trouble_count++] = NULL;
+    }
+    slot = &storage->troubles[dataset->number - 1];
+    if (weir_str_equal(*slot, text))
+        return;
+    if (text)
+        weir_log(WEIR_LOG_WARN, "source cannot be scanned", "dataset=%s error=\"%s\"",
+                 dataset->name, text);
+    free(*slot);
+    *slot = text ? weir_strdup(text) : NULL;
+}
+
+static void on_again(void *owner)
+{
+    struct storage *storage = owner;
+
+    storage->again_timer = 0;
+    if (!storage->is_stale)
+        scan_all(storage);
+    else
+        storage_pump(storage);
+}
+
+static void look_again(struct storage *storage, int64_t delay_ms)
+{
+    if (storage->again_timer == 0)
+        storage->again_timer = weir_loop_timer(storage->loop, delay_ms, 0, on_again, storage);
+}
+
+static void on_changed(void *owner, uint32_t number)
+{
+    struct storage *storage = owner;
+    const struct dataset *dataset =
+        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, number);
+
+    if (dataset)
+        look_again(storage, dataset->declaration->source.settle / 1000 + 1);
+}
+
+static void end_scan(struct storage *storage, const struct dataset *dataset,
+                     const struct scan_outcome *outcome)
+{
+    note_trouble(storage, dataset, NULL);
+    weir_log(WEIR_LOG_DEBUG, "scan finished", "dataset=%s sequence=%llu live=%llu", dataset->name,
+             (unsigned long long)dataset->sequence, (unsigned long long)dataset->accounts.live);
+    if (outcome->must_look_again)
+        look_again(storage, dataset->declaration->source.settle / 1000 + 50);
+}
+
+/* One piece of one scan; false when no scan is running. */
+static bool step_scans(struct storage *storage)
+{
+    const struct scan_tools tools = storage_tools(storage);
+    struct weir_error err;
+
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        struct dataset *dataset =
+            storage->catalog->datasets[storage->turn++ % storage->catalog->count];
+        struct scan_outcome outcome;
+        enum weir_status status;
+
+        if (!storage_scan_is_running(dataset))
+            continue;
+        status = storage_scan_step(dataset, &tools, &outcome, &err);
+        if (status == WEIR_OK) {
+            if (outcome.is_done)
+                end_scan(storage, dataset, &outcome);
+        } else if (status == WEIR_NOT_FOUND || status == WEIR_INVALID) {
+            note_trouble(storage, dataset, err.text);
+        } else {
+            weir_log(WEIR_LOG_WARN, "scan interrupted, starting it again",
+                     "dataset=%s error=\"%s\"", dataset->name, err.text);
+            storage->is_stale = true;
+            look_again(storage, RETRY_MS);
+        }
+        return !storage->is_stale;
+    }
+    return false;
+}
+
+/* ---- the pump ---- */
+
+static void on_pump(void *owner);
+
+static void on_wake(void *owner)
+{
+    storage_pump(owner);
+}
+
+static bool step_erasures(struct storage *storage)
+{
+    struct weir_error err;
+    bool more = false;
+    int64_t wait_ms = 0;
+    enum weir_status status = storage_erasing_step(storage, &more, &wait_ms, &err);
+
+    if (status != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "erasure interrupted, going on with it soon", "error=\"%s\"",
+                 err.text);
+        storage->is_stale = true;
+        look_again(storage, RETRY_MS);
+        return false;
+    }
+    if (wait_ms > 0)
+        weir_loop_timer(storage->loop, wait_ms, 0, on_wake, storage);
+    return more;
+}
+
+static void on_pump(void *owner)
+{
+    struct storage *storage = owner;
+    struct weir_error err;
+    bool more;
+
+    storage->is_pumping = false;
+    if (storage->is_stale && storage_ready(storage, &err) != WEIR_OK) {
+        look_again(storage, RETRY_MS);
+        return;
+    }
+    more = step_erasures(storage);
+    if (!storage->is_stale && !storage_erasing_is_scrubbing(storage))
+        more = step_scans(storage) || more;
+    if (more)
+        storage_pump(storage);
+}
+
+void storage_pump(struct storage *storage)
+{
+    if (storage->is_pumping)
+        return;
+    storage->is_pumping = true;
+    weir_loop_soon(storage->loop, on_pump, storage);
+}
+
+static void on_rescan(void *owner)
+{
+    struct storage *storage = owner;
+
+    if (!storage->is_stale)
+        scan_all(storage);
+}
+
+static void on_forget(void *owner)
+{
+    struct weir_error err;
+    struct storage *storage = owner;
+
+    if (storage_feed_forget(storage, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_DEBUG, "feed not trimmed", "error=\"%s\"", err.text);
+}
+
+/* ---- life ---- */
+
+static void sweep(struct storage *storage)
+{
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        const struct dataset *dataset = storage->catalog->datasets[i];
+        struct weir_error err;
+
+        if (dataset->declaration->is_copied && storage_copy_sweep(dataset, &err) != WEIR_OK)
+            weir_log(WEIR_LOG_WARN, "left-over copies remain", "dataset=%s error=\"%s\"",
+                     dataset->name, err.text);
+    }
+}
+
+static enum weir_status open_store(struct storage *storage,
+                                   const struct weir_service_options *options,
+                                   struct weir_error *err)
+{
+    enum weir_status status;
+
+    if (!options->postgres)
+        return weir_fail(err, WEIR_INVALID, "--postgres is missing: it says how to reach Postgres");
+    status = storage_secret_load(options->data_dir, &storage->secret, err);
+    if (status == WEIR_OK)
+        status = weir_db_open(options->postgres, "storage", STORAGE_QUERIES, STORAGE_QUERY_COUNT,
+                              &storage->db, err);
+    if (status == WEIR_OK)
+        status = weir_db_migrate(storage->db, STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count, err);
+    return status == WEIR_OK ? load(storage, err) : status;
+}
+
+enum weir_status storage_open(const struct weir_service_options *options, struct weir_loop *loop,
+                              struct weir_rpc_server *server, void **ret_state,
+                              struct weir_error *err)
+{
+    struct storage *storage = weir_calloc(1, sizeof *storage);
+    WEIR_AUTO_FREE char *resolved = realpath(options->data_dir, NULL);
+    enum weir_status status;
+
+    storage->loop = loop;
+    storage->server = server;
+    storage->data_dir = weir_strdup(resolved ? resolved : options->data_dir);
+    storage->cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES);
+    storage->replays = storage_replays_new();
+    storage->erasure = storage_erasure_new(weir_now_ms());
+    storage->watch = storage_watch_new(loop, on_changed, storage);
+    status = open_store(storage, options, err);
+    if (status != WEIR_OK) {
+        storage_close(storage);
+        return status;
+    }
+    sweep(storage);
+    storage->rescan_timer = weir_loop_timer(loop, RESCAN_MS, RESCAN_MS, on_rescan, storage);
+    storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
+    scan_all(storage);
+    *ret_state = storage;
+    return WEIR_OK;
+}
+
+void storage_close(void *state)
+{
+    struct storage *storage = state;
+
+    weir_loop_cancel(storage->loop, storage->rescan_timer);
+    weir_loop_cancel(storage->loop, storage->forget_timer);
+    weir_loop_cancel(storage->loop, storage->again_timer);
+    storage_watch_free(storage->watch);
+    storage_erasing_free(storage->erasing);
+    storage_erasure_free(storage->erasure);
+    storage_replays_free(storage->replays);
+    storage_chunk_cache_free(storage->cache);
+    storage_catalog_free(storage->catalog);
+    weir_db_close(storage->db);
+    for (size_t i = 0; i < storage->trouble_count; i++)
+        free(storage->troubles[i]);
+    free(storage->troubles);
+    free(storage->erased.at);
+    free(storage->data_dir);
+    free(storage);
+}

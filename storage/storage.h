@@ -1,0 +1,56 @@
+/* The state of the storage service, and what it does between requests: scans in pieces, erasures step by
+ * step, forgetting what every reader of the feed has passed. One thread, one loop. */
+#ifndef WEIR_STORAGE_STORAGE_H
+#define WEIR_STORAGE_STORAGE_H
+
+#include "core/service/service.h"
+#include "storage/chunk_cache.h"
+#include "storage/erasure.h"
+#include "storage/scan.h"
+#include "storage/secret.h"
+
+struct erasing;
+struct replays;
+
+struct storage {
+    struct weir_loop *loop;
+    struct weir_db *db;
+    char *data_dir;
+    struct storage_secret secret;
+
+    struct catalog *catalog;
+    bool is_stale; /* a commit's outcome is unknown: load the catalog before anything else */
+    struct chunk_cache *cache;
+    struct replays *replays;
+    struct watch *watch;
+
+    struct storage_erasure *erasure; /* who may still use an erased sample */
+    struct weir_rpc_server *server;  /* of the newest holder */
+    struct weir_route routes[STORAGE_HOLDERS_MAX];
+    struct erased_subjects erased;
+    struct erasing *erasing; /* erasures that are not verified yet */
+
+    bool is_pumping;
+    uint32_t turn; /* whose scan has the next piece */
+    uint64_t rescan_timer, again_timer, forget_timer;
+    char **troubles; /* by dataset: why its newest scan could not run, or NULL */
+    size_t trouble_count;
+};
+
+/* The messages storage answers; their owner is a struct storage. */
+extern const struct weir_rpc_handler STORAGE_HANDLERS[];
+
+enum weir_status storage_open(const struct weir_service_options *options, struct weir_loop *loop,
+                              struct weir_rpc_server *server, void **ret_state,
+                              struct weir_error *err);
+void storage_close(void *state);
+
+/* OK when the catalog can be relied on; loads it again if need be. UNAVAILABLE otherwise. */
+enum weir_status storage_ready(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+/* A commit failed: its outcome is unknown. */
+void storage_doubt(struct storage *storage);
+/* There is work: scans to continue, or an erasure to advance. */
+void storage_pump(struct storage *storage);
+struct scan_tools storage_tools(struct storage *storage);
+
+#endif
