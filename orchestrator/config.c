@@ -249,7 +249,7 @@ static enum weir_status read_file(struct orchestrator_config *config,
                                   const struct weir_yaml_node *root, struct weir_error *err)
 {
     struct file_section file = {0};
-    enum weir_status status = cfg_read(FILE_KEYS, CFG_CLOSED, root, "file", NULL, &file, err);
+    enum weir_status status = cfg_read(FILE_KEYS, CFG_CLOSED, root, "", NULL, &file, err);
     if (status == WEIR_OK) {
         status = read_pipeline(config, file.pipeline, err);
     }

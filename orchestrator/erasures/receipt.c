@@ -86,11 +86,10 @@ static void finish_receipt(json_t *body, struct erasure_receipt *ret_receipt)
     char *compact = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
     weir_require(compact != NULL);
     hash_text(compact, ret_receipt->hash);
-    json_t *whole = json_pack("{so,ss,ss}", "receipt", body, "hash", ret_receipt->hash, "hash_of",
-                              "BLAKE2b-256 of `receipt` as compact JSON with sorted keys");
-    ret_receipt->text = json_dumps(whole, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    json_object_set_new(body, "hash", json_string(ret_receipt->hash));
+    ret_receipt->text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     weir_require(ret_receipt->text != NULL);
-    json_decref(whole);
+    json_decref(body);
     free(compact);
 }
 
@@ -113,7 +112,7 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
     }
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,sI,ss,s{sI,ss}}", "version", 1, "erasure",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,sI,ss,ss,ss}", "version", 1, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
         (json_int_t)storage->ids.count, "ids", ids_json(storage), "timeline",
@@ -121,8 +120,8 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         models_json(models), "run_directories_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",
-        "previous", "erasure", (json_int_t)(first ? 0 : weir_rows_i64(previous, 0, 0)), "hash",
-        first ? "" : weir_rows_text(previous, 0, 1));
+        "hash_of", "BLAKE2b-256 of this object without `hash`, as compact JSON with sorted keys",
+        "previous", first ? "" : weir_rows_text(previous, 0, 1));
     weir_require(body != NULL);
     finish_receipt(body, ret_receipt);
     return WEIR_OK;

@@ -1,0 +1,279 @@
+/* Local mode from start to exit code. */
+#include "orchestrator/local.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/events.h"
+#include "orchestrator/platform/platform.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, TRAINER_GRACE_MS = 2000, NAME_SIZE = 32 };
+
+struct local {
+    const struct local_options *options;
+    struct weir_loop *loop;
+    struct weir_platform *platform;
+    struct orchestrator *orch;
+    struct pipeline *pipeline; /* NULL: serving */
+    int signal_fd;
+    int exit_code;
+    bool stopping;
+};
+
+static void stop(struct local *local, int exit_code)
+{
+    if (local->stopping) {
+        return;
+    }
+    local->stopping = true;
+    local->exit_code = exit_code;
+    screen_clear(local->options->screen);
+    weir_platform_stop(local->platform);
+}
+
+static void fail(struct local *local, const struct weir_error *err)
+{
+    screen_fail(local->options->screen, err->text);
+    stop(local, EXIT_FAILED);
+}
+
+/* ---- trainers ---- */
+
+static void trainer_name(int64_t run, char name[NAME_SIZE])
+{
+    (void)snprintf(name, NAME_SIZE, "trainer-%" PRId64, run);
+}
+
+static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
+{
+    struct local *local = owner;
+    int64_t run = strtoll(ended->name + strlen("trainer-"), NULL, 10);
+    if (local->stopping || local->orch == NULL) {
+        return;
+    }
+    bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
+    char how[WEIR_ERROR_TEXT_MAX];
+    (void)snprintf(how, sizeof how, "%s", ended->last_line);
+    if (by_signal) {
+        (void)snprintf(how, sizeof how, "killed by signal %d", WTERMSIG(ended->wait_status));
+    }
+    struct run_exit told = {
+        .by_signal = by_signal,
+        .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)
+                    ? WEXITSTATUS(ended->wait_status)
+                    : 1,
+        .how = how,
+    };
+    orchestrator_run_exited(local->orch, run, &told);
+}
+
+static enum weir_status start_trainer(void *owner, int64_t run, struct weir_error *err)
+{
+    struct local *local = owner;
+    char name[NAME_SIZE], number[NAME_SIZE];
+    trainer_name(run, name);
+    (void)snprintf(number, sizeof number, "%" PRId64, run);
+    const char *const arguments[] = {"--run", number};
+    struct weir_program program = {
+        .program = "trainer",
+        .name = name,
+        .arguments = arguments,
+        .argument_count = WEIR_COUNT(arguments),
+        .exited = on_trainer_exit,
+        .owner = local,
+    };
+    return weir_platform_launch(local->platform, &program, err);
+}
+
+static void end_trainer(void *owner, int64_t run)
+{
+    const struct local *local = owner;
+    char name[NAME_SIZE];
+    trainer_name(run, name);
+    weir_platform_end(local->platform, name, TRAINER_GRACE_MS);
+}
+
+/* ---- what the orchestrator tells ---- */
+
+static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char *json)
+{
+    struct local *local = owner;
+    bool wanted =
+        local->options->pipeline_file == NULL || erasure != 0 ||
+        (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
+    if (wanted) {
+        screen_event(local->options->screen, json);
+    }
+}
+
+static void on_progress(void *owner)
+{
+    struct local *local = owner;
+    struct run_progress progress;
+    if (local->orch != NULL && orchestrator_run_progress(local->orch, &progress)) {
+        screen_progress(local->options->screen, &progress, weir_now_ms());
+    }
+}
+
+/* `run` ends when its pipeline is at rest and no erasure is under way. */
+static void on_rest(void *owner)
+{
+    struct local *local = owner;
+    if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch)) {
+        return;
+    }
+    enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
+    if (state == PIPELINE_FAILED) {
+        screen_clear(local->options->screen);
+        (void)fprintf(stderr, "%s\n", orchestrator_pipeline_error(local->pipeline));
+        stop(local, EXIT_FAILED);
+    } else if (pipeline_at_rest(state)) {
+        stop(local, EXIT_DONE);
+    }
+}
+
+/* ---- the platform ---- */
+
+static void submit(struct local *local)
+{
+    struct weir_error err;
+    const struct local_options *options = local->options;
+    struct pipeline *pipeline = NULL;
+    enum weir_status status = orchestrator_pipeline_submit(local->orch, options->pipeline_file,
+                                                           options->pipeline_text, &pipeline, &err);
+    if (status != WEIR_OK) {
+        screen_fail(options->screen, err.text);
+        stop(local, status == WEIR_EXISTS || status == WEIR_INVALID ? 2 : EXIT_FAILED);
+        return;
+    }
+    local->pipeline = pipeline;
+    if (orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED) {
+        screen_say(options->screen,
+                   "pipeline %s is finished on this data directory; this is what happened:",
+                   orchestrator_pipeline_config(pipeline)->name);
+    }
+    status = orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &err);
+    if (status != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", err.text);
+    }
+}
+
+static void on_ready(void *owner)
+{
+    struct local *local = owner;
+    struct weir_error err;
+    const struct local_options *options = local->options;
+    struct orchestrator_options opening = {
+        .data_dir = weir_platform_data_dir(local->platform),
+        .socket_dir = weir_platform_socket_dir(local->platform),
+        .postgres = weir_platform_postgres(local->platform),
+        .prices = options->system->prices,
+        .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
+        .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
+        .hold = options->hold,
+    };
+    if (orchestrator_open(local->loop, &opening, &local->orch, &err) != WEIR_OK) {
+        fail(local, &err);
+        return;
+    }
+    if (options->pipeline_file != NULL) {
+        submit(local);
+    } else {
+        screen_say(options->screen, "serving %s", opening.data_dir);
+    }
+}
+
+static void on_failed(void *owner, const struct weir_error *err)
+{
+    fail(owner, err);
+}
+
+static void on_stopped(void *owner)
+{
+    struct local *local = owner;
+    weir_loop_stop(local->loop);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(void *owner)
+{
+    struct local *local = owner;
+    struct signalfd_siginfo info;
+    if (read(local->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
+        return;
+    }
+    bool serving = local->options->pipeline_file == NULL;
+    if (!serving && !local->stopping) {
+        screen_clear(local->options->screen);
+        (void)fprintf(stderr, "stopped; the same command goes on from here\n");
+    }
+    stop(local, serving ? EXIT_DONE : EXIT_FAILED);
+}
+
+/* Blocked before the first thread starts, so that none of ZeroMQ's threads takes them. */
+static enum weir_status open_signals(struct local *local, struct weir_error *err)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    local->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return local->signal_fd >= 0 ? WEIR_OK
+                                 : weir_fail(err, WEIR_IO, "signalfd: %s", strerror(errno));
+}
+
+static enum weir_status start(struct local *local, struct weir_error *err)
+{
+    const struct orchestrator_system *system = local->options->system;
+    struct weir_platform_options platform = {
+        .data_dir = local->options->data_dir,
+        .user = system->user,
+        .postgres = system->postgres,
+        .postgres_bin_dir = system->postgres_bin_dir,
+        .launcher = system->launcher,
+        .log_level = system->log_level,
+        .workers = local->options->workers,
+    };
+    struct weir_platform_events events = {
+        .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
+    enum weir_status status = open_signals(local, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    local->loop = weir_loop_new();
+    weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
+    return weir_platform_start(local->loop, &platform, &events, &local->platform, err);
+}
+
+int orchestrator_local(const struct local_options *options)
+{
+    struct local local = {.options = options, .signal_fd = -1, .exit_code = EXIT_FAILED};
+    struct weir_error err;
+    if (start(&local, &err) == WEIR_OK) {
+        weir_loop_run(local.loop);
+    } else {
+        screen_fail(options->screen, err.text);
+    }
+    orchestrator_close(local.orch);
+    weir_platform_free(local.platform);
+    weir_loop_free(local.loop);
+    if (local.signal_fd >= 0) {
+        (void)close(local.signal_fd);
+    }
+    return local.exit_code;
+}

@@ -1,0 +1,23 @@
+/* `orchestrator run` and `serve` in local mode: the platform comes up, the orchestrator opens on it, works, and both
+ * go down in order. */
+#ifndef ORCHESTRATOR_LOCAL_H
+#define ORCHESTRATOR_LOCAL_H
+
+#include "core/base/bytes.h"
+#include "orchestrator/screen/screen.h"
+#include "orchestrator/system.h"
+
+struct local_options {
+    const char *data_dir;
+    const char *pipeline_file; /* NULL: serve */
+    struct weir_bytes pipeline_text;
+    const struct orchestrator_system *system;
+    struct screen *screen;
+    unsigned workers;
+    bool hold;
+};
+
+/* Returns the exit code. */
+int orchestrator_local(const struct local_options *options);
+
+#endif

@@ -1,0 +1,257 @@
+/* orchestrator: the command line of whoever runs pipelines. */
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "core/service/options.h"
+#include "orchestrator/config.h"
+#include "orchestrator/local.h"
+#include "orchestrator/platform/platform.h"
+#include "orchestrator/siblings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, WORKERS_MAX = 200 };
+
+struct command {
+    const char *data_dir;
+    const char *system;
+    const char *workers;
+    const char *log_level;
+    const char *check_config;
+    const char *print_config;
+    bool describe_config;
+    bool json;
+    bool hold;
+    bool help;
+    bool version;
+};
+
+#define OPTION(member) offsetof(struct command, member)
+static const struct weir_option OPTIONS[] = {
+    {"data-dir", "DIR", "where everything is kept (.weir/default)", OPTION(data_dir)},
+    {"system", "FILE", "where things run and what they cost; config/system/local.yaml explains",
+     OPTION(system)},
+    {"workers", "N", "worker processes (2, or what the system file says)", OPTION(workers)},
+    {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
+    {"hold", NULL, "serve: leave unfinished pipelines as they are", OPTION(hold)},
+    {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
+    {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
+    {"print-config", "FILE", "print its effective values", OPTION(print_config)},
+    {"describe-config", NULL, "print the reference of all sections", OPTION(describe_config)},
+    {"help", NULL, "print this", OPTION(help)},
+    {"version", NULL, "print the version", OPTION(version)},
+    WEIR_OPTION_END,
+};
+#undef OPTION
+
+static int print_help(void)
+{
+    printf(
+        "orchestrator: decides when to train, drives each run, keeps the models\n\n"
+        "usage: orchestrator run PIPELINE.yaml [OPTIONS]   runs a pipeline to its end, or goes on with it\n"
+        "       orchestrator serve [OPTIONS]               keeps the platform up for weir until SIGTERM\n\n");
+    weir_options_print(OPTIONS);
+    printf("\nexample:\n  orchestrator run config/pipelines/quickstart.yaml\n\n"
+           "exit codes: 0 done, 2 bad usage or configuration, 1 failed\n");
+    return EXIT_DONE;
+}
+
+static int usage(const char *text)
+{
+    (void)fprintf(stderr, "orchestrator: %s\n", text);
+    return EXIT_USAGE;
+}
+
+/* ---- the pipeline file ---- */
+
+/* This program's sections first, then everybody else's: a file that is no YAML is complained of once. */
+static int check_file(const char *file, struct weir_buf *text, struct weir_buf *complaints)
+{
+    struct weir_error err;
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    enum weir_status status = weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err);
+    if (status == WEIR_OK) {
+        status = orchestrator_config_parse(file, weir_buf_view(text), &config, &err);
+    }
+    if (status != WEIR_OK) {
+        weir_buf_append_text(complaints, err.text);
+        return EXIT_USAGE;
+    }
+    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    WEIR_AUTO_BUF out = {0};
+    status = orchestrator_siblings_ask(bin_dir, "--check-config", file, &out, complaints, &err);
+    if (status != WEIR_OK && complaints->size == 0) {
+        weir_buf_append_text(complaints, err.text);
+    }
+    while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n') {
+        complaints->size--;
+    }
+    return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int check_config(const char *file)
+{
+    WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_BUF complaints = {0};
+    int code = check_file(file, &text, &complaints);
+    if (code != EXIT_DONE) {
+        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
+    }
+    return code;
+}
+
+static int print_config(const char *file)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_BUF out = {0};
+    WEIR_AUTO_BUF complaints = {0};
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    int code = check_file(file, &text, &complaints);
+    if (code != EXIT_DONE) {
+        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
+        return code;
+    }
+    enum weir_status status = orchestrator_config_parse(file, weir_buf_view(&text), &config, &err);
+    if (status == WEIR_OK) {
+        status = orchestrator_config_print(config, &out, &err);
+    }
+    if (status == WEIR_OK) {
+        status =
+            orchestrator_siblings_ask(bin_dir, "--print-config", file, &out, &complaints, &err);
+    }
+    if (status != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return EXIT_FAILED;
+    }
+    (void)fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
+static int describe_config(void)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF out = {0};
+    WEIR_AUTO_BUF complaints = {0};
+    WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
+    weir_buf_append_text(&out,
+                         "# The pipeline file\n\nGenerated from the key tables in the code.\n\n");
+    orchestrator_config_describe(&out);
+    weir_buf_append_text(&out, "\n");
+    if (orchestrator_siblings_ask(bin_dir, "--describe-config", NULL, &out, &complaints, &err) !=
+        WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return EXIT_FAILED;
+    }
+    weir_buf_append_text(&out, "\n");
+    orchestrator_system_describe(&out);
+    (void)fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
+/* ---- run and serve ---- */
+
+static bool read_workers(const struct command *command, const struct orchestrator_system *system,
+                         unsigned *ret_workers)
+{
+    if (command->workers == NULL) {
+        *ret_workers = (unsigned)system->workers;
+        return true;
+    }
+    char *end = NULL;
+    long workers = strtol(command->workers, &end, 10);
+    *ret_workers = (unsigned)workers;
+    return *end == '\0' && end != command->workers && workers >= 1 && workers <= WORKERS_MAX;
+}
+
+static int work(const struct command *command, const char *file, struct weir_bytes text)
+{
+    struct weir_error err;
+    struct screen screen;
+    struct orchestrator_system system;
+    screen_init(&screen, command->json);
+    struct local_options options = {
+        .data_dir = command->data_dir,
+        .pipeline_file = file,
+        .pipeline_text = text,
+        .system = &system,
+        .screen = &screen,
+        .hold = command->hold,
+    };
+    if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
+        screen_fail(&screen, err.text);
+        return EXIT_USAGE;
+    }
+    int code = EXIT_USAGE;
+    if (read_workers(command, &system, &options.workers)) {
+        code = orchestrator_local(&options);
+    } else {
+        screen_fail(&screen, "orchestrator: --workers: expected a number from 1 to 200");
+    }
+    orchestrator_system_fini(&system);
+    return code;
+}
+
+static int run(const struct command *command, const char *file)
+{
+    WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_BUF complaints = {0};
+    int code = check_file(file, &text, &complaints);
+    if (code != EXIT_DONE) {
+        struct screen screen;
+        screen_init(&screen, command->json);
+        screen_fail(&screen, weir_buf_text(&complaints));
+        return code;
+    }
+    return work(command, file, weir_buf_view(&text));
+}
+
+static int dispatch(const struct command *command, int count, char **words)
+{
+    if (command->check_config != NULL) {
+        return check_config(command->check_config);
+    }
+    if (command->print_config != NULL) {
+        return print_config(command->print_config);
+    }
+    if (command->describe_config) {
+        return describe_config();
+    }
+    if (count == 2 && strcmp(words[0], "run") == 0) {
+        return run(command, words[1]);
+    }
+    if (count == 1 && strcmp(words[0], "serve") == 0) {
+        return work(command, NULL, weir_bytes(NULL, 0));
+    }
+    if (count >= 1 && strcmp(words[0], "run") == 0) {
+        return usage(
+            "run: expected one pipeline file, for example: orchestrator run config/pipelines/quickstart.yaml");
+    }
+    return usage("expected `run PIPELINE.yaml` or `serve`; see orchestrator --help");
+}
+
+int main(int argc, char **argv)
+{
+    struct command command = {.data_dir = ".weir/default", .log_level = "warn"};
+    struct weir_error err;
+    enum weir_log_level level = WEIR_LOG_WARN;
+    int operands = 0;
+    if (weir_options_read(OPTIONS, argc, argv, &command, &operands, &err) != WEIR_OK) {
+        return usage(err.text);
+    }
+    if (command.help) {
+        return print_help();
+    }
+    if (command.version) {
+        printf("orchestrator (weir) %s\n", WEIR_VERSION);
+        return EXIT_DONE;
+    }
+    if (!weir_log_level_from_name(command.log_level, &level)) {
+        return usage("--log-level: expected debug, info, warn or error");
+    }
+    weir_log_setup("orchestrator", level);
+    return dispatch(&command, operands, argv);
+}

@@ -1,0 +1,138 @@
+/* One function per event, found by name. */
+#include "orchestrator/screen/lines.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { DIGEST_SHOWN = 8, DAY_TEXT = 10 };
+
+static const char *text_of(const json_t *event, const char *key)
+{
+    const char *text = json_string_value(json_object_get(event, key));
+    return text == NULL ? "" : text;
+}
+
+static long long number_of(const json_t *event, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(event, key));
+}
+
+static double real_of(const json_t *event, const char *key)
+{
+    return json_number_value(json_object_get(event, key));
+}
+
+static void dataset_scanned(const json_t *event, struct weir_buf *out)
+{
+    const json_t *complaints = json_object_get(event, "complaints");
+    weir_buf_printf(out, "dataset %s: %lld samples", text_of(event, "dataset"),
+                    number_of(event, "samples"));
+    if (number_of(event, "quarantined") > 0) {
+        weir_buf_printf(out, ", %lld refused as malformed", number_of(event, "quarantined"));
+    }
+    for (size_t i = 0; i < json_array_size(complaints); i++) {
+        weir_buf_printf(out, "\n  refused: %s", json_string_value(json_array_get(complaints, i)));
+    }
+}
+
+static void trigger_fired(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "trigger %lld: %s; %lld new samples up to %.*s",
+                    number_of(event, "trigger"), text_of(event, "reason"),
+                    number_of(event, "samples_new"), DAY_TEXT, text_of(event, "until"));
+}
+
+static void trigger_skipped(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  skipped: %s", text_of(event, "reason"));
+}
+
+static void selection_sealed(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  selected %lld of %lld by %s, set %.*s", number_of(event, "samples"),
+                    number_of(event, "candidates"), text_of(event, "policy"), DIGEST_SHOWN,
+                    text_of(event, "digest"));
+}
+
+static void training_finished(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(
+        out, "  trained on %lld samples in %.2f s (%.0f a second, %.0f %% stalled), loss %.4f",
+        number_of(event, "samples"), real_of(event, "seconds"),
+        real_of(event, "samples_per_second"), 100 * real_of(event, "stall_fraction"),
+        real_of(event, "loss"));
+}
+
+static void model_stored(const json_t *event, struct weir_buf *out)
+{
+    const char *parent = text_of(event, "parent");
+    weir_buf_printf(out, "  stored %s, checksum %.*s, from %s", text_of(event, "model"),
+                    DIGEST_SHOWN, text_of(event, "checksum"),
+                    parent[0] == '\0' ? "scratch" : parent);
+}
+
+static void evaluation(const json_t *event, struct weir_buf *out)
+{
+    const json_t *interval = json_object_get(event, "interval");
+    const json_t *value = json_object_get(event, "value");
+    weir_buf_printf(out, "  %s of %s on %.*s to %.*s: ", text_of(event, "metric"),
+                    text_of(event, "model"), DAY_TEXT, text_of(interval, "from"), DAY_TEXT,
+                    text_of(interval, "to"));
+    if (json_is_number(value)) {
+        weir_buf_printf(out, "%.4f", json_number_value(value));
+    } else {
+        weir_buf_append_text(out, "undefined (one class only)");
+    }
+    weir_buf_printf(out, " over %lld samples", number_of(event, "samples"));
+}
+
+static void erasure_step(const json_t *event, struct weir_buf *out)
+{
+    const char *step = text_of(event, "step");
+    weir_buf_printf(out, "erasure %lld: %s", number_of(event, "erasure"), step);
+    if (strcmp(step, "in_force") == 0) {
+        weir_buf_printf(out, ", %lld samples in no batch from now on", number_of(event, "samples"));
+    } else if (strcmp(step, "traced") == 0) {
+        weir_buf_printf(out, ", %zu models have seen them",
+                        json_array_size(json_object_get(event, "models")));
+    } else if (strcmp(step, "model_replaced") == 0) {
+        weir_buf_printf(out, ", %s by %s", text_of(event, "model"), text_of(event, "replacement"));
+    } else if (strcmp(step, "receipt") == 0) {
+        weir_buf_printf(out, " %.*s", 2 * DIGEST_SHOWN, text_of(event, "hash"));
+    }
+}
+
+static void pipeline_finished(const json_t *event, struct weir_buf *out)
+{
+    const json_t *cost = json_object_get(event, "cost");
+    const char *model = text_of(event, "active_model");
+    weir_buf_printf(
+        out, "pipeline %s finished: %lld triggers, active model %s, %.1f s of CPU, %.1f MB read",
+        text_of(event, "pipeline"), number_of(event, "triggers"), model[0] == '\0' ? "none" : model,
+        real_of(cost, "cpu_seconds"), real_of(cost, "bytes_read") / 1e6);
+}
+
+static const struct {
+    const char *event;
+    void (*line)(const json_t *event, struct weir_buf *out);
+} LINES[] = {
+    {"dataset_scanned", dataset_scanned},
+    {"trigger_fired", trigger_fired},
+    {"trigger_skipped", trigger_skipped},
+    {"selection_sealed", selection_sealed},
+    {"training_finished", training_finished},
+    {"model_stored", model_stored},
+    {"evaluation", evaluation},
+    {"erasure_step", erasure_step},
+    {"pipeline_finished", pipeline_finished},
+};
+
+void screen_line_of(const json_t *event, struct weir_buf *out)
+{
+    for (size_t i = 0; i < WEIR_COUNT(LINES); i++) {
+        if (strcmp(LINES[i].event, text_of(event, "event")) == 0) {
+            LINES[i].line(event, out);
+            return;
+        }
+    }
+}

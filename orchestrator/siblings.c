@@ -1,0 +1,163 @@
+/* Asking the sibling programs, each through two pipes. */
+#include "orchestrator/siblings.h"
+
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const PROGRAMS[] = {"storage", "selector", "dispatcher", "trainer"};
+
+enum { SAID_MAX = 1 << 20, STREAMS = 2 };
+
+struct sibling {
+    pid_t pid;         /* 0: not running */
+    int from[STREAMS]; /* what it prints, what it complains of; -1: closed */
+    struct weir_buf said[STREAMS];
+};
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
+static int spawn_with(posix_spawn_file_actions_t *actions, const char *path, char *const argv[],
+                      pid_t *ret_pid)
+{
+    extern char **environ;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int problem = posix_spawn(ret_pid, path, actions, &attributes, argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    return problem;
+}
+
+static enum weir_status start(struct sibling *sibling, const char *path, char *const argv[],
+                              struct weir_error *err)
+{
+    int out[2] = {-1, -1}, complaints[2] = {-1, -1};
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
+        close_end(&out[0]);
+        close_end(&out[1]);
+        return weir_fail(err, WEIR_IO, "pipe: %s", strerror(errno));
+    }
+    posix_spawn_file_actions_t actions;
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, complaints[1], STDERR_FILENO);
+    int problem = spawn_with(&actions, path, argv, &sibling->pid);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    close_end(&out[1]);
+    close_end(&complaints[1]);
+    sibling->from[0] = out[0];
+    sibling->from[1] = complaints[0];
+    if (problem != 0) {
+        sibling->pid = 0;
+        return weir_fail(err, problem == ENOENT ? WEIR_NOT_FOUND : WEIR_IO,
+                         "%s: cannot be run: %s; it belongs beside the orchestrator", path,
+                         strerror(problem));
+    }
+    return WEIR_OK;
+}
+
+/* Reads both streams to their ends. */
+static void listen_to(struct sibling *sibling)
+{
+    while (sibling->from[0] >= 0 || sibling->from[1] >= 0) {
+        struct pollfd polled[STREAMS];
+        for (int i = 0; i < STREAMS; i++) {
+            polled[i] = (struct pollfd){.fd = sibling->from[i], .events = POLLIN};
+        }
+        if (poll(polled, STREAMS, -1) < 0 && errno != EINTR) {
+            return;
+        }
+        for (int i = 0; i < STREAMS; i++) {
+            char bytes[4096];
+            if (polled[i].revents == 0) {
+                continue;
+            }
+            ssize_t size = read(sibling->from[i], bytes, sizeof bytes);
+            if (size <= 0) {
+                close_end(&sibling->from[i]);
+            } else if (sibling->said[i].size < SAID_MAX) {
+                weir_buf_append(&sibling->said[i], bytes, (size_t)size);
+            }
+        }
+    }
+}
+
+static enum weir_status hear_out(struct sibling *sibling, const char *program, struct weir_buf *out,
+                                 struct weir_buf *complaints, struct weir_error *err)
+{
+    int ended = 0;
+    listen_to(sibling);
+    while (waitpid(sibling->pid, &ended, 0) < 0 && errno == EINTR) {
+    }
+    sibling->pid = 0;
+    weir_buf_append(out, sibling->said[0].at, sibling->said[0].size);
+    weir_buf_append(complaints, sibling->said[1].at, sibling->said[1].size);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) {
+        return WEIR_OK;
+    }
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 2) {
+        return weir_fail(err, WEIR_INVALID, "%s refuses the file", program);
+    }
+    return weir_fail(err, WEIR_IO, "%s --check-config failed", program);
+}
+
+static void release(struct sibling *siblings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (int j = 0; j < STREAMS; j++) {
+            close_end(&siblings[i].from[j]);
+            weir_buf_fini(&siblings[i].said[j]);
+        }
+        if (siblings[i].pid > 0) {
+            (void)kill(siblings[i].pid, SIGKILL);
+            (void)waitpid(siblings[i].pid, NULL, 0);
+        }
+    }
+}
+
+enum weir_status orchestrator_siblings_ask(const char *bin_dir, const char *option,
+                                           const char *file, struct weir_buf *out,
+                                           struct weir_buf *complaints, struct weir_error *err)
+{
+    struct sibling siblings[WEIR_COUNT(PROGRAMS)];
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS); i++) {
+        siblings[i] = (struct sibling){.from = {-1, -1}};
+    }
+    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS) && status == WEIR_OK; i++) {
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", bin_dir, PROGRAMS[i]);
+        WEIR_AUTO_FREE char *option_copy = weir_strdup(option);
+        WEIR_AUTO_FREE char *file_copy = file == NULL ? NULL : weir_strdup(file);
+        char *argv[] = {path, option_copy, file_copy, NULL};
+        status = start(&siblings[i], path, argv, err);
+    }
+    bool all_started = status == WEIR_OK;
+    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS) && all_started; i++) {
+        struct weir_error problem;
+        enum weir_status one = hear_out(&siblings[i], PROGRAMS[i], out, complaints, &problem);
+        if (one != WEIR_OK && (status == WEIR_OK || one != WEIR_INVALID)) {
+            status = one;
+            *err = problem;
+        }
+    }
+    release(siblings, WEIR_COUNT(PROGRAMS));
+    return status;
+}

@@ -1,0 +1,27 @@
+/* The system file: where things run and what they cost. Everything has a default, so that there need be none. */
+#ifndef ORCHESTRATOR_SYSTEM_H
+#define ORCHESTRATOR_SYSTEM_H
+
+#include "core/config/schema.h"
+#include "orchestrator/prices.h"
+
+/* Texts are borrowed from the document. */
+struct orchestrator_system {
+    struct weir_yaml *document; /* NULL: no file */
+    uint64_t workers;
+    const char *launcher;
+    const char *user;
+    const char *log_level;
+    const char *postgres;         /* conninfo of a running server; NULL: a private one */
+    const char *postgres_bin_dir; /* NULL: the newest installed */
+    struct orchestrator_prices prices;
+};
+
+/* `path` NULL: defaults alone. INVALID with file:line:column. */
+enum weir_status orchestrator_system_load(const char *path, struct orchestrator_system *ret_system,
+                                          struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_system_fini(struct orchestrator_system *system);
+/* Appends the reference page. */
+void orchestrator_system_describe(struct weir_buf *out);
+
+#endif
