@@ -1,0 +1,230 @@
+/* Runs pairs, takes medians, prints figures. */
+#include "benchmarks/harness.h"
+
+#include "benchmarks/scratch.h"
+#include "core/base/memory.h"
+#include "core/service/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    const char *runs;
+    bool json;
+    bool help;
+};
+
+static const struct weir_option OPTIONS[] = {
+    {"runs", "N", "measured pairs per figure (7)", offsetof(struct options, runs)},
+    {"json", NULL, "one JSON object per figure and line", offsetof(struct options, json)},
+    {"help", NULL, "this text", offsetof(struct options, help)},
+    WEIR_OPTION_END,
+};
+
+/* One invocation. */
+struct session {
+    const struct bench *bench;
+    size_t runs;
+    bool json;
+    char **wanted; /* beginnings of names; none: all */
+    int wanted_count;
+};
+
+/* Of one figure: rates per run, and the ratios of the pairs. */
+struct samples {
+    double ours[BENCH_RUNS_MAX];
+    double theirs[BENCH_RUNS_MAX];
+    double ratio[BENCH_RUNS_MAX];
+};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct bench_spread bench_spread_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return (struct bench_spread){
+        .median = (values[(count - 1) / 2] + values[count / 2]) / 2,
+        .min = values[0],
+        .max = values[count - 1],
+    };
+}
+
+/* ---- measuring ---- */
+
+static void show_progress(const struct bench_figure *figure, size_t run, size_t runs)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s: pair %zu of %zu", figure->name, run, runs);
+}
+
+static void clear_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static enum weir_status run_pair(const struct bench_figure *figure, void *state, double *ret_ours,
+                                 double *ret_theirs, struct weir_error *err)
+{
+    enum weir_status status = figure->ours(state, ret_ours, err);
+    if (status == WEIR_OK)
+        status = figure->theirs(state, ret_theirs, err);
+    if (status == WEIR_OK && !(*ret_ours > 0 && *ret_theirs > 0))
+        status = weir_fail(err, WEIR_INTERNAL, "found rates %g and %g, expected positive ones",
+                           *ret_ours, *ret_theirs);
+    return status;
+}
+
+static enum weir_status measure(const struct bench_figure *figure, void *state, size_t runs,
+                                struct samples *samples, struct weir_error *err)
+{
+    enum weir_status status = figure->prepare ? figure->prepare(state, err) : WEIR_OK;
+    show_progress(figure, 0, runs);
+    if (status == WEIR_OK) /* the warm-up: not counted */
+        status = run_pair(figure, state, &samples->ours[0], &samples->theirs[0], err);
+    for (size_t i = 0; status == WEIR_OK && i < runs; i++) {
+        show_progress(figure, i + 1, runs);
+        status = run_pair(figure, state, &samples->ours[i], &samples->theirs[i], err);
+        samples->ratio[i] = samples->ours[i] / samples->theirs[i];
+    }
+    clear_progress();
+    return status;
+}
+
+/* ---- printing ---- */
+
+static void print_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs)
+{
+    printf("{\"bench\":\"%s\",\"against\":\"%s\",\"ratio\":%.4f,\"min\":%.4f,\"max\":%.4f,"
+           "\"runs\":%zu,\"bar\":%g,\"pass\":%s}\n",
+           figure->name, figure->against, ratio.median, ratio.min, ratio.max, runs, figure->bar,
+           ratio.median >= figure->bar ? "true" : "false");
+}
+
+static void print_text(const struct bench_figure *figure, struct samples *samples, size_t runs,
+                       struct bench_spread ratio)
+{
+    double ours = bench_spread_of(samples->ours, runs).median;
+    double theirs = bench_spread_of(samples->theirs, runs).median;
+    printf("%s against %s: %.2f (%.2f to %.2f, %zu pairs; bar %g): %s\n", figure->name,
+           figure->against, ratio.median, ratio.min, ratio.max, runs, figure->bar,
+           ratio.median >= figure->bar ? "pass" : "FAIL");
+    printf("    medians in this run: %.0f against %.0f %s\n", ours, theirs, figure->unit);
+}
+
+static bool is_wanted(const struct session *session, const char *name)
+{
+    for (int i = 0; i < session->wanted_count; i++) {
+        if (strncmp(name, session->wanted[i], strlen(session->wanted[i])) == 0)
+            return true;
+    }
+    return session->wanted_count == 0;
+}
+
+/* True when the bar is cleared. */
+static bool do_figure(const struct session *session, const struct bench_figure *figure, void *state,
+                      struct samples *samples)
+{
+    struct weir_error err;
+    if (measure(figure, state, session->runs, samples, &err) != WEIR_OK) {
+        fprintf(stderr, "%s: %s\n", figure->name, err.text);
+        return false;
+    }
+    struct bench_spread ratio = bench_spread_of(samples->ratio, session->runs);
+    if (session->json)
+        print_json(figure, ratio, session->runs);
+    else
+        print_text(figure, samples, session->runs, ratio);
+    fflush(stdout);
+    return ratio.median >= figure->bar;
+}
+
+/* ---- from the command line to the figures ---- */
+
+static int do_bench(const char *directory, void *owner)
+{
+    const struct session *session = owner;
+    const struct bench *bench = session->bench;
+    WEIR_AUTO_FREE struct samples *samples = weir_calloc(1, sizeof *samples);
+    struct weir_error err;
+    void *state = NULL;
+    int code = 0;
+    if (bench->open(directory, &state, &err) != WEIR_OK) {
+        fprintf(stderr, "bench_%s: %s\n", bench->name, err.text);
+        return 1;
+    }
+    for (size_t i = 0; i < bench->figure_count; i++) {
+        const struct bench_figure *figure = &bench->figures[i];
+        if (is_wanted(session, figure->name) && !do_figure(session, figure, state, samples))
+            code = 1;
+    }
+    bench->close(state);
+    return code;
+}
+
+static void print_help(const struct bench *bench)
+{
+    printf("bench_%s: %s\n\nUsage: bench_%s [FIGURE…] [--runs N] [--json]\n\nFigures, each by the "
+           "beginning of its name; without one all:\n",
+           bench->name, bench->summary, bench->name);
+    for (size_t i = 0; i < bench->figure_count; i++)
+        printf("  %s against %s: at least %g\n", bench->figures[i].name, bench->figures[i].against,
+               bench->figures[i].bar);
+    printf("\nOptions:\n");
+    weir_options_print(OPTIONS);
+    printf("\nExample: bench_%s %s --runs 11\n", bench->name, bench->figures[0].name);
+}
+
+static enum weir_status check_wanted(const struct session *session, struct weir_error *err)
+{
+    for (int i = 0; i < session->wanted_count; i++) {
+        struct session one = {.wanted = &session->wanted[i], .wanted_count = 1};
+        bool is_known = false;
+        for (size_t k = 0; k < session->bench->figure_count; k++)
+            is_known = is_known || is_wanted(&one, session->bench->figures[k].name);
+        if (!is_known)
+            return weir_fail(err, WEIR_INVALID, "no figure '%s': --help lists them",
+                             session->wanted[i]);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_runs(const char *text, size_t *ret_runs, struct weir_error *err)
+{
+    char *end = NULL;
+    unsigned long runs = text ? strtoul(text, &end, 10) : BENCH_RUNS;
+    if (text && (*text < '0' || *text > '9' || *end != '\0' || runs < 1 || runs > BENCH_RUNS_MAX))
+        return weir_fail(err, WEIR_INVALID, "--runs: found '%s', expected a number from 1 to %d",
+                         text, BENCH_RUNS_MAX);
+    *ret_runs = runs;
+    return WEIR_OK;
+}
+
+int bench_main(const struct bench *bench, int argc, char **argv)
+{
+    struct options options = {0};
+    struct session session = {.bench = bench, .wanted = argv};
+    struct weir_error err;
+    enum weir_status status =
+        weir_options_read(OPTIONS, argc, argv, &options, &session.wanted_count, &err);
+    if (status == WEIR_OK && options.help) {
+        print_help(bench);
+        return 0;
+    }
+    if (status == WEIR_OK)
+        status = read_runs(options.runs, &session.runs, &err);
+    if (status == WEIR_OK)
+        status = check_wanted(&session, &err);
+    if (status != WEIR_OK) {
+        fprintf(stderr, "bench_%s: %s\n", bench->name, err.text);
+        return 2;
+    }
+    session.json = options.json;
+    return scratch_run(do_bench, &session);
+}

@@ -1,0 +1,150 @@
+/* Starts the platform of orchestrator/platform in a scratch directory and speaks to its services. */
+#include "benchmarks/rig.h"
+
+#include "core/rpc/rpc.h"
+#include "core/service/service.h"
+#include "orchestrator/platform/platform.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { ASK_MS = 60000, ASK_AGAIN_NS = 2000000, STEP_MS = 100 };
+
+static const char *const NAMES[RIG_SERVICES] = {"storage", "dispatcher"};
+
+struct rig {
+    struct weir_loop *loop;
+    struct weir_platform *platform;
+    struct weir_rpc_peer *peers[RIG_SERVICES];
+    struct weir_arena *arena;
+    char *data_dir;
+    bool is_ready, has_failed, is_stopped;
+    struct weir_error failure;
+};
+
+static void on_ready(void *owner)
+{
+    ((struct rig *)owner)->is_ready = true;
+}
+
+static void on_failed(void *owner, const struct weir_error *err)
+{
+    struct rig *rig = owner;
+    rig->has_failed = true;
+    rig->failure = *err;
+}
+
+static void on_stopped(void *owner)
+{
+    ((struct rig *)owner)->is_stopped = true;
+}
+
+static enum weir_status connect_peers(struct rig *rig, struct weir_error *err)
+{
+    for (size_t i = 0; i < RIG_SERVICES; i++) {
+        WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(rig_socket_dir(rig), NAMES[i]);
+        enum weir_status status =
+            weir_rpc_connect(rig->loop, endpoint, NULL, NULL, &rig->peers[i], err);
+        if (status != WEIR_OK)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status start(struct rig *rig, unsigned workers, struct weir_error *err)
+{
+    const struct weir_platform_options options = {
+        .data_dir = rig->data_dir, .log_level = "warn", .workers = workers};
+    const struct weir_platform_events events = {
+        .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
+    enum weir_status status =
+        weir_platform_start(rig->loop, &options, &events, &rig->platform, err);
+    while (status == WEIR_OK && !rig->is_ready && !rig->has_failed)
+        weir_loop_step(rig->loop, STEP_MS);
+    if (rig->has_failed) {
+        *err = rig->failure;
+        status = err->status;
+    }
+    return status == WEIR_OK ? connect_peers(rig, err) : status;
+}
+
+enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
+                           struct weir_error *err)
+{
+    WEIR_AUTO(rig) rig = weir_calloc(1, sizeof *rig);
+    rig->loop = weir_loop_new();
+    rig->arena = weir_arena_new();
+    rig->data_dir = weir_format("%s/weir", directory);
+    enum weir_status status = start(rig, workers, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "the platform for the benchmark");
+    *ret_rig = WEIR_TAKE(rig);
+    return WEIR_OK;
+}
+
+void rig_stop(struct rig *rig)
+{
+    if (!rig)
+        return;
+    for (size_t i = 0; i < RIG_SERVICES; i++)
+        weir_rpc_peer_close(rig->peers[i]);
+    if (rig->platform)
+        weir_platform_stop(rig->platform);
+    while (rig->platform && !rig->is_stopped)
+        weir_loop_step(rig->loop, STEP_MS);
+    weir_platform_free(rig->platform);
+    weir_loop_free(rig->loop);
+    weir_arena_free(rig->arena);
+    free(rig->data_dir);
+    free(rig);
+}
+
+enum weir_status rig_ask(struct rig *rig, enum rig_service service, enum weir_message type,
+                         const void *message, enum weir_message expected, void *ret_message,
+                         struct weir_error *err)
+{
+    weir_arena_clear(rig->arena);
+    return weir_rpc_ask(rig->peers[service], type, message, ASK_MS, expected, rig->arena,
+                        ret_message, err);
+}
+
+void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
+              const void *message)
+{
+    weir_rpc_send(rig->peers[service], type, message);
+}
+
+const char *rig_data_dir(const struct rig *rig)
+{
+    return weir_platform_data_dir(rig->platform);
+}
+
+const char *rig_socket_dir(const struct rig *rig)
+{
+    return weir_platform_socket_dir(rig->platform);
+}
+
+const char *rig_postgres(const struct rig *rig)
+{
+    return weir_platform_postgres(rig->platform);
+}
+
+enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
+                          struct msg_dataset_is *ret_dataset, struct weir_error *err)
+{
+    struct msg_dataset_declared declared;
+    enum weir_status status = rig_ask(
+        rig, RIG_STORAGE, MSG_dataset_declare,
+        &(struct msg_dataset_declare){.file = "bench.yaml", .config = weir_bytes_of(config)},
+        MSG_dataset_declared, &declared, err);
+    struct msg_dataset_is dataset = {0};
+    while (status == WEIR_OK) {
+        status = rig_ask(rig, RIG_STORAGE, MSG_dataset_ask, &(struct msg_dataset_ask){.name = name},
+                         MSG_dataset_is, &dataset, err);
+        if (status != WEIR_OK || dataset.scanned)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = ASK_AGAIN_NS}, NULL);
+    }
+    *ret_dataset = dataset;
+    return status;
+}

@@ -1,0 +1,38 @@
+/* A whole platform for a benchmark: private Postgres, services and workers as real processes, in a
+ * directory of its own. One thread; its children are not watched between two calls, which is fine
+ * for as long as a measurement takes. */
+#ifndef BENCHMARKS_RIG_H
+#define BENCHMARKS_RIG_H
+
+#include "core/base/error.h"
+#include "core/base/memory.h"
+#include "core/wire/wire.h"
+
+struct rig;
+
+enum rig_service { RIG_STORAGE, RIG_DISPATCHER, RIG_SERVICES };
+
+/* Starts everything and waits until every service answers. Started as root, this process and its
+ * children run as an unprivileged user from then on. */
+enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
+                           struct weir_error *err) WEIR_MUST_USE;
+/* Stops everything in order. */
+void rig_stop(struct rig *rig);
+WEIR_DEFINE_AUTO(rig, rig_stop)
+
+/* Asks and waits. The answer lives in the rig's arena until the next rig_ask(). */
+enum weir_status rig_ask(struct rig *rig, enum rig_service service, enum weir_message type,
+                         const void *message, enum weir_message expected, void *ret_message,
+                         struct weir_error *err) WEIR_MUST_USE;
+/* Sends a one-way message. */
+void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
+              const void *message);
+const char *rig_data_dir(const struct rig *rig);
+const char *rig_socket_dir(const struct rig *rig);
+const char *rig_postgres(const struct rig *rig); /* conninfo */
+
+/* Declares the datasets of a pipeline file and waits until the dataset `name` is scanned. */
+enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
+                          struct msg_dataset_is *ret_dataset, struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,38 @@
+/* Made-up samples in files, the same on any machine, and where each of them lies. Owned by the
+ * benchmark; the files lie in its scratch directory and stay in the page cache. */
+#ifndef BENCHMARKS_SLICE_CORPUS_H
+#define BENCHMARKS_SLICE_CORPUS_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CORPUS_FILES = 4,
+    CORPUS_RECORD_BYTES = 160, /* label i32, 13 numbers f32, 26 categories i32 */
+};
+
+/* In the order in which storage numbers them: by path, then by place. Files are days: all samples
+ * of a file have the time in its name. */
+struct corpus {
+    char *directory;
+    size_t samples;
+    int fds[CORPUS_FILES]; /* open for reading */
+    int64_t times_us[CORPUS_FILES];
+    uint8_t *files;
+    uint64_t *offsets;
+    uint32_t *lengths;
+    int32_t *labels;
+};
+
+/* day_2026-01-01 … with fixed records. */
+enum weir_status corpus_make_records(const char *directory, size_t samples,
+                                     struct corpus *ret_corpus,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* day_2026-01-01 … with lines {"label": 0, "text": "…"} of about 400 bytes. */
+enum weir_status corpus_make_texts(const char *directory, size_t samples, struct corpus *ret_corpus,
+                                   struct weir_error *err) WEIR_MUST_USE;
+void corpus_fini(struct corpus *corpus); /* zeroed is fine */
+
+#endif

@@ -1,0 +1,114 @@
+/* The side to compare with: one process, one thread, one loop. It knows where each sample lies and
+ * has the files open, so that nothing but reading, operators and batches is left. */
+#include "benchmarks/slice/workload.h"
+
+#include "core/base/clock.h"
+#include "preprocess/plan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of one batch; the memory is kept from batch to batch. */
+struct rows {
+    uint64_t *ids;
+    int64_t *labels;
+    float *weights;
+};
+
+static enum weir_status read_sample(const struct corpus *corpus, size_t sample,
+                                    struct column *payload, struct weir_error *err)
+{
+    size_t length = corpus->lengths[sample];
+    weir_buf_reserve(&payload->values, length);
+    ssize_t got =
+        pread(corpus->fds[corpus->files[sample]], payload->values.at + payload->values.size, length,
+              (off_t)corpus->offsets[sample]);
+    if (got != (ssize_t)length)
+        return weir_fail(err, WEIR_IO, "sample %zu: %s", sample,
+                         got < 0 ? strerror(errno) : "found the end of the file");
+    payload->values.size += length;
+    column_end_row(payload);
+    return WEIR_OK;
+}
+
+static enum weir_status fill(const struct workload *workload, const struct preprocess_plan *plan,
+                             struct preprocess_range range, struct rows *rows,
+                             struct weir_error *err)
+{
+    struct column *payload = chain_begin(plan->chain);
+    for (uint32_t i = 0; i < range.count; i++) {
+        uint64_t index = preprocess_plan_index(plan, 0, range.first + i);
+        size_t sample = index * WORKLOAD_STRIDE;
+        enum weir_status status = read_sample(workload->corpus, sample, payload, err);
+        if (status != WEIR_OK)
+            return status;
+        rows->ids[i] = plan->set.ids[index];
+        rows->labels[i] = workload->corpus->labels[sample];
+        rows->weights[i] = 1;
+    }
+    return WEIR_OK;
+}
+
+static void consume(struct chain *chain, const struct rows *rows, uint64_t batch, size_t count,
+                    struct tally *tally)
+{
+    tally_begin(tally, batch, count);
+    tally_bytes(tally, rows->ids, count * sizeof *rows->ids);
+    tally_bytes(tally, rows->labels, count * sizeof *rows->labels);
+    tally_bytes(tally, rows->weights, count * sizeof *rows->weights);
+    for (size_t i = 0; i < chain_outputs(chain); i++) {
+        const struct column *output = chain_output(chain, i);
+        if (output->about.kind == COLUMN_RAGGED)
+            tally_bytes(tally, output->offsets.at, output->offsets.size);
+        tally_bytes(tally, output->values.at, output->values.size);
+    }
+    tally_end(tally);
+}
+
+static enum weir_status make_batches(const struct workload *workload,
+                                     const struct preprocess_plan *plan, struct rows *rows,
+                                     struct tally *tally, struct weir_error *err)
+{
+    for (uint64_t batch = 0; batch < plan->geometry.batches_per_epoch; batch++) {
+        struct preprocess_range range = preprocess_positions(&plan->geometry, batch);
+        enum weir_status status = fill(workload, plan, range, rows, err);
+        if (status != WEIR_OK)
+            return status;
+        const uint8_t *failed = chain_run(plan->chain, range.count);
+        if (memchr(failed, OPERATOR_ROW_FAILED, range.count))
+            return weir_fail(err, WEIR_INTERNAL, "batch %llu: an operator failed",
+                             (unsigned long long)batch);
+        consume(plan->chain, rows, batch, range.count, tally);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status workload_run_here(const struct workload *workload, struct tally *ret_tally,
+                                   double *ret_seconds, struct weir_error *err)
+{
+    const struct preprocess_order_form form = {
+        .file = "bench.yaml",
+        .config = weir_bytes_of(workload->config),
+        .set_path = workload->set_path,
+        .set_digest = workload->set_digest,
+        .epochs = WORKLOAD_EPOCHS,
+        .seed = WORKLOAD_SEED,
+        .mode = "train",
+    };
+    int64_t started = weir_now_ns();
+    struct preprocess_plan plan;
+    enum weir_status status = preprocess_plan_open(&form, &plan, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t most = plan.geometry.batch_samples;
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(most, sizeof *ids);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(most, sizeof *labels);
+    WEIR_AUTO_FREE float *weights = weir_calloc(most, sizeof *weights);
+    struct rows rows = {.ids = ids, .labels = labels, .weights = weights};
+    *ret_tally = (struct tally){0};
+    status = make_batches(workload, &plan, &rows, ret_tally, err);
+    *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
+    preprocess_plan_close(&plan);
+    return status;
+}

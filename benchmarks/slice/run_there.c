@@ -1,0 +1,109 @@
+/* Weir's side: a job at the dispatcher, two worker processes, and a loop on the client library. */
+#include "benchmarks/slice/workload.h"
+
+#include "core/base/clock.h"
+#include "trainer_client/include/weir/client.h"
+
+enum { PATIENCE_MS = 60000 };
+
+static enum weir_status open_job(const struct workload *workload, struct rig *rig, uint64_t job,
+                                 struct weir_error *err)
+{
+    struct msg_job_opened opened;
+    const struct msg_job_open open = {
+        .job = job,
+        .file = "bench.yaml",
+        .config = weir_bytes_of(workload->config),
+        .set_path = workload->set_path,
+        .set_digest = workload->set_digest,
+        .epochs = WORKLOAD_EPOCHS,
+        .seed = WORKLOAD_SEED,
+        .mode = "train",
+    };
+    return rig_ask(rig, RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened, &opened, err);
+}
+
+static enum weir_status translate(const struct weir_client_error *from, struct weir_error *err)
+{
+    return weir_fail(err, (enum weir_status)from->status, "client: %s", from->text);
+}
+
+static void consume(const struct weir_batch *batch, struct tally *tally)
+{
+    tally_begin(tally, batch->number, batch->samples);
+    tally_bytes(tally, batch->ids, batch->samples * sizeof *batch->ids);
+    tally_bytes(tally, batch->labels, batch->samples * sizeof *batch->labels);
+    tally_bytes(tally, batch->weights, batch->samples * sizeof *batch->weights);
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        const struct weir_tensor *tensor = &batch->tensors[i];
+        if (tensor->offsets)
+            tally_bytes(tally, tensor->offsets, (batch->samples + 1) * sizeof *tensor->offsets);
+        tally_bytes(tally, tensor->data, tensor->bytes);
+    }
+    tally_end(tally);
+}
+
+static enum weir_status take_batches(struct weir_client *client, struct tally *tally,
+                                     struct weir_error *err)
+{
+    struct weir_client_error failure;
+    struct weir_batch *batch;
+    enum weir_client_status status;
+    while ((status = weir_client_next(client, PATIENCE_MS, &batch, &failure)) == WEIR_CLIENT_OK) {
+        consume(batch, tally);
+        weir_batch_release(batch);
+    }
+    return status == WEIR_CLIENT_END ? WEIR_OK : translate(&failure, err);
+}
+
+/* States that the model is made, so that the dispatcher closes its books. */
+static enum weir_status commit(struct weir_client *client, struct weir_error *err)
+{
+    struct weir_client_error failure;
+    const void *state;
+    size_t size;
+    weir_client_state(client, &state, &size);
+    if (weir_client_commit(client, state, size, 1, PATIENCE_MS, &failure) != WEIR_CLIENT_OK)
+        return translate(&failure, err);
+    return WEIR_OK;
+}
+
+static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *err)
+{
+    struct msg_job_is is;
+    enum weir_status status = rig_ask(rig, RIG_DISPATCHER, MSG_job_ask,
+                                      &(struct msg_job_ask){.job = job}, MSG_job_is, &is, err);
+    if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))
+        status = weir_fail(err, WEIR_INTERNAL,
+                           "audit: %llu of %llu delivered, %llu lost, %llu duplicated",
+                           (unsigned long long)is.delivered, (unsigned long long)is.set,
+                           (unsigned long long)is.lost, (unsigned long long)is.duplicated);
+    return status;
+}
+
+enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
+                                    struct tally *ret_tally, double *ret_seconds,
+                                    struct weir_error *err)
+{
+    struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    options.run = job;
+    options.socket_dir = rig_socket_dir(rig);
+    struct weir_client *client = NULL;
+    struct weir_client_error failure;
+    *ret_tally = (struct tally){0};
+    int64_t started = weir_now_ns();
+    enum weir_status status = open_job(workload, rig, job, err);
+    if (status != WEIR_OK)
+        return status;
+    if (weir_client_open(&options, &client, &failure) != WEIR_CLIENT_OK)
+        return translate(&failure, err);
+    status = take_batches(client, ret_tally, err);
+    *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
+    if (status == WEIR_OK)
+        status = commit(client, err);
+    weir_client_close(client);
+    if (status == WEIR_OK)
+        status = audit(rig, job, err);
+    rig_tell(rig, RIG_DISPATCHER, MSG_job_close, &(struct msg_job_close){.job = job});
+    return status;
+}

@@ -1,0 +1,44 @@
+/* What both sides of `slice.batches` do: the same samples, order, operators and batch shape, so
+ * that every byte they hand to the loop is the same. Owned by the benchmark. */
+#ifndef BENCHMARKS_SLICE_WORKLOAD_H
+#define BENCHMARKS_SLICE_WORKLOAD_H
+
+#include "benchmarks/rig.h"
+#include "benchmarks/slice/corpus.h"
+#include "benchmarks/slice/tally.h"
+#include "core/base/hash.h"
+
+enum {
+    WORKLOAD_STRIDE = 2, /* the set holds every second sample of the corpus */
+    WORKLOAD_SEED = 1,
+    WORKLOAD_EPOCHS = 1,
+};
+
+struct workload {
+    const struct corpus *corpus; /* borrowed */
+    char *config;                /* the pipeline file */
+    char *set_path;
+    char set_digest[WEIR_DIGEST_TEXT_MAX];
+    size_t samples;  /* of the set */
+    uint64_t digest; /* of the batches, as the first run made them; 0: none yet */
+};
+
+/* Registers the corpus with storage as dataset `name` and writes the sample set. `preprocess` is
+ * the section of that name. */
+enum weir_status workload_prepare(struct workload *workload, struct rig *rig, const char *name,
+                                  const char *dataset, const char *preprocess,
+                                  struct weir_error *err) WEIR_MUST_USE;
+void workload_fini(struct workload *workload); /* zeroed is fine */
+
+/* Makes every batch in this thread, in a loop. */
+enum weir_status workload_run_here(const struct workload *workload, struct tally *ret_tally,
+                                   double *ret_seconds, struct weir_error *err) WEIR_MUST_USE;
+/* Has the platform make them, and takes them with the client library; as job number `job`. */
+enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
+                                    struct tally *ret_tally, double *ret_seconds,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* Whether a side made every batch, and the same as all runs before. */
+enum weir_status workload_check(struct workload *workload, const struct tally *tally,
+                                struct weir_error *err) WEIR_MUST_USE;
+
+#endif
