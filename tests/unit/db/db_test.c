@@ -1,8 +1,10 @@
 /* Statements, transactions, migrations and lost connections against a real Postgres. */
 #include "core/db/db.h"
+#include "tests/support/child.h"
 #include "tests/support/postgres.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same };
+enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same, Q_types };
 static const struct weir_query QUERIES[] = {
     [Q_insert] = {"insert", "INSERT INTO thing (id, name, score, good, data, small) "
                             "VALUES ($1, $2, $3, $4, $5, $6)"},
@@ -21,6 +23,8 @@ static const struct weir_query QUERIES[] = {
     [Q_array] = {"array", "SELECT id FROM thing WHERE id = ANY ($1) ORDER BY id"},
     [Q_fail] = {"fail", "SELECT 1 / (SELECT 0)"},
     [Q_none] = {"none", "SELECT 1 FROM nowhere"},
+    [Q_types] = {"types",
+                 "SELECT 7::smallint, 8::oid, 1.5::real, '{\"a\": 1}'::jsonb, 2.5::numeric"},
     [Q_same] = {"same", "SELECT count(*) FROM thing WHERE small IS NOT DISTINCT FROM $1"},
 };
 
@@ -141,6 +145,34 @@ static void a_null_is_null_and_reads_as_nothing(void **state)
     assert_true(weir_rows_f64(rows, 0, 1) == 0);
     assert_string_equal(weir_rows_text(rows, 0, 2), "");
     assert_int_equal(weir_rows_bytes(rows, 0, 3).size, 0);
+}
+
+static void small_and_odd_types_are_read_too(void **state)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db_of(state), Q_types, &rows, &err), WEIR_OK);
+    assert_int_equal(weir_rows_i64(rows, 0, 0), 7);
+    assert_int_equal(weir_rows_i64(rows, 0, 1), 8);
+    assert_true(weir_rows_f64(rows, 0, 2) == 1.5);
+    assert_true(weir_rows_f64(rows, 0, 0) == 7);
+    assert_string_equal(weir_rows_text(rows, 0, 3), "{\"a\": 1}");
+}
+
+static int read_numeric(const void *rows)
+{
+    return (int)weir_rows_i64(rows, 0, 4);
+}
+
+static void a_type_nobody_expected_stops_with_the_column(void **state)
+{
+    struct weir_error err;
+    struct child child;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db_of(state), Q_types, &rows, &err), WEIR_OK);
+    child_run(&child, read_numeric, rows);
+    assert_true(child_died_of(&child, SIGABRT));
+    assert_non_null(strstr(child.errors, "column 'numeric' has type 1700: cast it to bigint"));
 }
 
 /* The server guesses integer for the NULL; the bigint after it must not be sent as one. */
@@ -338,6 +370,8 @@ int main(void)
         TEST(every_kind_of_parameter_travels),
         TEST(a_null_is_null_and_reads_as_nothing),
         TEST(a_parameter_that_was_null_first_takes_a_value_later),
+        TEST(small_and_odd_types_are_read_too),
+        TEST(a_type_nobody_expected_stops_with_the_column),
         TEST(an_array_is_one_parameter),
         TEST(a_second_row_with_the_same_key_exists_already),
         TEST(a_mistake_in_a_statement_is_a_defect),

@@ -1,4 +1,5 @@
 /* Requests: answered once, refused, sent again, given up; callbacks that close what called them. */
+#include "core/rpc/envelope.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 /* ---- requests ---- */
@@ -254,6 +255,82 @@ static void a_callback_may_ask_anew(void **state)
     assert_int_equal(fixture->served, 2);
 }
 
+static void a_server_may_be_closed_by_its_own_handler(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->closing = true;
+    ask(fixture, LONG_MS);
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    test_loop_rounds(fixture->loop, 5);
+    assert_int_equal(fixture->served, 1);
+}
+
+static void forgetting_one_owner_leaves_the_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_health question;
+    int other = 0;
+    memset(&question, 0, sizeof question);
+    weir_rpc_call(fixture->peer, MSG_health, &question, LONG_MS, close_peer, &other);
+    ask(fixture, LONG_MS);
+    weir_rpc_forget(fixture->peer, &other);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_string_equal(fixture->name, "storage");
+}
+
+/* ---- answers that no Weir would send ---- */
+
+/* Receives one request on a raw ROUTER and answers it with these frames. */
+static void answer_raw(struct fixture *fixture, void *router, uint16_t type, const char *header,
+                       size_t size)
+{
+    uint8_t route[WEIR_ROUTE_MAX], frame[WEIR_ENVELOPE_BYTES], rest[1024];
+    struct weir_envelope envelope;
+    int route_size;
+    while ((route_size = zmq_recv(router, route, sizeof route, ZMQ_DONTWAIT)) < 0)
+        weir_loop_step(fixture->loop, 1);
+    assert_int_equal(zmq_recv(router, frame, sizeof frame, 0), sizeof frame);
+    assert_true(zmq_recv(router, rest, sizeof rest, 0) >= 0);
+    assert_int_equal(weir_envelope_unpack(weir_bytes(frame, sizeof frame), &envelope, NULL),
+                     WEIR_OK);
+    envelope.type = type;
+    weir_envelope_pack(&envelope, frame);
+    zmq_send(router, route, (size_t)route_size, ZMQ_SNDMORE);
+    zmq_send(router, frame, sizeof frame, ZMQ_SNDMORE);
+    zmq_send(router, header, size, 0);
+}
+
+static void an_answer_that_cannot_be_read_is_an_error(void **state)
+{
+    static const struct {
+        uint16_t type;
+        const char *header;
+        size_t size;
+        enum weir_status expected;
+    } CASES[] = {
+        {0x7fff, "\x90", 1, WEIR_UNSUPPORTED},
+        {MSG_health_is, "\xc1", 1, WEIR_INVALID},
+        {MSG_error, "\x92\xcd\xff\xff\xa1x", 6, WEIR_INTERNAL}, /* no such status */
+        {MSG_error, "\x92\x00\xa1x", 4, WEIR_INTERNAL},         /* refused with success */
+    };
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    void *router = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_ROUTER);
+    weir_rpc_peer_close(fixture->peer);
+    assert_int_equal(zmq_bind(router, "inproc://raw"), 0);
+    assert_int_equal(
+        weir_rpc_connect(fixture->loop, "inproc://raw", NULL, NULL, &fixture->peer, &err), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        ask(fixture, LONG_MS);
+        answer_raw(fixture, router, CASES[i].type, CASES[i].header, CASES[i].size);
+        test_loop_until(fixture->loop, &fixture->done);
+        assert_int_equal(fixture->err.status, CASES[i].expected);
+    }
+    zmq_close(router);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +353,9 @@ int main(void)
         INPROC(a_peer_may_be_closed_by_its_own_callback),
         INPROC(a_peer_may_be_closed_by_its_own_timeout),
         INPROC(a_callback_may_ask_anew),
+        INPROC(a_server_may_be_closed_by_its_own_handler),
+        INPROC(forgetting_one_owner_leaves_the_others),
+        INPROC(an_answer_that_cannot_be_read_is_an_error),
     };
     return cmocka_run_group_tests_name("rpc_calls", tests, NULL, NULL);
 }

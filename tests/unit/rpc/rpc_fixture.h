@@ -30,6 +30,7 @@ struct fixture {
     struct weir_route route;  /* of the newest */
     enum weir_status refusal; /* what the server refuses with; OK: it answers */
     bool silent;              /* it does not even refuse */
+    bool closing;             /* it closes itself, then answers */
     struct weir_frames received;
     uint64_t granted; /* of the newest one-way credit at the server */
     /* What the peer heard. */
@@ -50,6 +51,10 @@ static inline void on_health(void *owner, struct weir_request *request)
     fixture->route = request->route;
     weir_frames_clear(&fixture->received);
     weir_frames_move(&fixture->received, request->frames);
+    if (fixture->closing) {
+        weir_rpc_server_close(fixture->server);
+        fixture->server = NULL;
+    }
     if (fixture->silent)
         return;
     if (fixture->refusal == WEIR_OK) {

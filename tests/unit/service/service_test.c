@@ -151,6 +151,10 @@ static void a_service_answers_health_by_itself_and_others_by_its_table(void **st
     assert_int_equal(weir_rpc_ask(client.peer, MSG_workers_ask, &ask, ANSWER_MS, MSG_answer,
                                   client.arena, &answer, &err),
                      WEIR_UNSUPPORTED);
+    assert_int_equal(weir_rpc_ask(client.peer, MSG_health, &ask, ANSWER_MS, MSG_answer,
+                                  client.arena, &answer, &err),
+                     WEIR_INVALID);
+    assert_non_null(strstr(err.text, "answered with health_is, expected answer"));
     close_client(&client);
     kill(fixture->pid, SIGTERM);
     assert_int_equal(wait_for_end(fixture), 0);
