@@ -99,13 +99,12 @@ void rig_stop(struct rig *rig)
     free(rig);
 }
 
-enum weir_status rig_ask(struct rig *rig, enum rig_service service, enum weir_message type,
-                         const void *message, enum weir_message expected, void *ret_message,
+enum weir_status rig_ask(struct rig *rig, const struct rig_question *question, void *ret_answer,
                          struct weir_error *err)
 {
     weir_arena_clear(rig->arena);
-    return weir_rpc_ask(rig->peers[service], type, message, ASK_MS, expected, rig->arena,
-                        ret_message, err);
+    return weir_rpc_ask(rig->peers[question->service], question->type, question->message, ASK_MS,
+                        question->expected, rig->arena, ret_answer, err);
 }
 
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
@@ -132,15 +131,17 @@ const char *rig_postgres(const struct rig *rig)
 enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
                           struct msg_dataset_is *ret_dataset, struct weir_error *err)
 {
+    const struct msg_dataset_declare declare = {.file = "bench.yaml",
+                                                .config = weir_bytes_of(config)};
+    const struct rig_question first = {RIG_STORAGE, MSG_dataset_declare, &declare,
+                                       MSG_dataset_declared};
+    const struct msg_dataset_ask ask = {.name = name};
+    const struct rig_question then = {RIG_STORAGE, MSG_dataset_ask, &ask, MSG_dataset_is};
     struct msg_dataset_declared declared;
-    enum weir_status status = rig_ask(
-        rig, RIG_STORAGE, MSG_dataset_declare,
-        &(struct msg_dataset_declare){.file = "bench.yaml", .config = weir_bytes_of(config)},
-        MSG_dataset_declared, &declared, err);
     struct msg_dataset_is dataset = {0};
+    enum weir_status status = rig_ask(rig, &first, &declared, err);
     while (status == WEIR_OK) {
-        status = rig_ask(rig, RIG_STORAGE, MSG_dataset_ask, &(struct msg_dataset_ask){.name = name},
-                         MSG_dataset_is, &dataset, err);
+        status = rig_ask(rig, &then, &dataset, err);
         if (status != WEIR_OK || dataset.scanned)
             break;
         nanosleep(&(struct timespec){.tv_nsec = ASK_AGAIN_NS}, NULL);

@@ -20,7 +20,8 @@ static enum weir_status open_job(const struct workload *workload, struct rig *ri
         .seed = WORKLOAD_SEED,
         .mode = "train",
     };
-    return rig_ask(rig, RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened, &opened, err);
+    const struct rig_question question = {RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened};
+    return rig_ask(rig, &question, &opened, err);
 }
 
 static enum weir_status translate(const struct weir_client_error *from, struct weir_error *err)
@@ -71,8 +72,9 @@ static enum weir_status commit(struct weir_client *client, struct weir_error *er
 static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *err)
 {
     struct msg_job_is is;
-    enum weir_status status = rig_ask(rig, RIG_DISPATCHER, MSG_job_ask,
-                                      &(struct msg_job_ask){.job = job}, MSG_job_is, &is, err);
+    const struct msg_job_ask ask = {.job = job};
+    const struct rig_question question = {RIG_DISPATCHER, MSG_job_ask, &ask, MSG_job_is};
+    enum weir_status status = rig_ask(rig, &question, &is, err);
     if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))
         status = weir_fail(err, WEIR_INTERNAL,
                            "audit: %llu of %llu delivered, %llu lost, %llu duplicated",

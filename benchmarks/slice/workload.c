@@ -18,12 +18,11 @@ static enum weir_status read_ids(struct rig *rig, uint64_t dataset, uint64_t *id
     uint64_t after = 0, head = 1;
     size_t found = 0;
     while (after < head) {
+        const struct msg_feed_read read = {
+            .dataset = dataset, .consumer = CONSUMER, .after = after, .limit = FEED_ROWS};
+        const struct rig_question question = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
         struct msg_feed_is feed;
-        enum weir_status status = rig_ask(
-            rig, RIG_STORAGE, MSG_feed_read,
-            &(struct msg_feed_read){
-                .dataset = dataset, .consumer = CONSUMER, .after = after, .limit = FEED_ROWS},
-            MSG_feed_is, &feed, err);
+        enum weir_status status = rig_ask(rig, &question, &feed, err);
         if (status != WEIR_OK)
             return status;
         for (size_t i = 0; i < feed.sequences.count; i++) {
