@@ -40,6 +40,30 @@ static enum weir_status fail_unknown(const struct weir_option *options, const ch
     return weir_fail(err, WEIR_INVALID, "unknown option --%s: --help lists them", name);
 }
 
+static bool may_be_given_again(const struct weir_option *option)
+{
+    static const char MARK[] = "…";
+    size_t size = strlen(option->argument), mark = strlen(MARK);
+    return size > mark && strcmp(option->argument + size - mark, MARK) == 0;
+}
+
+static void keep_value(const struct weir_option *option, void *member, const char *value)
+{
+    if (!may_be_given_again(option)) {
+        *(const char **)member = value;
+        return;
+    }
+    struct weir_option_values *values = member;
+    values->at = weir_realloc(values->at, values->count + 1, sizeof *values->at);
+    values->at[values->count++] = value;
+}
+
+void weir_option_values_fini(struct weir_option_values *values)
+{
+    free(values->at);
+    *values = (struct weir_option_values){0};
+}
+
 /* Reads argv[*at], an option, and moves *at behind it and its argument. */
 static enum weir_status read_option(const struct weir_option *options, int argc, char **argv,
                                     int *at, void *target, struct weir_error *err)
@@ -63,7 +87,7 @@ static enum weir_status read_option(const struct weir_option *options, int argc,
     if (!has_value && *at == argc)
         return weir_fail(err, WEIR_INVALID, "--%s: expected %s after it", option->name,
                          option->argument);
-    *(const char **)member = has_value ? name + size + 1 : argv[(*at)++];
+    keep_value(option, member, has_value ? name + size + 1 : argv[(*at)++]);
     return WEIR_OK;
 }
 
@@ -93,8 +117,10 @@ enum weir_status weir_options_read(const struct weir_option *options, int argc, 
 
 static int width_of(const struct weir_option *option)
 {
-    size_t argument = option->argument != NULL ? 1 + strlen(option->argument) : 0;
-    return (int)(strlen(option->name) + argument);
+    size_t width = strlen(option->name) + (option->argument != NULL ? 1 : 0);
+    for (const char *at = option->argument; at != NULL && *at != '\0'; at++)
+        width += (*at & 0xc0) != 0x80; /* characters, not bytes: "…" is one */
+    return (int)width;
 }
 
 void weir_options_print(const struct weir_option *options)

@@ -9,15 +9,22 @@
 
 struct weir_option {
     const char *name;     /* "data-dir": --data-dir VALUE or --data-dir=VALUE */
-    const char *argument; /* "DIR"; NULL: a flag */
+    const char *argument; /* "DIR"; NULL: a flag; "DIR…": may be given again and again */
     const char *doc;
-    size_t offset; /* of a const char * (with argument; borrowed from argv) or bool (flag) in the
-                      target */
+    size_t offset; /* in the target, of a bool (flag), a const char * (argument; borrowed from argv),
+                      or a struct weir_option_values ("…") */
 };
 #define WEIR_OPTION_END \
     {                   \
         .name = NULL    \
     }
+
+/* Every value of an option whose argument ends in "…", in the order given. Zero-initialised is empty. */
+struct weir_option_values {
+    const char **at; /* borrowed from argv */
+    size_t count;
+};
+void weir_option_values_fini(struct weir_option_values *values);
 
 /* Reads options into `target` (defaults are already in it); the operands are moved to the front of
  * argv[0 … *ret_operands). INVALID: "unknown option --dta-dir (did you mean --data-dir?)". `--`

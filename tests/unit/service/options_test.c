@@ -13,12 +13,14 @@
 struct target {
     const char *data_dir;
     const char *name;
+    struct weir_option_values ids;
     bool json;
 };
 
 static const struct weir_option OPTIONS[] = {
     {"data-dir", "DIR", "where everything is kept", offsetof(struct target, data_dir)},
     {"name", "NAME", "which one", offsetof(struct target, name)},
+    {"id", "N…", "some of them", offsetof(struct target, ids)},
     {"json", NULL, "for programs", offsetof(struct target, json)},
     WEIR_OPTION_END,
 };
@@ -52,6 +54,23 @@ static void values_come_behind_or_after_an_equals_sign(void **state)
     assert_string_equal(target.name, "n=1");
     assert_true(target.json);
     assert_int_equal(operands, 0);
+}
+
+static void an_option_with_dots_keeps_every_value_in_order(void **state)
+{
+    const char *const words[ARGUMENTS_MAX] = {"x", "--id", "1", "--json", "--id=2", "--id", "3"};
+    char *argv[ARGUMENTS_MAX];
+    struct target target = {0};
+    struct weir_error err;
+    int operands = -1;
+    (void)state;
+    assert_int_equal(read_words(words, argv, &target, &operands, &err), WEIR_OK);
+    assert_int_equal(target.ids.count, 3);
+    assert_string_equal(target.ids.at[0], "1");
+    assert_string_equal(target.ids.at[1], "2");
+    assert_string_equal(target.ids.at[2], "3");
+    weir_option_values_fini(&target.ids);
+    assert_int_equal(target.ids.count, 0);
 }
 
 static void operands_are_gathered_at_the_front(void **state)
@@ -99,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_behind_or_after_an_equals_sign),
+        cmocka_unit_test(an_option_with_dots_keeps_every_value_in_order),
         cmocka_unit_test(operands_are_gathered_at_the_front),
         cmocka_unit_test(mistakes_are_told_in_these_words),
     };
