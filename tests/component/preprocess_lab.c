@@ -1,0 +1,217 @@
+/* A pool of real dispatcher and worker processes over a scripted storage: see the header. */
+#include "tests/component/preprocess_lab.h"
+
+#include "core/base/memory.h"
+#include "core/rpc/rpc.h"
+#include "core/service/service.h"
+#include "core/wire/sample_set.h"
+#include "tests/component/preprocess_storage.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { ASK_MS = 20000 };
+
+struct lab {
+    struct temp_dir dir;
+    const char *conninfo;
+    char *data_path, *set_path;
+    char digest[WEIR_DIGEST_TEXT_MAX];
+    uint64_t offsets[LAB_SAMPLES + 1];
+    struct scripted_storage *storage;
+    pid_t dispatcher;
+    pid_t worker[LAB_WORKERS_MAX];
+    int workers;
+    struct weir_loop *loop; /* of the test's own questions */
+    struct weir_rpc_peer *peer;
+};
+
+/* ---- processes ---- */
+
+static pid_t start_process(const struct lab *lab, const char *binary, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", WEIR_BIN_DIR, binary);
+    fflush(NULL);
+    pid_t pid = fork();
+    weir_require(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(path, binary, "--data-dir", lab->dir.path, "--socket-dir", lab->dir.path,
+              "--postgres", lab->conninfo, "--name", name, "--log-level", "warn", (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void start_worker(struct lab *lab, int worker)
+{
+    WEIR_AUTO_FREE char *name = weir_format("worker-%d", worker + 1);
+    lab->worker[worker] = start_process(lab, "worker", name);
+}
+
+static void kill_process(pid_t pid, int signal)
+{
+    int status;
+    kill(pid, signal);
+    waitpid(pid, &status, 0);
+}
+
+void lab_kill_worker(struct lab *lab, int worker)
+{
+    kill_process(lab->worker[worker], SIGKILL);
+    start_worker(lab, worker);
+}
+
+void lab_kill_dispatcher(struct lab *lab)
+{
+    kill_process(lab->dispatcher, SIGKILL);
+    lab->dispatcher = start_process(lab, "dispatcher", "dispatcher");
+}
+
+/* ---- data ---- */
+
+static void write_data(struct lab *lab, int bad_line)
+{
+    FILE *file = fopen(lab->data_path, "w");
+    weir_require(file != NULL);
+    for (int i = 0; i < LAB_SAMPLES; i++) {
+        lab->offsets[i] = (uint64_t)ftell(file);
+        if (i == bad_line)
+            fprintf(file, "{\"a\": broken}\n");
+        else
+            fprintf(file, "{\"a\": %d, \"b\": %d}\n", i, i * i);
+    }
+    lab->offsets[LAB_SAMPLES] = (uint64_t)ftell(file);
+    fclose(file);
+}
+
+static void write_set(struct lab *lab)
+{
+    struct weir_error err;
+    struct weir_digest digest;
+    uint64_t ids[LAB_SAMPLES];
+    for (size_t i = 0; i < LAB_SAMPLES; i++)
+        ids[i] = LAB_FIRST_ID + i;
+    weir_require(weir_sample_set_write(lab->set_path, ids, NULL, LAB_SAMPLES, &digest, &err) ==
+                 WEIR_OK);
+    weir_digest_text(&digest, lab->digest);
+}
+
+void lab_lose_file(struct lab *lab)
+{
+    WEIR_AUTO_FREE char *other = weir_format("%s.other", lab->data_path);
+    FILE *file = fopen(other, "w");
+    weir_require(file != NULL);
+    fclose(file);
+    weir_require(rename(other, lab->data_path) == 0);
+}
+
+void lab_erase(struct lab *lab, uint64_t id)
+{
+    scripted_storage_erase(lab->storage, id);
+}
+
+/* ---- life ---- */
+
+struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line)
+{
+    struct lab *lab = weir_calloc(1, sizeof(*lab));
+    struct weir_error err;
+    temp_dir_make(&lab->dir);
+    lab->conninfo = postgres->conninfo;
+    lab->data_path = weir_format("%s/data.jsonl", lab->dir.path);
+    lab->set_path = weir_format("%s/all.set", lab->dir.path);
+    write_data(lab, bad_line);
+    write_set(lab);
+    lab->storage = scripted_storage_start(&(struct storage_script){.socket_dir = lab->dir.path,
+                                                                   .path = lab->data_path,
+                                                                   .first_id = LAB_FIRST_ID,
+                                                                   .count = LAB_SAMPLES,
+                                                                   .offsets = lab->offsets});
+    lab->workers = workers;
+    lab->dispatcher = start_process(lab, "dispatcher", "dispatcher");
+    for (int i = 0; i < workers; i++)
+        start_worker(lab, i);
+    lab->loop = weir_loop_new();
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(lab->dir.path, "dispatcher");
+    weir_require(weir_rpc_connect(lab->loop, endpoint, NULL, lab, &lab->peer, &err) == WEIR_OK);
+    return lab;
+}
+
+void lab_stop(struct lab *lab)
+{
+    weir_rpc_peer_close(lab->peer);
+    weir_loop_free(lab->loop);
+    for (int i = 0; i < lab->workers; i++)
+        kill_process(lab->worker[i], SIGTERM);
+    kill_process(lab->dispatcher, SIGTERM);
+    scripted_storage_stop(lab->storage);
+    temp_dir_remove(&lab->dir);
+    free(lab->data_path);
+    free(lab->set_path);
+    free(lab);
+}
+
+const char *lab_socket_dir(const struct lab *lab)
+{
+    return lab->dir.path;
+}
+
+/* ---- questions ---- */
+
+void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct weir_error err = {0};
+    struct msg_job_open ask = {.job = job,
+                               .file = "lab.yaml",
+                               .config = weir_bytes_of(section),
+                               .set_path = lab->set_path,
+                               .set_digest = lab->digest,
+                               .epochs = epochs,
+                               .seed = 3,
+                               .mode = "train"};
+    struct msg_job_opened answer;
+    enum weir_status status =
+        weir_rpc_ask(lab->peer, MSG_job_open, &ask, ASK_MS, MSG_job_opened, arena, &answer, &err);
+    if (status != WEIR_OK)
+        fprintf(stderr, "job_open: %s\n", err.text);
+    weir_require(status == WEIR_OK && answer.samples == LAB_SAMPLES);
+}
+
+struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct weir_error err = {0};
+    struct msg_job_is answer;
+    enum weir_status status =
+        weir_rpc_ask(lab->peer, MSG_job_ask, &(struct msg_job_ask){.job = job}, ASK_MS, MSG_job_is,
+                     arena, &answer, &err);
+    if (status != WEIR_OK)
+        fprintf(stderr, "job_ask: %s\n", err.text);
+    weir_require(status == WEIR_OK);
+    answer.state = "";
+    answer.operators = (struct weir_strs){0};
+    answer.operator_ns = (struct weir_i64s){0};
+    answer.operator_bytes = (struct weir_u64s){0};
+    answer.fitted = (struct weir_bytes){0};
+    return answer;
+}
+
+struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size)
+{
+    struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    struct weir_client_error error;
+    struct weir_client *client = NULL;
+    options.run = job;
+    options.socket_dir = lab->dir.path;
+    options.state = state;
+    options.state_size = size;
+    enum weir_client_status status = weir_client_open(&options, &client, &error);
+    if (status != WEIR_CLIENT_OK)
+        fprintf(stderr, "weir_client_open: %s\n", error.text);
+    weir_require(status == WEIR_CLIENT_OK);
+    return client;
+}

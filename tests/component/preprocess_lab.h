@@ -1,0 +1,35 @@
+/* A pool of real dispatcher and worker processes over real Postgres, a scripted storage in a thread
+ * of its own, and a set of JSON lines in one file: what the preprocess tests deliver from.
+ *
+ * Sample i (from 0) has id LAB_FIRST_ID + i, label i % 2 and the line {"a": i, "b": i * i}. */
+#ifndef WEIR_TESTS_COMPONENT_PREPROCESS_LAB_H
+#define WEIR_TESTS_COMPONENT_PREPROCESS_LAB_H
+
+#include "core/base/error.h"
+#include "core/wire/wire.h"
+#include "tests/support/postgres.h"
+
+#include <weir/client.h>
+
+enum { LAB_FIRST_ID = 1 << 20, LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4 };
+
+struct lab;
+
+/* Starts everything; `bad_line` >= 0: that line is no JSON. */
+struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line);
+void lab_stop(struct lab *lab);
+
+const char *lab_socket_dir(const struct lab *lab);
+void lab_kill_worker(struct lab *lab, int worker); /* kill -9, and a new one in its place */
+void lab_kill_dispatcher(struct lab *lab);
+void lab_erase(struct lab *lab, uint64_t id);
+void lab_lose_file(struct lab *lab); /* the data file is another one now */
+
+/* Opens job `job` over the whole set, with a `preprocess` section. */
+void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs);
+/* The audit; strings and arrays are dropped. */
+struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
+/* Opens a consumer of the job that starts from `state`. */
+struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size);
+
+#endif

@@ -1,0 +1,160 @@
+/* The storage that preprocess tests script. What a test changes is under one mutex. */
+#include "tests/component/preprocess_storage.h"
+
+#include "core/base/memory.h"
+#include "core/rpc/rpc.h"
+#include "core/wire/sample.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10 };
+
+struct scripted_storage {
+    struct storage_script script;
+    struct stat about; /* of the file, as it was at the beginning */
+    struct weir_loop *loop;
+    struct weir_rpc_server *server;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* of everything below */
+    bool stopping;
+    uint64_t erased[ERASED_MAX]; /* the n-th is erased under epoch n + 1 */
+    uint64_t epoch;
+};
+
+static bool is_erased(const struct scripted_storage *storage, uint64_t id)
+{
+    for (uint64_t i = 0; i < storage->epoch; i++) {
+        if (storage->erased[i] == id)
+            return true;
+    }
+    return false;
+}
+
+static void on_locate(void *owner, struct weir_request *request)
+{
+    struct scripted_storage *storage = owner;
+    const struct msg_locate *ask = request->message;
+    const struct stat *about = &storage->about;
+    size_t room = (ask->ids.count + 1) * sizeof(uint64_t);
+    uint32_t *states = weir_arena_alloc(request->arena, room);
+    uint32_t *files = weir_arena_alloc(request->arena, room);
+    uint64_t *offsets = weir_arena_alloc(request->arena, room);
+    uint64_t *lengths = weir_arena_alloc(request->arena, room);
+    int64_t *labels = weir_arena_alloc(request->arena, room);
+    int64_t *times = weir_arena_alloc(request->arena, room);
+    pthread_mutex_lock(&storage->mutex);
+    for (size_t i = 0; i < ask->ids.count; i++) {
+        uint64_t row = ask->ids.at[i] - storage->script.first_id;
+        weir_require(row < storage->script.count);
+        states[i] = is_erased(storage, ask->ids.at[i]) ? WEIR_SAMPLE_ERASED : WEIR_SAMPLE_LIVE;
+        offsets[i] = storage->script.offsets[row];
+        lengths[i] = storage->script.offsets[row + 1] - offsets[i];
+        labels[i] = row % 2;
+    }
+    uint64_t epoch = storage->epoch;
+    pthread_mutex_unlock(&storage->mutex);
+    const char *paths[] = {storage->script.path};
+    uint64_t layouts[] = {1}, devices[] = {about->st_dev}, inodes[] = {about->st_ino};
+    uint64_t sizes[] = {(uint64_t)about->st_size};
+    int64_t mtimes[] = {about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec};
+    size_t count = ask->ids.count;
+    weir_rpc_reply(request->server, &request->route, MSG_located,
+                   &(struct msg_located){.epoch = epoch,
+                                         .states = {states, count},
+                                         .files = {files, count},
+                                         .offsets = {offsets, count},
+                                         .lengths = {lengths, count},
+                                         .labels = {labels, count},
+                                         .times = {times, count},
+                                         .paths = {paths, 1},
+                                         .layouts = {layouts, 1},
+                                         .devices = {devices, 1},
+                                         .inodes = {inodes, 1},
+                                         .sizes = {sizes, 1},
+                                         .mtimes = {mtimes, 1},
+                                         .format = "jsonl",
+                                         .label_kind = WEIR_LABEL_INT},
+                   NULL);
+}
+
+static void on_hold(void *owner, struct weir_request *request)
+{
+    struct scripted_storage *storage = owner;
+    const struct msg_hold *hold = request->message;
+    pthread_mutex_lock(&storage->mutex);
+    uint64_t known = hold->epoch < storage->epoch ? hold->epoch : storage->epoch;
+    struct msg_hold_is answer = {.epoch = storage->epoch,
+                                 .lease_ms = LEASE_MS,
+                                 .erased = {storage->erased + known, storage->epoch - known}};
+    weir_rpc_reply(request->server, &request->route, MSG_hold_is, &answer, NULL);
+    pthread_mutex_unlock(&storage->mutex);
+}
+
+static void on_hold_end(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    (void)request;
+}
+
+static const struct weir_rpc_handler HANDLERS[] = {
+    WEIR_ON(locate, on_locate),
+    WEIR_ON(hold, on_hold),
+    WEIR_ON(hold_end, on_hold_end),
+    {MSG_none, NULL},
+};
+
+static void on_tick(void *owner)
+{
+    struct scripted_storage *storage = owner;
+    pthread_mutex_lock(&storage->mutex);
+    bool stopping = storage->stopping;
+    pthread_mutex_unlock(&storage->mutex);
+    if (stopping)
+        weir_loop_stop(storage->loop);
+}
+
+static void *run(void *owner)
+{
+    struct scripted_storage *storage = owner;
+    weir_loop_run(storage->loop);
+    return NULL;
+}
+
+struct scripted_storage *scripted_storage_start(const struct storage_script *script)
+{
+    struct scripted_storage *storage = weir_calloc(1, sizeof(*storage));
+    struct weir_error err;
+    storage->script = *script;
+    weir_require(stat(script->path, &storage->about) == 0);
+    pthread_mutex_init(&storage->mutex, NULL);
+    storage->loop = weir_loop_new();
+    WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/storage.sock", script->socket_dir);
+    weir_require(weir_rpc_serve(storage->loop, endpoint, HANDLERS, storage, &storage->server,
+                                &err) == WEIR_OK);
+    weir_loop_timer(storage->loop, TICK_MS, TICK_MS, on_tick, storage);
+    weir_require(pthread_create(&storage->thread, NULL, run, storage) == 0);
+    return storage;
+}
+
+void scripted_storage_stop(struct scripted_storage *storage)
+{
+    pthread_mutex_lock(&storage->mutex);
+    storage->stopping = true;
+    pthread_mutex_unlock(&storage->mutex);
+    pthread_join(storage->thread, NULL);
+    weir_rpc_server_close(storage->server);
+    weir_loop_free(storage->loop);
+    pthread_mutex_destroy(&storage->mutex);
+    free(storage);
+}
+
+void scripted_storage_erase(struct scripted_storage *storage, uint64_t id)
+{
+    pthread_mutex_lock(&storage->mutex);
+    weir_require(storage->epoch < ERASED_MAX);
+    storage->erased[storage->epoch++] = id;
+    pthread_mutex_unlock(&storage->mutex);
+}

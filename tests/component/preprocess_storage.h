@@ -1,0 +1,24 @@
+/* The storage that preprocess tests script: locates the samples of one file, grants use leases,
+ * erases. Runs in a thread of its own. */
+#ifndef WEIR_TESTS_COMPONENT_PREPROCESS_STORAGE_H
+#define WEIR_TESTS_COMPONENT_PREPROCESS_STORAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct scripted_storage;
+
+/* One sample per row: ids first_id, first_id + 1, … */
+struct storage_script {
+    const char *socket_dir;
+    const char *path;
+    uint64_t first_id;
+    size_t count;
+    const uint64_t *offsets; /* count + 1 of them */
+};
+
+struct scripted_storage *scripted_storage_start(const struct storage_script *script);
+void scripted_storage_stop(struct scripted_storage *storage);
+void scripted_storage_erase(struct scripted_storage *storage, uint64_t id);
+
+#endif

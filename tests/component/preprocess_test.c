@@ -1,0 +1,267 @@
+/* Dispatcher and workers as real processes, a real consumer, a scripted storage: every sample of the
+ * set arrives once per epoch, whatever dies, and what cannot arrive is a counted hole. */
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "tests/component/preprocess_lab.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 16, WAIT_MS = 30000 };
+
+static const char JSON[] = "preprocess:\n"
+                           "  operators: [{op: json_fields, fields: [a, b]}]\n"
+                           "  batch: {samples: 16, order: deterministic}\n";
+static const char RELAXED[] = "preprocess:\n"
+                              "  operators: [{op: json_fields, fields: [a, b]}]\n"
+                              "  batch: {samples: 16, order: relaxed}\n";
+static const char FITTED[] = "preprocess:\n"
+                             "  operators: [{op: json_fields, fields: [a, b]}, {op: standardize}]\n"
+                             "  batch: {samples: 16}\n";
+
+/* What came out of a run. */
+struct seen {
+    unsigned times[LAB_SAMPLES];
+    struct weir_hasher *order; /* over ids and tensors, as they came */
+    uint64_t batches;
+};
+
+static void look_at(struct seen *seen, const struct weir_batch *batch, bool is_raw)
+{
+    assert_int_equal(batch->tensor_count, 1);
+    const float *x = batch->tensors[0].data;
+    for (size_t i = 0; i < batch->samples; i++) {
+        uint64_t row = batch->ids[i] - LAB_FIRST_ID;
+        assert_true(row < LAB_SAMPLES);
+        assert_int_equal(batch->labels[i], row % 2);
+        if (is_raw) {
+            assert_true(x[2 * i] == (float)row);
+            assert_true(x[2 * i + 1] == (float)(row * row));
+        }
+        seen->times[row]++;
+    }
+    weir_hasher_add(seen->order, batch->ids, batch->samples * sizeof(uint64_t));
+    weir_hasher_add(seen->order, x, batch->samples * 2 * sizeof(float));
+    seen->batches++;
+}
+
+/* Takes up to `most` batches; true at the end. */
+static bool take(struct weir_client *client, struct seen *seen, uint64_t most, bool is_raw)
+{
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    enum weir_client_status status = WEIR_CLIENT_OK;
+    for (uint64_t i = 0; i < most; i++) {
+        status = weir_client_next(client, WAIT_MS, &batch, &error);
+        if (status != WEIR_CLIENT_OK)
+            break;
+        look_at(seen, batch, is_raw);
+        weir_batch_release(batch);
+    }
+    if (status != WEIR_CLIENT_OK && status != WEIR_CLIENT_END)
+        fail_msg("batch %lu: %s", (unsigned long)seen->batches, error.text);
+    return status == WEIR_CLIENT_END;
+}
+
+static void commit(struct weir_client *client, bool final)
+{
+    const void *state;
+    size_t size;
+    struct weir_client_error error = {0};
+    weir_client_state(client, &state, &size);
+    if (weir_client_commit(client, state, size, final, WAIT_MS, &error) != WEIR_CLIENT_OK)
+        fail_msg("commit: %s", error.text);
+}
+
+static void expect_each(const struct seen *seen, unsigned times)
+{
+    for (size_t i = 0; i < LAB_SAMPLES; i++) {
+        if (seen->times[i] != times)
+            fail_msg("sample %zu came %u times, expected %u", i, seen->times[i], times);
+    }
+}
+
+static void expect_clean(const struct msg_job_is *audit, uint64_t set)
+{
+    assert_int_equal(audit->set, set);
+    assert_int_equal(audit->lost, 0);
+    assert_int_equal(audit->duplicated, 0);
+}
+
+/* A whole run with `workers`; returns the digest of all that came, in order. */
+static struct weir_digest run_whole(struct weir_test_postgres *postgres, int workers,
+                                    const char *section, uint32_t epochs)
+{
+    struct lab *lab = lab_start(postgres, workers, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, section, epochs);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(take(client, &seen, UINT64_MAX, section != FITTED));
+    commit(client, true);
+    weir_client_close(client);
+    expect_each(&seen, epochs);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, (uint64_t)LAB_SAMPLES * epochs);
+    assert_int_equal(audit.delivered, (uint64_t)LAB_SAMPLES * epochs);
+    assert_int_equal(audit.replayed, 0);
+    struct weir_digest digest = weir_hasher_digest(seen.order);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+    weir_test_postgres_reset(postgres);
+    return digest;
+}
+
+static void any_number_of_workers_delivers_the_same_sequence(void **state)
+{
+    struct weir_digest one = run_whole(*state, 1, JSON, 2);
+    struct weir_digest three = run_whole(*state, 3, JSON, 2);
+    assert_memory_equal(&one, &three, sizeof(one));
+}
+
+static void relaxed_order_delivers_everything_too(void **state)
+{
+    (void)run_whole(*state, 2, RELAXED, 2);
+}
+
+static void a_fit_does_not_depend_on_who_made_it(void **state)
+{
+    struct weir_digest one = run_whole(*state, 1, FITTED, 1);
+    struct weir_digest three = run_whole(*state, 3, FITTED, 1);
+    assert_memory_equal(&one, &three, sizeof(one));
+}
+
+static void killed_workers_and_dispatchers_change_nothing(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, JSON, 3);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    for (int i = 0; i < 6; i++) {
+        assert_false(take(client, &seen, 10, true));
+        if (i % 3 == 2)
+            lab_kill_dispatcher(lab);
+        else
+            lab_kill_worker(lab, i % 2);
+    }
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    expect_each(&seen, 3);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, 3 * LAB_SAMPLES);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
+static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen first = {.order = weir_hasher_new()}, rest = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, JSON, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_false(take(client, &first, 7, true));
+    const void *at;
+    size_t size;
+    weir_client_state(client, &at, &size);
+    WEIR_AUTO_BUF saved = {0};
+    weir_buf_append(&saved, at, size);
+    commit(client, false);
+    struct seen lost = {.order = weir_hasher_new()};
+    assert_false(take(client, &lost, 5, true)); /* consumed, never saved */
+    weir_client_close(client);
+
+    client = lab_consume(lab, 1, saved.at, saved.size);
+    assert_true(take(client, &rest, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    for (size_t i = 0; i < LAB_SAMPLES; i++)
+        assert_int_equal(first.times[i] + rest.times[i], 1);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, LAB_SAMPLES);
+    assert_int_equal(audit.attempts, 2);
+    assert_true(audit.replayed <= 5 * BATCH);
+    weir_hasher_free(first.order);
+    weir_hasher_free(rest.order);
+    weir_hasher_free(lost.order);
+    lab_stop(lab);
+}
+
+static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, 17);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_erase(lab, LAB_FIRST_ID + 40);
+    lab_open_job(lab, 1, JSON, 2);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_false(take(client, &seen, LAB_SAMPLES / BATCH + 1, true)); /* the first epoch */
+    lab_erase(lab, LAB_FIRST_ID + 41);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    assert_int_equal(seen.times[17], 0);
+    assert_int_equal(seen.times[40], 0);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, 2 * LAB_SAMPLES);
+    assert_int_equal(audit.failed, 2);
+    assert_int_equal(audit.erased, 2 + (2 - seen.times[41]));
+    assert_int_equal(audit.delivered, 2 * LAB_SAMPLES - audit.failed - audit.erased);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
+static void a_replaced_file_gives_holes_never_other_bytes(void **state)
+{
+    struct lab *lab = lab_start(*state, 1, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_lose_file(lab);
+    lab_open_job(lab, 1, JSON, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    expect_each(&seen, 0);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, LAB_SAMPLES);
+    assert_int_equal(audit.gone, LAB_SAMPLES);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
+static int start_postgres(void **state)
+{
+    static struct weir_test_postgres postgres;
+    weir_test_postgres_start(&postgres);
+    *state = &postgres;
+    return 0;
+}
+
+static int stop_postgres(void **state)
+{
+    weir_test_postgres_stop(*state);
+    return 0;
+}
+
+static int reset(void **state)
+{
+    weir_test_postgres_reset(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
+        cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
+        cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
+        cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
+        cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
+        cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
+        cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),
+    };
+    return cmocka_run_group_tests_name("preprocess", tests, start_postgres, stop_postgres);
+}
