@@ -1,0 +1,105 @@
+/* The shipped pipeline files are read; mistakes name their place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/base/file.h"
+#include "orchestrator/config.h"
+#include "orchestrator/system.h"
+
+#include <string.h>
+
+static void shipped_pipelines_are_good(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *name;
+    } SHIPPED[] = {{WEIR_SOURCE_DIR "/config/pipelines/quickstart.yaml", "quickstart"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"}};
+    for (size_t i = 0; i < WEIR_COUNT(SHIPPED); i++) {
+        WEIR_AUTO_BUF text = {0};
+        WEIR_AUTO_BUF printed = {0};
+        WEIR_AUTO(orchestrator_config) config = NULL;
+        struct weir_error err = {0};
+        assert_int_equal(weir_file_read(SHIPPED[i].path, WEIR_YAML_BYTES_MAX, &text, &err),
+                         WEIR_OK);
+        if (orchestrator_config_parse(SHIPPED[i].path, weir_buf_view(&text), &config, &err) !=
+            WEIR_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_string_equal(config->name, SHIPPED[i].name);
+        assert_int_equal(config->evaluation_count, 1);
+        assert_int_equal(orchestrator_config_print(config, &printed, &err), WEIR_OK);
+        assert_non_null(strstr(weir_buf_text(&printed), SHIPPED[i].name));
+    }
+}
+
+static void the_shipped_system_file_is_the_default(void **state)
+{
+    (void)state;
+    struct orchestrator_system file = {0}, defaults = {0};
+    struct weir_error err = {0};
+    if (orchestrator_system_load(WEIR_SOURCE_DIR "/config/system/local.yaml", &file, &err) !=
+        WEIR_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(orchestrator_system_load(NULL, &defaults, &err), WEIR_OK);
+    assert_int_equal(file.workers, defaults.workers);
+    assert_string_equal(file.launcher, defaults.launcher);
+    assert_string_equal(file.log_level, defaults.log_level);
+    assert_string_equal(file.prices.currency, defaults.prices.currency);
+    assert_true(file.prices.cpu_hour == defaults.prices.cpu_hour);
+    orchestrator_system_fini(&file);
+    orchestrator_system_fini(&defaults);
+}
+
+#define REST "datasets: [{name: a}]\nselection: {}\npreprocess: {}\ntraining: {}\n"
+
+static void mistakes_name_their_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml, *expected;
+    } CASES[] = {
+        {"pipelin: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST,
+         "did you mean 'pipeline'"},
+        {"pipeline: {name: a b}\ntrigger: {policy: amount, samples: 1}\n" REST,
+         "t.yaml:1:18: pipeline.name"},
+        {"pipeline: {name: a, mode: replya}\ntrigger: {policy: amount, samples: 1}\n" REST,
+         "t.yaml:1:27"},
+        {"pipeline: {name: a}\ntrigger: {policy: amuont, samples: 1}\n" REST, "t.yaml:2:19"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: 1d, metrics: [accurcy]}\n",
+         "did you mean accuracy"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: soon, metrics: accuracy}\n",
+         "1 month"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "deletion: {policy: retrain}\n",
+         "deletion.policy"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\nselection: {}\npreprocess: {}\ntraining: {}\n",
+         "1 to 64 datasets"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO(orchestrator_config) config = NULL;
+        struct weir_error err = {0};
+        assert_int_equal(
+            orchestrator_config_parse("t.yaml", weir_bytes_of(CASES[i].yaml), &config, &err),
+            WEIR_INVALID);
+        if (strstr(err.text, CASES[i].expected) == NULL) {
+            fail_msg("expected %s in: %s", CASES[i].expected, err.text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped_pipelines_are_good),
+        cmocka_unit_test(the_shipped_system_file_is_the_default),
+        cmocka_unit_test(mistakes_name_their_place),
+    };
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

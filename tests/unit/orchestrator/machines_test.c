@@ -1,0 +1,118 @@
+/* The tables of pipelines and erasures: every edge leads somewhere, every state has a way on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/base/attributes.h"
+#include "orchestrator/erasures/machine.h"
+#include "orchestrator/pipeline/machine.h"
+
+#include <string.h>
+
+static void a_trigger_goes_round_once(void **state)
+{
+    (void)state;
+    static const enum pipeline_event EVENTS[] = {
+        PIPELINE_ON_DECLARED, PIPELINE_ON_SCANNED,   PIPELINE_ON_TRIGGERED, PIPELINE_ON_SEALED,
+        PIPELINE_ON_TRAINED,  PIPELINE_ON_STORED,    PIPELINE_ON_EVALUATED, PIPELINE_ON_TRIGGERED,
+        PIPELINE_ON_SKIPPED,  PIPELINE_ON_EXHAUSTED, PIPELINE_ON_CLOSED};
+    enum pipeline_state at = PIPELINE_DECLARING;
+    for (size_t i = 0; i < WEIR_COUNT(EVENTS); i++) {
+        assert_true(pipeline_next_state(at, EVENTS[i], &at));
+    }
+    assert_int_equal(at, PIPELINE_FINISHED);
+}
+
+static void every_working_state_can_fail_and_come_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PIPELINE_STATES; i++) {
+        enum pipeline_state from = (enum pipeline_state)i, to = from;
+        assert_int_equal(pipeline_next_state(from, PIPELINE_ON_FAILED, &to),
+                         !pipeline_at_rest(from));
+        if (!pipeline_at_rest(from)) {
+            assert_int_equal(to, PIPELINE_FAILED);
+        }
+    }
+    enum pipeline_state to = PIPELINE_FAILED;
+    assert_true(pipeline_next_state(PIPELINE_FAILED, PIPELINE_ON_RESUMED, &to));
+    assert_int_equal(to, PIPELINE_DECLARING);
+    assert_false(pipeline_next_state(PIPELINE_FINISHED, PIPELINE_ON_RESUMED, &to));
+}
+
+static void no_state_is_a_dead_end_or_out_of_reach(void **state)
+{
+    (void)state;
+    bool reached[PIPELINE_STATES] = {[PIPELINE_DECLARING] = true};
+    for (int round = 0; round < PIPELINE_STATES; round++) {
+        for (int i = 0; i < PIPELINE_STATES; i++) {
+            int ways = 0;
+            for (int event = 0; event < PIPELINE_EVENTS && reached[i]; event++) {
+                enum pipeline_state to;
+                if (pipeline_next_state((enum pipeline_state)i, (enum pipeline_event)event, &to)) {
+                    reached[to] = true;
+                    ways++;
+                }
+            }
+            assert_true(!reached[i] || ways > 0 || i == PIPELINE_FINISHED);
+        }
+    }
+    for (int i = 0; i < PIPELINE_STATES; i++) {
+        assert_true(reached[i]);
+    }
+}
+
+static void an_erasure_goes_straight_to_its_receipt(void **state)
+{
+    (void)state;
+    enum erasure_state at = ERASURE_ACCEPTED;
+    for (int event = 0; event < ERASURE_EVENTS; event++) {
+        for (int other = 0; other < ERASURE_EVENTS; other++) {
+            enum erasure_state to;
+            assert_int_equal(erasure_next_state(at, (enum erasure_event)other, &to),
+                             other == event);
+        }
+        assert_true(erasure_next_state(at, (enum erasure_event)event, &at));
+    }
+    assert_int_equal(at, ERASURE_FINISHED);
+}
+
+static void names_read_back_as_their_states(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PIPELINE_STATES; i++) {
+        enum pipeline_state back;
+        assert_true(pipeline_state_from_name(pipeline_state_name((enum pipeline_state)i), &back));
+        assert_int_equal(back, i);
+    }
+    for (int i = 0; i < ERASURE_STATES; i++) {
+        enum erasure_state back;
+        assert_true(erasure_state_from_name(erasure_state_name((enum erasure_state)i), &back));
+        assert_int_equal(back, i);
+    }
+    enum pipeline_state none;
+    assert_false(pipeline_state_from_name("ASLEEP", &none));
+}
+
+static void storage_words_are_ordered(void **state)
+{
+    (void)state;
+    assert_true(erasure_storage_rank("accepted") < erasure_storage_rank("in_force"));
+    assert_true(erasure_storage_rank("in_force") < erasure_storage_rank("verified"));
+    assert_int_equal(erasure_storage_rank("lost"), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trigger_goes_round_once),
+        cmocka_unit_test(every_working_state_can_fail_and_come_back),
+        cmocka_unit_test(no_state_is_a_dead_end_or_out_of_reach),
+        cmocka_unit_test(an_erasure_goes_straight_to_its_receipt),
+        cmocka_unit_test(names_read_back_as_their_states),
+        cmocka_unit_test(storage_words_are_ordered),
+    };
+    return cmocka_run_group_tests_name("machines", tests, NULL, NULL);
+}
