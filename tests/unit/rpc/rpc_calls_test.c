@@ -104,6 +104,8 @@ static void a_request_may_come_before_its_server(void **state)
     struct fixture *fixture = *state;
     weir_rpc_server_close(fixture->server);
     fixture->server = NULL;
+    weir_rpc_peer_close(fixture->peer); /* it may still hold a connection to the old one */
+    connect_peer(fixture);
     ask(fixture, LONG_MS);
     test_loop_rounds(fixture->loop, 5);
     serve(fixture);
