@@ -1,0 +1,113 @@
+/* The section `training`: what is understood, and how complaints read. */
+#include "trainer_client/training.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static enum weir_status read_text(const char *text, struct weir_yaml **ret_document,
+                                  struct training *ret_training, struct weir_error *err)
+{
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), ret_document, err), WEIR_OK);
+    return training_read(weir_yaml_root(*ret_document), ret_training, err);
+}
+
+static void a_name_is_enough(void **unused)
+{
+    (void)unused;
+    struct weir_yaml *document = NULL;
+    struct training training;
+    struct weir_error err;
+    assert_int_equal(read_text("training: {model: text_bag}", &document, &training, &err), WEIR_OK);
+    assert_string_equal(training.model->name, "text_bag");
+    assert_string_equal(training.loss->name, "logistic");
+    assert_int_equal(training.checkpoint_us, 60000000);
+    assert_int_equal(training.keys.epochs, 1);
+    assert_false(training.carries_optimizer);
+    weir_yaml_free(document);
+}
+
+static void everything_can_be_said_and_is_printed_back(void **unused)
+{
+    (void)unused;
+    static const char TEXT[] = "training:\n"
+                               "  model: {name: text_bag, buckets: 1024, counts: binary}\n"
+                               "  loss: softmax\n"
+                               "  epochs: 3\n"
+                               "  carry: [weights, optimizer]\n"
+                               "  optimizer: {name: sgd, lr: 0.5}\n"
+                               "  checkpoint: {every: 5s}\n";
+    struct weir_yaml *first = NULL, *second = NULL;
+    struct training training, again;
+    struct weir_error err;
+    WEIR_AUTO_BUF printed = {0};
+    assert_int_equal(read_text(TEXT, &first, &training, &err), WEIR_OK);
+    training_print(&training, &printed);
+    if (read_text(weir_buf_text(&printed), &second, &again, &err) != WEIR_OK)
+        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
+    assert_memory_equal(training.model_options, again.model_options, sizeof again.model_options);
+    assert_ptr_equal(again.loss, loss_find("softmax"));
+    assert_true(again.carries_optimizer);
+    assert_true(again.optimizer.lr == 0.5 && again.optimizer.name == training.optimizer.name);
+    assert_int_equal(again.checkpoint_us, 5000000);
+    weir_yaml_free(first);
+    weir_yaml_free(second);
+}
+
+static void complaints_name_the_place_and_what_was_expected(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *complaint;
+    } CASES[] = {
+        {"pipeline: x", "p.yaml:1:1: training: missing"},
+        {"training: {epochs: 3}", "training: the key 'model' is missing"},
+        {"training: {model: txt_bag}",
+         "p.yaml:1:19: training.model: expected linear or text_bag, found 'txt_bag' "
+         "(did you mean 'text_bag'?)"},
+        {"training: {model: [a]}", "training.model: expected a name"},
+        {"training: {model: {name: linear, buckets: 3}}", "training.model.buckets: unknown key"},
+        {"training: {model: linear, epoch: 3}", "(did you mean 'epochs'?)"},
+        {"training: {model: linear, epochs: 0}", "training.epochs"},
+        {"training: {model: linear, ranks: 2}", "p.yaml:1:34: training.ranks: expected 1"},
+        {"training: {model: linear, loss: hinge}", "training.loss"},
+        {"training: {model: linear, carry: [wheels]}",
+         "training.carry: expected weights or optimizer, found 'wheels'"},
+        {"training: {model: linear, optimizer: {name: adam}}", "training.optimizer.name"},
+        {"training: {model: linear, checkpoint: {every: soon}}", "training.checkpoint.every"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_yaml *document = NULL;
+        struct training training;
+        struct weir_error err;
+        assert_int_equal(read_text(CASES[i].text, &document, &training, &err), WEIR_INVALID);
+        if (strstr(err.text, CASES[i].complaint) == NULL)
+            fail_msg("expected '%s' in '%s'", CASES[i].complaint, err.text);
+        weir_yaml_free(document);
+    }
+}
+
+static void the_reference_tells_of_every_model(void **unused)
+{
+    (void)unused;
+    WEIR_AUTO_BUF page = {0};
+    training_describe(&page);
+    for (size_t i = 0; i < model_count(); i++)
+        assert_non_null(strstr(weir_buf_text(&page), model_at(i)->summary));
+    assert_non_null(strstr(weir_buf_text(&page), "`checkpoint`"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_enough),
+        cmocka_unit_test(everything_can_be_said_and_is_printed_back),
+        cmocka_unit_test(complaints_name_the_place_and_what_was_expected),
+        cmocka_unit_test(the_reference_tells_of_every_model),
+    };
+    return cmocka_run_group_tests_name("training", tests, NULL, NULL);
+}
