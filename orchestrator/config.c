@@ -322,7 +322,7 @@ static void describe_triggers(struct weir_buf *out)
         out, "## trigger\n\n`policy` names one of these; the other keys are its own.\n\n");
     for (size_t i = 0; i < orchestrator_trigger_count(); i++) {
         const struct trigger_policy *policy = orchestrator_trigger_at(i);
-        weir_buf_printf(out, "### trigger policy `%s`\n\n%s\n\n", policy->name, policy->summary);
+        weir_buf_printf(out, "### trigger.policy: %s\n\n%s\n\n", policy->name, policy->summary);
         cfg_document(policy->options, out);
         weir_buf_append_text(out, "\n");
     }
@@ -336,11 +336,11 @@ void orchestrator_config_describe(struct weir_buf *out)
     describe_triggers(out);
     weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
     cfg_document(EVALUATION_KEYS, out);
-    weir_buf_append_text(out, "\nMetrics:\n\n");
+    weir_buf_append_text(out, "\n");
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
         const struct metric *metric = orchestrator_metric_at(i);
-        weir_buf_printf(out, "- `%s`: %s\n", metric->name, metric->summary);
+        weir_buf_printf(out, "### evaluation.metrics: %s\n\n%s\n\n", metric->name, metric->summary);
     }
-    weir_buf_append_text(out, "\n## deletion\n\n");
+    weir_buf_append_text(out, "## deletion\n\n");
     cfg_document(DELETION_KEYS, out);
 }
