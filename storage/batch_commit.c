@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "storage/batch_stage.h"
 #include "storage/column.h"
+#include "storage/id_list.h"
 #include "storage/queries.h"
 #include "storage/tombstones.h"
 
@@ -20,19 +21,10 @@ struct commit {
 
 /* ---- samples that stop being live ---- */
 
-struct id_list {
-    uint64_t *at;
-    size_t count, capacity;
-};
-
 static void add_ids(struct id_list *ids, uint64_t first, size_t count)
 {
-    if (ids->count + count > ids->capacity) {
-        ids->capacity = 2 * ids->capacity + count;
-        ids->at = weir_realloc(ids->at, ids->capacity, sizeof *ids->at);
-    }
     for (size_t i = 0; i < count; i++)
-        ids->at[ids->count++] = first + i;
+        storage_id_list_add(ids, first + i);
 }
 
 static void add_ids_of(const struct dataset *dataset, const struct stored_file *file,
@@ -52,13 +44,6 @@ static void add_ids_of(const struct dataset *dataset, const struct stored_file *
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 static enum weir_status kill_kind(const struct commit *c, enum weir_change_kind kind)
 {
     struct id_list ids = {0};
@@ -69,7 +54,7 @@ static enum weir_status kill_kind(const struct commit *c, enum weir_change_kind 
             add_ids_of(c->dataset, c->batch->kills.at[i].file, &ids);
     }
     if (ids.count > 0) {
-        qsort(ids.at, ids.count, sizeof *ids.at, by_value);
+        storage_id_list_sort(&ids);
         status = storage_tombstones_write(c->db, c->cache, c->dataset, kind,
                                           &(struct weir_u64s){ids.at, ids.count}, c->err);
     }

@@ -1,0 +1,61 @@
+/* An erasure that is not verified yet, between erasing.c (its steps), scrub.c (bytes) and
+ * scrub_record.c (rows). */
+#ifndef WEIR_STORAGE_OPEN_ERASURE_H
+#define WEIR_STORAGE_OPEN_ERASURE_H
+
+#include "storage/erasing.h"
+#include "storage/fingerprint.h"
+#include "storage/id_list.h"
+#include "storage/search.h"
+#include "storage/serve.h"
+
+enum erasure_state {
+    ERASURE_ACCEPTED,
+    ERASURE_TOMBSTONED,
+    ERASURE_IN_FORCE,
+    ERASURE_SCRUBBED,
+    ERASURE_VERIFIED
+};
+
+struct open_erasure {
+    uint64_t number;
+    uint32_t dataset; /* 0: all */
+    enum erasure_state state;
+    int64_t accepted_us;
+    struct id_list subjects; /* keyed hashes, ascending */
+    struct id_list wanted;
+    struct id_list ids; /* ascending; known once tombstoned */
+    uint64_t epoch;
+
+    struct fingerprints prints;
+    struct id_list blocked; /* hashes to be blocked, with `prints` */
+    bool is_prepared;       /* prints and blocked are stored: bytes may be overwritten */
+    size_t at;              /* next id to be prepared or scrubbed */
+    char *parent;           /* folder with unlinked files that is not yet synced */
+    uint64_t files_scrubbed, bytes_scrubbed;
+    uint64_t not_gone;       /* samples whose bytes are still there after the scrub */
+    struct weir_buf remarks; /* one a line */
+    bool is_deep;            /* Postgres's dead row versions are gone, as far as can be */
+    struct search *search;
+};
+
+/* Adds a line unless it is there. */
+void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
+
+/* resolve.c: the ids that the erasure means and that are not erased yet. */
+enum weir_status storage_resolve(struct storage *storage, const struct open_erasure *erasure,
+                                 struct id_list *ids, struct weir_error *err) WEIR_MUST_USE;
+
+/* scrub.c: reads what is to be overwritten, so that it can be searched for and kept out later. */
+enum weir_status storage_scrub_prepare(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* Overwrites or unlinks some more; repeating it is harmless. */
+enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasure *erasure,
+                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
+enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* Rewrites the touched tables and cycles the WAL, so that old row versions are gone as well. */
+void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure);
+
+#endif

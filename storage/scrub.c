@@ -1,0 +1,317 @@
+/* What happens to the bytes of erased samples. Everything here can be repeated after a death: what was
+ * overwritten is recognised, and nothing is overwritten that is not what was erased. */
+#include "storage/open_erasure.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/file_job.h"
+#include "storage/queries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SAMPLES_PER_STEP = 128 };
+
+static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
+                              "as it is; if that still is the person's data, remove it there";
+
+void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
+{
+    if (erasure->remarks.size > 0 && strstr(weir_buf_text(&erasure->remarks), remark))
+        return;
+    weir_buf_printf(&erasure->remarks, "%s%s", erasure->remarks.size > 0 ? "\n" : "", remark);
+}
+
+/* A sample whose bytes may still lie where they were indexed. */
+static bool has_bytes(const struct located *found)
+{
+    return found->file && found->file->path && found->file->state == FILE_LIVE;
+}
+
+static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t length)
+{
+    weir_buf_clear(bytes);
+    weir_buf_reserve(bytes, (size_t)length + 1);
+    while (bytes->size < length) {
+        ssize_t got = pread(fd, bytes->at + bytes->size, (size_t)length - bytes->size,
+                            (off_t)(offset + bytes->size));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes->size += (size_t)got;
+    }
+    return true;
+}
+
+static uint64_t hash_of(const struct storage *storage, const struct located *found,
+                        struct weir_bytes content)
+{
+    WEIR_AUTO_BUF key = {0};
+
+    if (found->dataset->declaration->format->is_one_sample)
+        return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(found->file->path));
+    weir_buf_append(&key, found->file->path, strlen(found->file->path) + 1);
+    weir_buf_append(&key, content.at, content.size);
+    return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
+}
+
+static bool is_filled(struct weir_bytes bytes, uint8_t fill)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        if (bytes.at[i] != fill)
+            return false;
+    }
+    return true;
+}
+
+/* ---- preparing ---- */
+
+static bool is_untouched(int fd, const struct stored_file *file)
+{
+    struct stat now;
+
+    return fstat(fd, &now) == 0 && now.st_ino == file->inode &&
+           (uint64_t)now.st_size >= file->size &&
+           ((uint64_t)now.st_size > file->size ||
+            (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
+}
+
+static enum weir_status prepare_one(struct storage *storage, struct open_erasure *erasure,
+                                    uint64_t id, struct weir_error *err)
+{
+    struct located found;
+    WEIR_AUTO_BUF content = {0};
+    WEIR_AUTO_FREE char *path = NULL;
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    if (status != WEIR_OK || !has_bytes(&found))
+        return status;
+    if (found.dataset->declaration->format->is_one_sample)
+        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_bytes(NULL, 0)));
+    path = storage_dataset_path(found.dataset, found.file);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || !is_untouched(fd, found.file) ||
+        !read_range(fd, found.offset, &content, found.length)) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
+    if (!found.dataset->declaration->format->is_one_sample)
+        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_buf_view(&content)));
+    return WEIR_OK;
+}
+
+/* `blocked` holds hashes of all datasets together: blocking one in a dataset it is not of is harmless. */
+static enum weir_status store_blocked(struct storage *storage, const struct open_erasure *erasure,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t d = 0; d < storage->catalog->count; d++) {
+        const struct dataset *dataset = storage->catalog->datasets[d];
+
+        if (erasure->ids.count == 0 ||
+            (erasure->dataset != 0 && erasure->dataset != dataset->number))
+            continue;
+        for (size_t i = 0; status == WEIR_OK && i < erasure->blocked.count; i++)
+            status = DB_RUN(storage->db, Q_blocked_add, NULL, err, DB_I64(dataset->number),
+                            DB_I64(erasure->blocked.at[i]));
+    }
+    return status;
+}
+
+static void remember_blocked(struct storage *storage, const struct open_erasure *erasure)
+{
+    for (size_t d = 0; d < storage->catalog->count; d++) {
+        struct dataset *dataset = storage->catalog->datasets[d];
+
+        if (erasure->dataset != 0 && erasure->dataset != dataset->number)
+            continue;
+        for (size_t i = 0; i < erasure->blocked.count; i++)
+            storage_dataset_block(dataset, erasure->blocked.at[i], false);
+    }
+}
+
+static enum weir_status store_prepared(struct storage *storage, struct open_erasure *erasure,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO_BUF packed = {0};
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    storage_fingerprints_pack(&erasure->prints, &packed);
+    if (status == WEIR_OK)
+        status = store_blocked(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasure_probes, NULL, err, DB_I64(erasure->number),
+                        DB_BYTES(weir_buf_view(&packed)));
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    else
+        remember_blocked(storage, erasure);
+    return status;
+}
+
+enum weir_status storage_scrub_prepare(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0;
+         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->at < erasure->ids.count; i++)
+        status = prepare_one(storage, erasure, erasure->ids.at[erasure->at++], err);
+    *ret_done = status == WEIR_OK && erasure->at == erasure->ids.count;
+    if (!*ret_done)
+        return status;
+    status = store_prepared(storage, erasure, err);
+    erasure->is_prepared = status == WEIR_OK;
+    erasure->at = 0;
+    return status;
+}
+
+/* ---- overwriting ---- */
+
+static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (erasure->parent)
+        status = weir_sync_parent(erasure->parent, err);
+    free(erasure->parent);
+    erasure->parent = NULL;
+    return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+}
+
+/* Unlinked files of one folder are synced together: remembers a path of it. */
+static enum weir_status sync_later(struct open_erasure *erasure, const char *path,
+                                   struct weir_error *err)
+{
+    size_t size = (size_t)(strrchr(path, '/') - path) + 1;
+    enum weir_status status = WEIR_OK;
+
+    if (erasure->parent && strncmp(erasure->parent, path, size) == 0 &&
+        !strchr(erasure->parent + size, '/'))
+        return WEIR_OK;
+    status = sync_parent(erasure, err);
+    erasure->parent = weir_strdup(path);
+    return status;
+}
+
+static enum weir_status unlink_sample(struct open_erasure *erasure, const struct located *found,
+                                      const char *path, struct weir_error *err)
+{
+    struct stat now;
+
+    if (lstat(path, &now) < 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return weir_fail(err, WEIR_IO, "cannot look at a file to be erased: %s",
+                             strerror(errno));
+    } else if (now.st_ino != found->file->inode) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    } else if (unlink(path) < 0) {
+        return weir_fail(err, WEIR_IO, "cannot unlink a file to be erased: %s", strerror(errno));
+    }
+    erasure->files_scrubbed++;
+    erasure->bytes_scrubbed += found->length;
+    return sync_later(erasure, path, err);
+}
+
+/* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
+static enum weir_status overwrite(int fd, const struct located *found, uint8_t fill,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc((size_t)found->length + 1, 1);
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+    struct stat before;
+
+    memset(bytes, fill, (size_t)found->length);
+    if (fstat(fd, &before) < 0)
+        return weir_fail(err, WEIR_IO, "cannot look at a file to be scrubbed: %s", strerror(errno));
+    times[1] = before.st_mtim;
+    if ((uint64_t)before.st_size ==
+        found->file->size) /* also after a death between the next lines */
+        times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
+                                     .tv_nsec = found->file->mtime_ns % 1000000000};
+    if (pwrite(fd, bytes, (size_t)found->length, (off_t)found->offset) != (ssize_t)found->length ||
+        futimens(fd, times) < 0 || fdatasync(fd) < 0)
+        return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
+    return WEIR_OK;
+}
+
+static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
+                                         const struct located *found, const char *path,
+                                         struct weir_error *err)
+{
+    const struct format *format = found->dataset->declaration->format;
+    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_BUF content = {0};
+    struct stat now;
+    enum weir_status status = WEIR_OK;
+
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        return weir_fail(err, WEIR_IO, "cannot open a file to be scrubbed: %s", strerror(errno));
+    if (fd < 0 || fstat(fd, &now) < 0 || now.st_ino != found->file->inode ||
+        !read_range(fd, found->offset, &content, found->length)) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    if (!is_filled(weir_buf_view(&content), format->scrub_byte) && !format->is_one_sample &&
+        !storage_dataset_blocked(found->dataset,
+                                 hash_of(storage, found, weir_buf_view(&content)))) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    status = overwrite(fd, found, format->scrub_byte, err);
+    if (status == WEIR_OK && (!read_range(fd, found->offset, &content, found->length) ||
+                              !is_filled(weir_buf_view(&content), format->scrub_byte)))
+        erasure->not_gone++;
+    if (status == WEIR_OK && !found->dataset->declaration->is_copied && !format->is_one_sample)
+        found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
+    erasure->files_scrubbed++;
+    erasure->bytes_scrubbed += found->length;
+    return status;
+}
+
+static enum weir_status scrub_one(struct storage *storage, struct open_erasure *erasure,
+                                  uint64_t id, struct weir_error *err)
+{
+    struct located found;
+    WEIR_AUTO_FREE char *path = NULL;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    if (status != WEIR_OK || !has_bytes(&found))
+        return status;
+    if (found.dataset->declaration->is_copied) {
+        WEIR_AUTO_FREE char *remark =
+            weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
+                        "Weir's reach and was not changed",
+                        found.dataset->name, found.dataset->root);
+
+        storage_erasure_remark(erasure, remark);
+    }
+    path = storage_dataset_path(found.dataset, found.file);
+    if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
+        return unlink_sample(erasure, &found, path, err);
+    return overwrite_sample(storage, erasure, &found, path, err);
+}
+
+enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasure *erasure,
+                                     bool *ret_done, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0;
+         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->at < erasure->ids.count; i++)
+        status = scrub_one(storage, erasure, erasure->ids.at[erasure->at++], err);
+    *ret_done = status == WEIR_OK && erasure->at == erasure->ids.count;
+    return *ret_done ? sync_parent(erasure, err) : status;
+}

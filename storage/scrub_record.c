@@ -1,0 +1,253 @@
+/* What Postgres holds of erased samples: time, label, subject hash, path, complaints. */
+#include "storage/open_erasure.h"
+
+#include "core/base/memory.h"
+#include "storage/column.h"
+#include "storage/queries.h"
+#include "storage/tombstones.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRY_BYTES = 16, BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
+
+/* ---- columns ---- */
+
+/* Erased rows take the smallest value of the others: it tells nothing, and packs as well as before. */
+static void blank_out(const struct dataset *dataset, const struct chunk *chunk,
+                      const int64_t *values, int64_t *blanked)
+{
+    bool has_least = false;
+    int64_t least = 0;
+
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
+            continue;
+        least = has_least && least < values[i] ? least : values[i];
+        has_least = true;
+    }
+    for (uint32_t i = 0; i < chunk->count; i++)
+        blanked[i] = storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i)
+                         ? least
+                         : values[i];
+}
+
+static enum weir_status blank_chunk(struct storage *storage, const struct dataset *dataset,
+                                    const struct chunk_ref *ref, struct weir_error *err)
+{
+    const struct chunk *chunk;
+    WEIR_AUTO_FREE int64_t *values = weir_calloc(ref->count, sizeof *values);
+    WEIR_AUTO_BUF times = {0};
+    WEIR_AUTO_BUF labels = {0};
+    int64_t min, max;
+    enum weir_status status =
+        storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+
+    if (status != WEIR_OK)
+        return status;
+    blank_out(dataset, chunk, chunk->labels, values);
+    storage_column_pack(values, ref->count, &labels);
+    blank_out(dataset, chunk, chunk->times, values);
+    storage_column_pack(values, ref->count, &times);
+    min = max = values[0];
+    for (uint32_t i = 1; i < ref->count; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+    }
+    return DB_RUN(storage->db, Q_chunk_labels_put, NULL, err, DB_I64(dataset->number),
+                  DB_I64(ref->block), DB_I64(ref->first_row), DB_BYTES(weir_buf_view(&times)),
+                  DB_BYTES(weir_buf_view(&labels)), DB_I64(min), DB_I64(max));
+}
+
+static enum weir_status blank_chunks(struct storage *storage, const struct open_erasure *erasure,
+                                     struct weir_error *err)
+{
+    const struct chunk_ref *done = NULL;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
+        uint64_t id = erasure->ids.at[i];
+        const struct dataset *dataset =
+            storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+        const struct chunk_ref *ref =
+            dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
+                    : NULL;
+
+        if (!ref || ref == done)
+            continue;
+        status = blank_chunk(storage, dataset, ref, err);
+        done = ref;
+    }
+    return status;
+}
+
+/* ---- subjects ---- */
+
+static enum weir_status thin_run(struct storage *storage, const struct open_erasure *erasure,
+                                 int64_t number, struct weir_bytes run, struct weir_error *err)
+{
+    WEIR_AUTO_BUF kept = {0};
+
+    for (size_t at = 0; at + ENTRY_BYTES <= run.size; at += ENTRY_BYTES) {
+        if (!storage_id_list_has(&erasure->ids, weir_get_u64(run.at + at + 8)))
+            weir_buf_append(&kept, run.at + at, ENTRY_BYTES);
+    }
+    if (kept.size == run.size)
+        return WEIR_OK;
+    if (kept.size == 0)
+        return DB_RUN(storage->db, Q_subject_run_drop, NULL, err, DB_I64(number));
+    return DB_RUN(storage->db, Q_subject_run_put, NULL, err, DB_I64(number),
+                  DB_BYTES(weir_buf_view(&kept)));
+}
+
+static enum weir_status thin_runs(struct storage *storage, const struct open_erasure *erasure,
+                                  const struct dataset *dataset, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_subject_runs, &rows, err, DB_I64(dataset->number));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status =
+            thin_run(storage, erasure, weir_rows_i64(rows, i, 0), weir_rows_bytes(rows, i, 1), err);
+    return status;
+}
+
+/* ---- files ---- */
+
+static enum weir_status withdraw(struct storage *storage, struct dataset *dataset, const char *path,
+                                 struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_quarantine_withdraw, &rows, err, DB_I64(dataset->number),
+               DB_BYTES(weir_bytes_of(path)), DB_BOOL(true));
+
+    if (status == WEIR_OK)
+        dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
+    return status;
+}
+
+/* The name of a one-sample file may name its subject: only its keyed hash stays, in `blocked`. */
+static enum weir_status forget_path(struct storage *storage, const struct located *found,
+                                    struct weir_error *err)
+{
+    struct stored_file *file = found->file;
+    enum weir_status status = WEIR_OK;
+
+    if (!file || !file->path)
+        return WEIR_OK;
+    file->group->is_touched = true;
+    if (!found->dataset->declaration->format->is_one_sample)
+        return WEIR_OK;
+    status = withdraw(storage, found->dataset, file->path, err);
+    free(file->path);
+    file->path = NULL;
+    file->state = FILE_ERASED;
+    return status;
+}
+
+static enum weir_status write_groups(struct storage *storage, const struct dataset *dataset,
+                                     struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++) {
+        struct file_group *group = dataset->groups[i];
+        WEIR_AUTO_BUF packed = {0};
+
+        if (!group->is_touched)
+            continue;
+        storage_file_group_pack(group, &packed);
+        status =
+            DB_RUN(storage->db, Q_file_group_put, NULL, err, DB_I64(dataset->number),
+                   DB_I64(group->number), DB_I64(group->count), DB_BYTES(weir_buf_view(&packed)));
+        group->is_touched = false;
+    }
+    return status;
+}
+
+enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
+                                    struct weir_error *err)
+{
+    enum weir_status status = blank_chunks(storage, erasure, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
+        struct located found;
+
+        status = storage_find(storage, erasure->ids.at[i], &found, err);
+        if (status == WEIR_OK)
+            status = forget_path(storage, &found, err);
+    }
+    for (size_t d = 0; status == WEIR_OK && erasure->ids.count > 0 && d < storage->catalog->count;
+         d++) {
+        struct dataset *dataset = storage->catalog->datasets[d];
+
+        if (erasure->dataset != 0 && erasure->dataset != dataset->number)
+            continue;
+        status = thin_runs(storage, erasure, dataset, err);
+        if (status == WEIR_OK)
+            status = write_groups(storage, dataset, err);
+        if (status == WEIR_OK)
+            status = storage_dataset_store(storage->db, dataset, dataset->sequence, err);
+    }
+    return status;
+}
+
+/* ---- the deep step ---- */
+
+static bool rewrite(struct storage *storage, const char *table)
+{
+    WEIR_AUTO_FREE char *sql = weir_format("VACUUM (FULL, ANALYZE) %s", table);
+    struct weir_error err;
+
+    return weir_db_exec(storage->db, sql, &err) == WEIR_OK;
+}
+
+static bool rewrite_chunks(struct storage *storage, const struct open_erasure *erasure)
+{
+    uint64_t done = UINT64_MAX;
+    bool is_fine = true;
+
+    for (size_t i = 0; i < erasure->ids.count; i++) {
+        uint32_t dataset = weir_sample_dataset(erasure->ids.at[i]);
+        uint32_t slice = weir_sample_block(erasure->ids.at[i]) / BLOCKS_PER_PARTITION;
+        WEIR_AUTO_FREE char *table = weir_format("chunk_%u_%u", dataset, slice);
+
+        if (done == ((uint64_t)dataset << 32 | slice))
+            continue;
+        done = (uint64_t)dataset << 32 | slice;
+        is_fine = rewrite(storage, table) && is_fine;
+    }
+    return is_fine;
+}
+
+/* Old segments are recycled once checkpoints have passed them (they are then overwritten). */
+static bool cycle_wal(struct storage *storage)
+{
+    struct weir_error err;
+
+    for (int i = 0; i < WAL_CYCLES; i++) {
+        if (weir_db_exec(storage->db, "DO $$ BEGIN PERFORM pg_switch_wal(); END $$", &err) !=
+                WEIR_OK ||
+            weir_db_exec(storage->db, "CHECKPOINT", &err) != WEIR_OK)
+            return false;
+    }
+    return true;
+}
+
+void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure)
+{
+    bool is_rewritten = rewrite_chunks(storage, erasure);
+
+    is_rewritten = rewrite(storage, "file_group") && is_rewritten;
+    is_rewritten = rewrite(storage, "subject_run") && is_rewritten;
+    is_rewritten = rewrite(storage, "quarantine") && is_rewritten;
+    if (!is_rewritten)
+        storage_erasure_remark(erasure, "old row versions stay in Postgres until its next VACUUM "
+                                        "FULL: it could not be run now");
+    if (!cycle_wal(storage))
+        storage_erasure_remark(erasure, "Postgres keeps old times, labels and keyed hashes in its "
+                                        "write-ahead log until it recycles those segments");
+    erasure->is_deep = true;
+}

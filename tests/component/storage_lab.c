@@ -1,0 +1,320 @@
+/* The lab: see storage_lab.h. */
+#include "tests/component/storage_lab.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/service/service.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 30000, ASK_MS = 20000, ROUND_MS = 10 };
+
+void storage_lab_open(struct storage_lab *lab)
+{
+    *lab = (struct storage_lab){0};
+    weir_test_postgres_start(&lab->postgres);
+}
+
+void storage_lab_close(struct storage_lab *lab)
+{
+    weir_test_postgres_stop(&lab->postgres);
+}
+
+const char *storage_lab_path(struct storage_lab *lab, const char *name)
+{
+    return weir_arena_format(lab->arena, "%s/%s", lab->dir.path, name);
+}
+
+void storage_lab_begin(struct storage_lab *lab)
+{
+    struct weir_error err;
+
+    weir_test_postgres_reset(&lab->postgres);
+    temp_dir_make(&lab->dir);
+    lab->arena = weir_arena_new();
+    lab->faults = NULL;
+    weir_require(weir_make_directories(storage_lab_path(lab, "data"), 0700, &err) == WEIR_OK);
+    weir_require(weir_make_directories(storage_lab_path(lab, "source"), 0700, &err) == WEIR_OK);
+}
+
+void storage_lab_end(struct storage_lab *lab)
+{
+    if (lab->pid)
+        storage_lab_kill(lab);
+    temp_dir_remove(&lab->dir);
+    weir_arena_free(lab->arena);
+}
+
+/* ---- the process ---- */
+
+static void run_storage(const struct storage_lab *lab, const char *data, const char *run)
+{
+    if (lab->faults)
+        setenv("WEIR_FAULTS", lab->faults, 1);
+    execl(WEIR_BIN_DIR "/storage", "storage", "--data-dir", data, "--socket-dir", run, "--postgres",
+          lab->postgres.conninfo, "--log-level",
+          getenv("WEIR_TEST_LOG") ? getenv("WEIR_TEST_LOG") : "error", (char *)NULL);
+    _exit(127);
+}
+
+void storage_lab_start(struct storage_lab *lab)
+{
+    const char *data = storage_lab_path(lab, "data");
+    const char *run = storage_lab_path(lab, "run");
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(run, "storage");
+    struct weir_error err;
+
+    lab->pid = fork();
+    weir_require(lab->pid >= 0);
+    if (lab->pid == 0)
+        run_storage(lab, data, run);
+    lab->loop = weir_loop_new();
+    weir_require(weir_rpc_connect(lab->loop, endpoint, NULL, lab, &lab->peer, &err) == WEIR_OK);
+}
+
+static void disconnect(struct storage_lab *lab)
+{
+    weir_rpc_peer_close(lab->peer);
+    weir_loop_free(lab->loop);
+    lab->peer = NULL;
+    lab->loop = NULL;
+    lab->pid = 0;
+}
+
+static void end_process(struct storage_lab *lab, int with)
+{
+    int status;
+
+    kill(lab->pid, with);
+    weir_require(waitpid(lab->pid, &status, 0) == lab->pid);
+    disconnect(lab);
+}
+
+void storage_lab_stop(struct storage_lab *lab)
+{
+    end_process(lab, SIGTERM);
+}
+
+void storage_lab_kill(struct storage_lab *lab)
+{
+    end_process(lab, SIGKILL);
+}
+
+void storage_lab_await_death(struct storage_lab *lab)
+{
+    int status;
+
+    weir_require(waitpid(lab->pid, &status, 0) == lab->pid);
+    weir_require(WIFSIGNALED(status));
+    disconnect(lab);
+}
+
+/* ---- files ---- */
+
+static void write_file(struct storage_lab *lab, const char *name, const char *text, int flags)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/source/%s", lab->dir.path, name);
+    struct weir_error err;
+    char *slash = strrchr(path, '/');
+
+    *slash = '\0';
+    weir_require(weir_make_directories(path, 0700, &err) == WEIR_OK);
+    *slash = '/';
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | flags, 0600);
+    weir_require(fd >= 0);
+    weir_require(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+void storage_lab_write(struct storage_lab *lab, const char *name, const char *text)
+{
+    write_file(lab, name, text, O_TRUNC);
+}
+
+void storage_lab_append(struct storage_lab *lab, const char *name, const char *text)
+{
+    write_file(lab, name, text, O_APPEND);
+}
+
+void storage_lab_remove(struct storage_lab *lab, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/source/%s", lab->dir.path, name);
+
+    weir_require(unlink(path) == 0);
+}
+
+static bool file_holds(const char *path, const char *text)
+{
+    WEIR_AUTO_BUF bytes = {0};
+    struct weir_error err;
+
+    return weir_file_read(path, 1 << 30, &bytes, &err) == WEIR_OK && bytes.size > 0 &&
+           memmem(bytes.at, bytes.size, text, strlen(text)) != NULL;
+}
+
+static bool folder_holds(const char *folder, const char *text)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    bool holds = false;
+
+    while (directory && !holds && (entry = readdir(directory)) != NULL) {
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
+        struct stat found;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            lstat(path, &found) < 0)
+            continue;
+        if (S_ISDIR(found.st_mode))
+            holds = folder_holds(path, text);
+        else if (S_ISREG(found.st_mode))
+            holds = file_holds(path, text);
+    }
+    if (directory)
+        closedir(directory);
+    return holds;
+}
+
+bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text)
+{
+    return folder_holds(storage_lab_path(lab, folder), text);
+}
+
+/* ---- questions ---- */
+
+enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
+                                 const void *message, enum weir_message expected, void *ret_message)
+{
+    return weir_rpc_ask(lab->peer, type, message, ASK_MS, expected, lab->arena, ret_message,
+                        &lab->err);
+}
+
+enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml)
+{
+    WEIR_AUTO_BUF config = {0};
+    struct msg_dataset_declared declared;
+    const char *mark = strstr(yaml, "%s");
+    const char *source = storage_lab_path(lab, "source");
+
+    weir_buf_append_text(&config, "datasets:\n");
+    for (; mark; mark = strstr(yaml, "%s")) {
+        weir_buf_append(&config, yaml, (size_t)(mark - yaml));
+        weir_buf_append_text(&config, source);
+        yaml = mark + 2;
+    }
+    weir_buf_append_text(&config, yaml);
+    return storage_lab_ask(
+        lab, MSG_dataset_declare,
+        &(struct msg_dataset_declare){.file = "pipeline.yaml", .config = weir_buf_view(&config)},
+        MSG_dataset_declared, &declared);
+}
+
+struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name)
+{
+    struct msg_dataset_is answer;
+    enum weir_status status = storage_lab_ask(
+        lab, MSG_dataset_ask, &(struct msg_dataset_ask){.name = name}, MSG_dataset_is, &answer);
+
+    if (status != WEIR_OK)
+        fprintf(stderr, "dataset_ask: %s\n", lab->err.text);
+    weir_require(status == WEIR_OK);
+    return answer;
+}
+
+struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *name,
+                                        uint64_t sequence)
+{
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    struct msg_dataset_is answer = storage_lab_dataset(lab, name);
+
+    while (!answer.scanned || answer.sequence < sequence) {
+        weir_require(weir_now_ms() < limit_ms);
+        weir_loop_step(lab->loop, ROUND_MS);
+        answer = storage_lab_dataset(lab, name);
+    }
+    weir_require(answer.ingested == answer.live + answer.erased + answer.removed + answer.replaced);
+    return answer;
+}
+
+struct msg_feed_is storage_lab_feed(struct storage_lab *lab, uint64_t dataset, const char *consumer,
+                                    uint64_t after)
+{
+    struct msg_feed_is answer;
+
+    weir_require(storage_lab_ask(
+                     lab, MSG_feed_read,
+                     &(struct msg_feed_read){
+                         .dataset = dataset, .consumer = consumer, .after = after, .limit = 4096},
+                     MSG_feed_is, &answer) == WEIR_OK);
+    for (size_t i = 0; i < answer.sequences.count; i++)
+        weir_require(answer.sequences.at[i] == after + 1 + i);
+    return answer;
+}
+
+struct payload {
+    struct storage_lab *lab;
+    bool is_done;
+    uint32_t state;
+    char *text;
+};
+
+static void on_payload(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct payload *payload = owner;
+    const struct msg_read_is *answer = reply ? reply->message : NULL;
+    struct weir_bytes bytes;
+
+    (void)err;
+    payload->is_done = true;
+    if (!answer)
+        return;
+    payload->state = answer->states.at[0];
+    bytes = weir_frames_at(reply->frames, 0);
+    if (payload->state == 0)
+        payload->text = weir_arena_strndup(payload->lab->arena, (const char *)bytes.at, bytes.size);
+}
+
+const char *storage_lab_read(struct storage_lab *lab, uint64_t id, uint32_t *ret_state)
+{
+    struct payload payload = {.lab = lab};
+
+    weir_rpc_call(lab->peer, MSG_read, &(struct msg_read){.ids = {&id, 1}}, ASK_MS, on_payload,
+                  &payload);
+    while (!payload.is_done)
+        weir_loop_step(lab->loop, ROUND_MS);
+    *ret_state = payload.state;
+    return payload.text;
+}
+
+struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
+                                              const char *state)
+{
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    struct msg_erase_is answer = {.state = ""};
+
+    while (strcmp(answer.state, state) != 0) {
+        weir_require(weir_now_ms() < limit_ms);
+        weir_loop_step(lab->loop, ROUND_MS);
+        weir_require(storage_lab_ask(lab, MSG_erase_ask, &(struct msg_erase_ask){.erasure = number},
+                                     MSG_erase_is, &answer) == WEIR_OK);
+    }
+    return answer;
+}
+
+struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
+                                      const char *subject, const char *state)
+{
+    struct msg_erase_accepted accepted;
+
+    weir_require(
+        storage_lab_ask(lab, MSG_erase_accept,
+                        &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
+                        MSG_erase_accepted, &accepted) == WEIR_OK);
+    return storage_lab_await_erasure(lab, accepted.erasure, state);
+}

@@ -1,0 +1,64 @@
+/* A real storage process on a real Postgres and a real socket, for the component tests of storage: ask,
+ * wait until something is so, kill it as kill -9 does, start it again. */
+#ifndef WEIR_TESTS_COMPONENT_STORAGE_LAB_H
+#define WEIR_TESTS_COMPONENT_STORAGE_LAB_H
+
+#include "core/rpc/rpc.h"
+#include "tests/support/postgres.h"
+
+#include <sys/types.h>
+
+struct storage_lab {
+    struct weir_test_postgres postgres;
+    struct temp_dir dir; /* data/ run/ source/ */
+    struct weir_loop *loop;
+    struct weir_rpc_peer *peer;
+    struct weir_arena *arena; /* answers live here until the next test */
+    struct weir_error err;    /* of the newest refusal */
+    pid_t pid;
+    const char *faults; /* WEIR_FAULTS of the next start */
+};
+
+void storage_lab_open(struct storage_lab *lab); /* once per program */
+void storage_lab_close(struct storage_lab *lab);
+/* An empty store and an empty source for each test. */
+void storage_lab_begin(struct storage_lab *lab);
+void storage_lab_end(struct storage_lab *lab);
+
+void storage_lab_start(struct storage_lab *lab);
+void storage_lab_stop(struct storage_lab *lab); /* SIGTERM */
+void storage_lab_kill(struct storage_lab *lab); /* SIGKILL */
+/* Waits for a process that a fault kills. */
+void storage_lab_await_death(struct storage_lab *lab);
+
+/* Writes DIR/source/NAME. */
+void storage_lab_write(struct storage_lab *lab, const char *name, const char *text);
+void storage_lab_append(struct storage_lab *lab, const char *name, const char *text);
+void storage_lab_remove(struct storage_lab *lab, const char *name);
+/* "DIR/name", in the lab's arena. */
+const char *storage_lab_path(struct storage_lab *lab, const char *name);
+
+/* The answer, in the lab's arena; the status of the refusal otherwise. */
+enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
+                                 const void *message, enum weir_message expected,
+                                 void *ret_message);
+/* Declares datasets; `yaml` is the value of datasets:, %s in it the source folder. */
+enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml);
+struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name);
+/* Waits until the dataset is scanned and its newest change is at least `sequence`. */
+struct msg_dataset_is storage_lab_await(struct storage_lab *lab, const char *name,
+                                        uint64_t sequence);
+/* All changes, as the feed tells them to `consumer`. */
+struct msg_feed_is storage_lab_feed(struct storage_lab *lab, uint64_t dataset, const char *consumer,
+                                    uint64_t after);
+/* The payload of one sample, or NULL with its state. */
+const char *storage_lab_read(struct storage_lab *lab, uint64_t id, uint32_t *ret_state);
+/* Submits an erasure by subject and waits until it has reached `state`. */
+struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
+                                      const char *subject, const char *state);
+struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
+                                              const char *state);
+/* True when any file below `folder` holds `text`. */
+bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
+
+#endif
