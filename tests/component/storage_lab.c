@@ -183,7 +183,7 @@ static bool folder_holds(const char *folder, const char *text)
 
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text)
 {
-    return folder_holds(storage_lab_path(lab, folder), text);
+    return folder_holds(*folder == '/' ? folder : storage_lab_path(lab, folder), text);
 }
 
 /* ---- questions ---- */

@@ -58,7 +58,7 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
                                       const char *subject, const char *state);
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state);
-/* True when any file below `folder` holds `text`. */
+/* True when any file below `folder` (absolute, or in DIR) holds `text`. */
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
 
 #endif

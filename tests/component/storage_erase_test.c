@@ -1,0 +1,280 @@
+/* Erasures against the real service: the two acknowledgements, bytes that are gone, what stays out, and
+ * deaths in between. */
+#include "tests/component/storage_lab.h"
+
+#include "core/base/clock.h"
+#include "core/wire/sample.h"
+#include "storage/erasure.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char FILES[] = "  - name: mails\n"
+                            "    source: {path: %s, format: files, include: \"*.txt\",\n"
+                            "             import: copy, on_erase: unlink, settle: 0ms}\n"
+                            "    time: {from: manifest}\n"
+                            "    label: {from: manifest, classes: [ham, spam]}\n"
+                            "    subject: {from: manifest}\n";
+static const char JSONL_REFERENCE[] = "  - name: clicks\n"
+                                      "    source: {path: %s, format: jsonl, on_erase: scrub,\n"
+                                      "             settle: 0ms}\n"
+                                      "    time: {from: field, field: ts}\n"
+                                      "    subject: {field: user}\n";
+static const char JSONL_COPY[] = "  - name: clicks\n"
+                                 "    source: {path: %s, format: jsonl, on_erase: scrub,\n"
+                                 "             import: copy, settle: 0ms}\n"
+                                 "    time: {from: field, field: ts}\n"
+                                 "    subject: {field: user}\n";
+static const char ANNA[] = "anna@example.org";
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    storage_lab_begin(&lab);
+    storage_lab_start(&lab);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+static void declare_mails(void)
+{
+    storage_lab_write(&lab, "a.txt", "Dear list, the purple weir at Anna's mill overflowed today.");
+    storage_lab_write(&lab, "b.txt", "Bob answers with something entirely different, as always.");
+    storage_lab_write(&lab, "c.txt",
+                      "Second mail of Anna: seventeen herons were seen at the mill.");
+    storage_lab_write(&lab, "manifest.csv",
+                      "path,time,label,subject\na.txt,2002-08-01,ham,anna@example.org\n"
+                      "b.txt,2002-08-02,spam,bob@example.org\n"
+                      "c.txt,2002-08-03,ham,anna@example.org\n");
+    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    (void)storage_lab_await(&lab, "mails", 1);
+}
+
+static void an_erased_mail_is_gone_and_stays_out(void **state)
+{
+    struct msg_dataset_is is;
+    struct msg_erase_is erasure;
+    uint32_t sample;
+
+    (void)state;
+    declare_mails();
+    assert_true(storage_lab_holds(&lab, "data", "seventeen herons"));
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_int_equal(erasure.ids.count, 2);
+    assert_int_equal(erasure.epoch, 1);
+    assert_int_equal(erasure.found, 0);
+    assert_int_equal(erasure.files_scrubbed, 2);
+    assert_true(erasure.bytes_searched > 0);
+    assert_true(erasure.accepted_us <= erasure.in_force_us);
+    assert_true(erasure.in_force_us <= erasure.scrubbed_us);
+    assert_true(erasure.scrubbed_us <= erasure.verified_us);
+    assert_non_null(strstr(erasure.remarks.at[0], "outside Weir's reach"));
+    assert_false(storage_lab_holds(&lab, "data", "seventeen herons"));
+    assert_true(storage_lab_holds(&lab, "source", "seventeen herons"));
+    assert_null(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample));
+    assert_int_equal(sample, WEIR_SAMPLE_ERASED);
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample));
+    is = storage_lab_dataset(&lab, "mails");
+    assert_int_equal(is.live, 1);
+    assert_int_equal(is.erased, 2);
+
+    storage_lab_kill(&lab); /* the next start scans the source, where the mails still are */
+    storage_lab_start(&lab);
+    storage_lab_write(&lab, "d.txt", "not listed, only to make the feed move on");
+    storage_lab_append(&lab, "manifest.csv", "d.txt,2002-08-04,ham,dora@example.org\n");
+    is = storage_lab_await(&lab, "mails", erasure.epoch + 3);
+    assert_int_equal(is.live, 2);
+    assert_int_equal(is.blocked, 2);
+    assert_false(storage_lab_holds(&lab, "data", "seventeen herons"));
+}
+
+static void nothing_clear_of_a_subject_reaches_postgres(void **state)
+{
+    (void)state;
+    declare_mails();
+    (void)storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, ANNA));
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "seventeen herons"));
+}
+
+static void the_same_request_again_is_the_same_erasure(void **state)
+{
+    const char *subject = ANNA;
+    const struct msg_erase_accept asked = {.uuid = "u1", .subjects = {&subject, 1}};
+    struct msg_erase_accepted first, second;
+
+    (void)state;
+    declare_mails();
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &first),
+                     WEIR_OK);
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &second),
+                     WEIR_OK);
+    assert_int_equal(first.matched, 2);
+    assert_int_equal(first.erasure, second.erasure);
+}
+
+static struct msg_hold_is hold(uint64_t session, uint64_t epoch)
+{
+    struct msg_hold_is answer;
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_hold,
+                                     &(struct msg_hold){
+                                         .holder = "worker-1", .session = session, .epoch = epoch},
+                                     MSG_hold_is, &answer),
+                     WEIR_OK);
+    return answer;
+}
+
+static void it_is_not_in_force_before_the_holder_has_answered(void **state)
+{
+    int64_t until_ms = weir_now_ms() + STORAGE_LEASE_KEPT_MS + 500;
+    struct msg_erase_is erasure;
+
+    (void)state;
+    declare_mails();
+    assert_int_equal(hold(7, 0).lease_ms, STORAGE_LEASE_MS);
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "tombstoned");
+    assert_int_equal(hold(7, 0).erased.count, 2);
+    while (weir_now_ms() < until_ms) { /* renewing, but never naming the epoch */
+        (void)hold(7, 0);
+        weir_loop_step(lab.loop, 100);
+    }
+    erasure = storage_lab_await_erasure(&lab, 1, "tombstoned");
+    assert_int_equal(erasure.in_force_us, 0);
+    (void)hold(7, 1);
+    erasure = storage_lab_await_erasure(&lab, 1, "verified");
+    assert_int_equal(erasure.holders_answered, 1);
+    assert_int_equal(erasure.holders_expired, 0);
+}
+
+static void write_clicks(void)
+{
+    storage_lab_write(
+        &lab, "day.jsonl",
+        "{\"ts\":1,\"user\":\"bob@example.org\",\"page\":\"the start page of the shop\"}\n"
+        "{\"ts\":2,\"user\":\"anna@example.org\",\"page\":\"a heron made of porcelain\"}\n"
+        "{\"ts\":3,\"user\":\"bob@example.org\",\"page\":\"another page of the shop\"}\n");
+}
+
+static void a_reference_is_scrubbed_in_place_and_its_other_lines_stay(void **state)
+{
+    struct msg_erase_is erasure;
+    struct msg_dataset_is is;
+    uint32_t sample;
+
+    (void)state;
+    write_clicks();
+    assert_int_equal(storage_lab_declare(&lab, JSONL_REFERENCE), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_int_equal(erasure.found, 0);
+    assert_false(storage_lab_holds(&lab, "source", "porcelain"));
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &sample));
+
+    storage_lab_append(&lab, "day.jsonl", "{\"ts\":4,\"user\":\"carl@example.org\"}\n");
+    is = storage_lab_await(&lab, "clicks", 3); /* added, erased, added: nothing was replaced */
+    assert_int_equal(is.live, 3);
+    assert_int_equal(is.replaced, 0);
+    assert_int_equal(is.erased, 1);
+}
+
+static void a_replaced_source_does_not_bring_an_erased_line_back(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    write_clicks();
+    assert_int_equal(storage_lab_declare(&lab, JSONL_COPY), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    (void)storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_false(storage_lab_holds(&lab, "data", "porcelain"));
+    storage_lab_remove(&lab, "day.jsonl");
+    (void)storage_lab_await(&lab, "clicks", 3);
+    write_clicks();
+    is = storage_lab_await(&lab, "clicks", 5);
+    assert_int_equal(is.live, 2);
+    assert_int_equal(is.blocked, 1);
+    assert_false(storage_lab_holds(&lab, "data", "porcelain"));
+}
+
+static void a_death_at_each_step_only_repeats_work(void **state)
+{
+    static const char *const FAULTS[] = {"storage.erase.tombstone=!1", "storage.erase.scrub=!1",
+                                         "storage.erase.scrub=1"};
+
+    for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++) {
+        struct msg_erase_accepted accepted;
+        const char *subject = ANNA;
+        struct msg_erase_is erasure;
+        struct msg_dataset_is is;
+
+        if (i > 0) {
+            end(state);
+            begin(state);
+        }
+        storage_lab_kill(&lab);
+        lab.faults = FAULTS[i];
+        storage_lab_start(&lab);
+        declare_mails();
+        assert_int_equal(
+            storage_lab_ask(&lab, MSG_erase_accept,
+                            &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
+                            MSG_erase_accepted, &accepted),
+            WEIR_OK);
+        if (strchr(FAULTS[i], '!')) {
+            storage_lab_await_death(&lab);
+            lab.faults = NULL;
+            storage_lab_start(&lab);
+        }
+        erasure = storage_lab_await_erasure(&lab, accepted.erasure, "verified");
+        assert_int_equal(erasure.found, 0);
+        assert_int_equal(erasure.epoch, 1);
+        assert_false(storage_lab_holds(&lab, "data", "seventeen herons"));
+        is = storage_lab_await(&lab, "mails", 1);
+        assert_int_equal(is.erased, 2);
+        assert_int_equal(is.live, 1);
+    }
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(an_erased_mail_is_gone_and_stays_out),
+        CASE(nothing_clear_of_a_subject_reaches_postgres),
+        CASE(the_same_request_again_is_the_same_erasure),
+        CASE(it_is_not_in_force_before_the_holder_has_answered),
+        CASE(a_reference_is_scrubbed_in_place_and_its_other_lines_stay),
+        CASE(a_replaced_source_does_not_bring_an_erased_line_back),
+        CASE(a_death_at_each_step_only_repeats_work),
+    };
+    return cmocka_run_group_tests_name("storage: erasure", tests, open_lab, close_lab);
+}
