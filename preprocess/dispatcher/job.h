@@ -19,15 +19,15 @@
  *      beats even if it wants none: a pool that is full of finished work, which nobody takes before
  *      that group, would wait for ever.
  *   3  A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it. It ends early
- *      when its worker slot shows a new session, when the consumer asks for the group `again` naming
- *      its fence, when the consumer has every batch of the group, or with the attempt.
+ *      when its worker slot shows a new session, when the consumer asks for the group `again`
+ *      naming its fence, when the consumer has every batch of the group, or with the attempt.
  *   4  A group whose batches were all sent is left alone; if a beat of the consumer that arrived
  *      more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of it, it is open again.
  *   5  Beats of the consumer carry its full state; an older number than the newest changes nothing.
  *   6  A commit of the current attempt moves the committed position forward, never back. `final`
- *      ends the job; a new session may open it again (it died before it could say that it was done).
- *   7  A job that fits operators first leases the groups of epoch 0 for partial fits; they are taken
- *      in group order. Consumers wait until dispatcher_job_fitted().
+ *      ends the job; a new session may open it again (it died before it could say it was done).
+ *   7  A job that fits operators first leases the groups of epoch 0 for partial fits; they are
+ *      taken in group order. Consumers wait until dispatcher_job_fitted().
  *
  * Invariants: at most one lease per group; fences only grow; `oldest` never decreases within an
  * attempt; the committed position is one that the current attempt, or the one it started from,
@@ -124,8 +124,8 @@ struct dispatcher_opened {
     uint64_t fence;
 };
 
-/* Opens the attempt that follows `after` (rule 1). UNAVAILABLE: operators are still being fitted; ask again.
- * INVALID: the position lies beyond the end. */
+/* Opens the attempt that follows `after` (rule 1). UNAVAILABLE: operators are still being fitted;
+ * ask again. INVALID: the position lies beyond the end. */
 enum weir_status dispatcher_job_client_open(struct dispatcher_job *job, uint64_t session,
                                             uint64_t after, const struct weir_position *position,
                                             struct dispatcher_opened *ret_opened,

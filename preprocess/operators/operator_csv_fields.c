@@ -120,28 +120,41 @@ static void fini(void *owner)
     weir_buf_fini(&state->text);
 }
 
-/* Takes the first field off `rest`; quoted fields are put together in state->text. */
-static struct weir_bytes take_field(struct state *state, struct weir_bytes *rest)
+/* What is left of a record. */
+struct rest {
+    const uint8_t *at, *end;
+    bool ended; /* the last field was taken */
+};
+
+/* Takes a quoted field without its quotes, put together in state->text. */
+static struct weir_bytes take_quoted(struct state *state, struct rest *rest)
 {
-    const uint8_t *at = rest->at, *end = rest->at + rest->size;
-    struct weir_bytes field;
-    if (at < end && *at == '"') {
-        weir_buf_clear(&state->text);
-        for (at++; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); at++) {
-            at += *at == '"'; /* "" stands for one */
-            weir_buf_append(&state->text, at, 1);
-        }
-        field = weir_buf_view(&state->text);
-        at += at < end; /* the closing quote */
-        while (at < end && *at != (uint8_t)state->delimiter)
-            at++;
-    } else {
-        const uint8_t *stop = at < end ? memchr(at, state->delimiter, (size_t)(end - at)) : NULL;
-        field = weir_bytes(at, (size_t)((stop != NULL ? stop : end) - at));
-        at = stop != NULL ? stop : end;
+    const uint8_t *at = rest->at + 1, *end = rest->end;
+    weir_buf_clear(&state->text);
+    for (; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); at++) {
+        at += *at == '"'; /* "" stands for one */
+        weir_buf_append(&state->text, at, 1);
     }
-    at += at < end;
-    *rest = weir_bytes(at, (size_t)(end - at));
+    while (at < end && *at != (uint8_t)state->delimiter)
+        at++;
+    rest->at = at;
+    return weir_buf_view(&state->text);
+}
+
+/* Takes the next field. */
+static struct weir_bytes take_field(struct state *state, struct rest *rest)
+{
+    struct weir_bytes field;
+    if (rest->at < rest->end && *rest->at == '"') {
+        field = take_quoted(state, rest);
+    } else {
+        size_t left = (size_t)(rest->end - rest->at);
+        const uint8_t *stop = left > 0 ? memchr(rest->at, state->delimiter, left) : NULL;
+        field = weir_bytes(rest->at, stop != NULL ? (size_t)(stop - rest->at) : left);
+        rest->at += field.size;
+    }
+    rest->ended = rest->at == rest->end;
+    rest->at += !rest->ended; /* the delimiter */
     return field;
 }
 
@@ -152,19 +165,28 @@ static struct weir_bytes without_line_end(struct weir_bytes row)
     return row;
 }
 
+static bool read_value(const struct state *state, struct weir_bytes field, double *ret_value)
+{
+    *ret_value = state->fill;
+    return (field.size == 0 && state->fills) || number_read(field, ret_value);
+}
+
+/* Reasons never quote the record: it may be about a person. */
 static void read_row(struct state *state, struct operator_call *call, size_t row, float *to)
 {
-    struct weir_bytes rest = without_line_end(column_row(call->in, row));
+    struct weir_bytes record = without_line_end(column_row(call->in, row));
+    struct rest rest = {.at = record.at, .end = record.at + record.size};
     for (size_t i = 0; i < state->fields; i++) {
-        bool is_there = rest.size > 0 || i == 0;
+        if (rest.ended) {
+            operator_fail_row(call, row, "found %zu fields, expected at least %zu", i,
+                              state->fields);
+            return;
+        }
+        double value;
         struct weir_bytes field = take_field(state, &rest);
-        double value = state->fill;
-        bool is_filled = is_there && field.size == 0 && state->fills;
-        if (state->slots[i] < 0)
-            continue;
-        if (!is_filled && !number_read(field, &value)) {
-            operator_fail_row(call, row, "field %zu: found %s of %zu bytes, expected a number", i,
-                              is_there ? "text" : "no field", field.size);
+        if (state->slots[i] >= 0 && !read_value(state, field, &value)) {
+            operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number", i,
+                              field.size);
             return;
         }
         for (int32_t slot = state->slots[i]; slot >= 0; slot = state->next[slot])

@@ -7,22 +7,22 @@
  * their batches in order, and sends them to the lease's consumer as far as its credit goes.
  *
  * Rules
- *   1  Orders list every lease the worker has. A lease that is not listed is void: it is dropped with
- *      its unsent batches. A lease is also dropped lease_ms after the newest answered beat was sent,
- *      if no answer comes.
+ *   1  Orders list every lease the worker has. A lease that is not listed is void: it is dropped
+ *      with its unsent batches. All are dropped lease_ms after the newest answered beat was sent.
  *   2  Batches of a lease are made in number order, those the consumer has already are skipped. Per
  *      consumer at most WORKER_READY_MAX finished batches wait, unless the next one is older than
  *      all that wait.
  *   3  The oldest waiting batch of a consumer is sent if nothing is in flight to it, or if it fits
- *      the bytes granted, or if its loop starves for it. So credit never locks out the one batch that the consumer needs to go on, and at most that one exceeds it.
+ *      the bytes granted, or if its loop starves for it. So credit never locks out the one batch
+ *      that the consumer needs to go on, and at most that one exceeds it.
  *   4  `sent`, `granted`, `taken` count bytes of this worker session to one consumer session.
  *      Counters that the consumer keeps for another worker session are ignored.
  *   5  A batch that was sent under a lease still held, and that is the first one its consumer lacks
  *      WORKER_RESEND_MS later, was lost: it is made again.
- *   6  Nothing is sent without a running use lease from storage. What is sent is stamped with the
- *      newest erasure epoch known, and holds no id erased up to it: whoever learns of erased ids
- *      drops the batches that hold one, which are then made again with holes. Only afterwards is the
- *      epoch acknowledged, by naming it in `hold`.
+ *   6  Nothing is sent without a running use lease from storage, nor while a newer erasure epoch is
+ *      heard of than is known. What is sent is stamped with the newest epoch and holds no id erased
+ *      up to it: batches that hold one are dropped and made again with holes. Only afterwards is
+ *      the epoch acknowledged, by naming it in `hold`.
  *   7  A lease of attempt 0 asks for a partial fit: its batches are folded, never sent.
  *
  * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `epoch`;

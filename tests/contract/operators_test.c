@@ -1,0 +1,261 @@
+/* What every operator promises, looped over the registry with rows of every kind: documented options,
+ * one output row per input row, failures that are counted and explained, the input untouched, the
+ * same result for the same rows, however they are split into batches. A new operator is tested by
+ * being in the registry; one with a required option needs a row in EXAMPLES. */
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "preprocess/operators/operator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 24, ROUNDS = 60, ROW_BYTES_MAX = 200 };
+
+static const struct {
+    const char *op;
+    const char *yaml;
+    enum column_kind in; /* what it is fed with */
+} EXAMPLES[] = {
+    {"tokenize_hash", "{buckets: 1000, ngrams: 3}", COLUMN_TOKENS},
+    {"csv_fields", "{fields: [0, 1]}", COLUMN_BYTES},
+    {"json_fields", "{fields: [a, b.c]}", COLUMN_BYTES},
+    {"json_text", "{field: a}", COLUMN_BYTES},
+    {"record_fields", "{dense: [1, 2, f32], sparse: [0, 1, u8]}", COLUMN_BYTES},
+    {"cast", "{to: i64}", COLUMN_DENSE},
+    {"standardize", "{}", COLUMN_DENSE},
+    {"normalize_text", "{}", COLUMN_BYTES},
+    {"tokenize_words", "{}", COLUMN_TEXT},
+};
+
+/* An operator planned by itself. */
+struct planned {
+    const struct preprocess_operator *op;
+    struct weir_yaml *document;
+    void *options, *state;
+    struct operator_plan plan;
+    struct column in, out[OPERATOR_OUTPUTS_MAX];
+};
+
+static size_t example_of(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
+        if (strcmp(EXAMPLES[i].op, name) == 0)
+            return i;
+    }
+    fail_msg("operator %s: give it a row in EXAMPLES", name);
+    return 0;
+}
+
+static void fit_on_nothing_much(struct planned *planned)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF partial = {0};
+    WEIR_AUTO_BUF merged = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    uint8_t failed[2] = {0};
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    column_begin(&planned->in);
+    weir_buf_append(&planned->in.values, values, sizeof(values));
+    struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
+    planned->op->fold(planned->state, &call, &partial);
+    assert_int_equal(planned->op->merge(&merged, weir_buf_view(&partial), &err), WEIR_OK);
+    assert_int_equal(planned->op->finish(weir_buf_view(&merged), &fitted, &err), WEIR_OK);
+    assert_int_equal(planned->op->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
+}
+
+static void plan(struct planned *planned, size_t index)
+{
+    struct weir_error err;
+    *planned = (struct planned){.op = operator_at(index)};
+    size_t example = example_of(planned->op->name);
+    planned->in.about = column_about("in", EXAMPLES[example].in, WEIR_F32, 3);
+    struct operator_schema schema = {.count = 1, .column = {planned->in.about}};
+    planned->options = weir_calloc(1, planned->op->options_size);
+    planned->state = weir_calloc(1, planned->op->state_size + 1);
+    struct weir_bytes text = weir_bytes_of(EXAMPLES[example].yaml);
+    assert_int_equal(weir_yaml_parse("example", text, &planned->document, &err), WEIR_OK);
+    enum weir_status status =
+        cfg_read(planned->op->options, CFG_CLOSED, weir_yaml_root(planned->document), "example",
+                 NULL, planned->options, &err);
+    if (status == WEIR_OK)
+        status = planned->op->plan(planned->state, planned->options, &schema, &planned->plan, &err);
+    if (status != WEIR_OK)
+        fail_msg("%s: %s", planned->op->name, err.text);
+    for (size_t i = 0; i < planned->plan.outputs; i++)
+        planned->out[i].about = planned->plan.output[i];
+    if (planned->op->fold != NULL)
+        fit_on_nothing_much(planned);
+}
+
+static void end(struct planned *planned)
+{
+    if (planned->op->fini != NULL)
+        planned->op->fini(planned->state);
+    free(planned->options);
+    free(planned->state);
+    column_fini(&planned->in);
+    for (size_t i = 0; i < OPERATOR_OUTPUTS_MAX; i++)
+        column_fini(&planned->out[i]);
+    weir_yaml_free(planned->document);
+}
+
+/* Rows that are sometimes right, sometimes empty, sometimes noise. */
+static void draw_row(struct weir_rng *rng, struct column *in)
+{
+    static const char *const GOOD[] = {"{\"a\": 1, \"b\": {\"c\": 2}}", "1,2,3",
+                                       "{\"a\": \"some words\"}", "Some TEXT, with words"};
+    uint8_t noise[ROW_BYTES_MAX];
+    size_t size = weir_rng_below(rng, sizeof(noise));
+    for (size_t i = 0; i < size; i++)
+        noise[i] = (uint8_t)weir_rng_next(rng);
+    if (in->about.kind == COLUMN_DENSE) {
+        for (size_t i = 0; i < in->about.width; i++)
+            weir_buf_append(&in->values, &(float){(float)weir_rng_unit(rng) * 1e6f}, sizeof(float));
+        return;
+    }
+    uint32_t start = (uint32_t)in->values.size;
+    if (weir_rng_below(rng, 2) == 0) {
+        weir_buf_append_text(&in->values, GOOD[weir_rng_below(rng, WEIR_COUNT(GOOD))]);
+    } else if (in->about.kind != COLUMN_TEXT) {
+        weir_buf_append(&in->values, noise, size);
+    }
+    for (uint32_t at = start; in->about.kind == COLUMN_TOKENS && at < in->values.size; at++) {
+        struct column_span span = {at, 1};
+        weir_buf_append(&in->spans, &span, sizeof(span));
+    }
+    column_end_row(in);
+}
+
+/* Draws rows first … first + count - 1 of the sequence that `seed` names. */
+static void draw_rows(struct planned *planned, uint64_t seed, size_t first, size_t count)
+{
+    column_begin(&planned->in);
+    for (size_t i = first; i < first + count; i++) {
+        struct weir_rng rng;
+        weir_rng_init(&rng, seed * 1000 + i);
+        draw_row(&rng, &planned->in);
+    }
+}
+
+static uint64_t apply(struct planned *planned, size_t rows, uint8_t *failed)
+{
+    for (size_t i = 0; i < planned->plan.outputs; i++)
+        column_begin(&planned->out[i]);
+    struct operator_call call = {
+        .rows = rows, .in = &planned->in, .out = planned->out, .failed = failed};
+    planned->op->apply(planned->state, &call);
+    if (call.failures > 0 && call.reason[0] == '\0')
+        fail_msg("%s: a row failed without a reason", planned->op->name);
+    return call.failures;
+}
+
+/* The bytes of one row of an output. */
+static struct weir_bytes row_of(const struct column *column, size_t row)
+{
+    size_t unit = weir_dtype_bytes(column->about.type);
+    if (column->about.kind == COLUMN_DENSE)
+        return weir_bytes(column->values.at + row * column->about.width * unit,
+                          column->about.width * unit);
+    const uint32_t *offsets = column_offsets(column);
+    if (column->about.kind == COLUMN_TOKENS) /* their number will do: spans are places */
+        return weir_bytes(column->spans.at, (offsets[row + 1] - offsets[row]) * 0);
+    unit = column->about.kind == COLUMN_RAGGED ? unit : 1;
+    return weir_bytes(column->values.at + offsets[row] * unit,
+                      (offsets[row + 1] - offsets[row]) * unit);
+}
+
+static void expect_whole(const struct planned *planned, size_t rows)
+{
+    for (size_t i = 0; i < planned->plan.outputs; i++) {
+        const struct column *out = &planned->out[i];
+        if (out->about.kind == COLUMN_DENSE) {
+            assert_int_equal(out->values.size,
+                             rows * out->about.width * weir_dtype_bytes(out->about.type));
+            continue;
+        }
+        assert_int_equal(out->offsets.size, (rows + 1) * sizeof(uint32_t));
+        const uint32_t *offsets = column_offsets(out);
+        for (size_t row = 0; row < rows; row++)
+            assert_true(offsets[row] <= offsets[row + 1]);
+    }
+}
+
+static void every_operator_is_named_and_documented(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < operator_count(); i++) {
+        const struct preprocess_operator *op = operator_at(i);
+        assert_ptr_equal(operator_find(op->name), op);
+        assert_true(op->summary != NULL && op->summary[0] != '\0');
+        assert_true(op->plan != NULL && op->apply != NULL);
+        bool all = op->fold && op->merge && op->finish && op->load;
+        bool none = !op->fold && !op->merge && !op->finish && !op->load;
+        assert_true(all || none);
+        for (const struct cfg_key *key = op->options; key->name != NULL; key++) {
+            if (key->doc == NULL || key->doc[0] == '\0')
+                fail_msg("%s.%s: has no sentence", op->name, key->name);
+        }
+    }
+}
+
+static void every_row_has_a_result_or_a_counted_failure(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < operator_count(); i++) {
+        struct planned planned;
+        plan(&planned, i);
+        for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+            uint8_t failed[ROWS] = {0};
+            draw_rows(&planned, seed, 0, ROWS);
+            struct weir_digest before = weir_digest_of(weir_buf_view(&planned.in.values));
+            uint64_t failures = apply(&planned, ROWS, failed), flagged = 0;
+            struct weir_digest after = weir_digest_of(weir_buf_view(&planned.in.values));
+            for (size_t row = 0; row < ROWS; row++)
+                flagged += failed[row];
+            assert_int_equal(failures, flagged);
+            assert_memory_equal(&before, &after, sizeof(before));
+            expect_whole(&planned, ROWS);
+        }
+        end(&planned);
+    }
+}
+
+static void a_row_does_not_depend_on_its_batch(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < operator_count(); i++) {
+        struct planned whole, alone;
+        plan(&whole, i);
+        plan(&alone, i);
+        uint8_t all[ROWS] = {0};
+        draw_rows(&whole, 77, 0, ROWS);
+        (void)apply(&whole, ROWS, all);
+        for (size_t row = 0; row < ROWS; row++) {
+            uint8_t one[1] = {0};
+            draw_rows(&alone, 77, row, 1);
+            (void)apply(&alone, 1, one);
+            assert_int_equal(one[0], all[row]);
+            for (size_t k = 0; k < whole.plan.outputs && one[0] == 0; k++)
+                assert_true(weir_bytes_equal(row_of(&whole.out[k], row), row_of(&alone.out[k], 0)));
+        }
+        end(&whole);
+        end(&alone);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operator_is_named_and_documented),
+        cmocka_unit_test(every_row_has_a_result_or_a_counted_failure),
+        cmocka_unit_test(a_row_does_not_depend_on_its_batch),
+    };
+    return cmocka_run_group_tests_name("operators", tests, NULL, NULL);
+}

@@ -1,0 +1,138 @@
+/* Operators that take numbers out of records, and what they say of records that have none. */
+#include "tests/support/chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* One record through one operator: up to three numbers, or a failure with a reason. */
+static const struct {
+    const char *operators;
+    const char *record;
+    float expected[3];
+    const char *reason; /* part of it; NULL: it can be read */
+} CASES[] = {
+    {"{op: csv_fields, fields: [0, 2]}", "1,x,3\n", {1, 3}, NULL},
+    {"{op: csv_fields, fields: [2, 0, 2]}", "1,x,3\r\n", {3, 1, 3}, NULL},
+    {"{op: csv_fields, columns: [a, b, c], fields: [c, b]}",
+     "1,\"2\",\" -3.5e1 \"",
+     {-35, 2},
+     NULL},
+    {"{op: csv_fields, fields: [1]}", "\"a,\"\"b\"\"\",7", {7}, NULL},
+    {"{op: csv_fields, fields: [1], delimiter: \"\\\\t\"}", "1\t8", {8}, NULL},
+    {"{op: csv_fields, fields: [0, 1], fill: 9}", ",", {9, 9}, NULL},
+    {"{op: csv_fields, fields: [0]}", "true", {1}, NULL},
+    {"{op: csv_fields, fields: [0, 1]}", "1,", {0}, "field 1"},
+    {"{op: csv_fields, fields: [0, 5]}", "1,2", {0}, "at least 6"},
+    {"{op: csv_fields, fields: [5], fill: 9}", "1,2", {0}, "at least 6"},
+    {"{op: csv_fields, fields: [0]}", "nan", {0}, "expected a number"},
+    {"{op: csv_fields, fields: [0]}", "0x10", {0}, "expected a number"},
+    {"{op: csv_fields, fields: [0]}", "1e999", {0}, "expected a number"},
+    {"{op: csv_fields, fields: [0]}", "", {0}, "expected a number"},
+    {"{op: json_fields, fields: [a, b.c]}", "{\"a\": 1.5, \"b\": {\"c\": true}}", {1.5f, 1}, NULL},
+    {"{op: json_fields, fields: [a], fill: -1}", "{\"a\": null}", {-1}, NULL},
+    {"{op: json_fields, fields: [a]}", "{\"a\": \"1\"}", {0}, "field 'a'"},
+    {"{op: json_fields, fields: [b.c]}", "{\"b\": 3}", {0}, "field 'c'"},
+    {"{op: json_fields, fields: [a]}", "[1]", {0}, "one JSON object"},
+    {"{op: json_fields, fields: [a]}", "{\"a\": 1", {0}, "one JSON object"},
+    {"{op: json_fields, fields: [a]}", "", {0}, "one JSON object"},
+};
+
+static void records_give_numbers_or_a_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct test_chain test = {0};
+        test_chain_open(&test, CASES[i].operators);
+        struct weir_bytes row = weir_bytes_of(CASES[i].record);
+        test_chain_run(&test, &row, 1);
+        struct chain_cost cost = chain_cost(test.chain, 0);
+        uint32_t width = chain_output(test.chain, 0)->about.width;
+        if (CASES[i].reason == NULL && test.failed[0] != 0)
+            fail_msg("%s: %s", CASES[i].record, cost.reason);
+        if (CASES[i].reason == NULL)
+            assert_memory_equal(test_chain_floats(&test, 0), CASES[i].expected,
+                                width * sizeof(float));
+        else if (test.failed[0] == 0 || strstr(cost.reason, CASES[i].reason) == NULL)
+            fail_msg("%s: found '%s', expected '%s'", CASES[i].record, cost.reason,
+                     CASES[i].reason);
+        test_chain_close(&test);
+    }
+}
+
+static void reasons_never_quote_a_record(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "{op: csv_fields, fields: [0]}");
+    struct weir_bytes row = weir_bytes_of("jane@example.org");
+    test_chain_run(&test, &row, 1);
+    assert_null(strstr(chain_cost(test.chain, 0).reason, "jane"));
+    test_chain_close(&test);
+}
+
+static void a_binary_record_gives_two_tensors(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "{op: record_fields, dense: [4, 2, f32], sparse: [12, 1, i32]}");
+    uint8_t record[16] = {0};
+    const float dense[] = {1.25f, -2};
+    memcpy(record + 4, dense, sizeof(dense));
+    weir_put_u32(record + 12, 77);
+    struct weir_bytes rows[] = {weir_bytes(record, 16), weir_bytes(record, 15)};
+    test_chain_run(&test, rows, 2);
+    assert_int_equal(chain_outputs(test.chain), 2);
+    assert_memory_equal(test_chain_floats(&test, 0), dense, sizeof(dense));
+    assert_int_equal(test_chain_ints(&test, 1)[0], 77);
+    assert_int_equal(test.failed[0], 0);
+    assert_int_equal(test.failed[1], 1);
+    test_chain_close(&test);
+}
+
+static void casts_clamp_to_what_the_type_can_hold(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: json_fields, fields: [a, b, c]}, {op: cast, to: u8}]");
+    struct weir_bytes row = weir_bytes_of("{\"a\": -5, \"b\": 300, \"c\": 7.9}");
+    test_chain_run(&test, &row, 1);
+    static const uint8_t EXPECTED[] = {0, 255, 7};
+    assert_memory_equal(chain_output(test.chain, 0)->values.at, EXPECTED, 3);
+    test_chain_close(&test);
+}
+
+static void failed_rows_leave_every_column(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: tokenize_words}, {op: tokenize_hash, buckets: 100}]");
+    struct weir_bytes rows[] = {weir_bytes_of("a b"), weir_bytes_of("c"), weir_bytes_of("d e f")};
+    test_chain_run(&test, rows, 3);
+    struct column *out = chain_output(test.chain, 0);
+    int32_t first = test_chain_ints(&test, 0)[0], last = test_chain_ints(&test, 0)[5];
+    static const uint8_t FLAGS[] = {0, 1, 0};
+    column_drop_rows(out, 3, FLAGS);
+    static const uint32_t EXPECTED[] = {0, 2, 5};
+    assert_int_equal(out->offsets.size, sizeof(EXPECTED));
+    assert_memory_equal(out->offsets.at, EXPECTED, sizeof(EXPECTED));
+    assert_int_equal(out->values.size, 5 * sizeof(int32_t));
+    assert_int_equal(test_chain_ints(&test, 0)[0], first);
+    assert_int_equal(test_chain_ints(&test, 0)[4], last);
+    test_chain_close(&test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_give_numbers_or_a_reason),
+        cmocka_unit_test(reasons_never_quote_a_record),
+        cmocka_unit_test(a_binary_record_gives_two_tensors),
+        cmocka_unit_test(casts_clamp_to_what_the_type_can_hold),
+        cmocka_unit_test(failed_rows_leave_every_column),
+    };
+    return cmocka_run_group_tests_name("field operators", tests, NULL, NULL);
+}

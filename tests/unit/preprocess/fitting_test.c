@@ -1,0 +1,163 @@
+/* Fitted state: exact for any split into groups, sealed, and refused when it does not fit (C16). */
+#include "tests/support/chain.h"
+
+#include "core/base/rng.h"
+#include "preprocess/fit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 200, TEXT_MAX = 80 };
+
+struct rows {
+    char text[ROWS][TEXT_MAX];
+    struct weir_bytes bytes[ROWS];
+};
+
+static void make_rows(struct rows *rows)
+{
+    struct weir_rng rng;
+    weir_rng_init(&rng, 5);
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(rows->text[i], TEXT_MAX, "{\"a\": %.17g, \"b\": 4}", 1e6 + weir_rng_unit(&rng));
+        rows->bytes[i] = weir_bytes_of(rows->text[i]);
+    }
+}
+
+static const char OPERATORS[] = "[{op: json_fields, fields: [a, b]}, {op: standardize}]";
+
+/* Fits over groups of `group` rows, each folded in batches of `batch`. */
+static void fit(struct rows *rows, size_t group, size_t batch, struct weir_buf *fitted)
+{
+    struct test_chain test = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF merged = {0};
+    test_chain_open(&test, OPERATORS);
+    assert_true(chain_wants_fit(test.chain));
+    for (size_t first = 0; first < ROWS; first += group) {
+        WEIR_AUTO_BUF partial = {0};
+        for (size_t i = first; i < first + group && i < ROWS; i += batch) {
+            size_t count = i + batch < ROWS ? batch : ROWS - i;
+            test_chain_fill(&test, rows->bytes + i, count);
+            chain_fold(test.chain, count, &partial);
+        }
+        assert_int_equal(chain_fit_merge(test.chain, &merged, weir_buf_view(&partial), &err),
+                         WEIR_OK);
+    }
+    assert_int_equal(chain_fit_finish(test.chain, weir_buf_view(&merged), fitted, &err), WEIR_OK);
+    test_chain_close(&test);
+}
+
+static void the_same_groups_give_the_same_bits(void **state)
+{
+    (void)state;
+    struct rows *rows = malloc(sizeof(*rows));
+    make_rows(rows);
+    WEIR_AUTO_BUF one = {0};
+    WEIR_AUTO_BUF two = {0};
+    fit(rows, 40, 8, &one);
+    fit(rows, 40, 8, &two);
+    assert_true(weir_bytes_equal(weir_buf_view(&one), weir_buf_view(&two)));
+    free(rows);
+}
+
+static void fitted_numbers_have_mean_zero_and_deviation_one(void **state)
+{
+    (void)state;
+    struct rows *rows = malloc(sizeof(*rows));
+    struct test_chain test = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF fitted = {0};
+    make_rows(rows);
+    fit(rows, 64, 16, &fitted);
+    test_chain_open(&test, OPERATORS);
+    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_OK);
+    test_chain_run(&test, rows->bytes, ROWS);
+    double sum = 0, squares = 0;
+    const float *x = test_chain_floats(&test, 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        sum += x[2 * i];
+        squares += x[2 * i] * x[2 * i];
+        assert_true(x[2 * i + 1] == 0); /* never varies: centred, not divided by zero */
+    }
+    assert_true(fabs(sum / ROWS) < 0.2); /* f32 holds 1e6 + u to one sixteenth */
+    assert_true(fabs(squares / ROWS - 1) < 0.1);
+    test_chain_close(&test);
+    free(rows);
+}
+
+static void damaged_or_foreign_state_is_refused(void **state)
+{
+    (void)state;
+    struct rows *rows = malloc(sizeof(*rows));
+    struct test_chain test = {0}, other = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF fitted = {0};
+    make_rows(rows);
+    fit(rows, 64, 16, &fitted);
+    test_chain_open(&test, OPERATORS);
+    test_chain_open(&other, "[{op: json_fields, fields: [a]}, {op: standardize}]");
+    assert_int_equal(chain_fit_load(other.chain, weir_buf_view(&fitted), &err), WEIR_INVALID);
+    assert_int_equal(chain_fit_load(test.chain, weir_bytes(fitted.at, 20), &err), WEIR_INVALID);
+    fitted.at[50] ^= 1;
+    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_CORRUPT);
+    test_chain_close(&test);
+    test_chain_close(&other);
+    free(rows);
+}
+
+static void nothing_to_fit_on_is_an_error(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF merged = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    test_chain_open(&test, OPERATORS);
+    assert_int_equal(chain_fit_merge(test.chain, &merged, weir_bytes(NULL, 0), &err), WEIR_OK);
+    assert_int_equal(chain_fit_finish(test.chain, weir_buf_view(&merged), &fitted, &err),
+                     WEIR_INVALID);
+    assert_int_equal(chain_fit_merge(test.chain, &merged, weir_bytes("abc", 3), &err),
+                     WEIR_INVALID);
+    test_chain_close(&test);
+}
+
+static void fits_travel_and_stop_at_damage(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF packed = {0};
+    struct preprocess_fit fit_a = {
+        .job = 1, .group = 2, .fence = 3, .partial = {(const uint8_t *)"xy", 2}};
+    struct preprocess_fit fit_b = {.job = 4, .group = 5, .fence = 6};
+    preprocess_fit_pack(&fit_a, &packed);
+    preprocess_fit_pack(&fit_b, &packed);
+    struct weir_bytes rest = weir_buf_view(&packed);
+    struct preprocess_fit fit_c;
+    assert_true(preprocess_fit_take(&rest, &fit_c));
+    assert_int_equal(fit_c.fence, 3);
+    assert_true(weir_bytes_equal(fit_c.partial, fit_a.partial));
+    assert_true(preprocess_fit_take(&rest, &fit_c));
+    assert_int_equal(fit_c.group, 5);
+    assert_false(preprocess_fit_take(&rest, &fit_c));
+    rest = weir_bytes(packed.at, 33); /* says 2 bytes, has 1 */
+    assert_false(preprocess_fit_take(&rest, &fit_c));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_groups_give_the_same_bits),
+        cmocka_unit_test(fitted_numbers_have_mean_zero_and_deviation_one),
+        cmocka_unit_test(damaged_or_foreign_state_is_refused),
+        cmocka_unit_test(nothing_to_fit_on_is_an_error),
+        cmocka_unit_test(fits_travel_and_stop_at_damage),
+    };
+    return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
+}

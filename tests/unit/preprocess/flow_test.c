@@ -1,0 +1,287 @@
+/* The rules of preprocess/worker/flow.h, one by one. The simulation drives them together. */
+#include "preprocess/worker/flow.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { ME = 7, JOB = 3, LOOP = 50, BYTES = 100, LEASE_MS = 2000 };
+
+static struct worker_flow *begin(void)
+{
+    struct worker_flow *flow = calloc(1, sizeof(*flow));
+    worker_flow_init(flow, ME);
+    worker_flow_held(flow, &(struct msg_hold_is){.lease_ms = LEASE_MS}, 0);
+    return flow;
+}
+
+static void end(struct worker_flow *flow)
+{
+    worker_flow_drop_all(flow);
+    while (worker_flow_discarded(flow) != NULL) {
+    }
+    worker_flow_fini(flow);
+    free(flow);
+}
+
+/* Orders for the groups first … first + count - 1, fences 100 + group. */
+static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t asked_ms)
+{
+    uint64_t jobs[8], attempts[8], groups[8], fences[8], sessions[8];
+    for (size_t i = 0; i < count; i++) {
+        jobs[i] = JOB;
+        attempts[i] = 1;
+        groups[i] = first + i;
+        fences[i] = 100 + first + i;
+        sessions[i] = LOOP;
+    }
+    struct msg_worker_orders orders = {.session = ME,
+                                       .lease_ms = LEASE_MS,
+                                       .jobs = {jobs, count},
+                                       .attempts = {attempts, count},
+                                       .groups = {groups, count},
+                                       .fences = {fences, count},
+                                       .sessions = {sessions, count},
+                                       .known = true};
+    worker_flow_orders(flow, &orders, asked_ms);
+    for (size_t i = 0; i < count; i++) /* two batches a group */
+        worker_flow_begin(flow, fences[i], (struct preprocess_range){2 * groups[i], 2});
+}
+
+static void credit(struct worker_flow *flow, uint64_t granted, uint64_t taken, uint64_t missing,
+                   bool starving)
+{
+    struct msg_credit message = {.job = JOB,
+                                 .attempt = 1,
+                                 .session = LOOP,
+                                 .granted = granted,
+                                 .taken = taken,
+                                 .worker_session = ME,
+                                 .missing = missing,
+                                 .starving = starving};
+    assert_int_equal(worker_flow_credit(flow, &message, 1), 0);
+}
+
+static const uint64_t IDS[] = {1000, 1001};
+
+/* Makes the batch that is due; -1: none. */
+static int64_t make(struct worker_flow *flow)
+{
+    struct worker_make what;
+    if (!worker_flow_next_make(flow, &what))
+        return -1;
+    struct worker_ready ready = {.fence = what.fence,
+                                 .batch = what.batch,
+                                 .bytes = BYTES,
+                                 .ids = IDS,
+                                 .id_count = 2,
+                                 .payload = flow};
+    (void)worker_flow_made(flow, &ready);
+    return (int64_t)what.batch;
+}
+
+/* Sends the batch that may go; -1: none. */
+static int64_t send_one(struct worker_flow *flow, int64_t now_ms)
+{
+    struct worker_send send;
+    if (!worker_flow_next_send(flow, now_ms, &send))
+        return -1;
+    int64_t batch = (int64_t)flow->ready[send.ready].batch;
+    worker_flow_sent(flow, &send, now_ms);
+    return batch;
+}
+
+static void batches_are_made_and_sent_in_order_within_credit(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 2, 0);
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(make(flow), 1);
+    assert_int_equal(make(flow), -1);        /* enough wait */
+    assert_int_equal(send_one(flow, 1), -1); /* nobody has given credit */
+    credit(flow, 250, 0, 0, false);
+    assert_int_equal(send_one(flow, 1), 0);
+    assert_int_equal(make(flow), 2);
+    assert_int_equal(send_one(flow, 1), 1);
+    assert_int_equal(make(flow), 3);
+    assert_int_equal(send_one(flow, 1), -1); /* 200 of 250 are in flight */
+    credit(flow, 350, 100, 2, false);
+    assert_int_equal(send_one(flow, 1), 2);
+    assert_int_equal(send_one(flow, 1), -1);
+    end(flow);
+}
+
+static void one_batch_always_passes(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 5, 1, 0);
+    credit(flow, 10, 0, 3, false);
+    assert_int_equal(make(flow), 10);
+    assert_int_equal(send_one(flow, 1), 10); /* nothing was in flight */
+    assert_int_equal(make(flow), 11);
+    assert_int_equal(send_one(flow, 1), -1);
+    credit(flow, 10, 0, 11, true); /* the loop cannot go on without it */
+    assert_int_equal(send_one(flow, 1), 11);
+    end(flow);
+}
+
+static void an_older_batch_is_made_though_enough_wait(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 5, 2, 0);
+    assert_int_equal(make(flow), 10);
+    assert_int_equal(make(flow), 11);
+    assert_int_equal(make(flow), -1);
+    order(flow, 4, 3, 0);
+    assert_int_equal(make(flow), 8);
+    end(flow);
+}
+
+static void void_leases_go_with_their_batches(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 2, 0);
+    credit(flow, 1000, 0, 0, false);
+    assert_int_equal(make(flow), 0);
+    order(flow, 1, 1, 10); /* group 0 is not listed any more */
+    assert_int_equal(flow->ready_count, 0);
+    assert_ptr_equal(worker_flow_discarded(flow), flow);
+    assert_null(worker_flow_lease(flow, 100));
+    struct worker_ready late = {.fence = 100, .batch = 1, .ids = IDS, .id_count = 2};
+    assert_false(worker_flow_made(flow, &late));
+    worker_flow_expire(flow, 10 + LEASE_MS);
+    assert_null(worker_flow_lease(flow, 101));
+    end(flow);
+}
+
+static void a_worker_wants_more_when_it_has_sent(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    order(flow, 0, 1, 0);
+    credit(flow, 1000, 0, 0, false);
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 1);
+    for (int64_t batch = 0; batch < 2; batch++) {
+        assert_int_equal(make(flow), batch);
+        assert_int_equal(send_one(flow, 1), batch);
+    }
+    assert_true(worker_lease_done(worker_flow_lease(flow, 100)));
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    end(flow);
+}
+
+static void nothing_is_sent_without_a_use_lease_or_behind_the_epoch(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    credit(flow, 1000, 0, 0, false);
+    (void)make(flow);
+    assert_int_equal(send_one(flow, LEASE_MS), -1);
+    worker_flow_hint(flow, 1);
+    assert_true(worker_flow_is_behind(flow));
+    assert_int_equal(send_one(flow, 1), -1);
+    worker_flow_held(flow, &(struct msg_hold_is){.epoch = 1, .lease_ms = LEASE_MS}, 500);
+    assert_int_equal(send_one(flow, LEASE_MS), 0);
+    end(flow);
+}
+
+static void batches_with_erased_ids_are_made_again(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    credit(flow, 1000, 0, 0, false);
+    assert_int_equal(make(flow), 0);
+    uint64_t erased[] = {1001, 4};
+    worker_flow_held(
+        flow, &(struct msg_hold_is){.epoch = 3, .lease_ms = LEASE_MS, .erased = {erased, 2}}, 100);
+    assert_int_equal(flow->epoch, 3);
+    assert_ptr_equal(worker_flow_discarded(flow), flow);
+    assert_true(worker_flow_is_erased(flow, 1001));
+    assert_true(worker_flow_is_erased(flow, 4));
+    assert_false(worker_flow_is_erased(flow, 1000));
+    assert_int_equal(make(flow), 0); /* due again, and refused while it holds the id */
+    assert_int_equal(flow->ready_count, 0);
+    end(flow);
+}
+
+static void a_lost_batch_is_made_again_after_a_while(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    credit(flow, 10000, 0, 0, false);
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(send_one(flow, 1), 0);
+    struct msg_credit lacking = {
+        .job = JOB, .session = LOOP, .worker_session = ME, .granted = 10000};
+    (void)worker_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS - 1);
+    assert_int_equal(make(flow), 1);
+    (void)worker_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS);
+    assert_int_equal(make(flow), 0);
+    end(flow);
+}
+
+static void what_the_consumer_has_is_skipped(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 2, 0);
+    credit(flow, 1000, 0, 3, false);
+    assert_int_equal(make(flow), 3);
+    assert_int_equal(make(flow), -1);
+    end(flow);
+}
+
+static void counters_of_another_worker_session_do_not_count(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    struct msg_credit foreign = {
+        .job = JOB, .session = LOOP, .worker_session = ME + 1, .granted = 10000, .taken = 9000};
+    (void)worker_flow_credit(flow, &foreign, 1);
+    assert_int_equal(flow->consumers[0].granted, 0);
+    assert_int_equal(flow->consumers[0].taken, 0);
+    end(flow);
+}
+
+static void a_suspended_lease_waits_until_it_begins_again(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    assert_int_equal(make(flow), 0);
+    worker_flow_suspend(flow, 100);
+    assert_int_equal(make(flow), -1);
+    worker_flow_begin(flow, 100, (struct preprocess_range){0, 2});
+    assert_int_equal(make(flow), 1);
+    end(flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_are_made_and_sent_in_order_within_credit),
+        cmocka_unit_test(one_batch_always_passes),
+        cmocka_unit_test(an_older_batch_is_made_though_enough_wait),
+        cmocka_unit_test(void_leases_go_with_their_batches),
+        cmocka_unit_test(a_worker_wants_more_when_it_has_sent),
+        cmocka_unit_test(nothing_is_sent_without_a_use_lease_or_behind_the_epoch),
+        cmocka_unit_test(batches_with_erased_ids_are_made_again),
+        cmocka_unit_test(a_lost_batch_is_made_again_after_a_while),
+        cmocka_unit_test(what_the_consumer_has_is_skipped),
+        cmocka_unit_test(counters_of_another_worker_session_do_not_count),
+        cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
+    };
+    return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* The rules of preprocess/dispatcher/job.h, one by one. The simulation drives them together. */
+#include "preprocess/dispatcher/job.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* 20 samples, 2 a batch, 2 batches a group: 5 groups of one epoch. */
+enum { JOB = 4, GROUPS = 5, ONE = 101, TWO = 102 };
+
+struct fixture {
+    struct dispatcher_fences fences;
+    struct dispatcher_job job;
+    uint64_t beat_number;
+};
+
+static void begin(struct fixture *fixture, bool fit)
+{
+    memset(fixture, 0, sizeof(*fixture));
+    fixture->fences.newest = (uint64_t)1 << 32;
+    struct dispatcher_about about = {
+        .job = JOB,
+        .geometry = preprocess_geometry_plan(20, 1, 2, PREPROCESS_LAST_SHORT, 2),
+        .fit = fit,
+    };
+    dispatcher_job_init(&fixture->job, &about, &fixture->fences);
+    struct dispatcher_record empty = {0};
+    dispatcher_job_restore(&fixture->job, &empty, false);
+}
+
+static struct dispatcher_opened open_at(struct fixture *fixture, uint64_t session, uint64_t after,
+                                        uint64_t oldest)
+{
+    struct weir_error err;
+    struct dispatcher_opened opened = {0};
+    struct weir_position position = {.oldest = oldest, .tally = {.delivered = 2 * oldest}};
+    assert_int_equal(
+        dispatcher_job_client_open(&fixture->job, session, after, &position, &opened, &err),
+        WEIR_OK);
+    return opened;
+}
+
+/* The consumer of `attempt` has consumed everything below `oldest` and has `waiting` more. */
+static struct msg_client_orders consume(struct fixture *fixture, uint64_t session, uint64_t attempt,
+                                        uint64_t oldest, uint64_t waiting, int64_t now_ms)
+{
+    struct weir_error err;
+    struct msg_client_orders orders = {0};
+    WEIR_AUTO_BUF tally = {0};
+    WEIR_AUTO_BUF received = {0};
+    struct weir_bits bits = {0};
+    for (uint64_t i = 0; i < waiting; i++)
+        weir_bits_set(&bits, i);
+    weir_bits_pack(&bits, &received);
+    weir_tally_pack(&(struct weir_tally){.delivered = 2 * oldest}, &tally);
+    struct msg_client_beat beat = {.job = JOB,
+                                   .attempt = attempt,
+                                   .session = session,
+                                   .number = ++fixture->beat_number,
+                                   .oldest = oldest,
+                                   .received = weir_buf_view(&received),
+                                   .tally = weir_buf_view(&tally)};
+    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &beat, now_ms, &orders, &err),
+                     WEIR_OK);
+    weir_bits_fini(&bits);
+    return orders;
+}
+
+/* A beat of a worker; visit() returns how many leases it has afterwards. */
+struct visit {
+    uint32_t worker;
+    uint64_t session;
+    uint32_t want;
+    int64_t now_ms;
+    struct dispatcher_held held[4];
+    size_t held_count;
+};
+
+static size_t visit(struct fixture *fixture, const struct visit *visit,
+                    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
+{
+    struct dispatcher_visit beat_of = {.worker = visit->worker,
+                                       .session = visit->session,
+                                       .held = visit->held,
+                                       .held_count = visit->held_count};
+    (void)dispatcher_job_worker_beat(&fixture->job, &beat_of, visit->want, visit->now_ms);
+    return dispatcher_job_leases(&fixture->job, visit->worker, visit->session, leases);
+}
+
+static void no_lease_before_a_consumer_came(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, leases), 0);
+    assert_int_equal(open_at(&fixture, ONE, 0, 0).attempt, 1);
+    assert_true(fixture.job.unsaved);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, leases), 2);
+    assert_int_equal(leases[0].group, 0);
+    assert_int_equal(leases[1].group, 1);
+    assert_true(leases[1].fence > leases[0].fence);
+    assert_true(leases[0].fence > fixture.job.open_fence);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void a_lost_answer_is_repeated_and_not_doubled(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease first[DISPATCHER_LEASES_MAX], again[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, first), 2);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 50, {{0}}, 0}, again), 2);
+    assert_memory_equal(first, again, 2 * sizeof(first[0]));
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void a_lease_expires_unless_it_is_listed(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
+    struct visit renewing = {0, 1, 0, 1900, {{a[0].group, a[0].fence, false}}, 1};
+    (void)visit(&fixture, &renewing, a);
+    /* Group 1 was not listed: 2 s later it goes to somebody else, under a higher fence. */
+    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 1, 2100, {{0}}, 0}, b), 1);
+    assert_int_equal(b[0].group, 1);
+    assert_true(b[0].fence > a[1].fence);
+    assert_int_equal(visit(&fixture, &renewing, a), 1);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void a_new_session_in_the_slot_voids_the_old_leases(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 9, 2, 10, {{0}}, 0}, b), 2);
+    assert_int_equal(b[0].group, 0);
+    assert_true(b[0].fence > a[1].fence);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void sent_groups_rest_until_patience_is_over(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    struct visit sent = {0, 1, 0, 100, {{a[0].group, a[0].fence, true}}, 1};
+    assert_int_equal(visit(&fixture, &sent, a), 0);
+    (void)consume(&fixture, ONE, 1, 0, 1, 2000); /* one of its two batches is here */
+    assert_int_equal(fixture.job.groups[0].state, DISPATCHER_GROUP_SENT);
+    (void)consume(&fixture, ONE, 1, 0, 1, 100 + DISPATCHER_SENT_PATIENCE_MS);
+    assert_int_equal(fixture.job.groups[0].state, DISPATCHER_GROUP_OPEN);
+    /* Even a worker that wants nothing gets the group that holds everybody up. */
+    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 0, 4200, {{0}}, 0}, a), 1);
+    assert_int_equal(a[0].group, 0);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void what_the_consumer_has_is_not_leased(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
+    (void)consume(&fixture, ONE, 1, 2, 2, 10); /* group 0 consumed, group 1 waiting there */
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 1, 20, {{0}}, 0}, a), 1);
+    assert_int_equal(a[0].group, 2);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void again_opens_the_group_only_under_its_fence(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct weir_error err;
+    struct msg_client_orders orders;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    WEIR_AUTO_BUF tally = {0};
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    weir_tally_pack(&(struct weir_tally){0}, &tally);
+    uint64_t group = 0, fence = a[0].fence - 1;
+    struct msg_client_beat ask = {.job = JOB,
+                                  .attempt = 1,
+                                  .session = ONE,
+                                  .number = 1,
+                                  .again_groups = {&group, 1},
+                                  .again_fences = {&fence, 1},
+                                  .tally = weir_buf_view(&tally)};
+    assert_int_equal(dispatcher_job_client_beat(&fixture.job, &ask, 5, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture.job.groups[0].state, DISPATCHER_GROUP_LEASED);
+    fence = a[0].fence;
+    ask.number = 2;
+    assert_int_equal(dispatcher_job_client_beat(&fixture.job, &ask, 6, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture.job.groups[0].state, DISPATCHER_GROUP_OPEN);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void a_new_consumer_takes_over_and_counts_what_is_replayed(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, false);
+    struct dispatcher_opened first = open_at(&fixture, ONE, 0, 0);
+    assert_int_equal(open_at(&fixture, ONE, 0, 0).fence, first.fence); /* the answer was lost */
+    (void)consume(&fixture, ONE, 1, 6, 0, 10);
+    /* A request left behind by an older consumer changes nothing and is told so. */
+    assert_int_equal(open_at(&fixture, TWO, 0, 2).attempt, 0);
+    assert_int_equal(open_at(&fixture, TWO, 0, 2).newest, 1);
+    struct dispatcher_opened second = open_at(&fixture, TWO, 1, 2);
+    assert_int_equal(second.attempt, 2);
+    assert_true(second.fence > first.fence);
+    assert_int_equal(fixture.job.record.replayed, 8); /* 12 consumed, 4 in the position */
+    assert_true(consume(&fixture, ONE, 1, 7, 0, 20).superseded);
+    assert_false(consume(&fixture, TWO, 2, 2, 0, 30).superseded);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static enum weir_status commit(struct fixture *fixture, uint64_t session, uint64_t oldest,
+                               struct weir_tally tally, bool final)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF packed = {0};
+    struct weir_position position = {.oldest = oldest, .tally = tally};
+    weir_position_pack(&position, &packed);
+    struct msg_client_commit message = {.job = JOB,
+                                        .attempt = fixture->job.record.attempt,
+                                        .session = session,
+                                        .position = weir_buf_view(&packed),
+                                        .final = final};
+    return dispatcher_job_client_commit(&fixture->job, &message, &err);
+}
+
+static void commits_move_forward_and_the_audit_adds_up(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    struct weir_tally half = {.delivered = 10}, most = {.delivered = 17, .erased = 2, .failed = 1};
+    assert_int_equal(commit(&fixture, ONE, 5, half, false), WEIR_OK);
+    assert_int_equal(commit(&fixture, ONE, 3, (struct weir_tally){.delivered = 6}, false), WEIR_OK);
+    assert_int_equal(fixture.job.record.committed.oldest, 5);
+    assert_int_equal(commit(&fixture, TWO, 10, most, true), WEIR_STALE);
+    assert_int_equal(commit(&fixture, ONE, 11, most, true), WEIR_INVALID);
+    assert_int_equal(commit(&fixture, ONE, 3, half, true), WEIR_INVALID);
+    most.fingerprint = 42;
+    assert_int_equal(commit(&fixture, ONE, 10, most, true), WEIR_OK);
+    struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 42);
+    assert_int_equal(audit.set, 20);
+    assert_int_equal(audit.lost, 0);
+    assert_int_equal(audit.duplicated, 0);
+    audit = dispatcher_job_audit(&fixture.job, 43); /* as many, but others */
+    assert_int_equal(audit.lost, 1);
+    assert_int_equal(audit.duplicated, 1);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void the_audit_tells_lost_from_duplicated(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    assert_int_equal(commit(&fixture, ONE, 10, (struct weir_tally){.delivered = 17}, true),
+                     WEIR_OK);
+    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).lost, 3);
+    fixture.job.record.committed.tally.delivered = 24;
+    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).duplicated, 4);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)commit(&fixture, ONE, 4, (struct weir_tally){.delivered = 8}, false);
+    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+
+    struct dispatcher_fences fences = {.newest = (uint64_t)2 << 32};
+    struct dispatcher_job job;
+    dispatcher_job_init(&job, &fixture.job.about, &fences);
+    dispatcher_job_restore(&job, &fixture.job.record, true);
+    dispatcher_job_fini(&fixture.job);
+    fixture.job = job;
+    fixture.job.fences = &fences;
+    struct visit held = {0, 1, 1, 10, {{a[0].group, a[0].fence, false}}, 1};
+    assert_int_equal(visit(&fixture, &held, a), 0); /* what it holds is void */
+    fixture.beat_number = 50;
+    (void)consume(&fixture, ONE, 1, 6, 0, 20);
+    assert_int_equal(visit(&fixture, &held, a), 1);
+    assert_int_equal(a[0].group, 3);
+    assert_true(a[0].fence > (uint64_t)2 << 32);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void partial_fits_are_taken_in_group_order(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct weir_error err;
+    struct dispatcher_opened opened;
+    struct weir_position beginning = {0};
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    uint64_t group;
+    begin(&fixture, true);
+    assert_int_equal(dispatcher_job_client_open(&fixture.job, ONE, 0, &beginning, &opened, &err),
+                     WEIR_UNAVAILABLE);
+    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 9, 0, {{0}}, 0}, a), GROUPS);
+    for (uint64_t i = GROUPS; i-- > 1;)
+        assert_true(dispatcher_job_fit(&fixture.job, i));
+    assert_false(dispatcher_job_fit(&fixture.job, 1)); /* repeated */
+    assert_false(dispatcher_job_fit_take(&fixture.job, &group));
+    assert_true(dispatcher_job_fit(&fixture.job, 0));
+    for (uint64_t i = 0; i < GROUPS; i++) {
+        assert_false(dispatcher_job_fit_complete(&fixture.job));
+        assert_true(dispatcher_job_fit_take(&fixture.job, &group));
+        assert_int_equal(group, i);
+    }
+    assert_true(dispatcher_job_fit_complete(&fixture.job));
+    dispatcher_job_fitted(&fixture.job);
+    assert_int_equal(open_at(&fixture, ONE, 0, 0).attempt, 1);
+    dispatcher_job_fini(&fixture.job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_lease_before_a_consumer_came),
+        cmocka_unit_test(a_lost_answer_is_repeated_and_not_doubled),
+        cmocka_unit_test(a_lease_expires_unless_it_is_listed),
+        cmocka_unit_test(a_new_session_in_the_slot_voids_the_old_leases),
+        cmocka_unit_test(sent_groups_rest_until_patience_is_over),
+        cmocka_unit_test(what_the_consumer_has_is_not_leased),
+        cmocka_unit_test(again_opens_the_group_only_under_its_fence),
+        cmocka_unit_test(a_new_consumer_takes_over_and_counts_what_is_replayed),
+        cmocka_unit_test(commits_move_forward_and_the_audit_adds_up),
+        cmocka_unit_test(the_audit_tells_lost_from_duplicated),
+        cmocka_unit_test(a_restarted_dispatcher_waits_for_its_consumer),
+        cmocka_unit_test(partial_fits_are_taken_in_group_order),
+    };
+    return cmocka_run_group_tests_name("job", tests, NULL, NULL);
+}

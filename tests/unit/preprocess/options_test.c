@@ -1,0 +1,97 @@
+/* The preprocess section: what is refused, with its place, and what defaults mean. */
+#include "preprocess/operators/chain.h"
+#include "preprocess/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static enum weir_status read_section(const char *text, struct weir_error *err)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    enum weir_status status = weir_yaml_parse("p.yaml", weir_bytes_of(text), &document, err);
+    struct preprocess_options options;
+    if (status == WEIR_OK)
+        status = preprocess_options_read(weir_yaml_root(document), &options, err);
+    WEIR_AUTO(chain) chain = NULL;
+    if (status == WEIR_OK)
+        status = chain_new(options.operators, &chain, err);
+    return status;
+}
+
+static const struct {
+    const char *text;
+    const char *complaint; /* part of it; NULL: it is fine */
+} CASES[] = {
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}]}", NULL},
+    {"preprocess: {operators: {op: json_fields, fields: a}, batch: {samples: 8}}", NULL},
+    {"pipeline: {name: x}", "'operators' is missing"},
+    {"preprocess: {operators: []}", "expected 1 to"},
+    {"preprocess:\n  operators: [{op: jsonfields}]", "p.yaml:2:"},
+    {"preprocess: {operators: [{op: jsonfields}]}", "did you mean json_fields"},
+    {"preprocess: {operators: [{fields: [a]}]}", "expected {op: NAME"},
+    {"preprocess: {operators: [{op: json_fields, field: [a]}]}", "fields"},
+    {"preprocess: {operators: [{op: normalize_text}]}", "expected numbers"},
+    {"preprocess: {operators: [{op: tokenize_hash, buckets: 8}]}", "expected a tokens column"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}, {op: standardize}, {op: standardize}]}",
+     "second fitted operator"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}, {op: cast, to: i32}, {op: standardize}]}",
+     "cast it first"},
+    {"preprocess: {operators: [{op: record_fields, dense: [4, x, f32]}]}", "[offset, count, type]"},
+    {"preprocess: {operators: [{op: record_fields}]}", "nothing to take"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [age]}]}", "'age'"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [0], delimiter: ';;'}]}", "delimiter"},
+    {"preprocess: {operators: [{op: csv_fields, fields: [0], fill: x}]}", "fill"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}], batch: {samples: 0}}", "samples"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}], batch: {shuffle: windowed}}",
+     "batch.window"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}], batch: {delivery: sometimes}}",
+     "delivery"},
+    {"preprocess: {operators: [{op: json_fields, fields: [a]}], batches: {}}", "batch"},
+};
+
+static void sections_are_checked_with_place_and_expectation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct weir_error err = {0};
+        enum weir_status status = read_section(CASES[i].text, &err);
+        if (CASES[i].complaint == NULL && status != WEIR_OK)
+            fail_msg("%s: %s", CASES[i].text, err.text);
+        if (CASES[i].complaint != NULL &&
+            (status == WEIR_OK || strstr(err.text, CASES[i].complaint) == NULL))
+            fail_msg("%s: found '%s', expected '%s' in it", CASES[i].text, err.text,
+                     CASES[i].complaint);
+    }
+}
+
+static void effective_values_can_be_read_again(void **state)
+{
+    (void)state;
+    const char *text = "preprocess: {operators: [{op: tokenize_words}, {op: tokenize_hash, "
+                       "buckets: 64}], batch: {samples: 7, shuffle: none}}";
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF second = {0};
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
+    assert_int_equal(preprocess_options_print(weir_yaml_root(document), &first, &err), WEIR_OK);
+    WEIR_AUTO(weir_yaml) again = NULL;
+    assert_int_equal(weir_yaml_parse("q.yaml", weir_buf_view(&first), &again, &err), WEIR_OK);
+    if (preprocess_options_print(weir_yaml_root(again), &second, &err) != WEIR_OK)
+        fail_msg("%s\n%s", err.text, weir_buf_text(&first));
+    assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
+    assert_non_null(strstr(weir_buf_text(&first), "samples: 7"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_are_checked_with_place_and_expectation),
+        cmocka_unit_test(effective_values_can_be_read_again),
+    };
+    return cmocka_run_group_tests_name("preprocess options", tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* Operators on text, each looked at through one that makes numbers of it or directly. */
+#include "tests/support/chain.h"
+
+#include "core/base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- one operator alone ---- */
+
+struct alone {
+    const struct preprocess_operator *op;
+    void *state;
+    struct column in, out;
+    uint8_t failed[4];
+};
+
+static void apply_alone(struct alone *alone, const char *name, void *options, enum column_kind kind,
+                        struct weir_bytes row)
+{
+    struct weir_error err;
+    struct operator_plan plan = {0};
+    alone->op = operator_find(name);
+    alone->state = calloc(1, alone->op->state_size);
+    alone->in.about = column_about("text", kind, 0, 0);
+    struct operator_schema schema = {.count = 1, .column = {alone->in.about}};
+    assert_int_equal(alone->op->plan(alone->state, options, &schema, &plan, &err), WEIR_OK);
+    alone->out.about = plan.output[0];
+    column_begin(&alone->in);
+    column_begin(&alone->out);
+    weir_buf_append(&alone->in.values, row.at, row.size);
+    column_end_row(&alone->in);
+    struct operator_call call = {
+        .rows = 1, .in = &alone->in, .out = &alone->out, .failed = alone->failed};
+    alone->op->apply(alone->state, &call);
+}
+
+static void end_alone(struct alone *alone)
+{
+    if (alone->op->fini != NULL)
+        alone->op->fini(alone->state);
+    free(alone->state);
+    column_fini(&alone->in);
+    column_fini(&alone->out);
+}
+
+/* ---- normalize_text ---- */
+
+static const struct {
+    const char *in, *out;
+} NORMAL[] = {
+    {"", ""},
+    {"  Hello,\t\r\n WORLD  ", "hello, world"},
+    {"\xc3\x80\xc3\x89\xc3\x97\xc3\x9f\xc3\xbf", "\xc3\xa0\xc3\xa9\xc3\x97\xc3\x9f\xc3\xbf"},
+    {"a\xff"
+     "b",
+     "a\xef\xbf\xbd"
+     "b"},
+    {"x\xc2\xa0y", "x y"}, /* no-break space */
+    {"\x01\x02", ""},
+    {"\xf0\x9f\x98\x80 OK", "\xf0\x9f\x98\x80 ok"},
+};
+
+static void text_becomes_clean_and_lower_case(void **state)
+{
+    (void)state;
+    struct {
+        const char *on;
+        bool lower;
+    } options = {NULL, true};
+    for (size_t i = 0; i < WEIR_COUNT(NORMAL); i++) {
+        struct alone alone = {0};
+        apply_alone(&alone, "normalize_text", &options, COLUMN_BYTES, weir_bytes_of(NORMAL[i].in));
+        assert_string_equal(weir_buf_text(&alone.out.values), NORMAL[i].out);
+        end_alone(&alone);
+    }
+}
+
+/* Whatever the bytes: it never fails, the result is text, and text stays as it is. */
+static void any_bytes_become_text_and_stay_so(void **state)
+{
+    (void)state;
+    struct {
+        const char *on;
+        bool lower;
+    } options = {NULL, true};
+    struct weir_rng rng;
+    weir_rng_init(&rng, 11);
+    for (int round = 0; round < 300; round++) {
+        uint8_t bytes[64];
+        size_t size = weir_rng_below(&rng, sizeof(bytes));
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)weir_rng_next(&rng);
+        struct alone first = {0}, second = {0};
+        apply_alone(&first, "normalize_text", &options, COLUMN_BYTES, weir_bytes(bytes, size));
+        apply_alone(&second, "normalize_text", &options, COLUMN_TEXT,
+                    weir_buf_view(&first.out.values));
+        assert_int_equal(first.failed[0], 0);
+        assert_true(
+            weir_bytes_equal(weir_buf_view(&first.out.values), weir_buf_view(&second.out.values)));
+        end_alone(&first);
+        end_alone(&second);
+    }
+}
+
+/* ---- tokenize_words ---- */
+
+struct words_options {
+    const char *on;
+    uint64_t max_tokens;
+    bool marks;
+};
+
+static void expect_words(struct words_options options, const char *text, const char *expected)
+{
+    struct alone alone = {0};
+    WEIR_AUTO_BUF joined = {0};
+    apply_alone(&alone, "tokenize_words", &options, COLUMN_TEXT, weir_bytes_of(text));
+    const uint32_t *offsets = column_offsets(&alone.out);
+    for (uint32_t i = offsets[0]; i < offsets[1]; i++) {
+        struct column_span span = column_spans(&alone.out)[i];
+        weir_buf_append_text(&joined, "|");
+        weir_buf_append(&joined, alone.out.values.at + span.start, span.size);
+    }
+    assert_string_equal(weir_buf_text(&joined), expected);
+    end_alone(&alone);
+}
+
+static void words_are_runs_of_letters_digits_and_other_scripts(void **state)
+{
+    (void)state;
+    expect_words((struct words_options){NULL, 100, false}, "", "");
+    expect_words((struct words_options){NULL, 100, false}, "a big_1 fat... cat!",
+                 "|a|big_1|fat|cat");
+    expect_words((struct words_options){NULL, 100, false}, "caf\xc3\xa9 \xe6\x97\xa5",
+                 "|caf\xc3\xa9|\xe6\x97\xa5");
+    expect_words((struct words_options){NULL, 2, false}, "one two three", "|one|two");
+    expect_words((struct words_options){NULL, 100, true}, "win $5!!", "|win|$|5|!|!");
+}
+
+/* ---- tokenize_hash ---- */
+
+static void ngrams_are_counted_in_order_and_hashed_alike(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: tokenize_words}, {op: tokenize_hash, ngrams: 2, buckets: 1000}]");
+    struct weir_bytes rows[] = {weir_bytes_of("buy now buy now"), weir_bytes_of(""),
+                                weir_bytes_of("now"), weir_bytes_of("now buy")};
+    test_chain_run(&test, rows, 4);
+    const struct column *out = chain_output(test.chain, 0);
+    const uint32_t *offsets = column_offsets(out);
+    const int32_t *tokens = test_chain_ints(&test, 0);
+    static const uint32_t EXPECTED[] = {0, 7, 7, 8, 11}; /* 4 + 3, 0, 1, 2 + 1 */
+    assert_memory_equal(offsets, EXPECTED, sizeof(EXPECTED));
+    assert_int_equal(tokens[0], tokens[2]);  /* buy */
+    assert_int_equal(tokens[1], tokens[7]);  /* now, of another sample */
+    assert_int_equal(tokens[4], tokens[6]);  /* buy now */
+    assert_int_equal(tokens[5], tokens[10]); /* now buy */
+    assert_int_not_equal(tokens[4], tokens[5]);
+    for (size_t i = 0; i < offsets[4]; i++)
+        assert_in_range(tokens[i], 0, 999);
+    test_chain_close(&test);
+}
+
+/* Never changes: models hold weights by these numbers. */
+static void golden_buckets_stay(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test,
+                    "[{op: tokenize_words}, {op: tokenize_hash, ngrams: 2, buckets: 262144}]");
+    struct weir_bytes rows[] = {weir_bytes_of("free money now")};
+    test_chain_run(&test, rows, 1);
+    static const int32_t EXPECTED[] = {85676, 225228, 41487, 22792, 214071};
+    assert_memory_equal(test_chain_ints(&test, 0), EXPECTED, sizeof(EXPECTED));
+    test_chain_close(&test);
+}
+
+static void json_text_takes_a_field_and_says_what_it_lacks(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: json_text, field: a.b}, {op: tokenize_words}, "
+                           "{op: tokenize_hash, buckets: 64}]");
+    struct weir_bytes rows[] = {weir_bytes_of("{\"a\": {\"b\": \"two words\"}}"),
+                                weir_bytes_of("{\"a\": 1}"), weir_bytes_of("no")};
+    test_chain_run(&test, rows, 3);
+    assert_int_equal(column_offsets(chain_output(test.chain, 0))[1], 2);
+    assert_int_equal(test.failed[0], 0);
+    assert_int_equal(test.failed[1], 1);
+    assert_int_equal(test.failed[2], 1);
+    assert_int_equal(chain_cost(test.chain, 0).failed, 2);
+    test_chain_close(&test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_becomes_clean_and_lower_case),
+        cmocka_unit_test(any_bytes_become_text_and_stay_so),
+        cmocka_unit_test(words_are_runs_of_letters_digits_and_other_scripts),
+        cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
+        cmocka_unit_test(golden_buckets_stay),
+        cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
+    };
+    return cmocka_run_group_tests_name("text operators", tests, NULL, NULL);
+}

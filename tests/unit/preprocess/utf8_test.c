@@ -1,0 +1,62 @@
+/* UTF-8: what is well formed comes back, what is not becomes one replacement per piece. */
+#include "core/base/bytes.h"
+#include "preprocess/operators/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void every_code_point_survives(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0; code <= 0x10ffff; code++) {
+        if (code >= 0xd800 && code <= 0xdfff)
+            continue;
+        uint8_t bytes[4];
+        size_t size = utf8_encode(code, bytes), taken;
+        assert_int_equal(utf8_decode(weir_bytes(bytes, size), &taken), code);
+        assert_int_equal(taken, size);
+    }
+}
+
+/* The examples of Unicode 15, section 3.9: pieces that are replaced as one. */
+static const struct {
+    const char *bytes;
+    size_t size;
+    size_t pieces[8]; /* bytes of each decoded piece, in order */
+} CASES[] = {
+    {"\xc0\xaf", 2, {1, 1}},                    /* overlong */
+    {"\xe0\x9f\xbf", 3, {1, 1, 1}},             /* overlong */
+    {"\xed\xa0\x80", 3, {1, 1, 1}},             /* surrogate */
+    {"\xf4\x90\x80\x80", 4, {1, 1, 1, 1}},      /* beyond U+10FFFF */
+    {"\xe1\x80\xe2\xf0\x91\x92", 6, {2, 1, 3}}, /* truncated sequences */
+    {"\xf0\x9f\x98", 3, {3}},                   /* cut off at the end */
+    {"\x80", 1, {1}},
+    {"\xff\xfe", 2, {1, 1}},
+};
+
+static void ill_formed_bytes_are_replaced_piece_by_piece(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        size_t at = 0;
+        for (size_t piece = 0; at < CASES[i].size; piece++) {
+            size_t taken;
+            struct weir_bytes rest = weir_bytes(CASES[i].bytes + at, CASES[i].size - at);
+            assert_int_equal(utf8_decode(rest, &taken), UTF8_REPLACEMENT);
+            assert_int_equal(taken, CASES[i].pieces[piece]);
+            at += taken;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_code_point_survives),
+        cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
+    };
+    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
+}
