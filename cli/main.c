@@ -1,7 +1,118 @@
-/* weir: what a person types. Finds the command in the table and runs it. */
+/* weir: what a person types. Finds the command in the table, gets its answer, shows it. */
 #include "cli/commands.h"
+#include "cli/platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int complain(const struct weir_error *err, int code)
+{
+    (void)fprintf(stderr, "weir: %s\n", err->text);
+    return code;
+}
+
+/* Bad usage and bad configuration are 2, whoever finds out. */
+static int exit_code_of(enum weir_status status)
+{
+    return status == WEIR_INVALID ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+}
+
+static enum weir_status ask(const struct cli_call *call, const json_t *arguments,
+                            struct cli_platform *platform, json_t **ret_answer,
+                            struct weir_error *err)
+{
+    enum weir_status status =
+        cli_platform_ask(platform, call->command->topic, arguments, ret_answer, err);
+    if (status == WEIR_OK && call->command->follow != NULL) {
+        status = call->command->follow(platform, call, ret_answer, err);
+    }
+    return status;
+}
+
+/* Returns the exit code; 0 with `*ret_answer`. */
+static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
+{
+    struct weir_error err;
+    WEIR_AUTO(cli_platform) platform = NULL;
+    json_t *arguments = NULL;
+    if (call->command->arguments != NULL) {
+        arguments = call->command->arguments(call, &err);
+        if (arguments == NULL) {
+            return complain(&err, CLI_EXIT_USAGE);
+        }
+    }
+    int code = CLI_EXIT_DONE;
+    enum weir_status status = cli_platform_open(call->options.data_dir, &platform, &err);
+    if (status != WEIR_OK) {
+        code = status == WEIR_NOT_FOUND ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    } else {
+        status = ask(call, arguments, platform, ret_answer, &err);
+        code = status == WEIR_OK ? CLI_EXIT_DONE : exit_code_of(status);
+    }
+    json_decref(arguments);
+    return code == CLI_EXIT_DONE ? code : complain(&err, code);
+}
+
+static int answer_by_itself(const struct cli_call *call, json_t **ret_answer)
+{
+    struct weir_error err;
+    enum weir_status status = call->command->answer(call, ret_answer, &err);
+    return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
+}
+
+static void show_json(const json_t *answer)
+{
+    char *text = json_dumps(answer, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    printf("%s\n", text == NULL ? "{}" : text);
+    free(text);
+}
+
+static void show_page(const struct cli_command *command, const json_t *answer, FILE *to)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out,
+                            .colour = isatty(fileno(to)) && getenv("NO_COLOR") == NULL};
+    command->render(answer, &page);
+    (void)fwrite(out.at, 1, out.size, to);
+}
+
+static int run(const struct cli_call *call)
+{
+    const struct cli_command *command = call->command;
+    json_t *answer = NULL;
+    int code = command->topic != NULL ? answer_by_platform(call, &answer)
+                                      : answer_by_itself(call, &answer);
+    if (code == CLI_EXIT_DONE) {
+        code = command->exit_code == NULL ? CLI_EXIT_DONE : command->exit_code(answer);
+        if (call->options.json) {
+            show_json(answer);
+        } else {
+            show_page(command, answer, code == CLI_EXIT_USAGE ? stderr : stdout);
+        }
+    }
+    json_decref(answer);
+    return code;
+}
 
 int main(int argc, char **argv)
 {
-    return cli_main(argc, argv);
+    struct cli_call call;
+    struct weir_error err;
+    if (cli_call_read(argc, argv, &call, &err) != WEIR_OK) {
+        return complain(&err, CLI_EXIT_USAGE);
+    }
+    int code = CLI_EXIT_DONE;
+    if (call.options.version) {
+        printf("weir %s\n", WEIR_VERSION);
+    } else if (call.options.help) {
+        cli_help(call.command);
+    } else if (call.command == NULL) {
+        weir_ignore(weir_fail(&err, WEIR_INVALID, "expected a command; weir --help lists them"));
+        code = complain(&err, CLI_EXIT_USAGE);
+    } else {
+        code = run(&call);
+    }
+    cli_call_fini(&call);
+    return code;
 }

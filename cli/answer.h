@@ -1,0 +1,33 @@
+/* Reading an answer whose fields may be missing or of another kind: what is not there reads as nothing. */
+#ifndef CLI_ANSWER_H
+#define CLI_ANSWER_H
+
+#include <jansson.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline const char *cli_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static inline int64_t cli_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_real(value) ? (int64_t)json_real_value(value)
+                               : (int64_t)json_integer_value(value);
+}
+
+static inline double cli_real(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static inline bool cli_flag(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* Options and operands as JSON; numbers and times are checked here, before a platform is started for them. */
+#include "cli/arguments.h"
+
+#include "core/base/bytes.h"
+#include "core/base/clock.h"
+#include "core/base/rng.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UUID_BYTES = 16, VALUES_MAX = 10000, LIMIT_MAX = 100000 };
+
+static bool read_number(const char *text, int64_t max, int64_t *ret_number)
+{
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    *ret_number = number;
+    return errno == 0 && end != text && *end == '\0' && number >= 1 && number <= max;
+}
+
+/* Gives `arguments` back, or NULL when a text in it is not UTF-8. */
+static json_t *finish(json_t *arguments, bool good, struct weir_error *err)
+{
+    if (arguments != NULL && good) {
+        return arguments;
+    }
+    json_decref(arguments);
+    weir_ignore(weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8")); /* NULL tells */
+    return NULL;
+}
+
+/* True when the option was not given, too. */
+static bool set_text(json_t *arguments, const char *key, const char *text)
+{
+    return text == NULL || json_object_set_new(arguments, key, json_string(text)) == 0;
+}
+
+json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    return finish(arguments, set_text(arguments, "pipeline", call->options.pipeline), err);
+}
+
+json_t *cli_arguments_model(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    return finish(arguments, set_text(arguments, "model", call->operands[0]), err);
+}
+
+/* ---- samples and erasures ---- */
+
+static json_t *ids_json(const struct weir_option_values *ids, struct weir_error *err)
+{
+    json_t *array = json_array();
+    int64_t id = 0;
+    for (size_t i = 0; i < ids->count; i++) {
+        if (!read_number(ids->at[i], INT64_MAX, &id)) {
+            weir_ignore(weir_fail(err, WEIR_INVALID,
+                                  "--id: expected a sample number, found '%.40s'", ids->at[i]));
+            json_decref(array); /* the status travels in err */
+            return NULL;
+        }
+        json_array_append_new(array, json_integer((json_int_t)id));
+    }
+    return array;
+}
+
+static json_t *erasure_json(const char *text, struct weir_error *err)
+{
+    int64_t number = 0;
+    if (!read_number(text, INT64_MAX, &number)) {
+        weir_ignore(weir_fail(err, WEIR_INVALID,
+                              "expected the number of an erasure, found '%.40s'; weir erase list "
+                              "shows them",
+                              text)); /* the status travels in err */
+        return NULL;
+    }
+    return json_pack("{sI}", "erasure", (json_int_t)number);
+}
+
+json_t *cli_arguments_erasure(const struct cli_call *call, struct weir_error *err)
+{
+    return erasure_json(call->operands[0], err);
+}
+
+/* {"ids": […]} or {"erasure": n}; `why` is said when neither was given. */
+static json_t *samples_json(const struct cli_call *call, const char *why, struct weir_error *err)
+{
+    const struct cli_options *options = &call->options;
+    if (options->erasure != NULL) {
+        return erasure_json(options->erasure, err);
+    }
+    if (options->ids.count == 0) {
+        weir_ignore(weir_fail(err, WEIR_INVALID, "%s", why)); /* the status travels in err */
+        return NULL;
+    }
+    json_t *ids = ids_json(&options->ids, err);
+    return ids == NULL ? NULL : json_pack("{so}", "ids", ids);
+}
+
+json_t *cli_arguments_lineage(const struct cli_call *call, struct weir_error *err)
+{
+    if (call->operand_count == 1) {
+        return cli_arguments_model(call, err);
+    }
+    return samples_json(call, "models lineage: expected a model, or --id or --erasure", err);
+}
+
+json_t *cli_arguments_erase_plan(const struct cli_call *call, struct weir_error *err)
+{
+    return samples_json(call, "erase plan: expected --id or --erasure", err);
+}
+
+/* RFC 4122, version 4. */
+static json_t *draw_uuid(void)
+{
+    uint8_t bytes[UUID_BYTES];
+    char hex[2 * UUID_BYTES + 1];
+    weir_random_bytes(bytes, sizeof bytes);
+    bytes[6] = (uint8_t)(0x40 | (bytes[6] & 0x0f));
+    bytes[8] = (uint8_t)(0x80 | (bytes[8] & 0x3f));
+    weir_hex(bytes, sizeof bytes, hex);
+    return json_sprintf("%.8s-%.4s-%.4s-%.4s-%s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_error *err)
+{
+    const struct cli_options *options = &call->options;
+    size_t count = options->subjects.count + options->ids.count;
+    if (count == 0 || count > VALUES_MAX) {
+        weir_ignore(weir_fail(err, WEIR_INVALID,
+                              "erase request: expected 1 to %d of --subject VALUE and --id N, "
+                              "found %zu",
+                              VALUES_MAX, count)); /* the status travels in err */
+        return NULL;
+    }
+    json_t *subjects = json_array(), *ids = ids_json(&options->ids, err);
+    bool good = true;
+    for (size_t i = 0; i < options->subjects.count; i++) {
+        good = good && json_array_append_new(subjects, json_string(options->subjects.at[i])) == 0;
+    }
+    if (ids == NULL) {
+        json_decref(subjects);
+        return NULL;
+    }
+    json_t *arguments =
+        json_pack("{so,so,so}", "uuid", draw_uuid(), "subjects", subjects, "ids", ids);
+    good = good && set_text(arguments, "dataset", options->dataset) &&
+           set_text(arguments, "reference", options->reference);
+    return finish(arguments, good, err);
+}
+
+/* ---- predict ---- */
+
+static bool time_is_good(const char *option, const char *text, struct weir_error *err)
+{
+    int64_t time_us = 0;
+    if (text == NULL || weir_time_parse(text, strlen(text), &time_us)) {
+        return true;
+    }
+    weir_ignore(weir_fail(err, WEIR_INVALID,
+                          "--%s: expected a time such as 2002-12-01 or 2002-12-01T12:00:00Z, "
+                          "found '%.40s'",
+                          option, text)); /* the status travels in err */
+    return false;
+}
+
+json_t *cli_arguments_predict(const struct cli_call *call, struct weir_error *err)
+{
+    const struct cli_options *options = &call->options;
+    int64_t limit = 0;
+    if (!time_is_good("from", options->from, err) || !time_is_good("to", options->to, err)) {
+        return NULL;
+    }
+    if (options->limit != NULL && !read_number(options->limit, LIMIT_MAX, &limit)) {
+        weir_ignore(weir_fail(err, WEIR_INVALID,
+                              "--limit: expected a number from 1 to %d, found '%.40s'", LIMIT_MAX,
+                              options->limit)); /* the status travels in err */
+        return NULL;
+    }
+    json_t *arguments = json_object();
+    if (limit > 0) {
+        json_object_set_new(arguments, "limit", json_integer((json_int_t)limit));
+    }
+    bool good = set_text(arguments, "pipeline", options->pipeline) &&
+                set_text(arguments, "model", options->model) &&
+                set_text(arguments, "from", options->from) &&
+                set_text(arguments, "to", options->to);
+    return finish(arguments, good, err);
+}

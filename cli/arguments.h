@@ -1,0 +1,11 @@
+/* What a person typed, as the arguments of a topic. Pure but for the erasure's uuid, which is drawn. */
+#ifndef CLI_ARGUMENTS_H
+#define CLI_ARGUMENTS_H
+
+#include "cli/command.h"
+
+cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_lineage,
+    cli_arguments_erase_request, cli_arguments_erase_plan, cli_arguments_erasure,
+    cli_arguments_predict;
+
+#endif

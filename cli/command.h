@@ -1,0 +1,75 @@
+/* What a command of `weir` is: one row of a const table. And what a person typed: one struct cli_call. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/page.h"
+#include "core/base/error.h"
+#include "core/service/options.h"
+
+#include <jansson.h>
+
+enum {
+    CLI_EXIT_DONE = 0,
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_OVERDUE = 3, /* an erasure is later than its pipeline allows */
+};
+
+/* Every option of every command; a command's table names those it takes. */
+struct cli_options {
+    const char *data_dir;
+    bool json;
+    bool help;
+    bool version;
+    struct weir_option_values subjects;
+    struct weir_option_values ids;
+    const char *dataset;
+    const char *reference;
+    bool wait;
+    const char *erasure;
+    const char *pipeline;
+    const char *model;
+    const char *from;
+    const char *to;
+    const char *limit;
+};
+
+struct cli_command;
+struct cli_platform;
+
+struct cli_call {
+    const struct cli_command *command;
+    struct cli_options options;
+    char *const *operands;
+    size_t operand_count;
+};
+
+/* The arguments of the topic as a JSON object, or NULL with INVALID in `err`. */
+typedef json_t *cli_arguments_fn(const struct cli_call *call, struct weir_error *err);
+/* Goes on asking from the first answer to the last, telling on stderr how it goes; replaces `*answer`. */
+typedef enum weir_status cli_follow_fn(struct cli_platform *platform, const struct cli_call *call,
+                                       json_t **answer, struct weir_error *err);
+/* Makes the answer without a platform. */
+typedef enum weir_status cli_answer_fn(const struct cli_call *call, json_t **ret_answer,
+                                       struct weir_error *err);
+/* Writes the answer for a person. Any field may be missing: an older or newer orchestrator may have answered. */
+typedef void cli_render_fn(const json_t *answer, struct cli_page *page);
+typedef int cli_exit_fn(const json_t *answer);
+
+/* Either `topic` or `answer` is given. */
+struct cli_command {
+    const char *words;    /* "erase request" */
+    const char *operands; /* "MODEL", "[MODEL]"; "": none */
+    size_t operands_min, operands_max;
+    const char *summary;
+    const char *example;
+    const struct weir_option *options; /* besides the common ones; NULL: none */
+    const char *topic;                 /* what the orchestrator is asked */
+    cli_arguments_fn *arguments;       /* of the topic; NULL: none */
+    cli_follow_fn *follow;             /* optional, after the topic's answer */
+    cli_answer_fn *answer;
+    cli_render_fn *render;
+    cli_exit_fn *exit_code; /* of a good answer; NULL: 0 */
+};
+
+#endif

@@ -1,0 +1,132 @@
+/* Every command of weir. To add one: a row here, a topic in orchestrator/topics/, a rendering, a page in
+ * docs/reference/json.md. */
+#include "cli/commands.h"
+
+#include "cli/arguments.h"
+#include "cli/config.h"
+#include "cli/follow.h"
+#include "cli/render.h"
+
+#include <stddef.h>
+
+#define OPTION(member) offsetof(struct cli_options, member)
+
+const struct weir_option CLI_COMMON_OPTIONS[] = {
+    {"data-dir", "DIR",
+     "which platform (.weir/default); one that nobody serves is served for this command",
+     OPTION(data_dir)},
+    {"json", NULL, "the answer as JSON; docs/reference/json.md has the shapes", OPTION(json)},
+    {"help", NULL, "print this", OPTION(help)},
+    {"version", NULL, "print the version", OPTION(version)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option PIPELINE_OPTIONS[] = {
+    {"pipeline", "NAME", "of this pipeline only (all, or the newest one)", OPTION(pipeline)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option LINEAGE_OPTIONS[] = {
+    {"id", "N…", "which models have seen this sample; may be given again", OPTION(ids)},
+    {"erasure", "N", "which models have seen the samples of this erasure", OPTION(erasure)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option REQUEST_OPTIONS[] = {
+    {"subject", "VALUE…",
+     "whose data it is, as the dataset's subject field has it; may be given again",
+     OPTION(subjects)},
+    {"id", "N…", "a sample; may be given again", OPTION(ids)},
+    {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
+    {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
+    {"wait", NULL, "until the receipt is written, telling how it goes", OPTION(wait)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option PLAN_OPTIONS[] = {
+    {"id", "N…", "a sample; may be given again", OPTION(ids)},
+    {"erasure", "N", "the samples of this erasure", OPTION(erasure)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option PREDICT_OPTIONS[] = {
+    {"pipeline", "NAME", "whose samples (the newest pipeline)", OPTION(pipeline)},
+    {"model", "MODEL", "which model says it (the active one)", OPTION(model)},
+    {"from", "TIME", "samples from this event time on", OPTION(from)},
+    {"to", "TIME", "samples before this event time", OPTION(to)},
+    {"limit", "N", "so many at most (20)", OPTION(limit)},
+    WEIR_OPTION_END,
+};
+
+// clang-format off
+static const struct cli_command COMMANDS[] = {
+    {.words = "status", .summary = "how the platform and its pipelines stand",
+     .example = "weir status",
+     .topic = "status", .render = cli_render_status},
+    {.words = "datasets", .summary = "the accounting of every dataset",
+     .example = "weir datasets --json",
+     .topic = "datasets", .render = cli_render_datasets},
+    {.words = "report", .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost",
+     .example = "weir report --pipeline quickstart",
+     .options = PIPELINE_OPTIONS, .topic = "report", .arguments = cli_arguments_pipeline,
+     .render = cli_render_report},
+    {.words = "predict", .summary = "what a model says about the samples of a time interval",
+     .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5",
+     .options = PREDICT_OPTIONS, .topic = "predict", .arguments = cli_arguments_predict,
+     .render = cli_render_predict},
+    {.words = "models list", .summary = "every model that was stored",
+     .example = "weir models list",
+     .options = PIPELINE_OPTIONS, .topic = "models", .arguments = cli_arguments_pipeline,
+     .render = cli_render_models},
+    {.words = "models show", .operands = "MODEL", .operands_min = 1, .operands_max = 1,
+     .summary = "one model: where it lies, what it came from, how good it is",
+     .example = "weir models show quickstart-3",
+     .topic = "model", .arguments = cli_arguments_model, .render = cli_render_model},
+    {.words = "models lineage", .operands = "[MODEL]", .operands_max = 1,
+     .summary = "what a model learnt from, or which models have seen a sample",
+     .example = "weir models lineage --id 1099511627776",
+     .options = LINEAGE_OPTIONS, .topic = "lineage", .arguments = cli_arguments_lineage,
+     .render = cli_render_lineage},
+    {.words = "erase request", .summary = "erase samples: from every batch, file and model",
+     .example = "weir erase request --subject someone@example.org --wait",
+     .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,
+     .follow = cli_follow_erasure, .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
+    {.words = "erase plan", .summary = "which models an erasure would concern; changes nothing",
+     .example = "weir erase plan --id 1099511627776",
+     .options = PLAN_OPTIONS, .topic = "erase_plan", .arguments = cli_arguments_erase_plan,
+     .render = cli_render_erase_plan},
+    {.words = "erase status", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
+     .summary = "how far an erasure is; exit code 3 when it is overdue",
+     .example = "weir erase status 1",
+     .topic = "erase_status", .arguments = cli_arguments_erasure, .render = cli_render_erasure,
+     .exit_code = cli_exit_of_erasure},
+    {.words = "erase list", .summary = "every erasure; exit code 3 when one is overdue",
+     .example = "weir erase list",
+     .topic = "erase_list", .render = cli_render_erasures, .exit_code = cli_exit_of_erasures},
+    {.words = "erase receipt", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
+     .summary = "what was where, and what was done when",
+     .example = "weir erase receipt 1 --json",
+     .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
+    {.words = "policies", .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
+     .example = "weir policies",
+     .answer = cli_answer_policies, .render = cli_render_policies},
+    {.words = "config check", .operands = "FILE", .operands_min = 1, .operands_max = 1,
+     .summary = "check a pipeline file; exit code 2 when it has mistakes",
+     .example = "weir config check config/pipelines/quickstart.yaml",
+     .answer = cli_answer_config_check, .render = cli_render_config_check, .exit_code = cli_exit_of_check},
+    {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
+     .summary = "what a key, section or policy means; or a file with every default written out",
+     .example = "weir config explain training.epochs",
+     .answer = cli_answer_config_explain, .render = cli_render_config_explain},
+};
+// clang-format on
+
+size_t cli_command_count(void)
+{
+    return WEIR_COUNT(COMMANDS);
+}
+
+const struct cli_command *cli_command_at(size_t index)
+{
+    return &COMMANDS[index];
+}

@@ -1,0 +1,11 @@
+/* Answers that need no platform: policies, config check, config explain. They ask the programs beside this one. */
+#ifndef CLI_CONFIG_H
+#define CLI_CONFIG_H
+
+#include "cli/command.h"
+
+cli_answer_fn cli_answer_policies, cli_answer_config_check, cli_answer_config_explain;
+/* CLI_EXIT_USAGE for a file with mistakes. */
+cli_exit_fn cli_exit_of_check;
+
+#endif

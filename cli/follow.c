@@ -1,0 +1,84 @@
+/* Asking again and again how far an erasure is. */
+#include "cli/follow.h"
+
+#include "cli/answer.h"
+#include "cli/platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ASK_AGAIN_MS = 200 };
+
+/* What was told last, so that only news is told. */
+struct told {
+    char state[32];
+    size_t models_done;
+    bool in_trouble;
+};
+
+static size_t count_done(const json_t *answer)
+{
+    const json_t *models = json_object_get(answer, "models");
+    size_t done = 0;
+    for (size_t i = 0; i < json_array_size(models); i++) {
+        done += cli_flag(json_array_get(models, i), "done") ? 1 : 0;
+    }
+    return done;
+}
+
+static void tell(const json_t *answer, struct told *told)
+{
+    long long number = (long long)cli_number(answer, "erasure");
+    const char *state = cli_text(answer, "state"), *trouble = cli_text(answer, "error");
+    size_t done = count_done(answer);
+    if (strcmp(told->state, state) != 0) {
+        (void)snprintf(told->state, sizeof told->state, "%s", state);
+        (void)fprintf(stderr, "erasure %lld: %s\n", number, cli_text(answer, "doing"));
+    }
+    if (done > told->models_done) {
+        told->models_done = done;
+        (void)fprintf(stderr, "erasure %lld: %zu of %zu models done\n", number, done,
+                      json_array_size(json_object_get(answer, "models")));
+    }
+    if (trouble[0] != '\0' && !told->in_trouble) {
+        (void)fprintf(stderr, "erasure %lld: %s; it is tried again\n", number, trouble);
+    }
+    told->in_trouble = trouble[0] != '\0';
+}
+
+static bool is_finished(const json_t *answer)
+{
+    return cli_text(answer, "finished")[0] != '\0';
+}
+
+enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct cli_call *call,
+                                    json_t **answer, struct weir_error *err)
+{
+    struct told told = {.state = ""};
+    enum weir_status status = WEIR_OK;
+    if (!call->options.wait) {
+        return WEIR_OK;
+    }
+    long long number = (long long)cli_number(*answer, "erasure");
+    json_t *which = json_pack("{sI}", "erasure", (json_int_t)number);
+    while (status == WEIR_OK && !is_finished(*answer)) {
+        json_t *newer = NULL;
+        status = cli_platform_ask(platform, "erase_status", which, &newer, err);
+        if (status == WEIR_OK) {
+            json_decref(*answer);
+            *answer = newer;
+            tell(newer, &told);
+        }
+        if (status == WEIR_OK && !is_finished(*answer)) {
+            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+        }
+    }
+    json_decref(which);
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weir_error_wrap(err, status,
+                                 "erasure %lld is accepted and goes on whenever the platform is up "
+                                 "(weir erase status %lld)",
+                                 number, number);
+}

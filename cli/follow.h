@@ -1,0 +1,10 @@
+/* Waiting for an erasure to end. */
+#ifndef CLI_FOLLOW_H
+#define CLI_FOLLOW_H
+
+#include "cli/command.h"
+
+/* With --wait: asks erase_status until the receipt is written, each new step a line on stderr. Without: nothing. */
+cli_follow_fn cli_follow_erasure;
+
+#endif

@@ -1,0 +1,285 @@
+/* Finding or starting the platform, and asking it. */
+#include "cli/platform.h"
+
+#include "cli/lock.h"
+#include "cli/serving.h"
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/rpc/rpc.h"
+#include "core/service/service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    START_MS = 120000, /* a new cluster on a slow disk */
+    LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
+    WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
+    ASK_MS =
+        3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
+};
+
+struct cli_platform {
+    char *data_dir;
+    struct weir_loop *loop;
+    struct weir_rpc_peer *peer;
+    struct cli_serving serving; /* pid 0: somebody else serves */
+    int signal_fd;
+    bool interrupted;
+};
+
+/* ---- waiting ---- */
+
+static void on_signal(void *owner)
+{
+    struct cli_platform *platform = owner;
+    struct signalfd_siginfo info;
+    if (read(platform->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        platform->interrupted = true;
+    }
+}
+
+/* Blocked before the first thread starts, so that none of ZeroMQ's threads takes them. */
+static enum weir_status open_signals(struct cli_platform *platform, struct weir_error *err)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    platform->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return platform->signal_fd >= 0 ? WEIR_OK
+                                    : weir_fail(err, WEIR_IO, "signalfd: %s", strerror(errno));
+}
+
+static enum weir_status fail_ended(const struct cli_platform *platform, struct weir_error *err)
+{
+    char line[WEIR_ERROR_TEXT_MAX];
+    cli_serving_last_line(&platform->serving, line, sizeof line);
+    return weir_fail(err, WEIR_UNAVAILABLE, "%s",
+                     line[0] == '\0' ? "the orchestrator ended without a word; see the logs in the "
+                                       "data directory"
+                                     : line);
+}
+
+/* What ends any waiting before its time. */
+static enum weir_status check(const struct cli_platform *platform, struct weir_error *err)
+{
+    if (platform->interrupted) {
+        return weir_fail(err, WEIR_UNAVAILABLE, "interrupted");
+    }
+    if (platform->serving.pid != 0) {
+        return cli_serving_ended(&platform->serving) ? fail_ended(platform, err) : WEIR_OK;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status check_still_served(const struct cli_platform *platform,
+                                           struct weir_error *err)
+{
+    CLI_AUTO_LOCK lock = {.held = false};
+    enum weir_status status = check(platform, err);
+    if (status == WEIR_OK && platform->serving.pid == 0) {
+        status = cli_lock_look(platform->data_dir, &lock, err);
+        if (status == WEIR_OK && !lock.held) {
+            status = weir_fail(err, WEIR_UNAVAILABLE,
+                               "whoever served %s stopped before it answered: ask again",
+                               platform->data_dir);
+        }
+    }
+    return status;
+}
+
+enum weir_status cli_platform_pause(struct cli_platform *platform, int64_t pause_ms,
+                                    struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + pause_ms;
+    enum weir_status status = check(platform, err);
+    for (int64_t left = pause_ms; left > 0 && status == WEIR_OK; left = until_ms - weir_now_ms()) {
+        weir_loop_step(platform->loop, left);
+        status = check(platform, err);
+    }
+    return status;
+}
+
+/* ---- asking ---- */
+
+struct question {
+    bool answered;
+    enum weir_message expected;
+    json_t *json; /* of an `answer` */
+    enum weir_status status;
+    struct weir_error *err;
+};
+
+static void read_answer(struct question *question, const struct msg_answer *answer)
+{
+    json_error_t problem;
+    question->json = json_loads(answer->json, 0, &problem);
+    if (question->json == NULL) {
+        question->status = weir_fail(question->err, WEIR_CORRUPT,
+                                     "the orchestrator's answer is no JSON: %s", problem.text);
+    }
+}
+
+static void on_reply(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct question *question = owner;
+    question->answered = true;
+    question->status = WEIR_OK;
+    if (reply == NULL) {
+        *question->err = *err;
+        question->status = err->status;
+    } else if (reply->type != question->expected) {
+        question->status =
+            weir_fail(question->err, WEIR_UNSUPPORTED,
+                      "the orchestrator answered with another message than expected");
+    } else if (reply->type == MSG_answer) {
+        read_answer(question, reply->message);
+    }
+}
+
+static enum weir_status wait_for(struct cli_platform *platform, struct question *question)
+{
+    enum weir_status status = WEIR_OK;
+    int64_t look_ms = weir_now_ms() + WATCH_MS;
+    while (!question->answered && status == WEIR_OK) {
+        weir_loop_step(platform->loop, WATCH_MS);
+        status = check(platform, question->err);
+        if (status == WEIR_OK && weir_now_ms() >= look_ms) {
+            status = check_still_served(platform, question->err);
+            look_ms = weir_now_ms() + WATCH_MS;
+        }
+    }
+    weir_rpc_forget(platform->peer, question);
+    return question->answered ? question->status : status;
+}
+
+enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
+                                  const json_t *arguments, json_t **ret_answer,
+                                  struct weir_error *err)
+{
+    char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
+    struct msg_ask ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
+    struct question question = {.expected = MSG_answer, .err = err};
+    weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &question);
+    free(text);
+    enum weir_status status = wait_for(platform, &question);
+    if (status == WEIR_OK) {
+        *ret_answer = question.json;
+    }
+    return status;
+}
+
+/* ---- finding, starting ---- */
+
+static enum weir_status greet(struct cli_platform *platform, const char *socket_dir,
+                              struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(socket_dir, "orchestrator");
+    struct question question = {.expected = MSG_health_is, .err = err};
+    enum weir_status status =
+        weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peer, err);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_rpc_call(platform->peer, MSG_health, NULL, START_MS, on_reply, &question);
+    return wait_for(platform, &question);
+}
+
+/* Until the orchestrator that was started has written where its sockets are. */
+static enum weir_status wait_for_sockets(struct cli_platform *platform, char **ret_socket_dir,
+                                         struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + START_MS;
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && weir_now_ms() < until_ms) {
+        CLI_AUTO_LOCK lock = {.held = false};
+        status = cli_platform_pause(platform, LOOK_MS, err);
+        if (status == WEIR_OK) {
+            status = cli_lock_read(platform->data_dir, &lock, err);
+        }
+        if (status == WEIR_OK && lock.pid == platform->serving.pid && lock.socket_dir[0] != '\0') {
+            *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
+            return WEIR_OK;
+        }
+    }
+    return status != WEIR_OK
+               ? status
+               : weir_fail(err, WEIR_TIMEOUT, "the platform did not start on %s within %d s",
+                           platform->data_dir, START_MS / 1000);
+}
+
+/* Two commands at once: one orchestrator gets the lock, the other ends, and both ask the one. */
+static bool somebody_was_faster(struct cli_platform *platform, char **ret_socket_dir)
+{
+    CLI_AUTO_LOCK lock = {.held = false};
+    struct weir_error err;
+    if (!cli_serving_ended(&platform->serving) ||
+        cli_lock_look(platform->data_dir, &lock, &err) != WEIR_OK || !lock.held) {
+        return false;
+    }
+    cli_serving_stop(&platform->serving);
+    *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
+    return true;
+}
+
+static enum weir_status find_or_start(struct cli_platform *platform, struct weir_error *err)
+{
+    CLI_AUTO_LOCK lock = {.held = false};
+    WEIR_AUTO_FREE char *socket_dir = NULL;
+    enum weir_status status = cli_lock_look(platform->data_dir, &lock, err);
+    if (status == WEIR_OK) {
+        status = open_signals(platform, err);
+    }
+    if (status == WEIR_OK && !lock.held) {
+        status = cli_serving_start(platform->data_dir, &platform->serving, err);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    platform->loop = weir_loop_new();
+    weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
+    if (lock.held) {
+        return greet(platform, lock.socket_dir, err);
+    }
+    status = wait_for_sockets(platform, &socket_dir, err);
+    if (status != WEIR_OK && somebody_was_faster(platform, &socket_dir)) {
+        status = WEIR_OK;
+    }
+    return status == WEIR_OK ? greet(platform, socket_dir, err) : status;
+}
+
+enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof *platform);
+    platform->data_dir = weir_strdup(data_dir);
+    platform->signal_fd = -1;
+    enum weir_status status = find_or_start(platform, err);
+    if (status == WEIR_OK) {
+        *ret_platform = WEIR_TAKE(platform);
+    }
+    return status;
+}
+
+void cli_platform_close(struct cli_platform *platform)
+{
+    if (platform == NULL) {
+        return;
+    }
+    weir_rpc_peer_close(platform->peer);
+    cli_serving_stop(&platform->serving);
+    weir_loop_free(platform->loop);
+    if (platform->signal_fd >= 0) {
+        (void)close(platform->signal_fd);
+    }
+    free(platform->data_dir);
+    free(platform);
+}

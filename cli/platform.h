@@ -1,0 +1,30 @@
+/* The platform that serves a data directory, as `weir` sees it: found where the directory's lock says, or started for
+ * this one command and stopped again. Belongs to the one thread of weir. SIGINT and SIGTERM end whatever waits here, so
+ * that a platform which was started is stopped in order. */
+#ifndef CLI_PLATFORM_H
+#define CLI_PLATFORM_H
+
+#include "core/base/error.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct cli_platform;
+
+/* NOT_FOUND when there is no such directory or it holds nothing of Weir; DENIED when it belongs to somebody else;
+ * TIMEOUT or UNAVAILABLE, with the reason, when nobody comes to answer. */
+enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Stops the platform if it was started here, and waits for that. */
+void cli_platform_close(struct cli_platform *platform);
+WEIR_DEFINE_AUTO(cli_platform, cli_platform_close)
+
+/* Asks one topic; `arguments` NULL: none. The refusal's text is complete for a person. */
+enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
+                                  const json_t *arguments, json_t **ret_answer,
+                                  struct weir_error *err) WEIR_MUST_USE;
+/* Lets time pass; UNAVAILABLE when the person lost patience or the platform ended. */
+enum weir_status cli_platform_pause(struct cli_platform *platform, int64_t pause_ms,
+                                    struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,20 @@
+/* One function per answer: JSON in, a page for a person out. Pure. docs/reference/json.md has the shapes. */
+#ifndef CLI_RENDER_H
+#define CLI_RENDER_H
+
+#include "cli/command.h"
+
+cli_render_fn cli_render_status, cli_render_datasets;
+cli_render_fn cli_render_models, cli_render_model, cli_render_lineage;
+cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasure,
+    cli_render_erasures, cli_render_receipt;
+cli_render_fn cli_render_policies, cli_render_config_check, cli_render_config_explain;
+cli_render_fn cli_render_predict, cli_render_report;
+
+/* CLI_EXIT_OVERDUE when an erasure, or one of a list, is. */
+cli_exit_fn cli_exit_of_erasure, cli_exit_of_erasures;
+
+/* "€0.0012", or "-" when nothing is known of the cost. */
+void cli_cell_money(struct cli_table *table, const json_t *cost);
+
+#endif

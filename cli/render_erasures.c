@@ -1,0 +1,143 @@
+/* weir erase request, status, list, receipt. */
+#include "cli/answer.h"
+#include "cli/render.h"
+
+#include <string.h>
+
+void cli_render_erase_accepted(const json_t *answer, struct cli_page *page)
+{
+    if (cli_text(answer, "doing")[0] != '\0' || json_is_array(json_object_get(answer, "models"))) {
+        cli_render_erasure(answer, page); /* it was waited for */
+        return;
+    }
+    long long number = (long long)cli_number(answer, "erasure");
+    cli_line(page, "erasure %lld is accepted: %lld samples", number,
+             (long long)cli_number(answer, "matched"));
+    cli_line(page, "see how it goes: weir erase status %lld", number);
+}
+
+static void show_models(const json_t *models, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {{"model", false},
+                                                {"trigger", true},
+                                                {"action", false},
+                                                {"replacement", false},
+                                                {"done", false}};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    for (size_t i = 0; i < json_array_size(models); i++) {
+        const json_t *model = json_array_get(models, i);
+        const char *replacement = cli_text(model, "replacement");
+        const json_t *done = json_object_get(model, "done");
+        cli_cell(&table, "%s", cli_text(model, "model"));
+        cli_cell(&table, "%lld", (long long)cli_number(model, "trigger"));
+        cli_cell(&table, "%s", cli_text(model, "action"));
+        cli_cell(&table, "%s", replacement[0] == '\0' ? "-" : replacement);
+        cli_cell(&table, "%s", done == NULL || json_is_true(done) ? "yes" : "not yet");
+    }
+    if (table.cell_count > 0) {
+        weir_buf_append_text(page->out, "\n");
+    }
+    cli_table_show(&table, page);
+}
+
+void cli_render_erasure(const json_t *answer, struct cli_page *page)
+{
+    cli_pair(page, "erasure", "%lld", (long long)cli_number(answer, "erasure"));
+    cli_pair_text(page, "reference", cli_text(answer, "reference"));
+    cli_pair_text(page, "dataset", cli_text(answer, "dataset"));
+    cli_pair(page, "state", "%s: %s", cli_text(answer, "state"), cli_text(answer, "doing"));
+    cli_pair_text(page, "trouble", cli_text(answer, "error"));
+    cli_pair(page, "samples", "%lld", (long long)cli_number(answer, "samples"));
+    cli_pair_time(page, "accepted", cli_text(answer, "accepted"));
+    cli_pair_time(page, "in force", cli_text(answer, "in_force"));
+    cli_pair_time(page, "models replaced", cli_text(answer, "models_replaced"));
+    cli_pair_time(page, "finished", cli_text(answer, "finished"));
+    if (cli_text(answer, "finished")[0] == '\0') {
+        cli_pair_time(page, cli_flag(answer, "overdue") ? "OVERDUE since" : "due",
+                      cli_text(answer, "due"));
+    }
+    cli_pair_text(page, "receipt", cli_text(answer, "receipt_hash"));
+    show_models(json_object_get(answer, "models"), page);
+}
+
+void cli_render_erasures(const json_t *answer, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"erasure", true},   {"state", false},    {"samples", true},   {"accepted", false},
+        {"in force", false}, {"finished", false}, {"reference", false}};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    const json_t *erasures = json_object_get(answer, "erasures");
+    for (size_t i = 0; i < json_array_size(erasures); i++) {
+        const json_t *one = json_array_get(erasures, i);
+        cli_cell(&table, "%lld", (long long)cli_number(one, "erasure"));
+        cli_cell(&table, "%s%s", cli_text(one, "state"),
+                 cli_flag(one, "overdue") ? " (overdue)" : "");
+        cli_cell_count(&table, cli_number(one, "samples"));
+        cli_cell_time(&table, cli_text(one, "accepted"));
+        cli_cell_time(&table, cli_text(one, "in_force"));
+        cli_cell_time(&table, cli_text(one, "finished"));
+        cli_cell(&table, "%s", cli_text(one, "reference"));
+    }
+    if (json_array_size(erasures) == 0) {
+        cli_line(page, "nobody has asked for an erasure");
+    }
+    cli_table_show(&table, page);
+}
+
+/* ---- the receipt ---- */
+
+static void show_storage(const json_t *storage, struct cli_page *page)
+{
+    WEIR_AUTO_BUF scrubbed = {0};
+    WEIR_AUTO_BUF searched = {0};
+    const json_t *outside = json_object_get(storage, "outside_reach");
+    cli_put_bytes(&scrubbed, cli_real(storage, "bytes_scrubbed"));
+    cli_put_bytes(&searched, cli_real(storage, "bytes_searched"));
+    cli_pair(page, "scrubbed", "%lld files, %s", (long long)cli_number(storage, "files_scrubbed"),
+             weir_buf_text(&scrubbed));
+    cli_pair(page, "searched", "%s for what was erased: found in %lld places",
+             weir_buf_text(&searched), (long long)cli_number(storage, "found"));
+    cli_pair(page, "holders", "%lld answered, %lld leases ran out",
+             (long long)cli_number(storage, "holders_answered"),
+             (long long)cli_number(storage, "holders_expired"));
+    for (size_t i = 0; i < json_array_size(outside); i++) {
+        cli_pair(page, "outside reach", "%s", json_string_value(json_array_get(outside, i)));
+    }
+}
+
+void cli_render_receipt(const json_t *answer, struct cli_page *page)
+{
+    const json_t *timeline = json_object_get(answer, "timeline");
+    const char *previous = cli_text(answer, "previous");
+    cli_pair(page, "receipt of", "erasure %lld, %lld samples",
+             (long long)cli_number(answer, "erasure"), (long long)cli_number(answer, "samples"));
+    cli_pair_text(page, "reference", cli_text(answer, "reference"));
+    cli_pair_time(page, "accepted", cli_text(timeline, "accepted"));
+    cli_pair_time(page, "in force", cli_text(timeline, "in_force"));
+    cli_pair_time(page, "scrubbed", cli_text(timeline, "scrubbed"));
+    cli_pair_time(page, "models replaced", cli_text(timeline, "models_replaced"));
+    cli_pair_time(page, "verified", cli_text(timeline, "verified"));
+    show_storage(json_object_get(answer, "storage"), page);
+    cli_pair(page, "previous", "%s",
+             previous[0] == '\0' ? "none: the first of its chain" : previous);
+    cli_pair(page, "hash", "%s", cli_text(answer, "hash"));
+    show_models(json_object_get(answer, "models"), page);
+}
+
+/* ---- exit codes ---- */
+
+int cli_exit_of_erasure(const json_t *answer)
+{
+    return cli_flag(answer, "overdue") ? CLI_EXIT_OVERDUE : CLI_EXIT_DONE;
+}
+
+int cli_exit_of_erasures(const json_t *answer)
+{
+    const json_t *erasures = json_object_get(answer, "erasures");
+    for (size_t i = 0; i < json_array_size(erasures); i++) {
+        if (cli_flag(json_array_get(erasures, i), "overdue")) {
+            return CLI_EXIT_OVERDUE;
+        }
+    }
+    return CLI_EXIT_DONE;
+}

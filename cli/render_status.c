@@ -1,0 +1,139 @@
+/* weir status, weir datasets. */
+#include "cli/answer.h"
+#include "cli/render.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { COMPLAINTS_SHOWN = 5 };
+
+/* "READING" -> "reading" */
+static void cell_state(struct cli_table *table, const char *state)
+{
+    char text[32] = "";
+    for (size_t i = 0; state[i] != '\0' && i + 1 < sizeof text; i++) {
+        text[i] = (char)tolower((unsigned char)state[i]);
+    }
+    cli_cell(table, "%s", text);
+}
+
+static void show_progress(const json_t *pipeline, struct cli_page *page)
+{
+    const json_t *progress = json_object_get(pipeline, "progress");
+    double total = cli_real(progress, "samples_total");
+    if (!json_is_object(progress)) {
+        return;
+    }
+    cli_line(page, "%s: %s for trigger %lld, %.0f %% of %.0f samples, loss %.4f",
+             cli_text(pipeline, "pipeline"), cli_text(progress, "mode"),
+             (long long)cli_number(progress, "trigger"),
+             total > 0 ? 100 * cli_real(progress, "samples") / total : 0, total,
+             cli_real(progress, "loss"));
+}
+
+static void show_errors(const json_t *pipelines, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(pipelines); i++) {
+        const json_t *pipeline = json_array_get(pipelines, i);
+        show_progress(pipeline, page);
+        if (cli_text(pipeline, "error")[0] != '\0') {
+            cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
+        }
+    }
+}
+
+static void show_pipelines(const json_t *pipelines, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"pipeline", false}, {"mode", false},         {"state", false}, {"triggers", true},
+        {"skipped", true},   {"models", true},        {"CPU s", true},  {"read", true},
+        {"cost", true},      {"active model", false},
+    };
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    for (size_t i = 0; i < json_array_size(pipelines); i++) {
+        const json_t *pipeline = json_array_get(pipelines, i);
+        const json_t *cost = json_object_get(pipeline, "cost");
+        const char *active = cli_text(pipeline, "active_model");
+        cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
+        cli_cell(&table, "%s", cli_text(pipeline, "mode"));
+        cell_state(&table, cli_text(pipeline, "state"));
+        cli_cell_count(&table, cli_number(pipeline, "triggers"));
+        cli_cell_count(&table, cli_number(pipeline, "skipped"));
+        cli_cell_count(&table, cli_number(pipeline, "models"));
+        cli_cell(&table, "%.1f", cli_real(cost, "cpu_seconds"));
+        cli_cell_bytes(&table, cli_real(cost, "bytes_read"));
+        cli_cell_money(&table, cost);
+        cli_cell(&table, "%s", active[0] == '\0' ? "-" : active);
+    }
+    cli_table_show(&table, page);
+}
+
+void cli_render_status(const json_t *answer, struct cli_page *page)
+{
+    const json_t *pipelines = json_object_get(answer, "pipelines");
+    const json_t *erasures = json_object_get(answer, "erasures_open");
+    cli_pair(page, "data directory", "%s", cli_text(answer, "data_dir"));
+    WEIR_AUTO_BUF up = {0};
+    cli_put_duration(&up, cli_real(answer, "up_ms") / 1e3);
+    if (cli_flag(answer, "held")) {
+        cli_pair(page, "platform", "up for this command; unfinished pipelines rest");
+    } else {
+        cli_pair(page, "platform", "served for %s", weir_buf_text(&up));
+    }
+    cli_pair(page, "open erasures", "%zu", json_array_size(erasures));
+    weir_buf_append_text(page->out, "\n");
+    if (json_array_size(pipelines) == 0) {
+        cli_line(page, "no pipeline has run here yet");
+    }
+    show_pipelines(pipelines, page);
+    show_errors(pipelines, page);
+}
+
+/* ---- datasets ---- */
+
+static void show_complaints(const json_t *datasets, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(datasets); i++) {
+        const json_t *dataset = json_array_get(datasets, i);
+        const json_t *complaints = json_object_get(dataset, "complaints");
+        size_t count = json_array_size(complaints);
+        for (size_t j = 0; j < count && j < COMPLAINTS_SHOWN; j++) {
+            cli_line(page, "%s: refused: %s", cli_text(dataset, "dataset"),
+                     json_string_value(json_array_get(complaints, j)));
+        }
+        if (count > COMPLAINTS_SHOWN) {
+            cli_line(page, "%s: %zu more; --json lists them", cli_text(dataset, "dataset"),
+                     count - COMPLAINTS_SHOWN);
+        }
+    }
+}
+
+void cli_render_datasets(const json_t *answer, struct cli_page *page)
+{
+    static const char *const COUNTS[] = {"ingested", "live",        "erased",    "removed",
+                                         "replaced", "quarantined", "duplicate", "blocked"};
+    static const struct cli_column COLUMNS[] = {
+        {"dataset", false},  {"format", false}, {"ingested", true}, {"live", true},
+        {"erased", true},    {"removed", true}, {"replaced", true}, {"quarantined", true},
+        {"duplicate", true}, {"blocked", true}, {"bytes", true},    {"classes", false},
+    };
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    const json_t *datasets = json_object_get(answer, "datasets");
+    for (size_t i = 0; i < json_array_size(datasets); i++) {
+        const json_t *dataset = json_array_get(datasets, i);
+        const json_t *classes = json_object_get(dataset, "classes");
+        cli_cell(&table, "%s%s", cli_text(dataset, "dataset"),
+                 cli_flag(dataset, "scanned") ? "" : " (scanning)");
+        cli_cell(&table, "%s", cli_text(dataset, "format"));
+        for (size_t j = 0; j < WEIR_COUNT(COUNTS); j++) {
+            cli_cell_count(&table, cli_number(dataset, COUNTS[j]));
+        }
+        cli_cell_bytes(&table, cli_real(dataset, "bytes"));
+        cli_cell(&table, "%zu", json_array_size(classes));
+    }
+    if (json_array_size(datasets) == 0) {
+        cli_line(page, "no dataset yet: a pipeline's first run declares its datasets");
+    }
+    cli_table_show(&table, page);
+    show_complaints(datasets, page);
+}

@@ -1,0 +1,98 @@
+/* Starting and stopping the orchestrator for one command. */
+#include "cli/serving.h"
+
+#include "cli/program.h"
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STOP_MS = 30000, TAIL_BYTES = 4096, EXIT_NO_PROGRAM = 127 };
+
+/* In the child, between fork and exec: a group of its own, so that Ctrl-C reaches weir alone, which then stops it. */
+static void become_orchestrator(char *const argv[], int log_fd)
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(null_fd, STDOUT_FILENO);
+    (void)dup2(log_fd, STDERR_FILENO);
+    (void)execv(argv[0], argv);
+    (void)dprintf(STDERR_FILENO, "%s: cannot be run: %s; it belongs beside weir\n", argv[0],
+                  strerror(errno));
+    _exit(EXIT_NO_PROGRAM);
+}
+
+enum weir_status cli_serving_start(const char *data_dir, struct cli_serving *ret_serving,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = cli_program_path("orchestrator");
+    char serve[] = "serve", data_dir_option[] = "--data-dir", hold[] = "--hold";
+    WEIR_AUTO_FREE char *data_dir_copy = weir_strdup(data_dir);
+    char *const argv[] = {path, serve, data_dir_option, data_dir_copy, hold, NULL};
+    struct cli_serving serving = {.log_fd = memfd_create("orchestrator", MFD_CLOEXEC)};
+    serving.pid = serving.log_fd < 0 ? -1 : fork();
+    if (serving.pid == 0) {
+        become_orchestrator(argv, serving.log_fd);
+    }
+    serving.pidfd = serving.pid < 0 ? -1 : pidfd_open(serving.pid, 0);
+    if (serving.pidfd < 0) {
+        return weir_fail(err, WEIR_IO, "cannot start %s: %s", path, strerror(errno));
+    }
+    *ret_serving = serving;
+    return WEIR_OK;
+}
+
+static bool ends_within(const struct cli_serving *serving, int wait_ms)
+{
+    struct pollfd polled = {.fd = serving->pidfd, .events = POLLIN};
+    return poll(&polled, 1, wait_ms) > 0;
+}
+
+bool cli_serving_ended(const struct cli_serving *serving)
+{
+    return ends_within(serving, 0);
+}
+
+void cli_serving_last_line(const struct cli_serving *serving, char *text, size_t size)
+{
+    char tail[TAIL_BYTES + 1];
+    off_t end = lseek(serving->log_fd, 0, SEEK_END);
+    off_t from = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+    ssize_t got = pread(serving->log_fd, tail, TAIL_BYTES, from);
+    while (got > 0 && tail[got - 1] == '\n') {
+        got--;
+    }
+    tail[got > 0 ? got : 0] = '\0';
+    const char *line = strrchr(tail, '\n');
+    (void)snprintf(text, size, "%s", line == NULL ? tail : line + 1);
+}
+
+void cli_serving_stop(struct cli_serving *serving)
+{
+    if (serving->pid <= 0) {
+        return;
+    }
+    (void)kill(serving->pid, SIGTERM);
+    if (!ends_within(serving, STOP_MS)) {
+        (void)kill(serving->pid, SIGKILL);
+    }
+    while (waitpid(serving->pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    (void)close(serving->pidfd);
+    (void)close(serving->log_fd);
+    *serving = (struct cli_serving){.pid = 0};
+}
