@@ -15,7 +15,7 @@
 enum {
     WEIR_RESTART_MS_MIN = 100,
     WEIR_RESTART_MS_MAX = 5000,
-    WEIR_RESTART_RESET_MS = 10000, /* after so long alive, the next pause is the shortest again */
+    WEIR_RESTART_RESET_MS = 1000, /* who lived so long is in no crash loop: shortest pause again */
     WEIR_CHILDREN_MAX = 256,
 };
 
