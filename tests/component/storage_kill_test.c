@@ -1,0 +1,179 @@
+/* kill -9 of storage at random moments while it takes in files: the ids are those of an undisturbed run,
+ * the feed has no gap, and the accounts add up. The seed is printed when a test fails. */
+#include "tests/component/storage_lab.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/wire/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAILS = 3000, LINES = 20000, KILLS = 6 };
+
+static const char DATASETS[] = "  - name: mails\n"
+                               "    source: {path: %s/mails, format: files, include: \"*.txt\",\n"
+                               "             import: copy, on_erase: unlink}\n"
+                               "    time: {from: manifest}\n"
+                               "    label: {from: manifest, classes: stream}\n"
+                               "    subject: {from: manifest}\n"
+                               "  - name: clicks\n"
+                               "    source: {path: %s/clicks, format: csv, import: copy,\n"
+                               "             on_erase: scrub}\n"
+                               "    time: {from: field, field: ts}\n"
+                               "    label: {field: kind, classes: stream}\n"
+                               "    subject: {field: user}\n";
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    storage_lab_begin(&lab);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+static void write_source(void)
+{
+    WEIR_AUTO_BUF manifest = {0};
+    WEIR_AUTO_BUF clicks = {0};
+
+    weir_buf_append_text(&manifest, "path,time,label,subject\n");
+    for (int i = 0; i < MAILS; i++) {
+        char name[64], text[64];
+
+        snprintf(name, sizeof name, "mails/%d/m%d.txt", i % 7, i);
+        snprintf(text, sizeof text, "mail %d", i);
+        storage_lab_write(&lab, name, text);
+        weir_buf_printf(&manifest, "%s,%d,%s,user%d\n", name + 6, 1000000 + i * 37 % 5000,
+                        i % 3 ? "ham" : "spam", i % 50);
+    }
+    weir_buf_append_text(&clicks, "ts,kind,user\n");
+    for (int i = 0; i < LINES; i++)
+        weir_buf_printf(&clicks, "%d,kind%d,user%d\n", i, i * 7 % 11, i % 50);
+    storage_lab_write(&lab, "mails/manifest.csv", weir_buf_text(&manifest));
+    storage_lab_write(&lab, "clicks/day.csv", weir_buf_text(&clicks));
+}
+
+/* Every sample with its label, in replay order: what training would see. */
+static uint64_t digest_of(uint64_t dataset, uint64_t position, size_t *ret_count)
+{
+    struct msg_replay_is page = {.end = false};
+    int64_t time = INT64_MIN;
+    uint64_t id = 0, digest = 0;
+
+    for (*ret_count = 0; !page.end; *ret_count += page.ids.count) {
+        assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
+                                         &(struct msg_replay_read){.dataset = dataset,
+                                                                   .position = position,
+                                                                   .after_time = time,
+                                                                   .after_id = id,
+                                                                   .limit = 5000},
+                                         MSG_replay_is, &page),
+                         WEIR_OK);
+        for (size_t i = 0; i < page.ids.count; i++) {
+            digest = weir_mix64(digest ^ page.ids.at[i]) + (uint64_t)page.labels.at[i];
+            time = page.times.at[i];
+            id = page.ids.at[i];
+        }
+    }
+    return digest;
+}
+
+static void ids_do_not_depend_on_deaths(void **state)
+{
+    uint64_t seed = weir_random_u64();
+    struct weir_rng rng;
+    uint64_t calm[2], stormy[2];
+    size_t counts[2];
+    uint32_t sample;
+
+    (void)state;
+    weir_rng_init(&rng, seed);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    write_source();
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_declare(&lab, DATASETS), WEIR_OK);
+    calm[0] = digest_of(1, storage_lab_await(&lab, "mails", 1).sequence, &counts[0]);
+    calm[1] = digest_of(2, storage_lab_await(&lab, "clicks", 1).sequence, &counts[1]);
+    assert_int_equal(counts[0], MAILS);
+    assert_int_equal(counts[1], LINES);
+    storage_lab_kill(&lab);
+
+    weir_test_postgres_reset(&lab.postgres);
+    for (int i = 0; i < KILLS; i++) {
+        int64_t until_ms;
+
+        storage_lab_start(&lab);
+        if (i == 0)
+            assert_int_equal(storage_lab_declare(&lab, DATASETS), WEIR_OK);
+        (void)storage_lab_dataset(&lab, "mails"); /* it is up, and at work */
+        until_ms = weir_now_ms() + (int64_t)weir_rng_below(&rng, 60);
+        while (weir_now_ms() < until_ms)
+            weir_loop_step(lab.loop, 5);
+        storage_lab_kill(&lab);
+    }
+    storage_lab_start(&lab);
+    stormy[0] = digest_of(1, storage_lab_await(&lab, "mails", 1).sequence, &counts[0]);
+    stormy[1] = digest_of(2, storage_lab_await(&lab, "clicks", 1).sequence, &counts[1]);
+    assert_true(calm[0] == stormy[0]);
+    assert_true(calm[1] == stormy[1]);
+    (void)storage_lab_feed(&lab, 1, "test", 0);
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, MAILS - 1), &sample));
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(2, 0, LINES - 1), &sample));
+}
+
+static void postgres_may_die_while_files_come_in(void **state)
+{
+    size_t count;
+
+    (void)state;
+    write_source();
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_declare(&lab, DATASETS), WEIR_OK);
+    for (int i = 0; i < 2; i++) {
+        weir_test_postgres_kill(&lab.postgres);
+        weir_test_postgres_resume(&lab.postgres);
+    }
+    (void)digest_of(1, storage_lab_await(&lab, "mails", 1).sequence, &count);
+    assert_int_equal(count, MAILS);
+    (void)digest_of(2, storage_lab_await(&lab, "clicks", 1).sequence, &count);
+    assert_int_equal(count, LINES);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(ids_do_not_depend_on_deaths),
+        CASE(postgres_may_die_while_files_come_in),
+    };
+    return cmocka_run_group_tests_name("storage: deaths", tests, open_lab, close_lab);
+}
