@@ -25,7 +25,7 @@ enum {
     POSTGRES_ASK_MS = 10,
     POSTGRES_STOP_MS = 10000,
     START_MS_MAX = 60000,   /* recovery of a large database may take most of it */
-    START_FAILURES_MAX = 5, /* of one process, before the platform gives up coming up */
+    START_FAILURES_MAX = 8, /* of one process, before the platform gives up coming up */
     ARGUMENTS_MAX = 32,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
@@ -70,6 +70,18 @@ static void fail(struct weir_platform *platform, const struct weir_error *err)
     weir_loop_soon(platform->loop, tell_failed, platform);
 }
 
+/* A service that ends because Postgres went away under it says nothing about itself. */
+static bool postgres_restarted(const struct weir_platform *platform)
+{
+    struct weir_child_state states[WEIR_CHILDREN_MAX];
+    size_t count = weir_supervisor_list(platform->supervisor, states, WEIR_CHILDREN_MAX);
+    for (size_t i = 0; i < count && i < WEIR_CHILDREN_MAX; i++) {
+        if (weir_str_equal(states[i].name, "postgres"))
+            return states[i].restarts > 0;
+    }
+    return false;
+}
+
 /* Before the platform is ready, a process that will not stay up is why it never will be. */
 static void on_child_exit(void *owner, const struct weir_child_exit *ended)
 {
@@ -78,6 +90,11 @@ static void on_child_exit(void *owner, const struct weir_child_exit *ended)
                                                  WEXITSTATUS(ended->wait_status) == EXIT_USAGE);
     if (platform->phase > STARTING_SERVICES || (!hopeless && ended->restarts < START_FAILURES_MAX))
         return;
+    bool killed = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status) &&
+                  WTERMSIG(ended->wait_status) == SIGKILL; /* by somebody else */
+    bool orphaned = !weir_str_equal(ended->name, "postgres") && postgres_restarted(platform);
+    if (!hopeless && (killed || orphaned))
+        return; /* START_MS_MAX bounds it */
     char how[64];
     weir_wait_status_text(ended->wait_status, how, sizeof how);
     struct weir_error err;

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/platform/cluster.h"
 
+#include <dirent.h>
 #include <libpq-fe.h>
 #include <limits.h>
 #include <signal.h>
@@ -20,6 +21,7 @@ enum {
     POLL_MS = 5,
     LEFTOVER_FAST_MS = 5000,  /* for SIGINT to an orphaned server */
     LEFTOVER_QUIT_MS = 10000, /* for SIGQUIT after it */
+    LEFTOVER_KILL_MS = 1000,  /* for SIGKILL to a process without its server */
     SHM_BYTES_MIN = 256 << 20,
     ARGUMENTS_MAX = 40,
 };
@@ -168,7 +170,34 @@ static bool await_end(pid_t pid, const char *cluster, int64_t wait_ms)
     return false;
 }
 
-void weir_postgres_clear_stale(const struct weir_postgres *postgres)
+/* A person's shell may stand in the cluster too. */
+static bool is_postgres(pid_t pid)
+{
+    WEIR_AUTO_BUF name = {0};
+    WEIR_AUTO_FREE char *path = weir_format("/proc/%ld/comm", (long)pid);
+    return weir_file_read(path, 64, &name, NULL) == WEIR_OK &&
+           weir_str_equal(weir_buf_text(&name), "postgres\n");
+}
+
+/* What a killed postmaster left behind: its children end by themselves, but those amidst a recovery
+ * take long, and as long as one lives its shared memory keeps a new server from starting. */
+static void end_orphans(const char *cluster)
+{
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry = NULL;
+    while (processes != NULL && (entry = readdir(processes)) != NULL) {
+        long pid = strtol(entry->d_name, NULL, 10);
+        if (pid > 1 && pid <= INT_MAX && serves_cluster((pid_t)pid, cluster) &&
+            is_postgres((pid_t)pid)) {
+            (void)kill((pid_t)pid, SIGKILL);
+            (void)await_end((pid_t)pid, cluster, LEFTOVER_KILL_MS);
+        }
+    }
+    if (processes != NULL)
+        (void)closedir(processes);
+}
+
+static void end_server(const struct weir_postgres *postgres)
 {
     WEIR_AUTO_FREE char *pid_path = weir_format("%s/postmaster.pid", postgres->cluster);
     pid_t pid = recorded_pid(pid_path);
@@ -183,6 +212,12 @@ void weir_postgres_clear_stale(const struct weir_postgres *postgres)
         return;
     (void)kill(pid, SIGQUIT);
     (void)await_end(pid, postgres->cluster, LEFTOVER_QUIT_MS);
+}
+
+void weir_postgres_clear_stale(const struct weir_postgres *postgres)
+{
+    end_server(postgres);
+    end_orphans(postgres->cluster);
 }
 
 static enum weir_status make_database(const struct weir_postgres *postgres, struct weir_error *err)
