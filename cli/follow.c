@@ -52,12 +52,25 @@ static bool is_finished(const json_t *answer)
     return cli_text(answer, "finished")[0] != '\0';
 }
 
+/* Nobody serves this directory but this command, which is over now. */
+static void tell_who_goes_on(const struct cli_platform *platform, const struct cli_call *call)
+{
+    if (cli_platform_is_own(platform)) {
+        (void)fprintf(
+            stderr,
+            "weir: the platform stops with this command, and the erasure rests: use --wait, or "
+            "serve it: orchestrator serve --data-dir %s\n",
+            call->options.data_dir);
+    }
+}
+
 enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct cli_call *call,
                                     json_t **answer, struct weir_error *err)
 {
     struct told told = {.state = ""};
     enum weir_status status = WEIR_OK;
     if (!call->options.wait) {
+        tell_who_goes_on(platform, call);
         return WEIR_OK;
     }
     long long number = (long long)cli_number(*answer, "erasure");

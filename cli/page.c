@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2, NAME_WIDTH = 16, DATE_TEXT = 10, MINUTE_TEXT = 16, GROUP = 3 };
+enum { GAP = 2, NAME_WIDTH = 16, DATE_TEXT = 10, MINUTE_TEXT = 16, SECOND_TEXT = 19, GROUP = 3 };
 
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
@@ -42,17 +42,23 @@ void cli_put_bytes(struct weir_buf *out, double bytes)
     weir_buf_printf(out, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, UNITS[unit]);
 }
 
-void cli_put_time(struct weir_buf *out, const char *time)
+/* The first `size` characters of it, without the time of day at midnight. */
+static void put_time(struct weir_buf *out, const char *time, size_t size)
 {
-    bool whole = strlen(time) > MINUTE_TEXT && time[DATE_TEXT] == 'T';
+    bool whole = strlen(time) > size && time[DATE_TEXT] == 'T';
     if (!whole) {
         weir_buf_append_text(out, time[0] == '\0' ? "-" : time);
         return;
     }
     weir_buf_append(out, time, DATE_TEXT);
     if (strncmp(time + DATE_TEXT, "T00:00:00Z", DATE_TEXT) != 0) {
-        weir_buf_printf(out, " %.*s", MINUTE_TEXT - DATE_TEXT - 1, time + DATE_TEXT + 1);
+        weir_buf_printf(out, " %.*s", (int)size - DATE_TEXT - 1, time + DATE_TEXT + 1);
     }
+}
+
+void cli_put_time(struct weir_buf *out, const char *time)
+{
+    put_time(out, time, MINUTE_TEXT);
 }
 
 void cli_put_duration(struct weir_buf *out, double seconds)
@@ -121,7 +127,7 @@ void cli_pair_time(struct cli_page *page, const char *name, const char *time)
 {
     WEIR_AUTO_BUF text = {0};
     if (time[0] != '\0') {
-        cli_put_time(&text, time);
+        put_time(&text, time, SECOND_TEXT);
         cli_pair(page, name, "%s", weir_buf_text(&text));
     }
 }

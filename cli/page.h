@@ -58,6 +58,7 @@ void cli_line(struct cli_page *page, const char *format, ...) WEIR_PRINTF(2, 3);
 void cli_pair(struct cli_page *page, const char *name, const char *format, ...) WEIR_PRINTF(3, 4);
 /* Nothing when there is no text. */
 void cli_pair_text(struct cli_page *page, const char *name, const char *text);
+/* To the second. */
 void cli_pair_time(struct cli_page *page, const char *name, const char *time);
 
 #endif

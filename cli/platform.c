@@ -269,6 +269,11 @@ enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **r
     return status;
 }
 
+bool cli_platform_is_own(const struct cli_platform *platform)
+{
+    return platform->serving.pid != 0;
+}
+
 void cli_platform_close(struct cli_platform *platform)
 {
     if (platform == NULL) {

@@ -19,6 +19,9 @@ enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **r
 void cli_platform_close(struct cli_platform *platform);
 WEIR_DEFINE_AUTO(cli_platform, cli_platform_close)
 
+/* Whether it was started here, and so ends with this command. */
+bool cli_platform_is_own(const struct cli_platform *platform);
+
 /* Asks one topic; `arguments` NULL: none. The refusal's text is complete for a person. */
 enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
                                   const json_t *arguments, json_t **ret_answer,

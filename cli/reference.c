@@ -42,8 +42,16 @@ static void read_row(const char *line, json_t *keys)
     json_array_append_new(keys, key);
 }
 
-static json_t *begin_section(const char *title)
+static json_t *begin_section(const char *heading)
 {
+    WEIR_AUTO_BUF words = {0};
+    (void)read_cell(heading, &words);
+    char *list = strstr(weir_buf_text(&words), "[]"); /* nobody types "datasets[].source" */
+    if (list != NULL) {
+        memmove(list, list + 2, strlen(list + 2) + 1);
+        words.size -= 2;
+    }
+    const char *title = weir_buf_text(&words);
     json_t *section = json_pack("{ss,ss,s[]}", "title", title, "summary", "", "keys");
     const char *colon = strstr(title, ": ");
     if (colon != NULL) {
@@ -64,7 +72,9 @@ static void read_line(const char *line, json_t *reference)
     } else if (line[0] == '|' && line[1] == ' ' && line[2] == '`') {
         read_row(line, json_object_get(section, "keys"));
     } else if (line[0] != '|' && cli_text(section, "summary")[0] == '\0') {
-        json_object_set_new(section, "summary", json_string(line));
+        size_t size = strlen(line);
+        json_object_set_new(section, "summary",
+                            json_stringn(line, size - (line[size - 1] == '.' ? 1 : 0)));
     }
 }
 
@@ -100,16 +110,26 @@ enum weir_status cli_reference_load(json_t **ret_reference, struct weir_error *e
 
 /* ---- finding ---- */
 
+/* Whether `path` (not ended by a zero) stands in `title` as whole parts: "batch" in "preprocess.batch". */
+static bool has_parts(const char *title, const char *path, size_t size)
+{
+    for (const char *at = title; at != NULL; at = strchr(at, '.')) {
+        at += *at == '.' ? 1 : 0;
+        if (strncmp(at, path, size) == 0 && strchr(".:", at[size]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether `words` names the key of this section: "epochs", "training.epochs", "trigger.every" (of trigger.policy: …). */
 static bool means_key(const char *title, const char *key, const char *words)
 {
     const char *dot = strrchr(words, '.');
-    size_t prefix = dot == NULL ? 0 : (size_t)(dot - words);
     if (strcmp(dot == NULL ? words : dot + 1, key) != 0) {
         return false;
     }
-    return prefix == 0 || (strncmp(title, words, prefix) == 0 &&
-                           (title[prefix] == '\0' || title[prefix] == '.' || title[prefix] == ':'));
+    return dot == NULL || has_parts(title, words, (size_t)(dot - words));
 }
 
 static json_t *meant_keys(const json_t *section, const char *words)

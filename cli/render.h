@@ -14,7 +14,7 @@ cli_render_fn cli_render_predict, cli_render_report;
 /* CLI_EXIT_OVERDUE when an erasure, or one of a list, is. */
 cli_exit_fn cli_exit_of_erasure, cli_exit_of_erasures;
 
-/* "€0.0012", or "-" when nothing is known of the cost. */
-void cli_cell_money(struct cli_table *table, const json_t *cost);
+/* "0.0012 EUR"; "0.31 CPU s" where nothing has a price; "-" when nothing is known. */
+void cli_cell_cost(struct cli_table *table, const json_t *cost);
 
 #endif

@@ -6,14 +6,15 @@
 
 enum { CHECKSUM_SHOWN = 12, DATE_TEXT = 10 };
 
-void cli_cell_money(struct cli_table *table, const json_t *cost)
+void cli_cell_cost(struct cli_table *table, const json_t *cost)
 {
-    if (!json_is_number(json_object_get(cost, "money"))) {
+    if (cli_real(cost, "money") > 0) {
+        cli_cell(table, "%.4f %s", cli_real(cost, "money"), cli_text(cost, "currency"));
+    } else if (json_is_object(cost)) {
+        cli_cell(table, "%.2f CPU s", cli_real(cost, "cpu_seconds"));
+    } else {
         cli_cell(table, "-");
-        return;
     }
-    const char *currency = cli_text(cost, "currency");
-    cli_cell(table, "%.6f%s%s", cli_real(cost, "money"), currency[0] == '\0' ? "" : " ", currency);
 }
 
 static const char *or_dash(const char *text)
@@ -38,7 +39,7 @@ void cli_render_models(const json_t *answer, struct cli_page *page)
         cli_cell_time(&table, cli_text(model, "until"));
         cli_cell_bytes(&table, cli_real(model, "bytes"));
         cli_cell(&table, "%.*s", CHECKSUM_SHOWN, cli_text(model, "checksum"));
-        cli_cell_money(&table, json_object_get(model, "cost"));
+        cli_cell_cost(&table, json_object_get(model, "cost"));
     }
     if (json_array_size(models) == 0) {
         cli_line(page, "no model yet");

@@ -29,6 +29,18 @@ static void note_metric(struct metrics *metrics, const json_t *evaluation)
     }
 }
 
+/* What most people look for stands first. */
+static void put_first(struct metrics *metrics, const char *name)
+{
+    for (size_t i = 1; i < metrics->count; i++) {
+        if (strcmp(metrics->names[i], name) == 0) {
+            const char *first = metrics->names[i];
+            memmove(&metrics->names[1], &metrics->names[0], i * sizeof *metrics->names);
+            metrics->names[0] = first;
+        }
+    }
+}
+
 static void gather_metrics(const json_t *triggers, struct metrics *metrics)
 {
     for (size_t i = 0; i < json_array_size(triggers); i++) {
@@ -37,6 +49,7 @@ static void gather_metrics(const json_t *triggers, struct metrics *metrics)
             note_metric(metrics, json_array_get(evaluations, j));
         }
     }
+    put_first(metrics, "roc_auc");
 }
 
 static const char *title_of(const char *metric)
@@ -97,7 +110,7 @@ static void add_row(struct cli_table *table, const json_t *row, const struct met
     for (size_t i = 0; i < metrics->count; i++) {
         cell_value(table, first_value(row, metrics, i));
     }
-    cli_cell_money(table, json_object_get(row, "cost"));
+    cli_cell_cost(table, json_object_get(row, "cost"));
 }
 
 void cli_render_report(const json_t *answer, struct cli_page *page)

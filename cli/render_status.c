@@ -62,7 +62,7 @@ static void show_pipelines(const json_t *pipelines, struct cli_page *page)
         cli_cell_count(&table, cli_number(pipeline, "models"));
         cli_cell(&table, "%.1f", cli_real(cost, "cpu_seconds"));
         cli_cell_bytes(&table, cli_real(cost, "bytes_read"));
-        cli_cell_money(&table, cost);
+        cli_cell_cost(&table, cost);
         cli_cell(&table, "%s", active[0] == '\0' ? "-" : active);
     }
     cli_table_show(&table, page);
@@ -75,11 +75,8 @@ void cli_render_status(const json_t *answer, struct cli_page *page)
     cli_pair(page, "data directory", "%s", cli_text(answer, "data_dir"));
     WEIR_AUTO_BUF up = {0};
     cli_put_duration(&up, cli_real(answer, "up_ms") / 1e3);
-    if (cli_flag(answer, "held")) {
-        cli_pair(page, "platform", "up for this command; unfinished pipelines rest");
-    } else {
-        cli_pair(page, "platform", "served for %s", weir_buf_text(&up));
-    }
+    cli_pair(page, "platform", "up for %s%s", weir_buf_text(&up),
+             cli_flag(answer, "held") ? "; unfinished pipelines are left at rest" : "");
     cli_pair(page, "open erasures", "%zu", json_array_size(erasures));
     weir_buf_append_text(page->out, "\n");
     if (json_array_size(pipelines) == 0) {

@@ -73,6 +73,7 @@ static const struct cfg_key EVALUATION_KEYS[] = {
 
 struct deletion_section {
     int policy;
+    int64_t within;
 };
 
 static const struct cfg_key DELETION_KEYS[] = {
@@ -80,6 +81,8 @@ static const struct cfg_key DELETION_KEYS[] = {
         struct deletion_section, policy, .fallback = "retrain_now", .choices = DELETIONS,
         .doc =
             "retrain_now replaces models that have seen what was erased, retire removes them, keep lists them"),
+    CFG_DURATION(struct deletion_section, within, .fallback = "30d", .min = 1,
+                 .doc = "an erasure without its receipt after so long is overdue"),
     CFG_END,
 };
 
@@ -235,6 +238,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
         return status;
     }
     config->deletion = deletion.policy;
+    config->deletion_within_us = deletion.within;
     config->epochs = training.epochs;
     config->seed = training.seed;
     config->retries = training.retries;
@@ -312,7 +316,9 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
     for (size_t i = 0; i < config->evaluation_count; i++) {
         print_evaluation(&config->evaluations[i], out);
     }
-    weir_buf_printf(out, "deletion:\n  policy: %s\n", DELETIONS[config->deletion]);
+    struct deletion_section deletion = {config->deletion, config->deletion_within_us};
+    weir_buf_append_text(out, "deletion:\n");
+    cfg_print(DELETION_KEYS, &deletion, 2, out);
     return WEIR_OK;
 }
 

@@ -36,7 +36,8 @@ struct orchestrator_config {
     const struct weir_yaml_node *trigger;
     struct orchestrator_evaluation evaluations[ORCHESTRATOR_EVALUATIONS_MAX];
     size_t evaluation_count;
-    int deletion; /* enum orchestrator_deletion */
+    int deletion;               /* enum orchestrator_deletion */
+    int64_t deletion_within_us; /* an erasure that takes longer is overdue */
     uint64_t epochs;
     uint64_t seed;
     uint64_t retries;

@@ -474,7 +474,7 @@ void storage_declarations_document(struct weir_buf *out)
     document(out, "datasets[].source", "Where the files are and what they look like.", SOURCE);
     for (size_t i = 0; i < format_count(); i++) {
         WEIR_AUTO_FREE char *title =
-            weir_format("datasets[].source with format: %s", format_at(i)->name);
+            weir_format("datasets[].source.format: %s", format_at(i)->name);
 
         document(out, title, format_at(i)->summary, format_at(i)->options);
     }

@@ -2,9 +2,11 @@
  * way to storage, and nowhere else. */
 #include "orchestrator/erasures/erasure.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/machine.h"
 #include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
@@ -101,23 +103,49 @@ static json_t *time_or_null(int64_t time_us)
     return time_us == 0 ? json_null() : orchestrator_json_time(time_us);
 }
 
-static json_t *erasure_json(const struct weir_rows *rows, size_t row)
+/* The strictest of all pipelines' promises: whose samples they are is known only late. 0: nobody promises anything. */
+static int64_t due_us(const struct topic_call *call, int64_t accepted_us)
+{
+    int64_t within_us = INT64_MAX;
+    for (const struct pipeline *p = call->orch->pipelines; p != NULL;
+         p = orchestrator_pipeline_next(p)) {
+        int64_t promised_us = orchestrator_pipeline_config(p)->deletion_within_us;
+        within_us = promised_us < within_us ? promised_us : within_us;
+    }
+    return within_us > INT64_MAX - accepted_us ? 0 : accepted_us + within_us;
+}
+
+static void add_due(const struct topic_call *call, const struct weir_rows *rows, size_t row,
+                    json_t *json)
+{
+    int64_t at_us = due_us(call, weir_rows_i64(rows, row, COL_ACCEPTED));
+    int64_t finished_us = weir_rows_i64(rows, row, COL_FINISHED);
+    bool overdue = at_us != 0 && finished_us == 0 && weir_now_wall_us() > at_us;
+    json_object_set_new(json, "due", time_or_null(at_us));
+    json_object_set_new(json, "overdue", json_boolean(overdue));
+}
+
+static json_t *erasure_json(const struct topic_call *call, const struct weir_rows *rows, size_t row)
 {
     enum erasure_state state = ERASURE_ACCEPTED;
     const char *name = weir_rows_text(rows, row, COL_STATE);
     const char *doing = erasure_state_from_name(name, &state) ? erasure_state_text(state) : "";
-    return json_pack("{sI,ss,ss,ss,ss,sI,sI,ss,so,so,so,so,ss}", "erasure",
-                     (json_int_t)weir_rows_i64(rows, row, COL_NUMBER), "state", name, "doing",
-                     doing, "reference", weir_rows_text(rows, row, COL_REFERENCE), "dataset",
-                     weir_rows_text(rows, row, COL_DATASET), "epoch",
-                     (json_int_t)weir_rows_i64(rows, row, COL_EPOCH), "samples",
-                     (json_int_t)weir_rows_i64(rows, row, COL_SAMPLES), "error",
-                     weir_rows_text(rows, row, COL_ERROR), "accepted",
-                     time_or_null(weir_rows_i64(rows, row, COL_ACCEPTED)), "in_force",
-                     time_or_null(weir_rows_i64(rows, row, COL_IN_FORCE)), "models_replaced",
-                     time_or_null(weir_rows_i64(rows, row, COL_REPLACED)), "finished",
-                     time_or_null(weir_rows_i64(rows, row, COL_FINISHED)), "receipt_hash",
-                     weir_rows_text(rows, row, COL_HASH));
+    json_t *json =
+        json_pack("{sI,ss,ss,ss,ss,sI,sI,ss,so,so,so,so,ss}", "erasure",
+                  (json_int_t)weir_rows_i64(rows, row, COL_NUMBER), "state", name, "doing", doing,
+                  "reference", weir_rows_text(rows, row, COL_REFERENCE), "dataset",
+                  weir_rows_text(rows, row, COL_DATASET), "epoch",
+                  (json_int_t)weir_rows_i64(rows, row, COL_EPOCH), "samples",
+                  (json_int_t)weir_rows_i64(rows, row, COL_SAMPLES), "error",
+                  weir_rows_text(rows, row, COL_ERROR), "accepted",
+                  time_or_null(weir_rows_i64(rows, row, COL_ACCEPTED)), "in_force",
+                  time_or_null(weir_rows_i64(rows, row, COL_IN_FORCE)), "models_replaced",
+                  time_or_null(weir_rows_i64(rows, row, COL_REPLACED)), "finished",
+                  time_or_null(weir_rows_i64(rows, row, COL_FINISHED)), "receipt_hash",
+                  weir_rows_text(rows, row, COL_HASH));
+    weir_require(json != NULL);
+    add_due(call, rows, row, json);
+    return json;
 }
 
 static json_t *models_json(const struct weir_rows *rows)
@@ -165,7 +193,7 @@ void topic_erase_status(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    json_t *json = erasure_json(rows, 0);
+    json_t *json = erasure_json(call, rows, 0);
     json_object_set_new(json, "models", models_json(models));
     topic_answer(call, json);
 }
@@ -180,7 +208,7 @@ void topic_erase_list(struct topic_call *call)
     }
     json_t *erasures = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
-        json_array_append_new(erasures, erasure_json(rows, i));
+        json_array_append_new(erasures, erasure_json(call, rows, i));
     }
     topic_answer(call, json_pack("{so}", "erasures", erasures));
 }

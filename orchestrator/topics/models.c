@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { IDS_MAX = 100000 };
+enum { IDS_MAX = 100000, ANCESTORS_MAX = 100000 };
 
 static json_t *evaluations_json(const struct weir_rows *rows)
 {
@@ -141,9 +141,49 @@ static enum weir_status asked_ids(const struct topic_call *call, struct id_block
     return WEIR_OK;
 }
 
+/* What a model learnt from: its own set, then its parent's, back to the initial weights. */
+static enum weir_status ancestors_json(const struct topic_call *call, const char *model,
+                                       json_t *ancestors, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *id = weir_strdup(model);
+    enum weir_status status = WEIR_OK;
+    while (id != NULL && status == WEIR_OK && json_array_size(ancestors) < ANCESTORS_MAX) {
+        struct stored_model one = {0};
+        status = orchestrator_model_get(call->orch, id, &one, err);
+        if (status == WEIR_OK) {
+            json_array_append_new(ancestors,
+                                  json_pack("{ss,sI,ss,ss,so}", "model", one.id, "trigger",
+                                            (json_int_t)one.trigger, "state", one.state,
+                                            "set_digest", one.set_digest, "until",
+                                            orchestrator_json_time(one.until_time)));
+            free(id);
+            id = one.parent == NULL ? NULL : weir_strdup(one.parent);
+        }
+        orchestrator_model_fini(&one);
+    }
+    return status;
+}
+
+static void answer_ancestors(struct topic_call *call, const char *model)
+{
+    struct weir_error err;
+    json_t *ancestors = json_array();
+    if (ancestors_json(call, model, ancestors, &err) != WEIR_OK) {
+        json_decref(ancestors);
+        topic_refuse(call, &err);
+        return;
+    }
+    topic_answer(call, json_pack("{ss,so}", "model", model, "ancestors", ancestors));
+}
+
 void topic_lineage(struct topic_call *call)
 {
     struct weir_error err;
+    const char *model = topic_text(call, "model", NULL);
+    if (model != NULL) {
+        answer_ancestors(call, model);
+        return;
+    }
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
     int64_t before_ns = weir_now_ns();

@@ -21,7 +21,6 @@ static const struct topic {
     {"erase_status", topic_erase_status},
     {"erase_list", topic_erase_list},
     {"erase_receipt", topic_erase_receipt},
-    {"policies", topic_policies},
     {"predict", topic_predict},
     {"report", topic_report},
     {"events", topic_events},
@@ -101,11 +100,27 @@ struct pipeline *topic_pipeline(struct topic_call *call)
     return NULL;
 }
 
+/* Requests come again until they are answered; a topic that takes its time is not begun twice. */
+static bool is_under_way(const struct orchestrator *orch, const struct weir_route *route)
+{
+    for (const struct topic_call *call = orch->calls; call != NULL; call = call->next) {
+        if (call->route.request == route->request &&
+            call->route.identity_size == route->identity_size &&
+            memcmp(call->route.identity, route->identity, route->identity_size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void orchestrator_on_ask(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
     const struct msg_ask *ask = request->message;
     struct weir_error err;
+    if (is_under_way(orch, &request->route)) {
+        return;
+    }
     json_t *arguments =
         json_loads(ask->arguments[0] == '\0' ? "{}" : ask->arguments, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(arguments)) {
