@@ -82,6 +82,12 @@ def everyone_may_enter(path):
     os.chmod(path, 0o755)
 
 
+def everyone_may_write(path):
+    """The same for folders that Weir itself writes into."""
+    for folder in [path, *path.rglob("*")]:
+        os.chmod(folder, 0o777)
+
+
 class Lab:
     """A temporary folder with a stream and a pipeline; `run` is one `orchestrator run` in it."""
 
