@@ -69,12 +69,6 @@ static void resize(struct letter *letter, size_t index, size_t size)
     zmq_msg_close(&fresh);
 }
 
-static void poke_u32(struct letter *letter, size_t index, size_t at, uint32_t value)
-{
-    memcpy((char *)zmq_msg_data(&letter->frames.frame[index]) + at * sizeof(value), &value,
-           sizeof(value));
-}
-
 static void what_fits_is_taken_whole(void **unused)
 {
     (void)unused;
@@ -113,80 +107,95 @@ static void absent_weights_are_ones(void **unused)
     weir_frames_clear(&letter.frames);
 }
 
-static void spoil(struct letter *letter, int how)
+static void longer(struct letter *letter, size_t frame, size_t size)
 {
-    switch (how) {
-    case 0:
-        resize(letter, 0, 8);
-        break; /* ids */
-    case 1:
-        resize(letter, 1, 24);
-        break; /* labels */
-    case 2:
-        resize(letter, 2, 4);
-        break; /* weights */
-    case 3:
-        resize(letter, 3, 0);
-        break; /* holes */
-    case 4:
-        resize(letter, 4, 23);
-        break; /* dense data */
-    case 5:
-        resize(letter, 5, 8);
-        break; /* offsets */
-    case 6:
-        poke_u32(letter, 5, 0, 1);
-        break; /* first offset */
-    case 7:
-        poke_u32(letter, 5, 1, 9);
-        break; /* offsets go down */
-    case 8:
-        poke_u32(letter, 5, 2, 4);
-        break; /* beyond the data */
-    case 9:
-        letter->types[0] = 99;
-        break; /* type */
-    case 10:
-        letter->ranks[1] = 0;
-        break; /* rank */
-    case 11:
-        letter->ranks[1] = 9;
-        break; /* rank */
-    case 12:
-        letter->shape[0] = 3;
-        break; /* samples */
-    case 13:
-        letter->message.types.count = 1;
-        break; /* columns */
-    case 14:
-        letter->message.samples = UINT32_MAX;
-        break;
-    case 15:
-        letter->message.shape.count = 2;
-        break;
-    case 16:
+    resize(letter, frame, size);
+}
+
+static void other_u32(struct letter *letter, size_t at, size_t value)
+{
+    uint32_t small = (uint32_t)value;
+    memcpy((char *)zmq_msg_data(&letter->frames.frame[5]) + at * sizeof(small), &small,
+           sizeof(small));
+}
+
+static void other_type(struct letter *letter, size_t tensor, size_t type)
+{
+    letter->types[tensor] = (uint32_t)type;
+}
+
+static void other_rank(struct letter *letter, size_t tensor, size_t rank)
+{
+    letter->ranks[tensor] = (uint32_t)rank;
+}
+
+static void other_shape(struct letter *letter, size_t dimension, size_t size)
+{
+    letter->shape[dimension] = size;
+}
+
+static void other_count(struct letter *letter, size_t types, size_t dimensions)
+{
+    letter->message.types.count = types;
+    letter->message.shape.count = dimensions;
+}
+
+static void other_samples(struct letter *letter, size_t samples, size_t unused)
+{
+    (void)unused;
+    letter->message.samples = (uint32_t)samples;
+}
+
+static void more_frames(struct letter *letter, size_t count, size_t unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count; i++)
         weir_frames_copy(&letter->frames, "x", 1);
-        break; /* one too many */
-    case 17:
-        letter->shape[1] = UINT64_MAX / 2;
-        break; /* overflow */
-    default:
-        weir_frames_clear(&letter->frames);
-        break;
-    }
+}
+
+static void no_frames(struct letter *letter, size_t unused, size_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    weir_frames_clear(&letter->frames);
 }
 
 static void what_does_not_fit_is_refused_with_its_number(void **unused)
 {
     (void)unused;
-    for (int how = 0; how <= 18; how++) {
+    static const struct {
+        const char *what;
+        void (*spoil)(struct letter *letter, size_t a, size_t b);
+        size_t a, b;
+    } CASES[] = {
+        {"too few ids", longer, 0, 8},
+        {"too many labels", longer, 1, 24},
+        {"too few weights", longer, 2, 4},
+        {"no hole ids", longer, 3, 0},
+        {"dense data cut short", longer, 4, 23},
+        {"too few offsets", longer, 5, 8},
+        {"the first offset is not 0", other_u32, 0, 1},
+        {"offsets go down", other_u32, 1, 9},
+        {"offsets end beyond the data", other_u32, 2, 4},
+        {"unknown type", other_type, 0, 99},
+        {"rank 0", other_rank, 1, 0},
+        {"rank 9", other_rank, 1, 9},
+        {"more rows than samples", other_shape, 0, 3},
+        {"a shape nobody could hold", other_shape, 1, SIZE_MAX / 2},
+        {"columns of different length", other_count, 1, 3},
+        {"too few dimensions", other_count, 2, 2},
+        {"absurdly many samples", other_samples, UINT32_MAX, 0},
+        {"a frame too many", more_frames, 1, 0},
+        {"no frames", no_frames, 0, 0},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct letter letter;
         struct batch *batch = NULL;
         struct weir_error err;
         write_letter(&letter);
-        spoil(&letter, how);
+        CASES[i].spoil(&letter, CASES[i].a, CASES[i].b);
         if (batch_lay_out(&letter.message, &letter.frames, &batch, &err) != WEIR_INVALID)
-            fail_msg("case %d was taken", how);
+            fail_msg("%s: was taken", CASES[i].what);
         assert_non_null(strstr(err.text, "batch 4: "));
         assert_null(batch);
         weir_frames_clear(&letter.frames);
