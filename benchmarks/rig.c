@@ -1,6 +1,7 @@
 /* Starts the platform of orchestrator/platform in a scratch directory and speaks to its services. */
 #include "benchmarks/rig.h"
 
+#include "core/base/log.h"
 #include "core/rpc/rpc.h"
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
@@ -72,6 +73,7 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
                            struct weir_error *err)
 {
     WEIR_AUTO(rig) rig = weir_calloc(1, sizeof *rig);
+    weir_log_setup("bench", WEIR_LOG_WARN);
     rig->loop = weir_loop_new();
     rig->arena = weir_arena_new();
     rig->data_dir = weir_format("%s/weir", directory);

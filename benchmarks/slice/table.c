@@ -17,7 +17,6 @@ enum {
 };
 
 static const char MAKE_TABLE[] =
-    "DROP SCHEMA IF EXISTS bench CASCADE;"
     "CREATE SCHEMA bench;"
     "CREATE TABLE bench.sample (id bigint PRIMARY KEY, dataset integer NOT NULL,"
     " file integer NOT NULL, label integer NOT NULL, time bigint NOT NULL);"
