@@ -65,6 +65,7 @@ struct orchestrator {
     struct run *runs;
     struct evaluator *evaluators;
     struct topic_call *calls; /* questions of weir that are not answered yet */
+    unsigned trainers_alive;  /* processes, those included that were told to end */
     int64_t event_shown;      /* number of the newest event the listener has seen */
     uint64_t session;
     int64_t started_ms;

@@ -53,6 +53,10 @@ void erasure_purge(struct erasure *erasure)
 {
     struct weir_error err;
     int64_t removed = 0;
+    if (erasure->orch->trainers_alive > 0) { /* told to end; they may still write */
+        erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
+        return;
+    }
     if (remove_runs(erasure->orch, &removed, &err) != WEIR_OK) {
         erasure_trouble(erasure, &err);
         return;

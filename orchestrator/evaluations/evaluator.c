@@ -220,18 +220,52 @@ static void step(void *owner)
                   on_sealed, evaluator);
 }
 
+static struct evaluator *find(const struct orchestrator *orch, const void *owner)
+{
+    struct evaluator *evaluator = orch->evaluators;
+    while (evaluator != NULL && evaluator->owner != owner) {
+        evaluator = evaluator->next;
+    }
+    return evaluator;
+}
+
+bool orchestrator_evaluator_busy(const struct orchestrator *orch, const void *owner)
+{
+    return find(orch, owner) != NULL;
+}
+
+/* Behind what the same owner waits for already. */
+static bool append(struct orchestrator *orch, struct evaluation_tasks *tasks, const void *owner)
+{
+    struct evaluator *evaluator = find(orch, owner);
+    if (evaluator == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct evaluation_task *task = &tasks->at[i];
+        evaluation_tasks_add(&evaluator->tasks, task->model, task->evaluation, task->from_time,
+                             task->to_time);
+    }
+    evaluation_tasks_fini(tasks);
+    return true;
+}
+
 void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
                                   evaluator_done_fn *done, void *owner)
 {
+    struct orchestrator *orch = orchestrator_pipeline_orchestrator(pipeline);
+    if (append(orch, tasks, owner)) {
+        return;
+    }
     struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
-    evaluator->orch = orchestrator_pipeline_orchestrator(pipeline);
+    evaluator->orch = orch;
     evaluator->pipeline = pipeline;
     evaluator->tasks = *tasks;
     *tasks = (struct evaluation_tasks){0};
     evaluator->done = done;
     evaluator->owner = owner;
-    evaluator->next = evaluator->orch->evaluators;
-    evaluator->orch->evaluators = evaluator;
+    evaluator->next = orch->evaluators;
+    orch->evaluators = evaluator;
     begin_after(evaluator, 0);
 }
 

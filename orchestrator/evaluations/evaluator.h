@@ -26,9 +26,12 @@ void evaluation_tasks_fini(struct evaluation_tasks *tasks);
 
 /* NULL: all are done. */
 typedef void evaluator_done_fn(void *owner, const struct weir_error *err);
-/* Takes the tasks over (zeroing what it is given). `done` is called from the loop. */
+/* Takes the tasks over (zeroing what it is given). `done` is called from the loop. An owner whose earlier tasks are
+ * not through yet has these worked off behind them, and is told once. */
 void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_tasks *tasks,
                                   evaluator_done_fn *done, void *owner);
+/* Whether tasks of `owner` are not through yet. */
+bool orchestrator_evaluator_busy(const struct orchestrator *orch, const void *owner);
 /* Whoever asked is gone. */
 void orchestrator_evaluator_forget(struct orchestrator *orch, const void *owner);
 

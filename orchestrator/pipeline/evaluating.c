@@ -1,5 +1,7 @@
-/* EVALUATING: the model of the newest trigger is measured on the slice behind it. A replay has that slice already; a
- * live pipeline measures when it closes. */
+/* EVALUATING: the model of the newest trigger is to be measured on the slice behind it. That happens beside the next
+ * triggers: the workers and the processor have room while a trainer learns. What a crash or an erasure interrupts is
+ * made up for at the end (finishing.c). A live pipeline has no slice behind its newest sample yet. */
+#include "core/base/log.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
@@ -16,12 +18,11 @@ static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *
 
 static void on_done(void *owner, const struct weir_error *err)
 {
-    struct pipeline *pipeline = owner;
+    const struct pipeline *pipeline = *(struct pipeline *const *)owner;
     if (err != NULL) {
-        pipeline_trouble(pipeline, err->status, err);
-        return;
+        weir_log(WEIR_LOG_WARN, "evaluation put off to the end", "pipeline=%s because=\"%s\"",
+                 pipeline->config->name, err->text);
     }
-    pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }
 
 void pipeline_evaluate(struct pipeline *pipeline)
@@ -38,6 +39,7 @@ void pipeline_evaluate(struct pipeline *pipeline)
         (void)snprintf(model, sizeof model, "%s-%" PRId64, pipeline->config->name,
                        pipeline->newest.number);
         evaluation_tasks_for(&tasks, pipeline->config, model, pipeline->newest.until_time);
+        orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
     }
-    orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
+    pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

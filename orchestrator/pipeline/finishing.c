@@ -1,11 +1,14 @@
-/* CLOSING: on every slice of the replay, the model that would have been active when it began is measured, where that is
- * not done yet (a slice in which nothing triggered has no model of its own). Then the pipeline is finished. */
+/* CLOSING: every model is measured on the slice behind it, and on every slice the model that would have been active when
+ * it began (a slice in which nothing triggered has no model of its own), where that is not done yet. Then the pipeline
+ * is finished. */
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLICES_MAX = 10000 };
 
@@ -88,13 +91,35 @@ static enum weir_status add_slices(struct pipeline *pipeline, size_t evaluation,
     return status;
 }
 
+static enum weir_status add_models(struct pipeline *pipeline, struct evaluation_tasks *tasks,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = orchestrator_model_all(pipeline->orch, pipeline->id, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct stored_model model;
+        orchestrator_model_row(rows, i, &model);
+        if (strcmp(model.state, "stored") == 0 && model.erasure == 0) {
+            evaluation_tasks_for(tasks, pipeline->config, model.id, model.until_time);
+        }
+    }
+    return status;
+}
+
 void pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
+    if (orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside)) {
+        pipeline_begin_after(pipeline, ORCHESTRATOR_POLL_MS);
+        return;
+    }
     enum weir_status status = pipeline_load(pipeline, &err);
     if (status == WEIR_OK) {
         status = pipeline_load_newest(pipeline, &err);
+    }
+    if (status == WEIR_OK) {
+        status = add_models(pipeline, &tasks, &err);
     }
     for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++) {
         status = add_slices(pipeline, i, &tasks, &err);

@@ -14,8 +14,8 @@
     X(SELECTING,  "the selector seals the set of the newest trigger")                   \
     X(TRAINING,   "a trainer learns from that set")                                     \
     X(STORING,    "its model gets its name and place")                                  \
-    X(EVALUATING, "the new model is measured on what came after it")                    \
-    X(CLOSING,    "the active model of each remaining slice is measured")               \
+    X(EVALUATING, "the new model is to be measured on what came after it")                    \
+    X(CLOSING,    "models that are not measured yet are measured")               \
     X(FINISHED,   "everything there was is done")                                       \
     X(STOPPED,    "a person has stopped it")                                            \
     X(FAILED,     "something that asking again does not cure; run it again to retry")

@@ -177,6 +177,7 @@ static struct pipeline *keep(struct orchestrator *orch, int64_t id, const char *
 {
     struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
     pipeline->orch = orch;
+    pipeline->aside = pipeline;
     pipeline->id = id;
     pipeline->file = weir_strdup(file);
     pipeline->error = weir_strdup("");
@@ -231,6 +232,7 @@ void orchestrator_pipelines_free(struct orchestrator *orch)
     while (orch->pipelines != NULL) {
         struct pipeline *pipeline = orch->pipelines;
         pipeline_forget_calls(pipeline);
+        orchestrator_evaluator_forget(orch, &pipeline->aside);
         orch->pipelines = pipeline->next;
         free_pipeline(pipeline);
     }
@@ -255,6 +257,7 @@ bool orchestrator_pipelines_make_way(struct orchestrator *orch)
         all = all && pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
             pipeline_forget_calls(pipeline);
+            orchestrator_evaluator_forget(orch, &pipeline->aside);
             pipeline->parked = true;
         }
     }

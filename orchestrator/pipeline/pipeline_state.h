@@ -33,6 +33,8 @@ struct pipeline {
     bool begun;    /* it works, or has worked, in this process */
     bool parked;   /* waits for an erasure */
     bool stop_asked;
+    struct pipeline
+        *aside; /* itself: the owner of evaluations that run beside the pipeline's states */
     uint64_t timer;
     uint64_t erased; /* samples erased and not yet told to the trigger policy */
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];

@@ -143,12 +143,14 @@ static void start_trainer(struct run *run)
         return;
     }
     run->launched = true;
+    run->orch->trainers_alive++;
 }
 
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
                              const struct run_exit *ended)
 {
     struct run *run = run_find(orch, number);
+    orch->trainers_alive--;
     if (run == NULL || run->trained || !run->launched) {
         return;
     }

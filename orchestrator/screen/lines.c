@@ -37,9 +37,8 @@ static void dataset_scanned(const json_t *event, struct weir_buf *out)
 
 static void trigger_fired(const json_t *event, struct weir_buf *out)
 {
-    weir_buf_printf(out, "trigger %lld: %s; %lld new samples up to %.*s",
-                    number_of(event, "trigger"), text_of(event, "reason"),
-                    number_of(event, "samples_new"), DAY_TEXT, text_of(event, "until"));
+    weir_buf_printf(out, "trigger %lld at %.*s: %s", number_of(event, "trigger"), DAY_TEXT,
+                    text_of(event, "until"), text_of(event, "reason"));
 }
 
 static void trigger_skipped(const json_t *event, struct weir_buf *out)

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
+#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
@@ -139,6 +140,12 @@ void topic_predict(struct topic_call *call)
     struct weir_error err;
     struct pipeline *pipeline = topic_pipeline(call);
     if (pipeline == NULL) {
+        return;
+    }
+    if (orchestrator_erasures_claim(call->orch)) {
+        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
+                              "an erasure is replacing models")); /* asked again by itself */
+        topic_refuse(call, &err);
         return;
     }
     struct msg_interval_seal seal = {
