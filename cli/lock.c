@@ -32,7 +32,7 @@ static enum weir_status explain_absence(const char *data_dir, const char *path,
     if (problem != ENOENT && problem != ENOTDIR) {
         return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(problem));
     }
-    return weir_fail(err, WEIR_NOT_FOUND,
+    return weir_fail(err, WEIR_INVALID,
                      "data directory %s %s: name another one with --data-dir, or begin with: "
                      "orchestrator run PIPELINE.yaml --data-dir %s",
                      data_dir,

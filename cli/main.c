@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { TRIES_MAX = 10 }; /* other commands come and go, and their platforms with them */
+
 static int complain(const struct weir_error *err, int code)
 {
     (void)fprintf(stderr, "weir: %s\n", err->text);
@@ -27,14 +29,25 @@ static enum weir_status ask(const struct cli_call *call, const json_t *arguments
     if (status == WEIR_OK && call->command->follow != NULL) {
         status = call->command->follow(platform, call, ret_answer, err);
     }
+    if (status != WEIR_OK) {
+        json_decref(*ret_answer);
+        *ret_answer = NULL;
+    }
     return status;
 }
 
-/* Returns the exit code; 0 with `*ret_answer`. */
+static enum weir_status open_and_ask(const struct cli_call *call, const json_t *arguments,
+                                     json_t **ret_answer, struct weir_error *err)
+{
+    WEIR_AUTO(cli_platform) platform = NULL;
+    enum weir_status status = cli_platform_open(call->options.data_dir, &platform, err);
+    return status == WEIR_OK ? ask(call, arguments, platform, ret_answer, err) : status;
+}
+
+/* Returns the exit code; 0 with `*ret_answer`. Every question may be asked again: its arguments stay the same. */
 static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
 {
     struct weir_error err;
-    WEIR_AUTO(cli_platform) platform = NULL;
     json_t *arguments = NULL;
     if (call->command->arguments != NULL) {
         arguments = call->command->arguments(call, &err);
@@ -42,16 +55,12 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
             return complain(&err, CLI_EXIT_USAGE);
         }
     }
-    int code = CLI_EXIT_DONE;
-    enum weir_status status = cli_platform_open(call->options.data_dir, &platform, &err);
-    if (status != WEIR_OK) {
-        code = status == WEIR_NOT_FOUND ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
-    } else {
-        status = ask(call, arguments, platform, ret_answer, &err);
-        code = status == WEIR_OK ? CLI_EXIT_DONE : exit_code_of(status);
+    enum weir_status status = WEIR_STALE;
+    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++) {
+        status = open_and_ask(call, arguments, ret_answer, &err);
     }
     json_decref(arguments);
-    return code == CLI_EXIT_DONE ? code : complain(&err, code);
+    return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }
 
 static int answer_by_itself(const struct cli_call *call, json_t **ret_answer)

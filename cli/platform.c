@@ -88,7 +88,7 @@ static enum weir_status check_still_served(const struct cli_platform *platform,
     if (status == WEIR_OK && platform->serving.pid == 0) {
         status = cli_lock_look(platform->data_dir, &lock, err);
         if (status == WEIR_OK && !lock.held) {
-            status = weir_fail(err, WEIR_UNAVAILABLE,
+            status = weir_fail(err, WEIR_STALE,
                                "whoever served %s stopped before it answered: ask again",
                                platform->data_dir);
         }

@@ -1,0 +1,117 @@
+/* Command lines as arguments of topics: what is sent, and what is refused before anything is started. */
+#include "cli/answer.h"
+#include "cli/arguments.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/cli/command_line.h"
+
+#include <cmocka.h>
+
+/* The arguments that the command line `text` leads to; NULL with the reason in `err`. */
+static json_t *arguments_of(const char *text, struct weir_error *err)
+{
+    struct command_line line;
+    struct cli_call call;
+    assert_int_equal(command_line_read(&line, text, &call, err), WEIR_OK);
+    json_t *arguments = call.command->arguments(&call, err);
+    cli_call_fini(&call);
+    return arguments;
+}
+
+static void options_become_members(void **state)
+{
+    static const struct {
+        const char *line, *json;
+    } CASES[] = {
+        {"models list", "{}"},
+        {"models list --pipeline p", "{\"pipeline\": \"p\"}"},
+        {"models show m-1", "{\"model\": \"m-1\"}"},
+        {"models lineage m-1", "{\"model\": \"m-1\"}"},
+        {"models lineage --id 5 --id 17592186044416", "{\"ids\": [5, 17592186044416]}"},
+        {"models lineage --erasure 2", "{\"erasure\": 2}"},
+        {"erase plan --id 5", "{\"ids\": [5]}"},
+        {"erase status 3", "{\"erasure\": 3}"},
+        {"predict --model m --from 2002-12-01 --to 2003-01-01T00:00:00Z --limit 5",
+         "{\"limit\": 5, \"model\": \"m\", \"from\": \"2002-12-01\", \"to\": "
+         "\"2003-01-01T00:00:00Z\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_error err;
+        json_t *found = arguments_of(CASES[i].line, &err);
+        json_t *expected = json_loads(CASES[i].json, 0, NULL);
+        assert_non_null(expected);
+        assert_true(json_equal(found, expected));
+        json_decref(found);
+        json_decref(expected);
+    }
+}
+
+static void a_request_carries_a_uuid_of_its_own(void **state)
+{
+    struct weir_error err;
+    (void)state;
+    const char *text = "erase request --subject a@b --subject c --id 9 --dataset d --reference r-1";
+    json_t *one = arguments_of(text, &err), *other = arguments_of(text, &err);
+    const char *uuid = cli_text(one, "uuid");
+    assert_int_equal(strlen(uuid), 36);
+    assert_int_equal(uuid[14], '4');
+    assert_string_not_equal(uuid, cli_text(other, "uuid"));
+    assert_int_equal(json_array_size(json_object_get(one, "subjects")), 2);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(one, "subjects"), 0)),
+                        "a@b");
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(one, "ids"), 0)), 9);
+    assert_string_equal(cli_text(one, "dataset"), "d");
+    assert_string_equal(cli_text(one, "reference"), "r-1");
+    json_decref(one);
+    json_decref(other);
+}
+
+static void bad_values_are_refused_in_these_words(void **state)
+{
+    static const struct {
+        const char *line, *text;
+    } CASES[] = {
+        {"erase request",
+         "erase request: expected 1 to 10000 of --subject VALUE and --id N, found 0"},
+        {"erase request --id x", "--id: expected a sample number, found 'x'"},
+        {"erase request --id 1x", "--id: expected a sample number, found '1x'"},
+        {"erase request --id 0", "--id: expected a sample number, found '0'"},
+        {"erase request --id 99999999999999999999",
+         "--id: expected a sample number, found '99999999999999999999'"},
+        {"erase status one",
+         "expected the number of an erasure, found 'one'; weir erase list shows them"},
+        {"models lineage", "models lineage: expected a model, or --id or --erasure"},
+        {"erase plan", "erase plan: expected --id or --erasure"},
+        {"predict --from yesterday", "--from: expected a time such as 2002-12-01 or "
+                                     "2002-12-01T12:00:00Z, found 'yesterday'"},
+        {"predict --to 2002-13-01", "--to: expected a time such as 2002-12-01 or "
+                                    "2002-12-01T12:00:00Z, found '2002-13-01'"},
+        {"predict --limit 0", "--limit: expected a number from 1 to 100000, found '0'"},
+        {"predict --model \xff", "arguments are expected in UTF-8"},
+        {"erase request --subject \xff", "arguments are expected in UTF-8"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_error err;
+        assert_null(arguments_of(CASES[i].line, &err));
+        assert_int_equal(err.status, WEIR_INVALID);
+        assert_string_equal(err.text, CASES[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_become_members),
+        cmocka_unit_test(a_request_carries_a_uuid_of_its_own),
+        cmocka_unit_test(bad_values_are_refused_in_these_words),
+    };
+    return cmocka_run_group_tests_name("cli arguments", tests, NULL, NULL);
+}

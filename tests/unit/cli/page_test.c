@@ -1,0 +1,164 @@
+/* Short values, aligned tables, and text that a terminal must not obey. */
+#include "cli/page.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void counts_have_their_thousands_apart(void **state)
+{
+    static const struct {
+        int64_t count;
+        const char *text;
+    } CASES[] = {{0, "0"},          {999, "999"},
+                 {1000, "1,000"},   {1234567, "1,234,567"},
+                 {-1000, "-1,000"}, {INT64_MIN, "-9,223,372,036,854,775,808"}};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        cli_put_count(&out, CASES[i].count);
+        assert_string_equal(weir_buf_text(&out), CASES[i].text);
+    }
+}
+
+static void bytes_take_the_unit_that_suits_them(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *text;
+    } CASES[] = {{0, "0 B"},           {999, "999 B"},     {1000, "1.0 kB"}, {1234567, "1.2 MB"},
+                 {999949, "999.9 kB"}, {999960, "1.0 MB"}, {5e12, "5.0 TB"}, {5e19, "50000.0 PB"}};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        cli_put_bytes(&out, CASES[i].bytes);
+        assert_string_equal(weir_buf_text(&out), CASES[i].text);
+    }
+}
+
+static void times_are_cut_to_what_they_say(void **state)
+{
+    static const struct {
+        const char *time, *text;
+    } CASES[] = {{"2002-08-22T11:36:23Z", "2002-08-22 11:36"},
+                 {"2002-08-22T11:36:23.123456Z", "2002-08-22 11:36"},
+                 {"2002-09-01T00:00:00Z", "2002-09-01"},
+                 {"", "-"},
+                 {"never", "never"}};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        cli_put_time(&out, CASES[i].time);
+        assert_string_equal(weir_buf_text(&out), CASES[i].text);
+    }
+}
+
+static void durations_get_coarser_as_they_grow(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } CASES[] = {
+        {0.25, "0.2 s"}, {59, "59.0 s"}, {90, "2 min"}, {5400, "1.5 h"}, {129600, "1.5 d"}};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        cli_put_duration(&out, CASES[i].seconds);
+        assert_string_equal(weir_buf_text(&out), CASES[i].text);
+    }
+}
+
+static const struct cli_column COLUMNS[] = {{"name", false}, {"n", true}, {"note", false}};
+
+static void fill(struct cli_table *table)
+{
+    cli_cell(table, "%s", "é"); /* two bytes, one character */
+    cli_cell_count(table, 12345);
+    cli_cell(table, "%s", "");
+    cli_cell(table, "%s", "longer name");
+    cli_cell_count(table, 7);
+    cli_cell(table, "%s", "x");
+}
+
+static void columns_are_as_wide_as_their_widest_cell(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    (void)state;
+    fill(&table);
+    cli_table_show(&table, &page);
+    assert_string_equal(weir_buf_text(&out), "name              n  note\n"
+                                             "é            12,345\n"
+                                             "longer name       7  x\n");
+}
+
+static void a_table_without_rows_is_not_shown(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out, .colour = true};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    (void)state;
+    cli_table_show(&table, &page);
+    assert_int_equal(out.size, 0);
+}
+
+static void only_titles_are_coloured_and_only_if_asked(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out, .colour = true};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    (void)state;
+    fill(&table);
+    cli_table_show(&table, &page);
+    const char *text = weir_buf_text(&out);
+    assert_memory_equal(text, "\033[1mname", 8);
+    assert_non_null(strstr(text, "\033[0m\n"));
+    assert_null(strchr(strstr(text, "\033[0m\n") + 1, '\033'));
+}
+
+static void what_files_contain_does_not_reach_the_terminal_raw(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = 1};
+    (void)state;
+    cli_line(&page, "a\033[2Jb\nc");
+    cli_pair(&page, "name", "%s", "x\ty");
+    cli_cell(&table, "q\r\nr");
+    cli_table_show(&table, &page);
+    assert_string_equal(weir_buf_text(&out), "a [2Jb c\nname              x y\nname\nq  r\n");
+}
+
+static void a_pair_without_a_value_is_not_shown(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out};
+    (void)state;
+    cli_pair_text(&page, "a", "");
+    cli_pair_time(&page, "b", "");
+    cli_pair_text(&page, "c", "1");
+    cli_pair_time(&page, "d", "2002-08-22T11:36:23.5Z");
+    assert_string_equal(weir_buf_text(&out),
+                        "c                 1\nd                 2002-08-22 11:36:23\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_have_their_thousands_apart),
+        cmocka_unit_test(bytes_take_the_unit_that_suits_them),
+        cmocka_unit_test(times_are_cut_to_what_they_say),
+        cmocka_unit_test(durations_get_coarser_as_they_grow),
+        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(a_table_without_rows_is_not_shown),
+        cmocka_unit_test(only_titles_are_coloured_and_only_if_asked),
+        cmocka_unit_test(what_files_contain_does_not_reach_the_terminal_raw),
+        cmocka_unit_test(a_pair_without_a_value_is_not_shown),
+    };
+    return cmocka_run_group_tests_name("cli page", tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* Answers as pages: the whole page where its shape is the promise, else the words that must be there. */
+#include "cli/render.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+#include <cmocka.h>
+
+static void render(cli_render_fn *fn, const char *json, struct weir_buf *out)
+{
+    json_error_t problem;
+    struct cli_page page = {.out = out};
+    json_t *answer = json_loads(json, 0, &problem);
+    assert_non_null(answer);
+    fn(answer, &page);
+    json_decref(answer);
+}
+
+static void assert_page(cli_render_fn *fn, const char *json, const char *expected)
+{
+    WEIR_AUTO_BUF out = {0};
+    render(fn, json, &out);
+    assert_string_equal(weir_buf_text(&out), expected);
+}
+
+static void a_report_is_the_table_people_compare_triggers_by(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_report,
+        "{\"pipeline\":\"quickstart\",\"triggers\":["
+        "{\"trigger\":1,\"reason\":\"500 new samples\",\"selected\":400,\"seconds\":1.5,"
+        "\"samples_per_second\":800.4,\"stall_fraction\":0.125,\"cost\":{\"cpu_seconds\":2.5,"
+        "\"money\":0},\"evaluations\":["
+        "{\"name\":\"next_month\",\"from\":\"2002-09-01T00:00:00Z\",\"metric\":\"accuracy\","
+        "\"value\":0.9},"
+        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"metric\":\"accuracy\","
+        "\"value\":0.95},"
+        "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"metric\":\"roc_auc\","
+        "\"value\":\"undefined\"}]},"
+        "{\"trigger\":2,\"reason\":\"1 month\",\"selected\":0,\"skipped\":\"no candidates\"},"
+        "{\"trigger\":3,\"reason\":\"1 month\",\"selected\":1200,\"seconds\":2,"
+        "\"samples_per_second\":1800,\"stall_fraction\":0,\"evaluations_of\":\"quickstart-3\","
+        "\"cost\":{\"cpu_seconds\":1,\"money\":0.25,\"currency\":\"EUR\"},\"evaluations\":[]}]}",
+        "pipeline quickstart, 3 triggers\n"
+        "trigger  why                              selected  seconds  samples/s  stall %    ROC-AUC"
+        "  accuracy        cost\n"
+        "      1  500 new samples                       400     1.50        800       12  undefined"
+        "    0.9500  2.50 CPU s\n"
+        "      2  1 month; skipped: no candidates         0        -          -        -          -"
+        "         -           -\n"
+        "     3*  1 month                             1,200     2.00       1800        0          -"
+        "         -  0.2500 EUR\n"
+        "next_month: each model on the samples that came after it\n"
+        "* retrained after an erasure; measured is the model it replaces\n");
+}
+
+static void datasets_show_their_accounting_and_what_was_refused(void **state)
+{
+    (void)state;
+    assert_page(cli_render_datasets,
+                "{\"datasets\":[{\"dataset\":\"mails\",\"format\":\"files\",\"scanned\":true,"
+                "\"ingested\":5567,\"live\":5560,\"erased\":7,\"bytes\":20000000,"
+                "\"quarantined\":1,\"classes\":[\"ham\",\"spam\"],"
+                "\"complaints\":[\"a.txt: byte 7: half a record\"]}]}",
+                "dataset  format  ingested   live  erased  removed  replaced  quarantined  "
+                "duplicate  blocked    bytes  classes\n"
+                "mails    files      5,567  5,560       7        0         0            1          "
+                "0        0  20.0 MB  2\n"
+                "mails: refused: a.txt: byte 7: half a record\n");
+}
+
+static void models_show_which_one_is_active(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_models,
+        "{\"models\":[{\"model\":\"q-1\",\"trigger\":1,\"state\":\"replaced\",\"parent\":"
+        "null,\"active\":false,\"until\":\"2002-08-01T00:00:00Z\",\"bytes\":2000,"
+        "\"checksum\":\"0123456789abcdef\",\"cost\":{\"cpu_seconds\":1}},"
+        "{\"model\":\"q-2\",\"trigger\":2,\"state\":\"stored\",\"parent\":\"q-1\","
+        "\"active\":true,\"until\":\"2002-09-01T12:30:00Z\",\"bytes\":2000,"
+        "\"checksum\":\"fedcba9876543210\",\"cost\":null}]}",
+        "model  trigger  state     parent  until              bytes  checksum            "
+        "cost\n"
+        "q-1          1  replaced  -       2002-08-01        2.0 kB  0123456789ab  1.00 CPU "
+        "s\n"
+        "q-2          2  active    q-1     2002-09-01 12:30  2.0 kB  fedcba987654           "
+        "-\n");
+}
+
+static void an_erasure_tells_its_times_and_models(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_erasure,
+        "{\"erasure\":3,\"state\":\"REPLACING\",\"doing\":\"models are trained again\","
+        "\"reference\":\"F-1\",\"samples\":4,\"accepted\":\"2026-01-01T10:00:01.5Z\","
+        "\"in_force\":\"2026-01-01T10:00:03Z\",\"models_replaced\":null,\"finished\":null,"
+        "\"due\":\"2026-01-08T10:00:01.5Z\",\"overdue\":true,\"models\":[{\"model\":\"q-1\","
+        "\"trigger\":1,\"action\":\"retrain\",\"replacement\":null,\"done\":false}]}",
+        "erasure           3\n"
+        "reference         F-1\n"
+        "state             REPLACING: models are trained again\n"
+        "samples           4\n"
+        "accepted          2026-01-01 10:00:01\n"
+        "in force          2026-01-01 10:00:03\n"
+        "OVERDUE since     2026-01-08 10:00:01\n"
+        "\n"
+        "model  trigger  action   replacement  done\n"
+        "q-1          1  retrain  -            not yet\n");
+}
+
+static void an_accepted_erasure_says_how_to_follow_it(void **state)
+{
+    (void)state;
+    assert_page(cli_render_erase_accepted, "{\"erasure\":3,\"matched\":4,\"state\":\"ACCEPTED\"}",
+                "erasure 3 is accepted: 4 samples\nsee how it goes: weir erase status 3\n");
+}
+
+static void predictions_are_one_line_a_sample(void **state)
+{
+    (void)state;
+    assert_page(cli_render_predict,
+                "{\"model\":\"q-2\",\"samples\":9,\"predictions\":[{\"id\":17592186044416,"
+                "\"label\":1,\"values\":[0.25,0.75]}]}",
+                "model q-2, 1 of 9 samples\n"
+                "        sample  label  prediction\n"
+                "17592186044416      1  0.2500 0.7500\n");
+}
+
+static void lineage_answers_both_questions(void **state)
+{
+    (void)state;
+    assert_page(cli_render_lineage,
+                "{\"model\":\"q-2\",\"ancestors\":[{\"model\":\"q-2\",\"trigger\":2,\"state\":"
+                "\"stored\",\"set_digest\":\"ab\",\"until\":\"2002-09-01T00:00:00Z\"}]}",
+                "q-2 learnt from, newest first:\n"
+                "model  trigger  state   sample set  until\n"
+                "q-2          2  stored  ab          2002-09-01\n");
+    assert_page(cli_render_lineage,
+                "{\"samples\":2,\"milliseconds\":1.25,\"models\":[{\"model\":\"q-2\",\"trigger\":2,"
+                "\"live\":true,\"samples\":1,\"how\":\"its set\"}]}",
+                "1 models have seen one of 2 samples or more (1.2 ms)\n"
+                "model  trigger  live  samples in its set  by way of\n"
+                "q-2          2  yes                    1  its set\n");
+}
+
+/* An orchestrator of another version may leave fields out or send others. */
+static void no_page_relies_on_what_an_answer_holds(void **state)
+{
+    static const char *const ANSWERS[] = {
+        "{}",
+        "[]",
+        "{\"models\":[{}],\"datasets\":[{}],\"pipelines\":[{}],\"triggers\":[{}],\"erasures\":[{}],"
+        "\"predictions\":[{}],\"policies\":[{}],\"entries\":[{}],\"complaints\":[\"x\"]}",
+        "{\"models\":[1,null,\"x\"],\"datasets\":7,\"pipelines\":[[]],\"triggers\":[{\"evaluations\":"
+        "[{\"metric\":3}]}],\"erasures\":{},\"predictions\":[{\"values\":[\"x\"]}],\"timeline\":3,"
+        "\"storage\":[],\"cost\":\"much\",\"model\":5,\"ancestors\":[null]}",
+    };
+    (void)state;
+    for (size_t i = 0; i < cli_command_count(); i++) {
+        for (size_t j = 0; j < WEIR_COUNT(ANSWERS); j++) {
+            WEIR_AUTO_BUF out = {0};
+            render(cli_command_at(i)->render, ANSWERS[j], &out);
+        }
+    }
+}
+
+static void what_is_overdue_has_its_own_exit_code(void **state)
+{
+    static const struct {
+        cli_exit_fn *fn;
+        const char *json;
+        int code;
+    } CASES[] = {
+        {cli_exit_of_erasure, "{\"overdue\":false}", CLI_EXIT_DONE},
+        {cli_exit_of_erasure, "{}", CLI_EXIT_DONE},
+        {cli_exit_of_erasure, "{\"overdue\":true}", CLI_EXIT_OVERDUE},
+        {cli_exit_of_erasures, "{\"erasures\":[]}", CLI_EXIT_DONE},
+        {cli_exit_of_erasures, "{\"erasures\":[{\"overdue\":false},{\"overdue\":true}]}",
+         CLI_EXIT_OVERDUE},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        json_t *answer = json_loads(CASES[i].json, 0, NULL);
+        assert_int_equal(CASES[i].fn(answer), CASES[i].code);
+        json_decref(answer);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
+        cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
+        cmocka_unit_test(models_show_which_one_is_active),
+        cmocka_unit_test(an_erasure_tells_its_times_and_models),
+        cmocka_unit_test(an_accepted_erasure_says_how_to_follow_it),
+        cmocka_unit_test(predictions_are_one_line_a_sample),
+        cmocka_unit_test(lineage_answers_both_questions),
+        cmocka_unit_test(no_page_relies_on_what_an_answer_holds),
+        cmocka_unit_test(what_is_overdue_has_its_own_exit_code),
+    };
+    return cmocka_run_group_tests_name("cli render", tests, NULL, NULL);
+}
