@@ -17,24 +17,13 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     bool lower;
+    uint8_t ascii[256]; /* what stands for each byte; 0: a blank, or no ASCII */
 };
-
-static enum weir_status plan(void *state, const void *options, const struct operator_schema *schema,
-                             struct operator_plan *ret_plan, struct weir_error *err)
-{
-    const struct options *chosen = options;
-    ((struct state *)state)->lower = chosen->lower;
-    ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
-    return operator_schema_pick(schema, chosen->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
-                                &ret_plan->in, err);
-}
 
 static uint32_t lower_of(uint32_t code)
 {
     bool is_ascii = code >= 'A' && code <= 'Z';
-    bool is_latin =
-        code >= 0xc0 && code <= 0xde && code != 0xd7; /* all but the multiplication sign */
+    bool is_latin = code >= 0xc0 && code <= 0xde && code != 0xd7; /* but the multiplication sign */
     return is_ascii || is_latin ? code + 0x20 : code;
 }
 
@@ -43,22 +32,50 @@ static bool is_blank(uint32_t code)
     return code <= ' ' || (code >= 0x7f && code <= 0xa0);
 }
 
-/* Appends one row; `at` has room for three bytes per byte of it (U+FFFD for each bad byte). */
-static size_t normalize_row(struct weir_bytes row, bool lower, uint8_t *at)
+static enum weir_status plan(void *owner, const void *options, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    struct state *state = owner;
+    const struct options *chosen = options;
+    state->lower = chosen->lower;
+    for (uint32_t code = 0; code < 0x80; code++)
+        state->ascii[code] = is_blank(code) ? 0 : (uint8_t)(state->lower ? lower_of(code) : code);
+    ret_plan->outputs = 1;
+    ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
+    return operator_schema_pick(schema, chosen->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
+                                &ret_plan->in, err);
+}
+
+/* Writes the code point at the front of `rest`; 0: it is blank. */
+static size_t write_wide(const struct state *state, struct weir_bytes rest, uint8_t *to,
+                         size_t *ret_taken)
+{
+    uint32_t code = utf8_decode(rest, ret_taken);
+    if (is_blank(code))
+        return 0;
+    return utf8_encode(state->lower ? lower_of(code) : code, to);
+}
+
+/* Writes one row and returns its size; `at` has room for three bytes per byte of it, and more for
+ * one code point. */
+static size_t normalize_row(const struct state *state, struct weir_bytes row, uint8_t *at)
 {
     uint8_t *to = at;
-    bool blank_due = false;
-    for (size_t i = 0, size = 0; i < row.size; i += size) {
-        uint32_t code = utf8_decode(weir_bytes(row.at + i, row.size - i), &size);
-        if (is_blank(code)) {
-            blank_due = to > at;
-            continue;
+    for (size_t i = 0, taken = 0; i < row.size; i += taken) {
+        uint8_t byte;
+        while (i < row.size && (byte = state->ascii[row.at[i]]) != 0) {
+            *to++ = byte;
+            i++;
         }
-        if (blank_due)
+        if (i == row.size)
+            break;
+        size_t size = write_wide(state, weir_bytes(row.at + i, row.size - i), to, &taken);
+        to += size;
+        if (size == 0 && to > at && to[-1] != ' ')
             *to++ = ' ';
-        blank_due = false;
-        to += utf8_encode(lower ? lower_of(code) : code, to);
     }
+    if (to > at && to[-1] == ' ')
+        to--;
     return (size_t)(to - at);
 }
 
@@ -67,9 +84,8 @@ static void apply(void *state, struct operator_call *call)
     struct column *out = &call->out[0];
     for (size_t i = 0; i < call->rows; i++) {
         struct weir_bytes row = column_row(call->in, i);
-        weir_buf_reserve(&out->values, 3 * row.size);
-        out->values.size +=
-            normalize_row(row, ((struct state *)state)->lower, out->values.at + out->values.size);
+        weir_buf_reserve(&out->values, 3 * row.size + 8);
+        out->values.size += normalize_row(state, row, out->values.at + out->values.size);
         column_end_row(out);
     }
 }

@@ -20,45 +20,52 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     uint64_t max_tokens;
-    bool marks;
+    uint8_t kind[256]; /* of each byte */
 };
 
-static enum weir_status plan(void *state, const void *options, const struct operator_schema *schema,
+enum { BLANK, MARK, WORD };
+
+static uint8_t kind_of(unsigned byte, bool marks)
+{
+    bool is_word = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                   (byte >= 'A' && byte <= 'Z') || byte == '_' || byte >= 0x80;
+    if (is_word)
+        return WORD;
+    return marks && byte > ' ' && byte != 0x7f ? MARK : BLANK;
+}
+
+static enum weir_status plan(void *owner, const void *options, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
+    struct state *state = owner;
     const struct options *chosen = options;
-    *(struct state *)state =
-        (struct state){.max_tokens = chosen->max_tokens, .marks = chosen->marks};
+    state->max_tokens = chosen->max_tokens;
+    for (unsigned byte = 0; byte < sizeof(state->kind); byte++)
+        state->kind[byte] = kind_of(byte, chosen->marks);
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about("words", COLUMN_TOKENS, 0, 0);
     return operator_schema_pick(schema, chosen->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
                                 &ret_plan->in, err);
 }
 
-static bool is_word(uint8_t byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
-           (byte >= 'A' && byte <= 'Z') || byte == '_' || byte >= 0x80;
-}
-
 static void tokenize_row(struct weir_bytes row, const struct state *state, struct column *out)
 {
     size_t base = out->values.size;
+    uint64_t most = row.size < state->max_tokens ? row.size : state->max_tokens;
     weir_buf_append(&out->values, row.at, row.size);
-    uint64_t words = 0;
-    for (size_t i = 0; i < row.size && words < state->max_tokens;) {
+    weir_buf_reserve(&out->spans, most * sizeof(struct column_span));
+    struct column_span *first = (struct column_span *)(void *)(out->spans.at + out->spans.size);
+    struct column_span *span = first;
+    for (size_t i = 0; i < row.size && (uint64_t)(span - first) < most;) {
         size_t start = i++;
-        if (is_word(row.at[start])) {
-            while (i < row.size && is_word(row.at[i]))
-                i++;
-        } else if (!state->marks || row.at[start] <= ' ' || row.at[start] == 0x7f) {
+        uint8_t kind = state->kind[row.at[start]];
+        if (kind == BLANK)
             continue;
-        }
-        struct column_span span = {.start = (uint32_t)(base + start),
-                                   .size = (uint32_t)(i - start)};
-        weir_buf_append(&out->spans, &span, sizeof(span));
-        words++;
+        while (kind == WORD && i < row.size && state->kind[row.at[i]] == WORD)
+            i++;
+        *span++ = (struct column_span){(uint32_t)(base + start), (uint32_t)(i - start)};
     }
+    out->spans.size += (size_t)(span - first) * sizeof(*span);
 }
 
 static void apply(void *state, struct operator_call *call)
