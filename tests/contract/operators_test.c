@@ -22,16 +22,19 @@ static const struct {
     const char *op;
     const char *yaml;
     enum column_kind in; /* what it is fed with */
+    enum weir_dtype type;
 } EXAMPLES[] = {
-    {"tokenize_hash", "{buckets: 1000, ngrams: 3}", COLUMN_TOKENS},
-    {"csv_fields", "{fields: [0, 1]}", COLUMN_BYTES},
-    {"json_fields", "{fields: [a, b.c]}", COLUMN_BYTES},
-    {"json_text", "{field: a}", COLUMN_BYTES},
-    {"record_fields", "{dense: [1, 2, f32], sparse: [0, 1, u8]}", COLUMN_BYTES},
-    {"cast", "{to: i64}", COLUMN_DENSE},
-    {"standardize", "{}", COLUMN_DENSE},
-    {"normalize_text", "{}", COLUMN_BYTES},
-    {"tokenize_words", "{}", COLUMN_TEXT},
+    {"tokenize_hash", "{buckets: 1000, ngrams: 3}", COLUMN_TOKENS, 0},
+    {"csv_fields", "{fields: [0, 1]}", COLUMN_BYTES, 0},
+    {"json_fields", "{fields: [a, b.c]}", COLUMN_BYTES, 0},
+    {"json_text", "{field: a}", COLUMN_BYTES, 0},
+    {"record_fields", "{dense: [1, 2, f32], sparse: [0, 1, u8]}", COLUMN_BYTES, 0},
+    {"cast", "{to: i64}", COLUMN_DENSE, WEIR_F32},
+    {"standardize", "{}", COLUMN_DENSE, WEIR_F32},
+    {"log1p", "{}", COLUMN_DENSE, WEIR_F32},
+    {"hash_mod", "{buckets: 50}", COLUMN_DENSE, WEIR_I32},
+    {"normalize_text", "{}", COLUMN_BYTES, 0},
+    {"tokenize_words", "{}", COLUMN_TEXT, 0},
 };
 
 /* An operator planned by itself. */
@@ -75,7 +78,7 @@ static void plan(struct planned *planned, size_t index)
     struct weir_error err;
     *planned = (struct planned){.op = operator_at(index)};
     size_t example = example_of(planned->op->name);
-    planned->in.about = column_about("in", EXAMPLES[example].in, WEIR_F32, 3);
+    planned->in.about = column_about("in", EXAMPLES[example].in, EXAMPLES[example].type, 3);
     struct operator_schema schema = {.count = 1, .column = {planned->in.about}};
     planned->options = weir_calloc(1, planned->op->options_size);
     planned->state = weir_calloc(1, planned->op->state_size + 1);

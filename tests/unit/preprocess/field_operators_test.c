@@ -1,6 +1,7 @@
 /* Operators that take numbers out of records, and what they say of records that have none. */
 #include "tests/support/chain.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,6 +106,37 @@ static void casts_clamp_to_what_the_type_can_hold(void **state)
     test_chain_close(&test);
 }
 
+/* The vector that torcharrow's own test states for salt 0, 100 buckets. */
+static void hashed_ids_are_those_other_systems_make(void **state)
+{
+    (void)state;
+    static const int32_t EXPECTED[] = {6,  60, 54, 54, 9,  4,  91, 11, 67,
+                                       79, 2,  25, 92, 98, 83, 66, 2};
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: json_fields, fields: [x]}, {op: cast, to: i64}, "
+                           "{op: hash_mod, buckets: 100}]");
+    for (int x = 0; x < (int)WEIR_COUNT(EXPECTED); x++) {
+        char text[32];
+        snprintf(text, sizeof(text), "{\"x\": %d}", x);
+        struct weir_bytes row = weir_bytes_of(text);
+        test_chain_run(&test, &row, 1);
+        assert_int_equal(test_chain_ints(&test, 0)[0], EXPECTED[x]);
+    }
+    test_chain_close(&test);
+}
+
+static void logarithms_of_negative_numbers_are_zero(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: json_fields, fields: [a, b]}, {op: log1p}]");
+    struct weir_bytes row = weir_bytes_of("{\"a\": -5, \"b\": 1}");
+    test_chain_run(&test, &row, 1);
+    assert_true(test_chain_floats(&test, 0)[0] == 0);
+    assert_true(fabsf(test_chain_floats(&test, 0)[1] - 0.6931472f) < 1e-6f);
+    test_chain_close(&test);
+}
+
 static void failed_rows_leave_every_column(void **state)
 {
     (void)state;
@@ -132,6 +164,8 @@ int main(void)
         cmocka_unit_test(reasons_never_quote_a_record),
         cmocka_unit_test(a_binary_record_gives_two_tensors),
         cmocka_unit_test(casts_clamp_to_what_the_type_can_hold),
+        cmocka_unit_test(hashed_ids_are_those_other_systems_make),
+        cmocka_unit_test(logarithms_of_negative_numbers_are_zero),
         cmocka_unit_test(failed_rows_leave_every_column),
     };
     return cmocka_run_group_tests_name("field operators", tests, NULL, NULL);
