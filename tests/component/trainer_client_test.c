@@ -284,7 +284,7 @@ static void nothing_is_shown_without_a_use_lease(void **unused)
     platform_silence_storage(fixture.platform, true);
     enum weir_client_status status = WEIR_CLIENT_OK;
     for (int i = 0; i < 200 && status == WEIR_CLIENT_OK; i++) {
-        status = weir_client_next(fixture.client, 3000, &batch, &error);
+        status = weir_client_next(fixture.client, 600, &batch, &error);
         if (status == WEIR_CLIENT_OK) {
             nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* a step of training */
             weir_batch_release(batch);
