@@ -87,7 +87,7 @@ static void clean(char *text)
     }
 }
 
-static char *clean_text(const char *format, va_list arguments)
+WEIR_PRINTF(1, 0) static char *clean_text(const char *format, va_list arguments)
 {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0) {
