@@ -48,13 +48,18 @@ static int words_matched(const struct cli_command *command, int argc, char **arg
     return 0;
 }
 
-/* "erase" alone, or "erase" and a word that it does not know. */
+/* Whether `command` is called `group` and something: "erase list" of "erase". */
+static bool in_group(const struct cli_command *command, const char *group)
+{
+    size_t size = strcspn(command->words, " ");
+    return command->words[size] == ' ' && strlen(group) == size &&
+           strncmp(command->words, group, size) == 0;
+}
+
 static bool is_group(const char *word)
 {
     for (size_t i = 0; i < cli_command_count(); i++) {
-        const char *words = cli_command_at(i)->words;
-        size_t size = strcspn(words, " ");
-        if (words[size] == ' ' && strlen(word) == size && strncmp(words, word, size) == 0) {
+        if (in_group(cli_command_at(i), word)) {
             return true;
         }
     }
@@ -65,10 +70,10 @@ static enum weir_status fail_group(const char *word, struct weir_error *err)
 {
     WEIR_AUTO_BUF list = {0};
     for (size_t i = 0; i < cli_command_count(); i++) {
-        const char *words = cli_command_at(i)->words;
-        size_t size = strcspn(words, " ");
-        if (strlen(word) == size && strncmp(words, word, size) == 0) {
-            weir_buf_printf(&list, "%s%s", list.size == 0 ? "" : ", ", words + size + 1);
+        const struct cli_command *command = cli_command_at(i);
+        if (in_group(command, word)) {
+            weir_buf_printf(&list, "%s%s", list.size == 0 ? "" : ", ",
+                            command->words + strlen(word) + 1);
         }
     }
     return weir_fail(err, WEIR_INVALID,
@@ -108,8 +113,14 @@ static enum weir_status fail_unknown(int argc, char **argv, int at, struct weir_
     return weir_fail(err, WEIR_INVALID, "unknown command '%s' (did you mean %s?)", typed, near);
 }
 
+static void drop_words(int *argc, char **argv, int at, int count)
+{
+    memmove(&argv[at], &argv[at + count], (size_t)(*argc - at - count) * sizeof *argv);
+    *argc -= count;
+}
+
 /* Takes the command's words out of argv. */
-static enum weir_status take_words(int *argc, char **argv, const struct cli_command **ret_command,
+static enum weir_status take_words(int *argc, char **argv, struct cli_call *call,
                                    struct weir_error *err)
 {
     int at = first_word(*argc, argv);
@@ -119,11 +130,15 @@ static enum weir_status take_words(int *argc, char **argv, const struct cli_comm
     for (size_t i = 0; i < cli_command_count(); i++) {
         int count = words_matched(cli_command_at(i), *argc, argv, at);
         if (count > 0) {
-            memmove(&argv[at], &argv[at + count], (size_t)(*argc - at - count) * sizeof *argv);
-            *argc -= count;
-            *ret_command = cli_command_at(i);
+            drop_words(argc, argv, at, count);
+            call->command = cli_command_at(i);
             return WEIR_OK;
         }
+    }
+    if (is_group(argv[at]) && at + 1 < *argc && strcmp(argv[at + 1], "--help") == 0) {
+        call->group = argv[at];
+        drop_words(argc, argv, at, 1);
+        return WEIR_OK;
     }
     return fail_unknown(*argc, argv, at, err);
 }
@@ -168,7 +183,7 @@ enum weir_status cli_call_read(int argc, char **argv, struct cli_call *ret_call,
     struct weir_option options[OPTIONS_MAX];
     struct cli_call call = {.options.data_dir = ".weir/default"};
     int operands = 0;
-    enum weir_status status = take_words(&argc, argv, &call.command, err);
+    enum weir_status status = take_words(&argc, argv, &call, err);
     if (status == WEIR_OK) {
         join_options(call.command, options);
         status = weir_options_read(options, argc, argv, &call.options, &operands, err);
@@ -205,25 +220,43 @@ static void help_command(const struct cli_command *command)
     printf("\nexample:\n  %s\n", command->example);
 }
 
-static void help_all(void)
+/* The rows of one group, or of all. */
+static void help_rows(const char *group)
 {
     enum { WORDS_WIDTH = 16 };
+    for (size_t i = 0; i < cli_command_count(); i++) {
+        const struct cli_command *command = cli_command_at(i);
+        if (group == NULL || in_group(command, group)) {
+            printf("  %-*s  %s\n", WORDS_WIDTH, command->words, command->summary);
+        }
+    }
+}
+
+static void help_group(const char *group)
+{
+    printf("usage: weir [--data-dir DIR] %s COMMAND [OPTIONS]\n\n", group);
+    help_rows(group);
+    printf("\nmore of one: weir %s COMMAND --help\n", group);
+}
+
+static void help_all(void)
+{
     printf("weir: asks and orders the platform that serves a data directory\n\n"
            "usage: weir [--data-dir DIR] COMMAND [OPTIONS]\n\n");
-    for (size_t i = 0; i < cli_command_count(); i++) {
-        printf("  %-*s  %s\n", WORDS_WIDTH, cli_command_at(i)->words, cli_command_at(i)->summary);
-    }
+    help_rows(NULL);
     printf("\nevery command takes:\n");
     weir_options_print(CLI_COMMON_OPTIONS);
     printf("\nexample:\n  weir --data-dir .weir/default status\n\n"
            "exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 an erasure is overdue\n");
 }
 
-void cli_help(const struct cli_command *command)
+void cli_help(const struct cli_call *call)
 {
-    if (command == NULL) {
-        help_all();
+    if (call->command != NULL) {
+        help_command(call->command);
+    } else if (call->group != NULL) {
+        help_group(call->group);
     } else {
-        help_command(command);
+        help_all();
     }
 }

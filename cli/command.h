@@ -39,6 +39,7 @@ struct cli_platform;
 
 struct cli_call {
     const struct cli_command *command;
+    const char *group; /* with --help and without a command: "erase" */
     struct cli_options options;
     char *const *operands;
     size_t operand_count;

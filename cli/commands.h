@@ -17,7 +17,7 @@ enum weir_status cli_call_read(int argc, char **argv, struct cli_call *ret_call,
                                struct weir_error *err) WEIR_MUST_USE;
 void cli_call_fini(struct cli_call *call);
 
-/* Help on stdout: of one command, or of all. */
-void cli_help(const struct cli_command *command);
+/* Help on stdout: of one command, of a group, or of all. */
+void cli_help(const struct cli_call *call);
 
 #endif

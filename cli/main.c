@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     if (call.options.version) {
         printf("weir %s\n", WEIR_VERSION);
     } else if (call.options.help) {
-        cli_help(call.command);
+        cli_help(&call);
     } else if (call.command == NULL) {
         weir_ignore(weir_fail(&err, WEIR_INVALID, "expected a command; weir --help lists them"));
         code = complain(&err, CLI_EXIT_USAGE);

@@ -131,6 +131,9 @@ static void help_needs_no_operands(void **state)
     assert_int_equal(command_line_read(&line, "erase receipt --help", &call, &err), WEIR_OK);
     assert_true(call.options.help);
     assert_string_equal(call.command->words, "erase receipt");
+    assert_int_equal(command_line_read(&line, "erase --help", &call, &err), WEIR_OK);
+    assert_null(call.command);
+    assert_string_equal(call.group, "erase");
 }
 
 int main(void)
