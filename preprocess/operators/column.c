@@ -49,6 +49,8 @@ void column_begin(struct column *column)
     weir_buf_clear(&column->values);
     weir_buf_clear(&column->offsets);
     weir_buf_clear(&column->spans);
+    weir_buf_reserve(&column->values, 1); /* so that places in an empty column are places */
+    weir_buf_reserve(&column->spans, 1);
     if (column->about.kind != COLUMN_DENSE)
         weir_buf_append(&column->offsets, &(uint32_t){0}, sizeof(uint32_t));
 }

@@ -51,22 +51,31 @@ static void start_worker(struct lab *lab, int worker)
     lab->worker[worker] = start_process(lab, "worker", name);
 }
 
-static void kill_process(pid_t pid, int signal)
+static void kill_process(pid_t pid)
 {
     int status;
-    kill(pid, signal);
+    kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
+}
+
+/* An orderly stop; a leak or a sanitizer's finding would show in the exit code. */
+static void stop_process(pid_t pid)
+{
+    int status;
+    kill(pid, SIGTERM);
+    weir_require(waitpid(pid, &status, 0) == pid);
+    weir_require(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 void lab_kill_worker(struct lab *lab, int worker)
 {
-    kill_process(lab->worker[worker], SIGKILL);
+    kill_process(lab->worker[worker]);
     start_worker(lab, worker);
 }
 
 void lab_kill_dispatcher(struct lab *lab)
 {
-    kill_process(lab->dispatcher, SIGKILL);
+    kill_process(lab->dispatcher);
     lab->dispatcher = start_process(lab, "dispatcher", "dispatcher");
 }
 
@@ -145,8 +154,8 @@ void lab_stop(struct lab *lab)
     weir_rpc_peer_close(lab->peer);
     weir_loop_free(lab->loop);
     for (int i = 0; i < lab->workers; i++)
-        kill_process(lab->worker[i], SIGTERM);
-    kill_process(lab->dispatcher, SIGTERM);
+        stop_process(lab->worker[i]);
+    stop_process(lab->dispatcher);
     scripted_storage_stop(lab->storage);
     temp_dir_remove(&lab->dir);
     free(lab->data_path);
