@@ -140,7 +140,7 @@ static enum weir_status evaluate(struct erasure *erasure, bool *ret_started, str
     if (pipeline != NULL) {
         struct evaluation_tasks tasks = {0};
         evaluation_tasks_for(&tasks, orchestrator_pipeline_config(pipeline),
-                             weir_rows_text(rows, 0, 0), weir_rows_i64(rows, 0, 2));
+                             weir_rows_text(rows, 0, 0), weir_rows_i64(rows, 0, 2), INT64_MAX);
         orchestrator_evaluator_start(pipeline, &tasks, on_evaluated, erasure);
         *ret_started = true;
     }

@@ -37,12 +37,15 @@ void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, siz
 }
 
 void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
-                          const char *model, int64_t until_time)
+                          const char *model, int64_t until_time, int64_t now_time)
 {
     for (size_t i = 0; i < config->evaluation_count; i++) {
         const struct orchestrator_period *every = &config->evaluations[i].every;
         int64_t from = orchestrator_period_next(every, until_time);
-        evaluation_tasks_add(tasks, model, i, from, orchestrator_period_after(every, from));
+        int64_t to = orchestrator_period_after(every, from);
+        if (to <= now_time) {
+            evaluation_tasks_add(tasks, model, i, from, to);
+        }
     }
 }
 

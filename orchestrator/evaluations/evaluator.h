@@ -19,9 +19,10 @@ struct evaluation_tasks {
 
 void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
                           int64_t from_time, int64_t to_time);
-/* The slice behind the newest sample of a model, for every evaluation of its pipeline. */
+/* The slice behind the newest sample of a model, for every evaluation of its pipeline, if it is over
+ * at `now_time`. */
 void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
-                          const char *model, int64_t until_time);
+                          const char *model, int64_t until_time, int64_t now_time);
 void evaluation_tasks_fini(struct evaluation_tasks *tasks);
 
 /* NULL: all are done. */

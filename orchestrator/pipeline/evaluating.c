@@ -1,12 +1,15 @@
 /* EVALUATING: the model of the newest trigger is to be measured on the slice behind it. That happens beside the next
  * triggers: the workers and the processor have room while a trainer learns. What a crash or an erasure interrupts is
- * made up for at the end (finishing.c). A live pipeline has no slice behind its newest sample yet. */
+ * made up for at the end (finishing.c). A replay has every slice already; a live pipeline measures
+ * the models whose slice is over by now. */
 #include "core/base/log.h"
 #include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *what,
                                          struct weir_error *err)
@@ -25,21 +28,40 @@ static void on_done(void *owner, const struct weir_error *err)
     }
 }
 
+enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now_time,
+                                          struct evaluation_tasks *tasks, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = orchestrator_model_all(pipeline->orch, pipeline->id, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct stored_model model;
+        orchestrator_model_row(rows, i, &model);
+        if (strcmp(model.state, "stored") == 0 && model.erasure == 0) {
+            evaluation_tasks_for(tasks, pipeline->config, model.id, model.until_time, now_time);
+        }
+    }
+    return status;
+}
+
 void pipeline_evaluate(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
     enum weir_status status = pipeline_load_newest(pipeline, &err);
-    if (status != WEIR_OK) {
-        pipeline_trouble(pipeline, status, &err);
-        return;
-    }
-    if (pipeline->config->mode == MODE_REPLAY) {
+    if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE) {
+        status = pipeline_tasks_of_models(pipeline, pipeline->newest.until_time, &tasks, &err);
+    } else if (status == WEIR_OK) {
         char model[ORCHESTRATOR_NAME_MAX + 32];
         (void)snprintf(model, sizeof model, "%s-%" PRId64, pipeline->config->name,
                        pipeline->newest.number);
-        evaluation_tasks_for(&tasks, pipeline->config, model, pipeline->newest.until_time);
-        orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
+        evaluation_tasks_for(&tasks, pipeline->config, model, pipeline->newest.until_time,
+                             INT64_MAX);
     }
+    if (status != WEIR_OK) {
+        evaluation_tasks_fini(&tasks);
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
     pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

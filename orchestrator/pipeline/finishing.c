@@ -4,11 +4,9 @@
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
-#include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SLICES_MAX = 10000 };
 
@@ -91,21 +89,6 @@ static enum weir_status add_slices(struct pipeline *pipeline, size_t evaluation,
     return status;
 }
 
-static enum weir_status add_models(struct pipeline *pipeline, struct evaluation_tasks *tasks,
-                                   struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = orchestrator_model_all(pipeline->orch, pipeline->id, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct stored_model model;
-        orchestrator_model_row(rows, i, &model);
-        if (strcmp(model.state, "stored") == 0 && model.erasure == 0) {
-            evaluation_tasks_for(tasks, pipeline->config, model.id, model.until_time);
-        }
-    }
-    return status;
-}
-
 void pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
@@ -119,7 +102,7 @@ void pipeline_finish(struct pipeline *pipeline)
         status = pipeline_load_newest(pipeline, &err);
     }
     if (status == WEIR_OK) {
-        status = add_models(pipeline, &tasks, &err);
+        status = pipeline_tasks_of_models(pipeline, INT64_MAX, &tasks, &err);
     }
     for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++) {
         status = add_slices(pipeline, i, &tasks, &err);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { FEED_IDLE_MS = 500 };
+enum { FEED_IDLE_MS = 500, FEED_ROWS = 1024 };
 
 static void ask_feed(struct pipeline *pipeline);
 
@@ -48,10 +48,11 @@ static enum weir_status effect_passed(void *subject, const void *what, struct we
                : status;
 }
 
-static void row_done(struct pipeline *pipeline, bool due)
+/* `rows` of the feed are through; `due`: the policy has said true in them. */
+static void rows_done(struct pipeline *pipeline, uint64_t rows, bool due)
 {
     struct weir_error err;
-    pipeline->positions[pipeline->reader->asked]++;
+    pipeline->positions[pipeline->reader->asked] += rows;
     if (due) {
         pipeline_fire(pipeline);
         return;
@@ -65,6 +66,19 @@ static void row_done(struct pipeline *pipeline, bool due)
     ask_feed(pipeline);
 }
 
+/* An erasure makes many rows; they count together, so that they fire one trigger. */
+static void take_erased(struct pipeline *pipeline, const struct msg_feed_is *feed)
+{
+    uint64_t rows = 0;
+    bool due = false;
+    while (rows < feed->kinds.count && rows < feed->counts.count &&
+           feed->kinds.at[rows] == WEIR_CHANGE_ERASED) {
+        due |= orchestrator_trigger_erased(pipeline->reader->policy, feed->counts.at[rows]);
+        rows++;
+    }
+    rows_done(pipeline, rows, due);
+}
+
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
@@ -72,7 +86,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    row_done(pipeline, take_row(pipeline->reader, reply->message));
+    rows_done(pipeline, 1, take_row(pipeline->reader, reply->message));
 }
 
 static void look_on(void *owner)
@@ -113,9 +127,11 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
                       on_columns, pipeline);
         return;
     }
-    bool due = feed->kinds.at[0] == WEIR_CHANGE_ERASED &&
-               orchestrator_trigger_erased(pipeline->reader->policy, feed->counts.at[0]);
-    row_done(pipeline, due);
+    if (feed->kinds.at[0] == WEIR_CHANGE_ERASED) {
+        take_erased(pipeline, feed);
+    } else {
+        rows_done(pipeline, 1, false);
+    }
 }
 
 static void ask_feed(struct pipeline *pipeline)
@@ -127,7 +143,7 @@ static void ask_feed(struct pipeline *pipeline)
         .dataset = pipeline->datasets[index],
         .consumer = consumer,
         .after = pipeline->positions[index],
-        .limit = 1,
+        .limit = FEED_ROWS,
     };
     weir_rpc_call(pipeline->orch->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS, on_feed,
                   pipeline);

@@ -6,6 +6,7 @@
 #include "orchestrator/triggers/trigger.h"
 
 struct reader;
+struct evaluation_tasks;
 
 /* The newest trigger, as its row has it. */
 struct trigger_row {
@@ -83,6 +84,11 @@ void pipeline_read_replay(struct pipeline *pipeline);
 void pipeline_read_live(struct pipeline *pipeline);
 void pipeline_reader_free(struct reader *reader);
 
+/* What is to be measured of all its models, as far as the slices are over at `now_time`; what is done
+ * already is passed over later. */
+enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now_time,
+                                          struct evaluation_tasks *tasks,
+                                          struct weir_error *err) WEIR_MUST_USE;
 /* Reads the newest trigger's row. */
 enum weir_status pipeline_load_newest(struct pipeline *pipeline,
                                       struct weir_error *err) WEIR_MUST_USE;
