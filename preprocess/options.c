@@ -82,7 +82,7 @@ static enum weir_status print_operator(const struct weir_yaml_node *node, struct
 enum weir_status preprocess_options_print(const struct weir_yaml_node *root, struct weir_buf *out,
                                           struct weir_error *err)
 {
-    struct preprocess_options options;
+    struct preprocess_options options = {0};
     enum weir_status status = preprocess_options_read(root, &options, err);
     if (status != WEIR_OK)
         return status;

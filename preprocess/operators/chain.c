@@ -157,7 +157,7 @@ void chain_free(struct chain *chain)
 
 /* Fitted state: "WEIRFIT1", the operator's name in 32 bytes, its state, XXH3-128 of all before. */
 enum { FIT_NAME_BYTES = 32, FIT_HEAD_BYTES = 8 + FIT_NAME_BYTES };
-static const char FIT_MAGIC[] = "WEIRFIT1";
+static const char FIT_MAGIC[8] = {'W', 'E', 'I', 'R', 'F', 'I', 'T', '1'};
 
 bool chain_wants_fit(const struct chain *chain)
 {
@@ -173,7 +173,7 @@ static const struct preprocess_operator *fitted_operator(const struct chain *cha
 static void fit_head(const struct chain *chain, char head[FIT_HEAD_BYTES])
 {
     memset(head, 0, FIT_HEAD_BYTES);
-    memcpy(head, FIT_MAGIC, 8);
+    memcpy(head, FIT_MAGIC, sizeof(FIT_MAGIC));
     strncpy(head + 8, fitted_operator(chain)->name, FIT_NAME_BYTES - 1);
 }
 

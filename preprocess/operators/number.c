@@ -29,7 +29,7 @@ bool number_read(struct weir_bytes text, double *ret_value)
     }
     /* strtod() takes hexadecimal, "inf" and "nan" as well; no service ever calls setlocale(). */
     for (size_t i = 0; i < text.size; i++) {
-        if (memchr("0123456789+-.eE", text.at[i], 15) == NULL)
+        if (text.at[i] == '\0' || strchr("0123456789+-.eE", text.at[i]) == NULL)
             return false;
     }
     char copy[NUMBER_TEXT_MAX], *end;

@@ -147,6 +147,7 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
         if (status != WEIR_OK)
             return status;
     }
+    weir_require(slot != NULL);
     slot->used = ++files->clock;
     weir_buf_reserve(out, range->length);
     if (!read_fully(slot->fd, out->at + out->size, range->length, range->offset))

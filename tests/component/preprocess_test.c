@@ -153,7 +153,7 @@ static void killed_workers_and_dispatchers_change_nothing(void **state)
     weir_client_close(client);
     expect_each(&seen, 3);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, 3 * LAB_SAMPLES);
+    expect_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
     weir_hasher_free(seen.order);
     lab_stop(lab);
 }
@@ -184,7 +184,7 @@ static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
     struct msg_job_is audit = lab_audit(lab, 1);
     expect_clean(&audit, LAB_SAMPLES);
     assert_int_equal(audit.attempts, 2);
-    assert_true(audit.replayed <= 5 * BATCH);
+    assert_true(audit.replayed <= (uint64_t)5 * BATCH);
     weir_hasher_free(first.order);
     weir_hasher_free(rest.order);
     weir_hasher_free(lost.order);
@@ -206,10 +206,10 @@ static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
     assert_int_equal(seen.times[17], 0);
     assert_int_equal(seen.times[40], 0);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, 2 * LAB_SAMPLES);
+    expect_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
     assert_int_equal(audit.failed, 2);
     assert_int_equal(audit.erased, 2 + (2 - seen.times[41]));
-    assert_int_equal(audit.delivered, 2 * LAB_SAMPLES - audit.failed - audit.erased);
+    assert_int_equal(audit.delivered, (uint64_t)2 * LAB_SAMPLES - audit.failed - audit.erased);
     weir_hasher_free(seen.order);
     lab_stop(lab);
 }

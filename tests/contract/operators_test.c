@@ -159,6 +159,15 @@ static uint64_t apply(struct planned *planned, size_t rows, uint8_t *failed)
     return call.failures;
 }
 
+static struct weir_bytes spanned(const struct column *column, uint32_t first, uint32_t end)
+{
+    if (first == end)
+        return weir_bytes(NULL, 0);
+    const struct column_span *from = &column_spans(column)[first];
+    const struct column_span *to = &column_spans(column)[end - 1];
+    return weir_bytes(column->values.at + from->start, to->start + to->size - from->start);
+}
+
 /* The bytes of one row of an output. */
 static struct weir_bytes row_of(const struct column *column, size_t row)
 {
@@ -167,8 +176,8 @@ static struct weir_bytes row_of(const struct column *column, size_t row)
         return weir_bytes(column->values.at + row * column->about.width * unit,
                           column->about.width * unit);
     const uint32_t *offsets = column_offsets(column);
-    if (column->about.kind == COLUMN_TOKENS) /* their number will do: spans are places */
-        return weir_bytes(column->spans.at, (offsets[row + 1] - offsets[row]) * 0);
+    if (column->about.kind == COLUMN_TOKENS) /* the text from the first span to the last */
+        return spanned(column, offsets[row], offsets[row + 1]);
     unit = column->about.kind == COLUMN_RAGGED ? unit : 1;
     return weir_bytes(column->values.at + offsets[row] * unit,
                       (offsets[row + 1] - offsets[row]) * unit);
