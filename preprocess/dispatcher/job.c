@@ -158,6 +158,7 @@ static void begin_attempt(struct dispatcher_job *job, uint64_t session,
     job->unsaved = true;
 
     job->heard = true;
+    job->heard_ms = INT64_MIN;
     job->open_fence = ++job->fences->newest;
     job->beat_number = 0;
     job->oldest = position->oldest;
@@ -224,6 +225,7 @@ static void take_beat(struct dispatcher_job *job, const struct msg_client_beat *
                       int64_t now_ms)
 {
     job->heard = true;
+    job->heard_ms = now_ms;
     job->beat_number = beat->number;
     job->oldest = beat->oldest;
     job->wait_ns = beat->wait_ns;
@@ -334,6 +336,11 @@ static bool is_leased_to(const struct dispatcher_group *group, uint32_t worker, 
            group->session == session;
 }
 
+static bool is_listening(const struct dispatcher_job *job, int64_t now_ms)
+{
+    return job->fitting || (job->heard && now_ms - job->heard_ms < DISPATCHER_SILENT_MS);
+}
+
 /* Returns how many of the leases that it keeps the worker has listed. */
 static uint32_t renew(struct dispatcher_job *job, const struct dispatcher_visit *visit,
                       int64_t now_ms)
@@ -350,7 +357,8 @@ static uint32_t renew(struct dispatcher_job *job, const struct dispatcher_visit 
             group->state = DISPATCHER_GROUP_SENT;
             group->until_ms = now_ms + DISPATCHER_SENT_PATIENCE_MS;
         } else {
-            group->until_ms = now_ms + DISPATCHER_LEASE_MS;
+            if (is_listening(job, now_ms))
+                group->until_ms = now_ms + DISPATCHER_LEASE_MS;
             kept++;
         }
     }
@@ -370,7 +378,7 @@ static bool may_lease(const struct dispatcher_job *job, uint64_t number)
 static uint32_t grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
                       uint32_t want, int64_t now_ms)
 {
-    if (!job->fitting && (!job->heard || job->record.final))
+    if (!is_listening(job, now_ms) || job->record.final)
         return want;
     bool is_lowest = true;
     for (uint64_t i = job->first_group; i < window_end(job) && may_lease(job, i); i++) {
@@ -398,6 +406,8 @@ uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
                                     const struct dispatcher_visit *visit, uint32_t want,
                                     int64_t now_ms)
 {
+    if (job->heard_ms == INT64_MIN)
+        job->heard_ms = now_ms;
     end_former_session(job, visit->worker, visit->session);
     uint32_t listed = renew(job, visit, now_ms);
     dispatcher_job_expire(job, now_ms);

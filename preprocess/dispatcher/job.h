@@ -13,12 +13,13 @@
  *      attempt had consumed behind that position. The same session again gets the same attempt.
  *      A request that names another attempt than the newest changes nothing and is told the newest:
  *      so one that a dead consumer left in the network cannot supersede a living one.
- *   2  Groups are leased lowest first, under a fence higher than any before, only while a consumer
- *      has been heard of in this incarnation, and only if the whole group lies below oldest +
- *      WEIR_AHEAD_MAX. The lowest group that the consumer lacks is leased to the next worker that
+ *   2  Groups are leased lowest first, under a fence higher than any before, only while the consumer
+ *      is listening (heard of in this incarnation, and in the last DISPATCHER_SILENT_MS), and only
+ *      if the whole group lies below oldest + WEIR_AHEAD_MAX. The lowest group that the consumer lacks is leased to the next worker that
  *      beats even if it wants none: a pool that is full of finished work, which nobody takes before
  *      that group, would wait for ever.
- *   3  A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it. It ends early
+ *   3  A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it while the
+ *      consumer was listening. It ends early
  *      when its worker slot shows a new session, when the consumer asks for the group `again`
  *      naming its fence, when the consumer has every batch of the group, or with the attempt.
  *   4  A group whose batches were all sent is left alone; if a beat of the consumer that arrived
@@ -42,7 +43,8 @@
 enum {
     DISPATCHER_LEASE_MS = 2000,
     DISPATCHER_SENT_PATIENCE_MS = 2 * DISPATCHER_LEASE_MS,
-    DISPATCHER_LEASES_MAX = 64, /* of one worker in one job */
+    DISPATCHER_SILENT_MS = 10000, /* a consumer beats many times in this time */
+    DISPATCHER_LEASES_MAX = 64,   /* of one worker in one job */
 };
 
 /* The source of fences, shared by all jobs of a dispatcher: incarnation << 32 | counter. */
@@ -91,6 +93,7 @@ struct dispatcher_job {
     bool report_unsaved; /* record.consumed has moved: store it some time soon */
     bool fitting;        /* rule 7 */
     bool heard;          /* the consumer of this attempt was heard of in this incarnation */
+    int64_t heard_ms;    /* when; INT64_MIN: just now */
     uint64_t open_fence; /* told to the consumer: fences below belong to earlier attempts */
     uint64_t beat_number;
     uint64_t oldest;           /* first batch that is not consumed */

@@ -316,6 +316,27 @@ static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
     dispatcher_job_fini(&fixture.job);
 }
 
+static void a_silent_consumer_holds_no_leases(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    int64_t now_ms = 0;
+    struct visit renewing = {0, 1, 1, 0, {{a[0].group, a[0].fence, false}}, 1};
+    for (; now_ms < DISPATCHER_SILENT_MS + DISPATCHER_LEASE_MS; now_ms += 300) {
+        renewing.now_ms = now_ms;
+        (void)visit(&fixture, &renewing, a);
+    }
+    renewing.now_ms = now_ms;
+    assert_int_equal(visit(&fixture, &renewing, a), 0);
+    (void)consume(&fixture, ONE, 1, 0, 0, now_ms); /* it was only slow */
+    assert_int_equal(visit(&fixture, &renewing, a), 1);
+    dispatcher_job_fini(&fixture.job);
+}
+
 static void partial_fits_are_taken_in_group_order(void **state)
 {
     (void)state;
@@ -359,6 +380,7 @@ int main(void)
         cmocka_unit_test(commits_move_forward_and_the_audit_adds_up),
         cmocka_unit_test(the_audit_tells_lost_from_duplicated),
         cmocka_unit_test(a_restarted_dispatcher_waits_for_its_consumer),
+        cmocka_unit_test(a_silent_consumer_holds_no_leases),
         cmocka_unit_test(partial_fits_are_taken_in_group_order),
     };
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
