@@ -1,0 +1,140 @@
+"""weir on a directory that is served, on one that nobody serves, several at once, and interrupted."""
+
+import contextlib
+import json
+import signal
+import subprocess
+
+from weirlab import DEADLINE_S, PIPELINE, Lab, binaries
+
+STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
+
+
+def command(lab, *words):
+    return [binaries() / "weir", "--data-dir", lab.data_dir, *words]
+
+
+def answer(lab, *words, expect=0):
+    return json.loads(lab.weir(*words, "--json", expect=expect))
+
+
+def serving(lab):
+    """Processes that serve the lab's directory."""
+    done = subprocess.run(["pgrep", "-f", f"orchestrator serve.*{lab.data_dir}"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
+@contextlib.contextmanager
+def served(lab):
+    """Somebody keeps the platform up."""
+    server = subprocess.Popen([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir],
+                              stdout=subprocess.PIPE, text=True)
+    assert "serving" in server.stdout.readline()
+    yield
+    assert server.poll() is None, "a command stopped the platform of somebody else"
+    server.terminate()
+    assert server.communicate(timeout=DEADLINE_S) and server.returncode == 0
+
+
+def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
+    newest = answer(lab, "models", "list")["models"][-1]["model"]
+    sample = str(answer(lab, "predict", "--limit", "1")["predictions"][0]["id"])
+    questions = [["status"], ["datasets"], ["report"], ["predict", "--limit", "3"], ["models", "list"],
+                 ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
+                 ["erase", "plan", "--id", sample], ["erase", "list"], ["policies"],
+                 ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
+                 ["config", "explain", str(lab.pipeline)]]
+    for words in questions:
+        assert isinstance(answer(lab, *words), dict), words
+        page = lab.weir(*words)
+        assert page.strip() and "(null)" not in page, (words, page)
+
+
+def served_test_the_report_has_a_row_per_trigger(lab):
+    rows = answer(lab, "report")["triggers"]
+    assert len(rows) == 2 and all(r["selected"] > 0 and r["cost"]["cpu_seconds"] > 0 for r in rows), rows
+    title = lab.weir("report").splitlines()[1]
+    for word in ("why", "selected", "seconds", "samples/s", "stall %", "ROC-AUC", "accuracy", "cost"):
+        assert word in title, title
+
+
+def served_test_lineage_goes_back_to_the_first_model(lab):
+    newest = answer(lab, "models", "list")["models"][-1]["model"]
+    line = [a["model"] for a in answer(lab, "models", "lineage", newest)["ancestors"]]
+    assert len(line) == 2 and line[0] == newest, line
+
+
+def served_test_a_prediction_is_made_once_however_long_it_takes(lab):
+    before = lab.data_dir / "runs"
+    assert answer(lab, "predict", "--limit", "2")["samples"] == len(lab.records)
+    assert not list(before.glob("*/outputs*")), "outputs of a prediction stay behind"
+
+
+def served_test_what_is_not_there_is_told_in_one_line(lab):
+    cases = [(["models", "show", "nobody"], 1, "nobody"), (["erase", "status", "99"], 1, "99"),
+             (["report", "--pipeline", "other"], 1, "other"), (["stauts"], 2, "status"),
+             (["predict", "--from", "soon"], 2, "soon")]
+    for words, code, named in cases:
+        done = subprocess.run(command(lab, *words), capture_output=True, text=True, timeout=DEADLINE_S)
+        assert done.returncode == code and named in done.stderr and not done.stdout, (words, done)
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_missing_data_directory_is_bad_usage(lab):
+    done = subprocess.run([binaries() / "weir", "--data-dir", lab.folder / "nowhere", "status"],
+                          capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.returncode == 2 and "does not exist" in done.stderr, done
+
+
+def test_commands_at_once_share_a_platform_or_follow_each_other(lab):
+    several = [subprocess.Popen(command(lab, "status", "--json"), stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for one in several:
+        out, _ = one.communicate(timeout=DEADLINE_S)
+        assert one.returncode == 0 and json.loads(out)["pipelines"][0]["pipeline"] == "lab"
+    assert not serving(lab), "a platform was left behind"
+
+
+def test_an_interrupted_wait_leaves_the_erasure_and_no_process(lab):
+    person = lab.records[0]["user"]  # leases of before count for two seconds: it cannot be over at once
+    waiting = subprocess.Popen(command(lab, "erase", "request", "--subject", person, "--wait"),
+                               stderr=subprocess.PIPE, text=True)
+    first = waiting.stderr.readline()
+    assert "erasure 1" in first, first
+    waiting.send_signal(signal.SIGINT)
+    rest = waiting.communicate(timeout=DEADLINE_S)[1]
+    assert waiting.returncode == 1 and "weir erase status 1" in rest, rest
+    assert not serving(lab), "a platform was left behind"
+
+
+def test_an_overdue_erasure_has_its_own_exit_code(lab):
+    assert answer(lab, "erase", "status", "1", expect=3)["overdue"]
+    assert answer(lab, "erase", "list", expect=3)["erasures"][0]["overdue"]
+
+
+def served_last_test_an_erasure_that_rested_goes_on(lab):
+    assert not answer(lab, "status")["held"]
+    other = next(r["user"] for r in lab.records if r["user"] != lab.records[0]["user"])
+    answered = answer(lab, "erase", "request", "--subject", other, "--wait")
+    assert answered["state"] == "FINISHED", answered
+    assert {e["state"] for e in answer(lab, "erase", "list")["erasures"]} == {"FINISHED"}, "the first goes on too"
+
+
+def run_tests(lab, prefix):
+    for name, test in list(globals().items()):
+        if name.startswith(prefix):
+            test(lab)
+            print(f"ok {name[len(prefix):].replace('_', ' ')}", flush=True)
+
+
+def main():
+    lab = Lab(samples=400, every=200, epochs=1, pipeline=STRICT)
+    lab.run().finish()
+    with served(lab):
+        run_tests(lab, "served_test_")
+    run_tests(lab, "test_")
+    with served(lab):
+        run_tests(lab, "served_last_test_")
+    lab.remove()
+
+
+main()
