@@ -30,10 +30,13 @@ def served(lab):
     server = subprocess.Popen([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir],
                               stdout=subprocess.PIPE, text=True)
     assert "serving" in server.stdout.readline()
-    yield
-    assert server.poll() is None, "a command stopped the platform of somebody else"
-    server.terminate()
-    assert server.communicate(timeout=DEADLINE_S) and server.returncode == 0
+    try:
+        yield
+        assert server.poll() is None, "a command stopped the platform of somebody else"
+    finally:
+        server.terminate()
+        server.communicate(timeout=DEADLINE_S)
+    assert server.returncode == 0, server.returncode
 
 
 def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
