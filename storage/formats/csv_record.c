@@ -91,7 +91,7 @@ static enum csv_outcome give_up_line(struct weir_bytes text, const char *complai
 
 static enum csv_outcome finish(const struct reader *r, struct csv_record *record)
 {
-    bool has_break = r->at < r->text.size && r->text.at[r->at] == '\n';
+    bool has_break = r->at < r->text.size; /* or a lone return where the text ends */
 
     record->size = r->at + has_break;
     record->length = format_chomp(weir_bytes(r->text.at, record->size)).size;

@@ -139,6 +139,7 @@ static void index_records(const struct format_input *input, char delimiter,
                                             input->window.size - progress->consumed);
         size_t line = format_line(rest);
         enum csv_outcome outcome;
+        bool is_cut;
 
         if (line > 0 && format_is_blank(format_chomp(weir_bytes(rest.at, line)))) {
             progress->consumed += line;
@@ -146,13 +147,12 @@ static void index_records(const struct format_input *input, char delimiter,
             continue;
         }
         record->complaint = NULL;
-        outcome = csv_record_read(rest, delimiter, input->is_last || input->is_full, record);
-        if (outcome == CSV_MORE)
+        is_cut = input->is_full && !input->is_last && progress->consumed == 0;
+        outcome = csv_record_read(rest, delimiter, input->is_last || is_cut, record);
+        if (outcome == CSV_MORE) /* the next window begins with it */
             break;
-        /* A cut window shows only the beginning of its last record: leave that to the next one. */
-        if (input->is_full && !input->is_last && record->size == rest.size &&
-            progress->consumed > 0)
-            break;
+        if (is_cut && record->size == rest.size)
+            record->complaint = "found a record beyond 16 MiB, expected less";
         if (!emit(input, record, table, progress, sink))
             break;
         progress->consumed += record->size;

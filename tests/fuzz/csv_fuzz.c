@@ -1,0 +1,16 @@
+/* Comma-separated values from strangers. */
+#include "tests/fuzz/format_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct format_fields FIELDS = {.time = {.from = FORMAT_NAMED, .name = "ts"},
+                                                .subject = {.from = FORMAT_NAMED, .name = "user"}};
+    static const struct {
+        const char *delimiter;
+    } OPTIONS = {","};
+
+    format_fuzz_run(format_find("csv"), &OPTIONS, &FIELDS, weir_bytes(data, size));
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* Lines of JSON from strangers. */
+#include "tests/fuzz/format_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct format_fields FIELDS = {.time = {.from = FORMAT_NAMED, .name = "ts"},
+                                                .label = {.from = FORMAT_NAMED, .name = "label"},
+                                                .subject = {.from = FORMAT_NAMED, .name = "user"}};
+
+    format_fuzz_run(format_find("jsonl"), NULL, &FIELDS, weir_bytes(data, size));
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* RFC 4180, one record at a time, and what becomes of broken ones. */
+#include "storage/formats/csv_record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct csv_record record;
+
+static void records_fall_into_fields(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *fields[4]; /* NULL: no more */
+        size_t size, length, lines;
+    } CASES[] = {
+        {"a,b,c\nnext", {"a", "b", "c"}, 6, 5, 1},
+        {"a,,c\r\nnext", {"a", "", "c"}, 6, 4, 1},
+        {"\"a,1\",\"say \"\"hi\"\"\",c\n", {"a,1", "say \"hi\"", "c"}, 21, 20, 1},
+        {"\"two\nlines\",x\n", {"two\nlines", "x"}, 14, 13, 2},
+        {"last,one", {"last", "one"}, 8, 8, 0},
+        {",\n", {"", ""}, 2, 1, 1},
+        {"a\rb,c\n", {"a\rb", "c"}, 6, 5, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        size_t count = 0;
+
+        assert_int_equal(csv_record_read(weir_bytes_of(CASES[i].text), ',', true, &record),
+                         CSV_RECORD);
+        while (count < 4 && CASES[i].fields[count])
+            count++;
+        assert_int_equal(record.count, count);
+        for (size_t f = 0; f < count; f++) {
+            WEIR_AUTO_BUF scratch = {0};
+            struct weir_bytes value = csv_record_value(&record, f, &scratch);
+
+            assert_true(weir_bytes_equal(value, weir_bytes_of(CASES[i].fields[f])));
+        }
+        assert_int_equal(record.size, CASES[i].size);
+        assert_int_equal(record.length, CASES[i].length);
+        assert_int_equal(record.lines, CASES[i].lines);
+    }
+}
+
+static void a_cut_record_asks_for_more(void **state)
+{
+    static const char *const TEXTS[] = {"a,b", "\"a", "\"a\"", "a,b\r", ""};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)
+        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), ',', false, &record), CSV_MORE);
+}
+
+static void a_broken_record_gives_up_its_first_line_only(void **state)
+{
+    static const char *const TEXTS[] = {"a,\"b\nc,d\n", "a\"b,c\nd,e\n", "\"a\"b,c\nd,e\n"};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
+        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), ',', true, &record), CSV_BROKEN);
+        assert_non_null(record.complaint);
+        assert_int_equal(record.size, strcspn(TEXTS[i], "\n") + 1);
+    }
+}
+
+static void columns_are_found_by_name(void **state)
+{
+    (void)state;
+    assert_int_equal(csv_record_read(weir_bytes_of("path,time\n"), ',', true, &record), CSV_RECORD);
+    assert_int_equal(csv_record_find(&record, "time"), 1);
+    assert_int_equal(csv_record_find(&record, "tim"), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_fall_into_fields),
+        cmocka_unit_test(a_cut_record_asks_for_more),
+        cmocka_unit_test(a_broken_record_gives_up_its_first_line_only),
+        cmocka_unit_test(columns_are_found_by_name),
+    };
+    return cmocka_run_group_tests_name("storage: csv records", tests, NULL, NULL);
+}

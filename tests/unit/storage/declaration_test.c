@@ -1,0 +1,147 @@
+/* The datasets section: what is accepted, what is refused with which words. */
+#include "storage/declaration.h"
+
+#include "core/base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static enum weir_status read(const char *text, struct weir_yaml **document,
+                             struct declarations *all, struct weir_error *err)
+{
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(text), document, err), WEIR_OK);
+    return storage_declarations_read(weir_yaml_root(*document), all, err);
+}
+
+static const char CLICKS[] =
+    "datasets:\n"
+    "  - name: clicks\n"
+    "    source:  {path: data/clicks, format: binary, record_bytes: 168, import: reference, "
+    "on_erase: scrub}\n"
+    "    time:    {from: file_name, pattern: \"day_%Y-%m-%d\"}\n"
+    "    label:   {offset: 0, type: i32}\n"
+    "    subject: {offset: 160, type: u64}\n";
+
+static void a_whole_declaration_is_understood(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct declarations all;
+    struct weir_error err;
+    const struct declaration *d;
+
+    (void)state;
+    assert_int_equal(read(CLICKS, &document, &all, &err), WEIR_OK);
+    d = &all.at[0];
+    assert_string_equal(d->format->name, "binary");
+    assert_int_equal(d->fields.label.from, FORMAT_AT);
+    assert_int_equal(d->label_kind, WEIR_LABEL_INT);
+    assert_int_equal(d->fields.subject.offset, 160);
+    assert_int_equal(d->time_from, TIME_FROM_FILE_NAME);
+    assert_false(d->is_copied);
+    storage_declarations_fini(&all);
+}
+
+static void what_is_printed_reads_as_the_same(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF second = {0};
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(read(CLICKS, &document, &all, &err), WEIR_OK);
+    weir_buf_append_text(&first, "datasets:\n");
+    storage_declaration_print(&all.at[0], NULL, &first);
+    storage_declarations_fini(&all);
+    assert_int_equal(read(weir_buf_text(&first), &again, &all, &err), WEIR_OK);
+    weir_buf_append_text(&second, "datasets:\n");
+    storage_declaration_print(&all.at[0], NULL, &second);
+    storage_declarations_fini(&all);
+    assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
+}
+
+static void mistakes_are_named_with_their_place(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *complaint;
+    } CASES[] = {
+        {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
+         "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files or "
+         "jsonl (did you mean csv?)"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
+         "    time: {from: mtime}\n",
+         "source.delimter: unknown key (did you mean delimiter?)"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
+         "    time: {from: manifest}\n",
+         "datasets[0].time: with format csv expected {field: NAME}"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+         "    subject: {field: user}\n",
+         "source.on_erase: expected scrub or unlink, because a subject is declared"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv, on_erase: unlink}\n"
+         "    time: {from: mtime}\n    subject: {field: user}\n",
+         "source.on_erase: found unlink, expected scrub"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: binary, record_bytes: 8}\n"
+         "    time: {from: mtime}\n    label: {offset: 6, type: i32}\n",
+         "label.offset: 6 leaves no room for a i32 in records of 8 bytes"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: binary}\n    time: {from: mtime}\n",
+         "record_bytes"},
+        {"datasets:\n  - name: ../a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n",
+         "datasets[0].name: found '../a'"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
+         "    time: {from: file_name}\n",
+         "time.pattern: expected a pattern"},
+        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+         "    label: {field: l, classes: [one]}\n",
+         "label.classes: expected stream or a list of at least two names"},
+        {"datasets:\n  - &d {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
+         "  - {name: a, source: {path: y, format: csv}, time: {from: mtime}}\n",
+         "datasets[1].name: 'a' is the name of datasets[0] already"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        struct declarations all;
+        struct weir_error err;
+
+        assert_int_equal(read(CASES[i].text, &document, &all, &err), WEIR_INVALID);
+        if (!strstr(err.text, CASES[i].complaint))
+            fail_msg("expected \"%s\" in \"%s\"", CASES[i].complaint, err.text);
+    }
+}
+
+static void a_list_of_one_needs_no_dash(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(read("dataset: {name: a, source: {path: x, format: jsonl}, "
+                          "time: {from: field, field: ts}, label: none}\n",
+                          &document, &all, &err),
+                     WEIR_OK);
+    assert_int_equal(all.count, 1);
+    assert_int_equal(all.at[0].label_kind, WEIR_LABEL_NONE);
+    storage_declarations_fini(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_declaration_is_understood),
+        cmocka_unit_test(what_is_printed_reads_as_the_same),
+        cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(a_list_of_one_needs_no_dash),
+    };
+    return cmocka_run_group_tests_name("storage: declarations", tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Passages of erased content are found wherever they stand, and nothing else is. */
+#include "storage/fingerprint.h"
+
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct storage_secret SECRET = {.bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
+
+struct hits {
+    size_t count;
+    uint64_t first;
+    size_t length;
+};
+
+static void on_match(void *owner, uint64_t offset, size_t length)
+{
+    struct hits *hits = owner;
+
+    if (hits->count++ == 0) {
+        hits->first = offset;
+        hits->length = length;
+    }
+}
+
+static void fill(uint8_t *bytes, size_t size, uint64_t seed)
+{
+    struct weir_rng rng;
+
+    weir_rng_init(&rng, seed);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)weir_rng_next(&rng);
+}
+
+/* Searches `text` for `erased`, in pieces of `piece` bytes. */
+static struct hits search(struct weir_bytes erased, struct weir_bytes text, size_t piece)
+{
+    struct fingerprints prints = {0};
+    struct matcher *matcher;
+    struct hits hits = {0};
+
+    storage_fingerprints_add(&prints, &SECRET, erased);
+    matcher = storage_matcher_new(&prints, &SECRET);
+    storage_matcher_reset(matcher);
+    for (size_t at = 0; at < text.size; at += piece)
+        storage_matcher_feed(
+            matcher, weir_bytes(text.at + at, text.size - at < piece ? text.size - at : piece),
+            on_match, &hits);
+    storage_matcher_free(matcher);
+    storage_fingerprints_fini(&prints);
+    return hits;
+}
+
+static void content_is_found_however_the_stream_is_cut(void **state)
+{
+    static const size_t PIECES[] = {1, 7, 64, 1000, 100000};
+    uint8_t erased[500], text[5000];
+
+    (void)state;
+    fill(erased, sizeof erased, 1);
+    fill(text, sizeof text, 2);
+    memcpy(text + 1234, erased, sizeof erased);
+    for (size_t i = 0; i < WEIR_COUNT(PIECES); i++) {
+        struct hits hits =
+            search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), PIECES[i]);
+
+        assert_int_equal(hits.count, PASSAGES_PER_SAMPLE);
+        assert_int_equal(hits.first, 1234);
+        assert_int_equal(hits.length, PASSAGE_LONG);
+    }
+}
+
+static void a_part_of_the_content_is_enough(void **state)
+{
+    uint8_t erased[2000], text[400];
+
+    (void)state;
+    fill(erased, sizeof erased, 1);
+    fill(text, sizeof text, 2);
+    memcpy(text + 50, erased + 900, 300);
+    assert_true(search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), 64).count >
+                0);
+}
+
+static void short_content_is_found_by_short_passages(void **state)
+{
+    struct hits hits = search(weir_bytes_of("{\"user\":\"anna\",\"n\":1}"),
+                              weir_bytes_of("….{\"user\":\"anna\",\"n\":1}\n"), 5);
+
+    (void)state;
+    assert_true(hits.count > 0);
+    assert_int_equal(hits.length, PASSAGE_SHORT);
+}
+
+static void nothing_is_found_where_nothing_is(void **state)
+{
+    uint8_t erased[500], text[5000], blank[5000] = {0};
+
+    (void)state;
+    fill(erased, sizeof erased, 1);
+    fill(text, sizeof text, 2);
+    assert_int_equal(
+        search(weir_bytes(erased, sizeof erased), weir_bytes(text, sizeof text), 64).count, 0);
+    assert_int_equal(
+        search(weir_bytes(blank, sizeof blank), weir_bytes(blank, sizeof blank), 64).count, 0);
+}
+
+static void they_can_be_stored_and_damage_is_noticed(void **state)
+{
+    struct fingerprints prints = {0}, back;
+    WEIR_AUTO_BUF packed = {0};
+    uint8_t erased[500];
+
+    (void)state;
+    fill(erased, sizeof erased, 1);
+    storage_fingerprints_add(&prints, &SECRET, weir_bytes(erased, sizeof erased));
+    storage_fingerprints_pack(&prints, &packed);
+    assert_true(storage_fingerprints_unpack(weir_buf_view(&packed), &back));
+    assert_int_equal(back.long_count, prints.long_count);
+    assert_memory_equal(back.longs, prints.longs, prints.long_count * sizeof(uint64_t));
+    storage_fingerprints_fini(&back);
+    assert_false(storage_fingerprints_unpack(weir_bytes(packed.at, packed.size - 1), &back));
+    weir_put_u64(packed.at, UINT64_MAX);
+    assert_false(storage_fingerprints_unpack(weir_buf_view(&packed), &back));
+    storage_fingerprints_fini(&prints);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(content_is_found_however_the_stream_is_cut),
+        cmocka_unit_test(a_part_of_the_content_is_enough),
+        cmocka_unit_test(short_content_is_found_by_short_passages),
+        cmocka_unit_test(nothing_is_found_where_nothing_is),
+        cmocka_unit_test(they_can_be_stored_and_damage_is_noticed),
+    };
+    return cmocka_run_group_tests_name("storage: fingerprints", tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* Manifests: rows by path, broken rows alone refused. */
+#include "storage/formats/manifest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct format_fields ALL = {.time = {.from = FORMAT_MANIFEST},
+                                         .label = {.from = FORMAT_MANIFEST},
+                                         .subject = {.from = FORMAT_MANIFEST}};
+static uint64_t refused_line;
+
+static void on_refuse(void *owner, const struct format_refusal *refusal)
+{
+    (void)owner;
+    refused_line = refusal->record;
+}
+
+static const struct format_sink SINK = {.refuse = on_refuse};
+
+static void rows_are_found_by_path(void **state)
+{
+    WEIR_AUTO(manifest) manifest = NULL;
+    struct weir_error err;
+    const struct manifest_row *row;
+
+    (void)state;
+    assert_int_equal(manifest_read("m.csv",
+                                   weir_bytes_of("time,path,subject,label\r\n"
+                                                 "2002-08-01,b.txt,\"O\"\"Hara, A\",spam\r\n"
+                                                 "2002-08-02,a.txt,x,ham\r\n"),
+                                   &ALL, &SINK, &manifest, &err),
+                     WEIR_OK);
+    row = manifest_find(manifest, "b.txt");
+    assert_non_null(row);
+    assert_true(weir_bytes_equal(row->subject, weir_bytes_of("O\"Hara, A")));
+    assert_null(manifest_find(manifest, "c.txt"));
+}
+
+static void a_broken_row_is_refused_alone(void **state)
+{
+    WEIR_AUTO(manifest) manifest = NULL;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(manifest_read("m.csv",
+                                   weir_bytes_of("path,time,label,subject\na,1,ham,x\nb,2\n"
+                                                 "c,3,ham,x"),
+                                   &ALL, &SINK, &manifest, &err),
+                     WEIR_OK);
+    assert_int_equal(manifest_count(manifest), 2);
+    assert_int_equal(refused_line, 3);
+}
+
+static void only_the_columns_that_are_asked_for_must_be_there(void **state)
+{
+    static const struct format_fields TIME = {.time = {.from = FORMAT_MANIFEST}};
+    WEIR_AUTO(manifest) manifest = NULL;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(
+        manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &TIME, &SINK, &manifest, &err),
+        WEIR_OK);
+    assert_int_equal(
+        manifest_read("m.csv", weir_bytes_of("path,time\na,1\n"), &ALL, &SINK, &manifest, &err),
+        WEIR_INVALID);
+    assert_non_null(strstr(err.text, "m.csv:1: found no column 'label'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_found_by_path),
+        cmocka_unit_test(a_broken_row_is_refused_alone),
+        cmocka_unit_test(only_the_columns_that_are_asked_for_must_be_there),
+    };
+    return cmocka_run_group_tests_name("storage: manifests", tests, NULL, NULL);
+}
