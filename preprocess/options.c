@@ -9,6 +9,8 @@ static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
 static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
 static const char *const DELIVERY[] = {"exactly_once", NULL};
 
+static const char *const ON_ERROR[] = {"skip", "fail", NULL};
+
 static const struct cfg_key BATCH[] = {
     CFG_U64(struct preprocess_batch, samples, .fallback = "256", .min = 1,
             .max = PREPROCESS_BATCH_SAMPLES_MAX, .doc = "samples of a batch"),
@@ -38,6 +40,9 @@ static const struct cfg_key SECTION[] = {
      .doc = "how the samples are cut into batches: see below"},
     CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
             .doc = "worker processes; 0: as the system has"),
+    CFG_CHOICE(struct preprocess_options, on_error, .fallback = "skip", .choices = ON_ERROR,
+               .doc =
+                   "a sample that an operator cannot read: skip it and count it, or fail the run"),
     CFG_END,
 };
 
@@ -91,7 +96,8 @@ enum weir_status preprocess_options_print(const struct weir_yaml_node *root, str
         status = print_operator(weir_yaml_at(options.operators, i), out, err);
     weir_buf_append_text(out, "  batch:\n");
     cfg_print(BATCH, &options.batch, 4, out);
-    weir_buf_printf(out, "  workers: %lu\n", options.workers);
+    weir_buf_printf(out, "  workers: %lu\n  on_error: %s\n", options.workers,
+                    ON_ERROR[options.on_error]);
     return status;
 }
 

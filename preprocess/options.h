@@ -8,6 +8,8 @@
 
 enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
 
+enum preprocess_on_error { PREPROCESS_SKIP, PREPROCESS_FAIL };
+
 enum preprocess_sequence { PREPROCESS_DETERMINISTIC, PREPROCESS_RELAXED };
 
 struct preprocess_batch {
@@ -26,6 +28,7 @@ struct preprocess_options {
     const struct weir_yaml_node *batch_node; /* private: read into `batch` */
     struct preprocess_batch batch;
     uint64_t workers; /* 0: as the system has */
+    int on_error;     /* enum preprocess_on_error */
 };
 
 /* Reads the section out of a whole pipeline file; everything borrowed lives as long as the document.

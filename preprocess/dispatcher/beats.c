@@ -4,7 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { ORDERS_MAX = 1024 /* leases of one worker, over all jobs */ };
 
@@ -21,12 +22,13 @@ struct orders {
 static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
 {
     size_t leases = beat->jobs.count, stats = beat->stat_jobs.count;
-    bool is_consistent =
-        beat->session != 0 && beat->worker[0] != '\0' && beat->groups.count == leases &&
-        beat->fences.count == leases && beat->sent.count == leases &&
-        beat->stat_cpu_ns.count == stats && beat->stat_bytes_read.count == stats &&
-        beat->stat_bytes_sent.count == stats && beat->stat_operators.count == stats &&
-        beat->stat_operator_ns.count == beat->stat_operator_bytes.count;
+    bool is_consistent = beat->session != 0 && beat->worker[0] != '\0' &&
+                         beat->groups.count == leases && beat->fences.count == leases &&
+                         beat->sent.count == leases && beat->stat_cpu_ns.count == stats &&
+                         beat->stat_bytes_read.count == stats &&
+                         beat->stat_bytes_sent.count == stats &&
+                         beat->stat_reasons.count == stats && beat->stat_operators.count == stats &&
+                         beat->stat_operator_ns.count == beat->stat_operator_bytes.count;
     if (is_consistent)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
@@ -63,6 +65,16 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
     }
 }
 
+static void note_reason(struct dispatcher_entry *entry, const char *reason)
+{
+    if (reason[0] == '\0' || weir_str_equal(reason, entry->reason))
+        return;
+    free(entry->reason);
+    entry->reason = weir_strdup(reason);
+    if (entry->plan.options.on_error == PREPROCESS_FAIL && entry->failure[0] == '\0')
+        snprintf(entry->failure, sizeof(entry->failure), "a sample cannot be read: %s", reason);
+}
+
 static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_beat *beat,
                        struct pool_worker *worker)
 {
@@ -74,8 +86,10 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         if (operators > beat->stat_operator_ns.count - first_operator)
             return;
         struct dispatcher_entry *entry = entry_of(dispatcher, beat->stat_jobs.at[i]);
-        if (entry != NULL)
+        if (entry != NULL) {
             note_cost(entry, beat, i, first_operator);
+            note_reason(entry, beat->stat_reasons.at[i]);
+        }
         worker->cpu_ns += beat->stat_cpu_ns.at[i];
         worker->bytes_sent += beat->stat_bytes_sent.at[i];
         first_operator += operators;

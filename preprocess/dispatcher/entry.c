@@ -38,6 +38,7 @@ void dispatcher_entry_free(struct dispatcher_entry *entry)
     free(entry->set_digest);
     free(entry->mode);
     free(entry->costs);
+    free(entry->reason);
     free(entry);
 }
 

@@ -28,8 +28,8 @@ struct dispatcher_entry {
     bool closed;
     bool has_expected;
     uint64_t expected; /* fingerprint of the whole delivery */
-    char
-        failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": nothing is wrong */
+    char *reason;      /* why a sample failed, newest; NULL: none did */
+    char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
 
     struct preprocess_plan plan;
     struct dispatcher_job job;

@@ -127,6 +127,7 @@ static void on_job_ask(void *state, struct weir_request *request)
             .replayed = audit.replayed,
             .attempts = audit.attempts,
             .fitted = weir_buf_view(&entry->fitted),
+            .reason = entry->reason,
         };
         add_costs(entry, request->arena, &answer);
         reply(request, MSG_job_is, &answer);

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct kitchen {
     /* One batch at a time: */
     struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
     struct weir_buf holes; /* struct hole */
+    char reason[KITCHEN_REASON_MAX];
 };
 
 struct hole {
@@ -42,6 +44,11 @@ uint64_t kitchen_bytes_read(const struct kitchen *kitchen)
     return kitchen->bytes_read;
 }
 
+const char *kitchen_reason(const struct kitchen *kitchen)
+{
+    return kitchen->reason;
+}
+
 void kitchen_forget_files(struct kitchen *kitchen)
 {
     files_forget(kitchen->files);
@@ -65,23 +72,27 @@ static void add_hole(struct kitchen *kitchen, uint64_t id, uint32_t state)
 }
 
 /* What becomes of a sample before it is read. */
-static enum weir_sample_state state_of(const struct recipe *recipe,
+static enum weir_sample_state state_of(struct kitchen *kitchen, const struct recipe *recipe,
                                        const struct located_sample *sample, size_t payload_bytes)
 {
     if (worker_flow_is_erased(recipe->flow, sample->id))
         return WEIR_SAMPLE_ERASED;
     if (sample->state != WEIR_SAMPLE_LIVE)
         return sample->state;
-    bool is_large = sample->length > recipe->plan->options.batch.sample_bytes_max ||
-                    sample->length > PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes;
-    return is_large ? WEIR_SAMPLE_FAILED : WEIR_SAMPLE_LIVE;
+    uint64_t max = recipe->plan->options.batch.sample_bytes_max;
+    if (sample->length <= max && sample->length <= PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes)
+        return WEIR_SAMPLE_LIVE;
+    snprintf(kitchen->reason, sizeof(kitchen->reason),
+             "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
+             sample->length, max, PREPROCESS_PAYLOAD_BYTES_MAX);
+    return WEIR_SAMPLE_FAILED;
 }
 
 static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe *recipe,
                                     const struct located_sample *sample, struct column *payload,
                                     struct weir_error *err)
 {
-    enum weir_sample_state state = state_of(recipe, sample, payload->values.size);
+    enum weir_sample_state state = state_of(kitchen, recipe, sample, payload->values.size);
     if (state == WEIR_SAMPLE_LIVE) {
         struct file_range range = {.file = &recipe->located->files[sample->file],
                                    .offset = sample->offset,
@@ -126,12 +137,25 @@ static const struct located_sample *const *rows_of(const struct kitchen *kitchen
     return (const struct located_sample *const *)(const void *)kitchen->rows.at;
 }
 
+/* The last operator that failed a row has the newest reason. */
+static void keep_reason(struct kitchen *kitchen, const struct chain *chain)
+{
+    for (size_t i = chain_operators(chain); i-- > 0;) {
+        struct chain_cost cost = chain_cost(chain, i);
+        if (cost.failed == 0)
+            continue;
+        snprintf(kitchen->reason, sizeof(kitchen->reason), "%s: %s", cost.name, cost.reason);
+        return;
+    }
+}
+
 /* Rows that no operator could read leave all columns and become holes. Returns the rows left. */
 static size_t drop_failed(struct kitchen *kitchen, struct chain *chain, size_t rows,
                           const uint8_t *failed)
 {
     if (rows == 0 || memchr(failed, OPERATOR_ROW_FAILED, rows) == NULL)
         return rows;
+    keep_reason(kitchen, chain);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         column_drop_rows(chain_output(chain, i), rows, failed);
     const struct located_sample **kept = (const struct located_sample **)(void *)kitchen->rows.at;
@@ -177,6 +201,7 @@ static void give_holes(struct worker_batch *batch, const struct kitchen *kitchen
     for (size_t i = 0; i < batch->holes; i++) {
         ids[i] = holes[i].id;
         batch->hole_states[i] = holes[i].state;
+        batch->failed += holes[i].state == WEIR_SAMPLE_FAILED;
     }
     give(batch, ids, batch->holes * sizeof(*ids));
 }

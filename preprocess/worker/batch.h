@@ -13,6 +13,7 @@ struct worker_batch {
     uint64_t bytes; /* of all frames */
     size_t samples;
     size_t holes;
+    size_t failed; /* of the holes */
     uint32_t *hole_states;
     uint32_t label_kind;
     size_t tensors;
@@ -20,6 +21,8 @@ struct worker_batch {
 };
 
 void worker_batch_free(struct worker_batch *batch);
+
+enum { KITCHEN_REASON_MAX = 160 };
 
 /* Where batches are made; buffers are kept from one to the next. */
 struct kitchen;
@@ -43,6 +46,8 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
                               struct weir_buf *partial, struct weir_error *err) WEIR_MUST_USE;
 /* Bytes read from files so far. */
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
+/* Why the newest failed sample failed, with the operator; "" when none did. */
+const char *kitchen_reason(const struct kitchen *kitchen);
 /* Files are opened and checked again. */
 void kitchen_forget_files(struct kitchen *kitchen);
 

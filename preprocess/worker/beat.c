@@ -64,6 +64,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     uint64_t *sent = weir_arena_alloc(arena, rows), *operators = weir_arena_alloc(arena, rows);
     int64_t *operator_ns = weir_arena_alloc(arena, cells);
     uint64_t *operator_bytes = weir_arena_alloc(arena, cells);
+    const char **reasons = weir_arena_alloc(arena, rows);
     size_t count = 0, cell = 0;
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         const struct worker_job *job = &worker->jobs[i];
@@ -73,6 +74,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
         cpu_ns[count] = job->cpu_ns;
         read[count] = job->bytes_read;
         sent[count] = job->bytes_sent;
+        reasons[count] = job->reason;
         operators[count++] = chain_operators(job->plan.chain);
         for (size_t k = 0; k < chain_operators(job->plan.chain); k++) {
             struct chain_cost cost = chain_cost(job->plan.chain, k);
@@ -84,6 +86,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_cpu_ns = (struct weir_i64s){cpu_ns, count};
     beat->stat_bytes_read = (struct weir_u64s){read, count};
     beat->stat_bytes_sent = (struct weir_u64s){sent, count};
+    beat->stat_reasons = (struct weir_strs){reasons, count};
     beat->stat_operators = (struct weir_u64s){operators, count};
     beat->stat_operator_ns = (struct weir_i64s){operator_ns, cell};
     beat->stat_operator_bytes = (struct weir_u64s){operator_bytes, cell};

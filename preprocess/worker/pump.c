@@ -5,6 +5,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+#include <string.h>
+
 void worker_free_discarded(struct worker *worker)
 {
     for (void *batch; (batch = worker_flow_discarded(&worker->flow)) != NULL;)
@@ -16,6 +18,21 @@ void worker_free_discarded(struct worker *worker)
 static const uint64_t *ids_of(const struct worker_batch *batch)
 {
     return (const uint64_t *)(const void *)weir_frames_at(&batch->frames, 0).at;
+}
+
+/* Notes why samples failed. True when that fails the run: the batch is never sent then, so that
+ * the run cannot end well, and the dispatcher is told at once. */
+static bool fails_run(struct worker *worker, struct worker_job *job,
+                      const struct worker_batch *batch)
+{
+    if (batch->failed == 0)
+        return false;
+    if (job->reason[0] == '\0')
+        weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
+                 kitchen_reason(worker->kitchen));
+    memcpy(job->reason, kitchen_reason(worker->kitchen), sizeof(job->reason));
+    worker->beat_due |= job->plan.options.on_error == PREPROCESS_FAIL;
+    return job->plan.options.on_error == PREPROCESS_FAIL;
 }
 
 static void keep(struct worker *worker, const struct worker_make *what, struct worker_batch *batch)
@@ -68,8 +85,10 @@ static void make(struct worker *worker, const struct worker_make *what)
         locate_again(worker, task, &err);
     else if (lease->attempt == 0)
         worker_flow_folded(&worker->flow, what->fence, what->batch);
-    else
+    else if (!fails_run(worker, job, batch))
         keep(worker, what, batch);
+    else
+        worker_batch_free(batch);
     if (worker_lease_done(lease))
         worker->beat_due = true;
 }

@@ -33,6 +33,7 @@ struct worker_job {
     int64_t cpu_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
+    char reason[KITCHEN_REASON_MAX]; /* why a sample failed, newest */
     struct worker *worker;
 };
 

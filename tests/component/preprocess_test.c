@@ -17,6 +17,10 @@ enum { BATCH = 16, WAIT_MS = 30000 };
 static const char JSON[] = "preprocess:\n"
                            "  operators: [{op: json_fields, fields: [a, b]}]\n"
                            "  batch: {samples: 16, order: deterministic}\n";
+static const char STRICT[] = "preprocess:\n"
+                             "  operators: [{op: json_fields, fields: [a, b]}]\n"
+                             "  on_error: fail\n"
+                             "  batch: {samples: 16}\n";
 static const char RELAXED[] = "preprocess:\n"
                               "  operators: [{op: json_fields, fields: [a, b]}]\n"
                               "  batch: {samples: 16, order: relaxed}\n";
@@ -214,6 +218,27 @@ static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
     lab_stop(lab);
 }
 
+static void on_error_fail_ends_the_run_with_the_reason(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, 17);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, STRICT, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    enum weir_client_status status;
+    while ((status = weir_client_next(client, WAIT_MS, &batch, &error)) == WEIR_CLIENT_OK) {
+        look_at(&seen, batch, true);
+        weir_batch_release(batch);
+    }
+    assert_int_equal(status, WEIR_CLIENT_INVALID);
+    assert_non_null(strstr(error.text, "json_fields: byte"));
+    assert_int_equal(seen.times[17], 0);
+    weir_client_close(client);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static void a_replaced_file_gives_holes_never_other_bytes(void **state)
 {
     struct lab *lab = lab_start(*state, 1, -1);
@@ -261,6 +286,7 @@ int main(void)
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
+        cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),
     };
     return cmocka_run_group_tests_name("preprocess", tests, start_postgres, stop_postgres);
