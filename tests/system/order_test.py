@@ -1,0 +1,37 @@
+"""The same file twice: the same triggers, sets and, in deterministic order, the same models to the byte. In relaxed
+order still every sample once."""
+
+import json
+
+from weirlab import Lab, assert_clean_audits, outcome
+
+
+def sets_alone(found):
+    return {n: {k: v for k, v in of.items() if k != "checksum"} for n, of in found.items()}
+
+
+def main():
+    lab = Lab(samples=800, every=200, epochs=2)
+    first = lab.run(lab.folder / "first").finish()
+    second = lab.run(lab.folder / "second").finish()
+    assert outcome(first.events) == outcome(second.events), (outcome(first.events), outcome(second.events))
+    parents = [(e["model"], e["parent"]) for e in first.of("model_stored")]
+    assert parents[0][1] is None and all(p == m for (m, _), (_, p) in zip(parents, parents[1:])), parents
+    print(f"deterministic: {len(parents)} models, equal to the byte")
+
+    again = lab.run(lab.folder / "first").finish()
+    assert outcome(again.events) in ({}, outcome(first.events)), outcome(again.events)
+    models = json.loads(lab.weir("models", "list", "--json", data_dir=lab.folder / "first"))["models"]
+    assert len(models) == len(parents), "a finished pipeline is not trained again"
+    print("once finished, it stays finished")
+
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("order: deterministic", "order: relaxed"))
+    relaxed = lab.run(lab.folder / "relaxed").finish()
+    assert_clean_audits(relaxed.events)
+    assert sets_alone(outcome(relaxed.events)) == sets_alone(outcome(first.events)), "order is no business of the sets"
+    print("relaxed: the same sets, every sample once")
+
+    lab.remove()
+
+
+main()
