@@ -34,11 +34,23 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
     return status;
 }
 
+/* Their rows go, and the workers need make nothing for them any more. */
+static enum weir_status forget_runs(const struct orchestrator *orch, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_run_purge, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        weir_rpc_send(orch->dispatcher, MSG_job_close,
+                      &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, 0)});
+    }
+    return status;
+}
+
 static enum weir_status effect_purged(struct erasure *erasure, const void *what,
                                       struct weir_error *err)
 {
     const int64_t *removed = what;
-    enum weir_status status = DB_RUN(erasure->orch->db, Q_run_purge, NULL, err);
+    enum weir_status status = forget_runs(erasure->orch, err);
     if (status == WEIR_OK) {
         status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
                         DB_I64(*removed));
