@@ -70,7 +70,10 @@ struct dataset {
     struct blocked_hash *blocked; /* by hash */
     size_t blocked_count;
 
-    struct scan *scan; /* owned by scan.c */
+    struct scan *scan;       /* owned by scan.c */
+    bool is_dirty;           /* something may have changed since its newest scan began */
+    int64_t scan_started_ms; /* of the newest scan */
+    int64_t next_scan_ms;    /* not before: a scan may take a fifth of the time at most */
 };
 
 struct catalog {

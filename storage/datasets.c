@@ -62,8 +62,8 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
     }
     storage_dataset_name_classes(d);
     storage_catalog_add(storage->catalog, WEIR_TAKE(*dataset));
-    storage_scan_start(d);
-    storage_pump(storage);
+    d->is_dirty = true;
+    storage_scan_dirty(storage);
     return WEIR_OK;
 }
 

@@ -30,7 +30,8 @@ struct scan {
 
     struct batch *batch;
     struct file_job job;
-    bool has_copied; /* since the last commit */
+    bool has_checked; /* that copies are where they were; once per start */
+    bool has_copied;  /* since the last commit */
     bool must_look_again;
     char **leavings; /* copies to be unlinked once the batch is committed */
     size_t leaving_count;
@@ -376,6 +377,28 @@ static void leave_copy(struct dataset *dataset, const struct stored_file *file)
     scan->leavings[scan->leaving_count++] = storage_dataset_path(dataset, file);
 }
 
+/* Device and inode numbers change when a machine or a backup is restored; size and mtime do not. Once
+ * per start, what readers will compare is brought up to date. */
+static void check_served(struct dataset *dataset, const struct listed_file *listed,
+                         struct stored_file *file)
+{
+    struct stat served = listed->stat;
+
+    if (dataset->declaration->is_copied) {
+        WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+
+        if (lstat(path, &served) < 0 || served.st_size != listed->stat.st_size ||
+            served.st_mtim.tv_sec != listed->stat.st_mtim.tv_sec ||
+            served.st_mtim.tv_nsec != listed->stat.st_mtim.tv_nsec)
+            return;
+    }
+    if (file->device == served.st_dev && file->inode == served.st_ino)
+        return;
+    file->device = served.st_dev;
+    file->inode = served.st_ino;
+    storage_batch_touch(dataset->scan->batch, file);
+}
+
 static enum weir_status meet_known(struct dataset *dataset, const struct scan_tools *tools,
                                    const struct listed_file *listed, struct stored_file *file,
                                    struct weir_error *err)
@@ -384,9 +407,11 @@ static enum weir_status meet_known(struct dataset *dataset, const struct scan_to
     bool is_asked_again = file->is_unlisted && scan->manifest_is_new;
 
     if (is_same(dataset, file, &listed->stat) && !is_asked_again) {
-        if (file->is_complete)
-            return WEIR_OK;
-        return take_in(dataset, tools, listed, file, file->layout, err);
+        if (!file->is_complete)
+            return take_in(dataset, tools, listed, file, file->layout, err);
+        if (!scan->has_checked)
+            check_served(dataset, listed, file);
+        return WEIR_OK;
     }
     if (is_young(dataset, &listed->stat)) {
         scan->must_look_again = true;
@@ -486,6 +511,7 @@ static enum weir_status finish(struct dataset *dataset, const struct scan_tools 
         return status;
     ret_outcome->is_done = true;
     ret_outcome->must_look_again = scan->must_look_again;
+    scan->has_checked = true;
     rest(scan);
     return WEIR_OK;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESCAN_MS = 30000, FORGET_MS = 60000, RETRY_MS = 1000 };
+enum { RESCAN_MS = 30000, FORGET_MS = 60000, RETRY_MS = 1000, WAIT_MS = 50 };
 
 struct scan_tools storage_tools(struct storage *storage)
 {
@@ -46,11 +46,51 @@ void storage_doubt(struct storage *storage)
     storage_pump(storage);
 }
 
+static void on_again(void *owner);
+
+static void look_again(struct storage *storage, int64_t delay_ms)
+{
+    if (storage->again_timer == 0)
+        storage->again_timer = weir_loop_timer(storage->loop, delay_ms, 0, on_again, storage);
+}
+
+/* Starts a scan of every dataset that may have changed; those that must wait are looked at again. */
+void storage_scan_dirty(struct storage *storage)
+{
+    int64_t now_ms = weir_now_ms();
+
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        struct dataset *dataset = storage->catalog->datasets[i];
+
+        if (!dataset->is_dirty)
+            continue;
+        if (storage_scan_is_running(dataset) || dataset->next_scan_ms > now_ms) {
+            look_again(storage, WAIT_MS);
+            continue;
+        }
+        dataset->is_dirty = false;
+        dataset->scan_started_ms = now_ms;
+        storage_scan_start(dataset);
+    }
+    storage_pump(storage);
+}
+
+static void on_again(void *owner)
+{
+    struct storage *storage = owner;
+
+    storage->again_timer = 0;
+    if (!storage->is_stale)
+        storage_scan_dirty(storage);
+    else
+        storage_pump(storage);
+}
+
 static void scan_all(struct storage *storage)
 {
     for (size_t i = 0; i < storage->catalog->count; i++)
-        storage_scan_start(storage->catalog->datasets[i]);
-    storage_pump(storage);
+        storage->catalog->datasets[i]->is_dirty = true;
+    storage_scan_dirty(storage);
 }
 
 enum weir_status storage_ready(struct storage *storage, struct weir_error *err)
@@ -90,41 +130,31 @@ static void note_trouble(struct storage *storage, const struct dataset *dataset,
     *slot = text ? weir_strdup(text) : NULL;
 }
 
-static void on_again(void *owner)
-{
-    struct storage *storage = owner;
-
-    storage->again_timer = 0;
-    if (!storage->is_stale)
-        scan_all(storage);
-    else
-        storage_pump(storage);
-}
-
-static void look_again(struct storage *storage, int64_t delay_ms)
-{
-    if (storage->again_timer == 0)
-        storage->again_timer = weir_loop_timer(storage->loop, delay_ms, 0, on_again, storage);
-}
-
 static void on_changed(void *owner, uint32_t number)
 {
     struct storage *storage = owner;
-    const struct dataset *dataset =
+    struct dataset *dataset =
         storage->is_stale ? NULL : storage_catalog_at(storage->catalog, number);
 
-    if (dataset)
-        look_again(storage, dataset->declaration->source.settle / 1000 + 1);
+    if (!dataset)
+        return;
+    dataset->is_dirty = true;
+    look_again(storage, dataset->declaration->source.settle / 1000 + 1);
 }
 
-static void end_scan(struct storage *storage, const struct dataset *dataset,
+static void end_scan(struct storage *storage, struct dataset *dataset,
                      const struct scan_outcome *outcome)
 {
+    int64_t now_ms = weir_now_ms();
+
     note_trouble(storage, dataset, NULL);
+    dataset->next_scan_ms = now_ms + 4 * (now_ms - dataset->scan_started_ms);
     weir_log(WEIR_LOG_DEBUG, "scan finished", "dataset=%s sequence=%llu live=%llu", dataset->name,
              (unsigned long long)dataset->sequence, (unsigned long long)dataset->accounts.live);
-    if (outcome->must_look_again)
-        look_again(storage, dataset->declaration->source.settle / 1000 + 50);
+    if (!outcome->must_look_again)
+        return;
+    dataset->is_dirty = true;
+    look_again(storage, dataset->declaration->source.settle / 1000 + WAIT_MS);
 }
 
 /* One piece of one scan; false when no scan is running. */
@@ -164,7 +194,10 @@ static void on_pump(void *owner);
 
 static void on_wake(void *owner)
 {
-    storage_pump(owner);
+    struct storage *storage = owner;
+
+    storage->wake_timer = 0;
+    storage_pump(storage);
 }
 
 static bool step_erasures(struct storage *storage)
@@ -181,8 +214,8 @@ static bool step_erasures(struct storage *storage)
         look_again(storage, RETRY_MS);
         return false;
     }
-    if (wait_ms > 0)
-        weir_loop_timer(storage->loop, wait_ms, 0, on_wake, storage);
+    if (wait_ms > 0 && storage->wake_timer == 0)
+        storage->wake_timer = weir_loop_timer(storage->loop, wait_ms, 0, on_wake, storage);
     return more;
 }
 
@@ -295,6 +328,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->rescan_timer);
     weir_loop_cancel(storage->loop, storage->forget_timer);
     weir_loop_cancel(storage->loop, storage->again_timer);
+    weir_loop_cancel(storage->loop, storage->wake_timer);
     storage_watch_free(storage->watch);
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);

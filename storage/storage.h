@@ -32,7 +32,7 @@ struct storage {
 
     bool is_pumping;
     uint32_t turn; /* whose scan has the next piece */
-    uint64_t rescan_timer, again_timer, forget_timer;
+    uint64_t rescan_timer, again_timer, forget_timer, wake_timer;
     char **troubles; /* by dataset: why its newest scan could not run, or NULL */
     size_t trouble_count;
 };
@@ -51,6 +51,8 @@ enum weir_status storage_ready(struct storage *storage, struct weir_error *err) 
 void storage_doubt(struct storage *storage);
 /* There is work: scans to continue, or an erasure to advance. */
 void storage_pump(struct storage *storage);
+/* Starts scans of the datasets that are marked dirty, now or as soon as they may. */
+void storage_scan_dirty(struct storage *storage);
 struct scan_tools storage_tools(struct storage *storage);
 
 #endif
