@@ -27,8 +27,8 @@ struct dispatcher_entry {
     uint64_t seed;
     bool closed;
     bool has_expected;
-    uint64_t expected; /* fingerprint of the whole delivery */
-    char *reason;      /* why a sample failed, newest; NULL: none did */
+    uint64_t expected;                 /* fingerprint of the whole delivery */
+    char *reason;                      /* why a sample failed, newest; NULL: none did */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
 
     struct preprocess_plan plan;

@@ -1,0 +1,96 @@
+/* Operators over hostile samples, and fitted state and partial fits from hostile peers. The first
+ * byte chooses a chain; the rest is cut into rows at 0xfe. Whatever the bytes: no crash, one row out
+ * per row in, and what is called text is UTF-8 to the next operator. */
+#include "preprocess/fit.h"
+#include "preprocess/operators/chain.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ROWS_MAX = 64 };
+
+static const char *const CHAINS[] = {
+    "[{op: normalize_text}, {op: tokenize_words, max_tokens: 50, marks: true}, "
+    "{op: tokenize_hash, ngrams: 3, buckets: 97}]",
+    "[{op: csv_fields, fields: [0, 2, 0]}, {op: log1p}]",
+    "[{op: csv_fields, fields: [1], delimiter: \"\\\\t\", fill: 1}, {op: cast, to: u8}]",
+    "[{op: json_fields, fields: [a, b.c]}, {op: cast, to: i64}, {op: hash_mod, buckets: 7}]",
+    "[{op: json_text, field: a, optional: true}, {op: tokenize_words}, "
+    "{op: tokenize_hash, buckets: 9}]",
+    "[{op: record_fields, dense: [1, 2, f32], sparse: [0, 1, u8]}]",
+    "[{op: json_fields, fields: [a], fill: 0}, {op: standardize}]",
+};
+
+static struct chain *open_chain(const char *text, struct weir_yaml **ret_document)
+{
+    struct weir_error err;
+    struct chain *chain = NULL;
+    weir_require(weir_yaml_parse("fuzz", weir_bytes_of(text), ret_document, &err) == WEIR_OK);
+    weir_require(chain_new(weir_yaml_root(*ret_document), &chain, &err) == WEIR_OK);
+    return chain;
+}
+
+/* Returns how many rows. */
+static size_t fill(struct chain *chain, struct weir_bytes rest)
+{
+    struct column *payload = chain_begin(chain);
+    size_t rows = 0;
+    for (size_t i = 0; i < rest.size && rows < ROWS_MAX; i++) {
+        if (rest.at[i] == 0xfe) {
+            column_end_row(payload);
+            rows++;
+        } else {
+            weir_buf_append(&payload->values, &rest.at[i], 1);
+        }
+    }
+    if (rows == ROWS_MAX)
+        return rows;
+    column_end_row(payload);
+    return rows + 1;
+}
+
+static void check_outputs(struct chain *chain, size_t rows)
+{
+    for (size_t i = 0; i < chain_outputs(chain); i++) {
+        struct column *out = chain_output(chain, i);
+        size_t unit = weir_dtype_bytes(out->about.type);
+        if (out->about.kind == COLUMN_DENSE)
+            weir_require(out->values.size == rows * out->about.width * unit);
+        else
+            weir_require(out->offsets.size == (rows + 1) * sizeof(uint32_t) &&
+                         out->values.size == column_offsets(out)[rows] * unit);
+    }
+}
+
+static void check_fits(struct chain *chain, struct weir_bytes rest)
+{
+    struct weir_error err;
+    struct preprocess_fit fit;
+    WEIR_AUTO_BUF merged = {0};
+    weir_ignore(chain_fit_load(chain, rest, &err)); /* refused, or taken up */
+    for (size_t left = rest.size; preprocess_fit_take(&rest, &fit); left = rest.size) {
+        weir_require(rest.size < left);
+        if (chain_fit_merge(chain, &merged, fit.partial, &err) != WEIR_OK)
+            break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct weir_bytes rest = weir_bytes(data + 1, size - 1);
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(chain) chain = open_chain(CHAINS[data[0] % WEIR_COUNT(CHAINS)], &document);
+    size_t rows = fill(chain, rest);
+    if (chain_wants_fit(chain)) {
+        WEIR_AUTO_BUF partial = {0};
+        chain_fold(chain, rows, &partial);
+        check_fits(chain, rest);
+        return 0;
+    }
+    const uint8_t *failed = chain_run(chain, rows);
+    check_outputs(chain, rows);
+    for (size_t i = 0; i < chain_outputs(chain); i++)
+        column_drop_rows(chain_output(chain, i), rows, failed);
+    return 0;
+}
