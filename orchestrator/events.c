@@ -16,17 +16,16 @@ static char *one_line(const char *event, json_t *body)
     return text;
 }
 
-enum weir_status orchestrator_event_put(struct orchestrator *orch, int64_t pipeline,
-                                        int64_t erasure, const char *key, const char *event,
+enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct event_about *about,
                                         json_t *body, struct weir_error *err)
 {
     weir_require(body != NULL);
-    char *text = one_line(event, body);
+    char *text = one_line(about->event, body);
     json_decref(body);
     weir_require(text != NULL);
     enum weir_status status =
-        DB_RUN(orch->db, Q_event_add, NULL, err, DB_I64(pipeline), DB_I64(erasure), DB_TEXT(key),
-               DB_I64(weir_now_wall_us()), DB_TEXT(text));
+        DB_RUN(orch->db, Q_event_add, NULL, err, DB_I64(about->pipeline), DB_I64(about->erasure),
+               DB_TEXT(about->key), DB_I64(weir_now_wall_us()), DB_TEXT(text));
     free(text);
     return status;
 }

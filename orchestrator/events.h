@@ -7,10 +7,14 @@
 
 #include <jansson.h>
 
-/* Inside a transaction. `body` (a JSON object without `event`) is consumed. `key` is unique per pipeline and erasure:
- * "model_stored/3". */
-enum weir_status orchestrator_event_put(struct orchestrator *orch, int64_t pipeline,
-                                        int64_t erasure, const char *key, const char *event,
+struct event_about {
+    int64_t pipeline, erasure; /* 0: of none */
+    const char *key;           /* unique per pipeline and erasure: "model_stored/3" */
+    const char *event;
+};
+
+/* Inside a transaction. `body` (a JSON object without `event`) is consumed. */
+enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct event_about *about,
                                         json_t *body, struct weir_error *err) WEIR_MUST_USE;
 /* Shows what was committed since the last call. */
 void orchestrator_events_show(struct orchestrator *orch);

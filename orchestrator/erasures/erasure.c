@@ -127,8 +127,9 @@ enum weir_status erasure_tell(struct erasure *erasure, const char *step, const c
     json_t *whole = json_pack("{sI,ss}", "erasure", (json_int_t)erasure->number, "step", step);
     json_object_update(whole, body);
     json_decref(body);
-    return orchestrator_event_put(erasure->orch, 0, erasure->number, whole_key, "erasure_step",
-                                  whole, err);
+    return orchestrator_event_put(
+        erasure->orch, &(struct event_about){0, erasure->number, whole_key, "erasure_step"}, whole,
+        err);
 }
 
 bool erasure_is_first(const struct erasure *erasure)

@@ -75,8 +75,8 @@ static enum weir_status keep_one(struct orchestrator *orch, const struct measure
     WEIR_AUTO_FREE char *key =
         weir_format("evaluation/%s/%s/%" PRId64 "/%s", measured->evaluation->name, task->model,
                     task->from_time, metric);
-    return orchestrator_event_put(orch, pipeline, 0, key, "evaluation", event_of(measured, index),
-                                  err);
+    return orchestrator_event_put(orch, &(struct event_about){pipeline, 0, key, "evaluation"},
+                                  event_of(measured, index), err);
 }
 
 static enum weir_status keep(void *subject, const void *what, struct weir_error *err)

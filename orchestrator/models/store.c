@@ -197,7 +197,8 @@ static enum weir_status tell(struct orchestrator *orch, const struct model_wante
     if (wanted->erasure != 0) {
         json_object_set_new(body, "erasure", json_integer(wanted->erasure));
     }
-    return orchestrator_event_put(orch, run->pipeline, 0, key, "model_stored", body, err);
+    return orchestrator_event_put(
+        orch, &(struct event_about){run->pipeline, 0, key, "model_stored"}, body, err);
 }
 
 enum weir_status orchestrator_model_add(struct orchestrator *orch,

@@ -31,7 +31,7 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&orch->prices, &cost, &text);
     return orchestrator_event_put(
-        orch, pipeline->id, 0, "pipeline_finished", "pipeline_finished",
+        orch, &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
         json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
                   (json_int_t)pipeline->newest.number, "active_model",
                   weir_rows_count(newest) == 0 ? NULL : weir_rows_text(newest, 0, 0), "cost",

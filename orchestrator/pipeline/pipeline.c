@@ -132,11 +132,11 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
 {
     const struct weir_error *why = what;
     WEIR_AUTO_FREE char *key = weir_format("error/%lld", (long long)weir_now_wall_us());
-    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "error",
-                                  json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name,
-                                            "state", pipeline_state_name(pipeline->state), "error",
-                                            why->text),
-                                  err);
+    return orchestrator_event_put(
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "error"},
+        json_pack("{ss,ss,ss}", "pipeline", pipeline->config->name, "state",
+                  pipeline_state_name(pipeline->state), "error", why->text),
+        err);
 }
 
 void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,

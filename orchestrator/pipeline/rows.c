@@ -139,7 +139,8 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
         return status;
     }
     WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
-    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_fired",
+    return orchestrator_event_put(pipeline->orch,
+                                  &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
                                   json_pack("{ss,sI,ss,sI,so}", "pipeline", pipeline->config->name,
                                             "trigger", (json_int_t)number, "reason", fired->reason,
                                             "samples_new", (json_int_t)fired->samples_new, "until",

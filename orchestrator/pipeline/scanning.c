@@ -16,7 +16,7 @@ static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_d
         json_array_append_new(complaints, json_string(dataset->complaints.at[i]));
     }
     return orchestrator_event_put(
-        pipeline->orch, pipeline->id, 0, key, "dataset_scanned",
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "dataset_scanned"},
         json_pack("{ss,ss,sI,sI,sI,sI,so}", "pipeline", pipeline->config->name, "dataset",
                   dataset->name, "samples", (json_int_t)dataset->live, "quarantined",
                   (json_int_t)dataset->quarantined, "duplicate", (json_int_t)dataset->duplicate,

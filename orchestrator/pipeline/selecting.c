@@ -17,11 +17,11 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
         return status;
     }
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
-    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_skipped",
-                                  json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name,
-                                            "trigger", (json_int_t)number, "reason",
-                                            selected->reason),
-                                  err);
+    return orchestrator_event_put(
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
+        json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger", (json_int_t)number,
+                  "reason", selected->reason),
+        err);
 }
 
 static enum weir_status effect_sealed(struct pipeline *pipeline, const void *what,
@@ -41,7 +41,7 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     }
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
-        pipeline->orch, pipeline->id, 0, key, "selection_sealed",
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
         json_pack("{ss,sI,sI,ss,ss,sI,sI}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
                   selected->digest, "policy", selected->policy, "candidates",

@@ -33,7 +33,8 @@ static enum weir_status effect_trained(struct pipeline *pipeline, const void *wh
 {
     const struct run_result *run = what;
     WEIR_AUTO_FREE char *key = weir_format("training_finished/%" PRId64, run->trigger);
-    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "training_finished",
+    return orchestrator_event_put(pipeline->orch,
+                                  &(struct event_about){pipeline->id, 0, key, "training_finished"},
                                   orchestrator_training_json(pipeline->orch, pipeline, run), err);
 }
 
@@ -50,11 +51,11 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
         return status;
     }
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
-    return orchestrator_event_put(pipeline->orch, pipeline->id, 0, key, "trigger_skipped",
-                                  json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name,
-                                            "trigger", (json_int_t)pipeline->newest.number,
-                                            "reason", reason),
-                                  err);
+    return orchestrator_event_put(
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
+        json_pack("{ss,sI,ss}", "pipeline", pipeline->config->name, "trigger",
+                  (json_int_t)pipeline->newest.number, "reason", reason),
+        err);
 }
 
 static void on_trained(void *owner, const struct run_result *run, const struct weir_error *err)

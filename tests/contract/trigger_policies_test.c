@@ -19,7 +19,8 @@ static const struct {
 } EXAMPLES[] = {
     {"amount", "{policy: amount, samples: 7}"},
     {"time", "{policy: time, every: 1 month}"},
-    {"ensemble", "{policy: ensemble, all: [{policy: time, every: 1w}, {policy: amount, samples: 11}]}"},
+    {"ensemble",
+     "{policy: ensemble, all: [{policy: time, every: 1w}, {policy: amount, samples: 11}]}"},
     {"deletion", "{policy: deletion, samples: 3}"},
 };
 
