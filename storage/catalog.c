@@ -63,27 +63,28 @@ static char *resolve_root(const char *path)
     return weir_format("%s/%s", here ? here : "", path);
 }
 
-enum weir_status storage_dataset_new(const struct catalog *catalog, const char *file,
-                                     struct weir_bytes config, const char *name, const char *root,
+enum weir_status storage_dataset_new(const struct catalog *catalog,
+                                     const struct dataset_origin *origin,
                                      struct dataset **ret_dataset, struct weir_error *err)
 {
     WEIR_AUTO(dataset) dataset = weir_calloc(1, sizeof *dataset);
     WEIR_AUTO_BUF text = {0};
     const struct declaration *d;
-    enum weir_status status = weir_yaml_parse(file, config, &dataset->document, err);
+    enum weir_status status =
+        weir_yaml_parse(origin->file, origin->config, &dataset->document, err);
 
     if (status == WEIR_OK)
         status = storage_declarations_read(weir_yaml_root(dataset->document),
                                            &dataset->declarations, err);
     if (status != WEIR_OK)
         return status;
-    d = find_declaration(&dataset->declarations, name);
+    d = find_declaration(&dataset->declarations, origin->name);
     if (!d)
-        return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", file, name);
+        return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", origin->file, origin->name);
     dataset->declaration = d;
-    dataset->name = weir_strdup(name);
-    dataset->root = root ? weir_strdup(root) : resolve_root(d->source.path);
-    dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, name);
+    dataset->name = weir_strdup(origin->name);
+    dataset->root = origin->root ? weir_strdup(origin->root) : resolve_root(d->source.path);
+    dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
     storage_declaration_print(d, dataset->root, &text);
     dataset->text = weir_strdup(weir_buf_text(&text));
     *ret_dataset = WEIR_TAKE(dataset);

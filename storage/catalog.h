@@ -94,10 +94,18 @@ struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t numbe
 /* Takes over `dataset`, whose number follows the last one's. */
 void storage_catalog_add(struct catalog *catalog, struct dataset *dataset);
 
-/* A dataset from its declaration in a pipeline file; not yet stored. Its `document` is parsed anew, so
- * that it depends on nobody's memory. `root` NULL: resolve the declared path now. */
-enum weir_status storage_dataset_new(const struct catalog *catalog, const char *file,
-                                     struct weir_bytes config, const char *name, const char *root,
+/* What a dataset is made from. */
+struct dataset_origin {
+    const char *name;
+    const char *file;         /* the pipeline file, for messages */
+    struct weir_bytes config; /* its text */
+    const char *root;         /* absolute; NULL: resolve the declared path now */
+};
+
+/* A dataset from its declaration; not yet stored. Its `document` is parsed anew, so that it depends on
+ * nobody's memory. */
+enum weir_status storage_dataset_new(const struct catalog *catalog,
+                                     const struct dataset_origin *origin,
                                      struct dataset **ret_dataset,
                                      struct weir_error *err) WEIR_MUST_USE;
 void storage_dataset_free(struct dataset *dataset);
