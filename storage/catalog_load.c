@@ -113,9 +113,13 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
                                      const struct weir_rows *rows, size_t i, struct weir_error *err)
 {
     WEIR_AUTO(dataset) dataset = NULL;
-    enum weir_status status =
-        storage_dataset_new(catalog, weir_rows_text(rows, i, 4), weir_rows_bytes(rows, i, 5),
-                            weir_rows_text(rows, i, 1), weir_rows_text(rows, i, 3), &dataset, err);
+    const struct dataset_origin origin = {
+        .name = weir_rows_text(rows, i, 1),
+        .file = weir_rows_text(rows, i, 4),
+        .config = weir_rows_bytes(rows, i, 5),
+        .root = weir_rows_text(rows, i, 3),
+    };
+    enum weir_status status = storage_dataset_new(catalog, &origin, &dataset, err);
 
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, 1));

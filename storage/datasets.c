@@ -95,8 +95,9 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
     const struct dataset *known = storage_catalog_find(storage->catalog, name);
     WEIR_AUTO(dataset) dataset = NULL;
     char was[120], is[120];
-    enum weir_status status = storage_dataset_new(storage->catalog, asked->file, asked->config,
-                                                  name, NULL, &dataset, err);
+    const struct dataset_origin origin = {
+        .name = name, .file = asked->file, .config = asked->config};
+    enum weir_status status = storage_dataset_new(storage->catalog, &origin, &dataset, err);
 
     if (status != WEIR_OK)
         return status;

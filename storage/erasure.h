@@ -5,16 +5,16 @@
  *
  * The rules it keeps:
  *  1. Ids are erased under the epoch that follows the newest one, at most STORAGE_ERASED_MAX per
- * epoch, after their tombstones are committed. Epochs are consecutive, from 1.
+ *     epoch, after their tombstones are committed. Epochs are consecutive, from 1.
  *  2. A holder that asks (`hold`) is told the epoch and every id erased since the epoch it named,
- * and may use what it holds for STORAGE_LEASE_MS from when it SENT the question. Here its lease
- * runs STORAGE_LEASE_KEPT_MS from when it was ANSWERED: later, and by a margin for clocks that
- * differ in speed.
+ *     and may use what it holds for STORAGE_LEASE_MS from when it SENT the question. Here its lease
+ *     runs STORAGE_LEASE_KEPT_MS from when it was ANSWERED: later, and by a margin for clocks that
+ *     differ in speed.
  *  3. Epoch E is in force when no lease is running whose holder has not named an epoch >= E. After
- * a restart the leases granted before are unknown: all of them count as running, and as silent, for
- * STORAGE_LEASE_KEPT_MS.
+ *     a restart the leases granted before are unknown: all of them count as running, and as silent,
+ *     for STORAGE_LEASE_KEPT_MS.
  *  4. Once in force, an epoch stays so: whoever comes later is answered with that epoch before it
- * may use anything. */
+ *     may use anything. */
 #ifndef WEIR_STORAGE_ERASURE_H
 #define WEIR_STORAGE_ERASURE_H
 

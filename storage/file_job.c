@@ -196,7 +196,7 @@ static enum weir_status step_index(struct file_job *job, const char *path, bool 
     size_t head_size =
         job->file->size < FORMAT_HEAD_MAX ? (size_t)job->file->size : FORMAT_HEAD_MAX;
     struct format_progress progress;
-    bool is_last;
+    bool is_last = false;
     enum weir_status status;
 
     if (fd < 0 || !read_fully(fd, 0, head, head_size))
