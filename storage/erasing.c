@@ -540,7 +540,7 @@ enum weir_status storage_erase_accept(struct storage *storage, const struct msg_
                                       struct msg_erase_accepted *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    uint32_t dataset = 0;
+    uint32_t dataset = 0; /* every one */
     enum weir_status status = storage_ready(storage, err);
 
     if (status == WEIR_OK)
