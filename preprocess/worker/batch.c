@@ -123,6 +123,7 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     struct column *payload = chain_begin(recipe->plan->chain);
     weir_buf_clear(&kitchen->rows);
     weir_buf_clear(&kitchen->holes);
+    files_begin(kitchen->files);
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = read_sample(kitchen, recipe, &samples[i], payload, err);

@@ -15,12 +15,14 @@ struct open_file {
     int fd; /* -1: the slot is free */
     uint64_t device, inode, size;
     int64_t mtime_ns;
-    uint64_t used; /* when, by the cache's own clock */
+    uint64_t used;    /* when, by the cache's own clock */
+    uint64_t checked; /* in which batch */
 };
 
 struct files {
     struct open_file slot[FILES_OPEN_MAX];
     uint64_t clock;
+    uint64_t batch;
 };
 
 struct files *files_new(void)
@@ -29,6 +31,11 @@ struct files *files_new(void)
     for (size_t i = 0; i < FILES_OPEN_MAX; i++)
         files->slot[i].fd = -1;
     return files;
+}
+
+void files_begin(struct files *files)
+{
+    files->batch++;
 }
 
 static void close_slot(struct open_file *slot)
@@ -99,7 +106,7 @@ static enum weir_status open_file(struct files *files, const struct file_about *
     if (fd < 0)
         return weir_fail(err, errno == ENOENT || errno == ENOTDIR ? WEIR_STALE : WEIR_IO, "%s: %s",
                          about->path, strerror(errno));
-    struct open_file found = {.fd = fd, .used = ++files->clock};
+    struct open_file found = {.fd = fd, .used = ++files->clock, .checked = files->batch};
     if (!describe(fd, &found) || !is_same(&found, about)) {
         close(fd);
         return weir_fail(err, WEIR_STALE, "%s: is another file than the one located", about->path);
@@ -138,7 +145,7 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
 {
     const struct file_about *about = range->file;
     struct open_file *slot = find(files, about);
-    if (slot != NULL && !is_unchanged(slot, about)) {
+    if (slot != NULL && slot->checked != files->batch && !is_unchanged(slot, about)) {
         close_slot(slot);
         slot = NULL;
     }
@@ -149,6 +156,7 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
     }
     weir_require(slot != NULL);
     slot->used = ++files->clock;
+    slot->checked = files->batch;
     weir_buf_reserve(out, range->length);
     if (!read_fully(slot->fd, out->at + out->size, range->length, range->offset))
         return weir_fail(err, WEIR_STALE, "%s: ends before byte %lu", about->path,

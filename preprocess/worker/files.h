@@ -19,6 +19,7 @@ struct file_about {
 
 struct files;
 
+/* Files are checked when they are opened, and once more after each files_begin(). */
 struct files *files_new(void);
 void files_free(struct files *files);
 struct file_range {
@@ -31,6 +32,8 @@ struct file_range {
  * ends too early; IO when it cannot be read. Nothing is appended then. */
 enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
+/* Another batch begins. */
+void files_begin(struct files *files);
 /* Closes everything: what is read next is opened and checked again. */
 void files_forget(struct files *files);
 

@@ -9,7 +9,8 @@
 
 enum {
     LOCATE_IDS_MAX = 65536, /* of one question */
-    LOCATE_TRIES_MAX = 3,   /* answers that prove stale; then what cannot be read is gone */
+    LOCATE_TRIES_MAX = 5,   /* answers that prove stale; then what cannot be read is gone */
+    LOCATE_PAUSE_MS = 50,   /* before asking again, doubled each time: a scrub may be under way */
 };
 
 /* One sample at its position. */

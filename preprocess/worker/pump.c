@@ -54,6 +54,8 @@ static void locate_again(struct worker *worker, struct worker_task *task,
                          const struct weir_error *err)
 {
     weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
+    task->ask_ms =
+        weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
     located_again(&task->located);
     worker_flow_suspend(&worker->flow, task->fence);
     worker_prepare(worker);

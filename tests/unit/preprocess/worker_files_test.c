@@ -74,6 +74,7 @@ static void another_file_is_stale_also_when_it_was_open(void **state)
     FILE *file = fopen(path, "a"); /* grown in place */
     fputs("two", file);
     fclose(file);
+    files_begin(files);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_STALE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_STALE);
