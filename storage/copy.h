@@ -34,6 +34,11 @@ enum weir_status storage_copy_end(const struct dataset *dataset, const char *pat
                                   struct stat *ret_copy, struct weir_error *err) WEIR_MUST_USE;
 void storage_copy_abort(struct copying *copying);
 
+/* True when the copy of `path` holds exactly what the source holds now, which only was touched: the copy
+ * then takes over the source's new mtime, and *ret_copy says what readers will compare. */
+bool storage_copy_adopt(const struct dataset *dataset, const char *path, const struct stat *found,
+                        struct stat *ret_copy);
+
 /* Everything copied so far survives a power cut. */
 enum weir_status storage_copy_sync(const struct dataset *dataset,
                                    struct weir_error *err) WEIR_MUST_USE;

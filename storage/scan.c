@@ -399,6 +399,21 @@ static void check_served(struct dataset *dataset, const struct listed_file *list
     storage_batch_touch(dataset->scan->batch, file);
 }
 
+/* Touched, unpacked again, or moved by a tool that sets no times: still the same sample. */
+static bool is_only_touched(struct dataset *dataset, const struct listed_file *listed,
+                            struct stored_file *file)
+{
+    struct stat copy;
+
+    if (!dataset->declaration->is_copied || !dataset->declaration->format->is_one_sample ||
+        file->size != (uint64_t)listed->stat.st_size || file->samples == 0 ||
+        !storage_copy_adopt(dataset, file->path, &listed->stat, &copy))
+        return false;
+    describe(file, &listed->stat, &copy);
+    storage_batch_touch(dataset->scan->batch, file);
+    return true;
+}
+
 static enum weir_status meet_known(struct dataset *dataset, const struct scan_tools *tools,
                                    const struct listed_file *listed, struct stored_file *file,
                                    struct weir_error *err)
@@ -417,6 +432,8 @@ static enum weir_status meet_known(struct dataset *dataset, const struct scan_to
         scan->must_look_again = true;
         return WEIR_OK;
     }
+    if (!is_asked_again && is_only_touched(dataset, listed, file))
+        return WEIR_OK;
     if (!dataset->declaration->format->is_one_sample &&
         (uint64_t)listed->stat.st_size > file->indexed &&
         (uint64_t)listed->stat.st_size >= file->size &&

@@ -3,10 +3,12 @@
 
 #include "core/wire/sample.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -266,6 +268,24 @@ static void a_restart_finds_everything_as_it_was(void **state)
                         "this is mail number 4");
 }
 
+static void a_touched_mail_is_still_the_same_sample(void **state)
+{
+    const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct msg_dataset_is is;
+    uint32_t sample;
+
+    (void)state;
+    write_mails(3);
+    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    (void)storage_lab_await(&lab, "mails", 1);
+    assert_int_equal(utimensat(AT_FDCWD, storage_lab_path(&lab, "source/m1.txt"), times, 0), 0);
+    storage_lab_write(&lab, "m2.txt", "something else entirely");
+    is = storage_lab_await(&lab, "mails", 3);
+    assert_int_equal(is.live, 3);
+    assert_int_equal(is.replaced, 1); /* m2.txt */
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample));
+}
+
 static void the_view_shows_every_sample_as_a_row(void **state)
 {
     (void)state;
@@ -293,6 +313,7 @@ int main(void)
         CASE(mails_are_copied_located_and_replayed_in_time_order),
         CASE(a_late_manifest_row_lets_its_file_in),
         CASE(a_restart_finds_everything_as_it_was),
+        CASE(a_touched_mail_is_still_the_same_sample),
         CASE(the_view_shows_every_sample_as_a_row),
     };
     return cmocka_run_group_tests_name("storage: ingest", tests, open_lab, close_lab);

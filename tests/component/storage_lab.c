@@ -47,7 +47,7 @@ void storage_lab_begin(struct storage_lab *lab)
 void storage_lab_end(struct storage_lab *lab)
 {
     if (lab->pid)
-        storage_lab_kill(lab);
+        storage_lab_stop(lab);
     temp_dir_remove(&lab->dir);
     weir_arena_free(lab->arena);
 }
@@ -88,23 +88,26 @@ static void disconnect(struct storage_lab *lab)
     lab->pid = 0;
 }
 
-static void end_process(struct storage_lab *lab, int with)
+static int end_process(struct storage_lab *lab, int with)
 {
     int status;
 
     kill(lab->pid, with);
     weir_require(waitpid(lab->pid, &status, 0) == lab->pid);
     disconnect(lab);
+    return status;
 }
 
 void storage_lab_stop(struct storage_lab *lab)
 {
-    end_process(lab, SIGTERM);
+    int status = end_process(lab, SIGTERM);
+
+    weir_require(WIFEXITED(status) && WEXITSTATUS(status) == 0); /* no leak either, with asan */
 }
 
 void storage_lab_kill(struct storage_lab *lab)
 {
-    end_process(lab, SIGKILL);
+    (void)end_process(lab, SIGKILL);
 }
 
 void storage_lab_await_death(struct storage_lab *lab)
