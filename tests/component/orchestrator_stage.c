@@ -1,0 +1,454 @@
+/* The scripts around the orchestrator. */
+#include "tests/component/orchestrator_stage.h"
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/wire/outputs.h"
+#include "core/wire/sample.h"
+#include "core/wire/sample_set.h"
+#include "orchestrator/models/store.h"
+#include "orchestrator/runs/run.h"
+#include "tests/support/loop.h"
+
+#include <string.h>
+
+static const int64_t DAY_US = INT64_C(86400000000);
+static const char *const CLASSES[] = {"no", "yes"};
+
+uint64_t stage_id(size_t row)
+{
+    return weir_sample_id(1, 0, (uint32_t)row);
+}
+
+static int64_t time_of(size_t row)
+{
+    return (int64_t)row * DAY_US;
+}
+
+/* ---- storage ---- */
+
+static void on_declare(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    const uint64_t numbers[] = {1};
+    struct msg_dataset_declared answer = {.datasets = {.at = numbers, .count = 1}};
+    weir_rpc_reply(request->server, &request->route, MSG_dataset_declared, &answer, NULL);
+}
+
+static void on_dataset(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    struct msg_dataset_is answer = {.dataset = 1,
+                                    .name = "notes",
+                                    .scanned = true,
+                                    .sequence = 7,
+                                    .live = STAGE_SAMPLES,
+                                    .label_kind = WEIR_LABEL_CLASS,
+                                    .classes = {.at = CLASSES, .count = 2}};
+    weir_rpc_reply(request->server, &request->route, MSG_dataset_is, &answer, NULL);
+}
+
+/* Pages of seven, so that triggers fall inside and between them. */
+static void on_replay(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    enum { PAGE = 7 };
+    const struct msg_replay_read *ask = request->message;
+    uint64_t ids[PAGE];
+    int64_t times[PAGE], labels[PAGE];
+    size_t row = ask->after_time < 0 ? 0 : (size_t)(ask->after_time / DAY_US) + 1, count = 0;
+    for (; row < STAGE_SAMPLES && count < PAGE; row++, count++) {
+        ids[count] = stage_id(row);
+        times[count] = time_of(row);
+        labels[count] = (int64_t)(row % 2);
+    }
+    struct msg_replay_is answer = {.ids = {ids, count},
+                                   .times = {times, count},
+                                   .labels = {labels, count},
+                                   .end = row == STAGE_SAMPLES};
+    weir_rpc_reply(request->server, &request->route, MSG_replay_is, &answer, NULL);
+}
+
+static void on_erase_ask(void *owner, struct weir_request *request)
+{
+    const struct stage *stage = owner;
+    const struct msg_erase_ask *ask = request->message;
+    struct weir_error err;
+    uint64_t ids[STAGE_SAMPLES];
+    size_t count = 0;
+    if (ask->erasure > stage->erasures) {
+        weir_ignore(weir_fail(&err, WEIR_NOT_FOUND, "no such erasure"));
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    for (size_t row = 0; row < STAGE_SAMPLES; row++) {
+        if (weir_bits_get(&stage->erased, row)) {
+            ids[count++] = stage_id(row);
+        }
+    }
+    struct msg_erase_is answer = {.state = stage->in_force ? "verified" : "tombstoned",
+                                  .epoch = 1,
+                                  .ids = {ids, ask->erasure == 1 ? count : 0},
+                                  .in_force_us = stage->in_force};
+    weir_rpc_reply(request->server, &request->route, MSG_erase_is, &answer, NULL);
+}
+
+static const struct weir_rpc_handler STORAGE[] = {WEIR_ON(dataset_declare, on_declare),
+                                                  WEIR_ON(dataset_ask, on_dataset),
+                                                  WEIR_ON(replay_read, on_replay),
+                                                  WEIR_ON(erase_ask, on_erase_ask),
+                                                  {MSG_none, NULL}};
+
+/* ---- selector ---- */
+
+static void on_selection_open(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    weir_rpc_reply(request->server, &request->route, MSG_selection_opened, NULL, NULL);
+}
+
+/* Seals the rows from `first` to before `end`. */
+static void seal(struct stage *stage, struct weir_request *request, size_t first, size_t end)
+{
+    uint64_t ids[STAGE_SAMPLES];
+    char name[64], text[WEIR_DIGEST_TEXT_MAX] = "";
+    struct weir_error err;
+    struct weir_digest digest;
+    for (size_t row = first; row < end; row++) {
+        ids[row - first] = stage_id(row);
+    }
+    (void)snprintf(name, sizeof name, "%zu-%zu.set", first, end);
+    const char *path = temp_path(&stage->dir, name);
+    if (end > first) {
+        weir_require(weir_sample_set_write(path, ids, NULL, end - first, &digest, &err) == WEIR_OK);
+        weir_digest_text(&digest, text);
+    }
+    struct msg_selected answer = {.digest = text,
+                                  .samples = end - first,
+                                  .path = path,
+                                  .policy = "all",
+                                  .reason = end > first ? "" : "nothing there",
+                                  .candidates = end - first};
+    weir_rpc_reply(request->server, &request->route, MSG_selected, &answer, NULL);
+}
+
+static void on_select(void *owner, struct weir_request *request)
+{
+    const struct msg_select *select = request->message;
+    seal(owner, request, 0, weir_sample_row(select->until_id) + 1);
+}
+
+static void on_interval(void *owner, struct weir_request *request)
+{
+    const struct msg_interval_seal *interval = request->message;
+    size_t first = (size_t)(interval->from_time / DAY_US),
+           end = (size_t)(interval->to_time / DAY_US);
+    end = end < STAGE_SAMPLES ? end : STAGE_SAMPLES;
+    seal(owner, request, first < end ? first : end, end);
+}
+
+static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(selection_open, on_selection_open),
+                                                   WEIR_ON(select, on_select),
+                                                   WEIR_ON(interval_seal, on_interval),
+                                                   {MSG_none, NULL}};
+
+/* ---- dispatcher ---- */
+
+static struct stage_job *find_job(struct stage *stage, uint64_t number)
+{
+    for (size_t i = 0; i < stage->job_count; i++) {
+        if (stage->jobs[i].number == number) {
+            return &stage->jobs[i];
+        }
+    }
+    return NULL;
+}
+
+static void on_job_open(void *owner, struct weir_request *request)
+{
+    struct stage *stage = owner;
+    const struct msg_job_open *open = request->message;
+    if (find_job(stage, open->job) == NULL) {
+        weir_require(stage->job_count < STAGE_JOBS_MAX);
+        struct stage_job *job = &stage->jobs[stage->job_count++];
+        job->number = open->job;
+        (void)snprintf(job->set_path, sizeof job->set_path, "%s", open->set_path);
+        (void)snprintf(job->set_digest, sizeof job->set_digest, "%s", open->set_digest);
+        (void)snprintf(job->mode, sizeof job->mode, "%s", open->mode);
+    }
+    struct msg_job_opened answer = {.samples = 1, .batches = 1};
+    weir_rpc_reply(request->server, &request->route, MSG_job_opened, &answer, NULL);
+}
+
+static size_t erased_of(const struct stage *stage, const struct weir_sample_set *set)
+{
+    size_t erased = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        erased += weir_bits_get(&stage->erased, weir_sample_row(set->ids[i]));
+    }
+    return erased;
+}
+
+static void on_job_ask(void *owner, struct weir_request *request)
+{
+    struct stage *stage = owner;
+    const struct msg_job_ask *ask = request->message;
+    const struct stage_job *job = find_job(stage, ask->job);
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    weir_require(weir_sample_set_open(job->set_path, &set, &err) == WEIR_OK);
+    size_t erased = erased_of(stage, &set);
+    struct msg_job_is answer = {.state = "finished",
+                                .set = set.count,
+                                .delivered = set.count - erased,
+                                .erased = erased,
+                                .lost = stage->lost};
+    weir_sample_set_close(&set);
+    weir_rpc_reply(request->server, &request->route, MSG_job_is, &answer, NULL);
+}
+
+static void on_job_close(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    (void)request;
+}
+
+static const struct weir_rpc_handler DISPATCHER[] = {WEIR_ON(job_open, on_job_open),
+                                                     WEIR_ON(job_ask, on_job_ask),
+                                                     WEIR_ON(job_close, on_job_close),
+                                                     {MSG_none, NULL}};
+
+/* ---- trainers ---- */
+
+static void leave(void *owner)
+{
+    struct stage_trainer *trainer = owner;
+    weir_rpc_peer_close(trainer->peer);
+    trainer->peer = NULL;
+    if (trainer->stage->orch != NULL) {
+        orchestrator_run_exited(trainer->stage->orch, trainer->run,
+                                &(struct run_exit){.how = "it left"});
+    }
+}
+
+static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct stage_trainer *trainer = owner;
+    (void)reply;
+    (void)err;
+    weir_loop_soon(trainer->stage->loop, leave, trainer);
+}
+
+/* The model is the hash of its set, the samples it was spared, and the model it started from. */
+static void write_model(const struct stage *stage, const struct stage_job *job,
+                        const struct weir_sample_set *set, const struct msg_run_is *order)
+{
+    WEIR_AUTO_BUF from = {0};
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+    if (order->start_from[0] != '\0') {
+        weir_require(weir_file_read(order->start_from, 4096, &from, &err) == WEIR_OK);
+    }
+    weir_buf_printf(&text, "%s %zu %s", job->set_digest, erased_of(stage, set),
+                    weir_buf_text(&from));
+    struct weir_digest digest = weir_digest_of(weir_buf_view(&text));
+    WEIR_AUTO_FREE char *path = weir_format("%s/model", order->directory);
+    weir_require(weir_file_write_atomic(path, weir_bytes(digest.bytes, sizeof digest.bytes),
+                                        &err) == WEIR_OK);
+}
+
+static void write_outputs(const struct weir_sample_set *set, const struct msg_run_is *order)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/outputs", order->directory);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set->count, sizeof *labels);
+    WEIR_AUTO_FREE float *values = weir_calloc(set->count, sizeof *values);
+    struct weir_error err;
+    for (size_t i = 0; i < set->count; i++) {
+        labels[i] = weir_sample_row(set->ids[i]) % 2;
+        values[i] = labels[i] == 1 ? 0.9F : 0.1F;
+    }
+    struct weir_outputs outputs = {
+        .ids = set->ids, .labels = labels, .values = values, .count = set->count, .width = 1};
+    weir_require(weir_outputs_write(path, &outputs, &err) == WEIR_OK);
+}
+
+static void on_order(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct stage_trainer *trainer = owner;
+    struct weir_sample_set set = {0};
+    struct weir_error problem;
+    (void)err;
+    if (reply == NULL || trainer->stage->trainers_fail > 0) {
+        trainer->stage->trainers_fail -= trainer->stage->trainers_fail > 0;
+        weir_loop_soon(trainer->stage->loop, leave, trainer);
+        return;
+    }
+    const struct msg_run_is *order = reply->message;
+    const struct stage_job *job = find_job(trainer->stage, order->job);
+    bool learns = strcmp(order->mode, "train") == 0;
+    weir_require(weir_sample_set_open(job->set_path, &set, &problem) == WEIR_OK);
+    if (learns) {
+        write_model(trainer->stage, job, &set, order);
+    } else {
+        write_outputs(&set, order);
+    }
+    weir_sample_set_close(&set);
+    struct msg_run_done done = {.run = (uint64_t)trainer->run,
+                                .session = trainer->session,
+                                .busy_ns = 1000,
+                                .model = learns ? "model" : "",
+                                .outputs = learns ? "" : "outputs"};
+    weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
+}
+
+static enum weir_status start_trainer(void *owner, int64_t run, struct weir_error *err)
+{
+    struct stage *stage = owner;
+    struct stage_trainer *trainer = stage->trainers;
+    while (trainer->peer != NULL) {
+        weir_require(++trainer < stage->trainers + STAGE_TRAINERS_MAX);
+    }
+    *trainer = (struct stage_trainer){.stage = stage, .run = run, .session = weir_random_u64()};
+    WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/orchestrator.sock", stage->dir.path);
+    enum weir_status status =
+        weir_rpc_connect(stage->loop, endpoint, NULL, trainer, &trainer->peer, err);
+    weir_require(status == WEIR_OK);
+    stage->trainers_started++;
+    struct msg_run_ask ask = {.run = (uint64_t)run, .session = trainer->session};
+    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, 5000, on_order, trainer);
+    return WEIR_OK;
+}
+
+static void end_trainer(void *owner, int64_t run)
+{
+    struct stage *stage = owner;
+    for (size_t i = 0; i < STAGE_TRAINERS_MAX; i++) {
+        if (stage->trainers[i].peer != NULL && stage->trainers[i].run == run) {
+            weir_rpc_forget(stage->trainers[i].peer, &stage->trainers[i]);
+            weir_loop_soon(stage->loop, leave, &stage->trainers[i]);
+        }
+    }
+}
+
+/* ---- the orchestrator ---- */
+
+static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char *json)
+{
+    struct stage *stage = owner;
+    (void)pipeline;
+    (void)erasure;
+    weir_buf_printf(&stage->events, "%s\n", json);
+}
+
+static void on_rest(void *owner)
+{
+    ((struct stage *)owner)->rests = true;
+}
+
+static void serve(struct stage *stage, const char *name, const struct weir_rpc_handler *handlers,
+                  struct weir_rpc_server **ret_server)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/%s.sock", stage->dir.path, name);
+    weir_require(weir_rpc_serve(stage->loop, endpoint, handlers, stage, ret_server, &err) ==
+                 WEIR_OK);
+}
+
+void stage_make(struct stage *stage)
+{
+    static const char *const FOLDERS[] = {"runs", "models", "fitted", "receipts"};
+    struct weir_error err;
+    *stage = (struct stage){0};
+    weir_test_postgres_start(&stage->postgres);
+    temp_dir_make(&stage->dir);
+    for (size_t i = 0; i < WEIR_COUNT(FOLDERS); i++) {
+        weir_require(weir_make_directories(temp_path(&stage->dir, FOLDERS[i]), 0700, &err) ==
+                     WEIR_OK);
+    }
+    stage->loop = weir_loop_new();
+    serve(stage, "storage", STORAGE, &stage->storage);
+    serve(stage, "selector", SELECTOR, &stage->selector);
+    serve(stage, "dispatcher", DISPATCHER, &stage->dispatcher);
+}
+
+void stage_begin(struct stage *stage)
+{
+    struct weir_error err;
+    struct orchestrator_options options = {
+        .data_dir = stage->dir.path,
+        .socket_dir = stage->dir.path,
+        .postgres = stage->postgres.conninfo,
+        .prices = {.currency = "EUR"},
+        .trainers = {.owner = stage, .start = start_trainer, .end = end_trainer},
+        .listener = {.owner = stage, .event = on_event, .rest = on_rest},
+    };
+    stage->rests = false;
+    if (orchestrator_open(stage->loop, &options, &stage->orch, &err) != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        weir_require(false);
+    }
+}
+
+void stage_kill(struct stage *stage)
+{
+    struct orchestrator *orch = stage->orch;
+    stage->orch = NULL; /* trainers that end now tell nobody */
+    orchestrator_close(orch);
+    weir_loop_step(stage->loop, 0);
+    for (size_t i = 0; i < STAGE_TRAINERS_MAX; i++) {
+        weir_rpc_peer_close(stage->trainers[i].peer);
+        stage->trainers[i].peer = NULL;
+    }
+}
+
+void stage_remove(struct stage *stage)
+{
+    stage_kill(stage);
+    weir_rpc_server_close(stage->storage);
+    weir_rpc_server_close(stage->selector);
+    weir_rpc_server_close(stage->dispatcher);
+    weir_loop_free(stage->loop);
+    weir_buf_fini(&stage->events);
+    weir_bits_fini(&stage->erased);
+    weir_test_postgres_stop(&stage->postgres);
+    temp_dir_remove(&stage->dir);
+}
+
+enum pipeline_state stage_run(struct stage *stage, const char *yaml)
+{
+    struct weir_error err;
+    struct pipeline *pipeline = NULL;
+    enum weir_status status = orchestrator_pipeline_submit(stage->orch, "stage.yaml",
+                                                           weir_bytes_of(yaml), &pipeline, &err);
+    if (status != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        weir_require(false);
+    }
+    stage->rests = false;
+    test_loop_until(stage->loop, &stage->rests);
+    return orchestrator_pipeline_state(pipeline);
+}
+
+void stage_models(struct stage *stage, struct weir_buf *out)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_error err;
+    weir_require(orchestrator_model_all(stage->orch, 0, &rows, &err) == WEIR_OK);
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        struct stored_model model;
+        orchestrator_model_row(rows, i, &model);
+        weir_buf_printf(out, "%s %s %s from %s\n", model.id, model.state, model.checksum,
+                        model.parent == NULL ? "nothing" : model.parent);
+    }
+}
+
+size_t stage_told(struct stage *stage, const char *text)
+{
+    size_t count = 0;
+    for (const char *at = weir_buf_text(&stage->events); (at = strstr(at, text)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}

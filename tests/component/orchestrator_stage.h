@@ -1,0 +1,63 @@
+/* The orchestrator in process on a real Postgres, with storage, selector, dispatcher and trainers as scripts in the
+ * same loop. The stream is `SAMPLES` samples a day apart, label = row % 2; a scripted model's file is the hash of what
+ * it was made from, so that a model made twice or in another order has another checksum. */
+#ifndef WEIR_TESTS_COMPONENT_ORCHESTRATOR_STAGE_H
+#define WEIR_TESTS_COMPONENT_ORCHESTRATOR_STAGE_H
+
+#include "core/base/bits.h"
+#include "orchestrator/orchestrator.h"
+#include "orchestrator/pipeline/pipeline.h"
+#include "tests/support/postgres.h"
+
+enum { STAGE_SAMPLES = 100, STAGE_JOBS_MAX = 512, STAGE_TRAINERS_MAX = 64 };
+
+struct stage;
+
+struct stage_trainer {
+    struct stage *stage;
+    struct weir_rpc_peer *peer; /* NULL: this place is free */
+    int64_t run;
+    uint64_t session;
+};
+
+struct stage_job {
+    uint64_t number;
+    char set_path[512];
+    char set_digest[64];
+    char mode[16];
+};
+
+struct stage {
+    struct weir_test_postgres postgres;
+    struct temp_dir dir;
+    struct weir_loop *loop;
+    struct weir_rpc_server *storage, *selector, *dispatcher;
+    struct orchestrator *orch; /* NULL: it is dead */
+    struct stage_trainer trainers[STAGE_TRAINERS_MAX];
+    struct stage_job jobs[STAGE_JOBS_MAX];
+    size_t job_count;
+    struct weir_buf events;  /* one a line, as told */
+    struct weir_bits erased; /* rows */
+    uint64_t erasures;       /* accepted */
+    bool in_force;           /* what storage says of all of them */
+    uint64_t lost;           /* what the dispatcher says of every job */
+    unsigned trainers_fail;  /* so many of the next trainers end with an error */
+    unsigned trainers_started;
+    bool rests; /* told since the last stage_begin() */
+};
+
+void stage_make(struct stage *stage);
+void stage_remove(struct stage *stage);
+/* A new orchestrator process on what is there; aborts when it cannot open. */
+void stage_begin(struct stage *stage);
+/* It dies, and its trainers with it. */
+void stage_kill(struct stage *stage);
+/* Submits `yaml` and runs until it rests; returns the state. */
+enum pipeline_state stage_run(struct stage *stage, const char *yaml);
+/* "1:DIGEST 2:…": id, checksum and parent of every model, in order. */
+void stage_models(struct stage *stage, struct weir_buf *out);
+/* How often `text` occurs in the events. */
+size_t stage_told(struct stage *stage, const char *text);
+uint64_t stage_id(size_t row);
+
+#endif

@@ -1,0 +1,294 @@
+/* The orchestrator against real Postgres and scripted services: what a replay makes of a stream, that dying anywhere
+ * changes nothing, and what an erasure does to models. */
+#include "tests/component/orchestrator_stage.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/models/lineage.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KILLS_MAX = 400 };
+
+static const char PIPELINE[] =
+    "pipeline: {name: p}\n"
+    "datasets: [{name: notes}]\n"
+    "trigger: {policy: amount, samples: 30}\n"
+    "selection: {}\npreprocess: {}\ntraining: {}\n"
+    "evaluation: {name: m, every: 1 month, metrics: [roc_auc, accuracy]}\n";
+
+static int make(void **state)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    stage_make(stage);
+    stage_begin(stage);
+    *state = stage;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    stage_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static void a_replay_trains_stores_and_measures(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 3);
+    assert_int_equal(stage_told(stage, "\"event\":\"selection_sealed\""), 3);
+    assert_int_equal(stage_told(stage, "\"event\":\"training_finished\""), 3);
+    assert_int_equal(stage_told(stage, "\"event\":\"model_stored\""), 3);
+    assert_int_equal(stage_told(stage, "\"parent\":\"p-1\""), 1);
+    assert_int_equal(stage_told(stage, "\"parent\":null"), 1);
+    /* triggers at 01-30, 03-01 and 03-31: February, April, April, and p-1 was active in March */
+    assert_int_equal(stage_told(stage, "\"metric\":\"roc_auc\",\"value\":1.0"), 4);
+    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_finished\""), 1);
+}
+
+static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    struct pipeline *pipeline = NULL;
+    struct weir_error err;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    unsigned started = stage->trainers_started;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage->trainers_started, started);
+    WEIR_AUTO_FREE char *other = weir_format("%s# other\n", PIPELINE);
+    assert_int_equal(
+        orchestrator_pipeline_submit(stage->orch, "o.yaml", weir_bytes_of(other), &pipeline, &err),
+        WEIR_EXISTS);
+}
+
+/* Dies after every so many rounds of the loop, and goes on. */
+static void run_with_deaths(struct stage *stage, int rounds)
+{
+    struct weir_error err;
+    struct pipeline *pipeline = NULL;
+    for (int kills = 0; kills < KILLS_MAX; kills++) {
+        assert_int_equal(orchestrator_pipeline_submit(stage->orch, "stage.yaml",
+                                                      weir_bytes_of(PIPELINE), &pipeline, &err),
+                         WEIR_OK);
+        for (int i = 0; i < rounds; i++) {
+            weir_loop_step(stage->loop, 5);
+            if (orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED) {
+                return;
+            }
+        }
+        rounds += rounds / 8 + 1; /* so that it ends */
+        stage_kill(stage);
+        stage_begin(stage);
+    }
+    fail_msg("never finished");
+}
+
+static void dying_anywhere_changes_nothing(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_BUF expected = {0};
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    stage_models(stage, &expected);
+    for (int rounds = 3; rounds < 24; rounds += 7) {
+        WEIR_AUTO_BUF models = {0};
+        stage_kill(stage);
+        weir_test_postgres_reset(&stage->postgres);
+        weir_buf_clear(&stage->events);
+        stage->job_count = 0;
+        stage_begin(stage);
+        run_with_deaths(stage, rounds);
+        stage_models(stage, &models);
+        assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
+        assert_true(stage->job_count <=
+                    3 + 4); /* nothing is trained or measured under two numbers */
+    }
+}
+
+static void a_trainer_that_fails_is_started_again_a_few_times(void **state)
+{
+    struct stage *stage = *state;
+    stage->trainers_fail = 3;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage->job_count, 3 + 4);
+}
+
+static void a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again(void **state)
+{
+    struct stage *stage = *state;
+    stage->trainers_fail = 100;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
+    assert_int_equal(stage_told(stage, "\"event\":\"error\""), 1);
+    assert_int_equal(stage->trainers_started, 4);
+    stage->trainers_fail = 0;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 3);
+}
+
+static void a_lost_sample_fails_the_pipeline(void **state)
+{
+    struct stage *stage = *state;
+    stage->lost = 2;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
+    assert_int_equal(stage_told(stage, "2 samples lost"), 1);
+    assert_int_equal(stage_told(stage, "model_stored"), 0);
+}
+
+/* ---- erasures ---- */
+
+static void erase(struct stage *stage, size_t row)
+{
+    struct weir_error err;
+    weir_bits_set(&stage->erased, row);
+    stage->erasures = 1;
+    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+}
+
+static void until_erased(struct stage *stage)
+{
+    bool idle = false;
+    for (int i = 0; i < 3000 && !idle; i++) {
+        weir_loop_step(stage->loop, 5);
+        idle = orchestrator_erasures_idle(stage->orch);
+    }
+    assert_true(idle);
+}
+
+static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_BUF models = {0};
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    erase(stage, 40); /* in the sets of the second and third trigger */
+    test_loop_rounds(stage->loop, 40);
+    assert_false(orchestrator_erasures_idle(stage->orch)); /* it waits for storage */
+    stage->in_force = true;
+    until_erased(stage);
+    stage_models(stage, &models);
+    const char *text = weir_buf_text(&models);
+    assert_non_null(strstr(text, "p-1 stored"));
+    assert_non_null(strstr(text, "p-2 replaced"));
+    assert_non_null(strstr(text, "p-3 replaced"));
+    assert_non_null(strstr(text, "p-2-e1 stored"));
+    assert_non_null(strstr(strstr(text, "p-2-e1 stored"), "from p-1\n"));
+    assert_non_null(strstr(strstr(text, "p-3-e1 stored"), "from p-2-e1\n"));
+    assert_int_not_equal(access(temp_path(&stage->dir, "models/p-2.weirmodel"), F_OK), 0);
+    assert_int_equal(access(temp_path(&stage->dir, "models/p-3-e1.weirmodel"), F_OK), 0);
+    assert_int_equal(access(temp_path(&stage->dir, "receipts/1.json"), F_OK), 0);
+    assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 1);
+}
+
+static void lineage_tells_who_has_seen_a_sample(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    struct id_blocks ids = {0};
+    struct lineage_answer answer = {0};
+    uint64_t id = stage_id(70); /* only in the third set */
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    id_blocks_add(&ids, &id, 1);
+    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(answer.count, 1);
+    assert_string_equal(answer.at[0].model, "p-3");
+    orchestrator_lineage_answer_fini(&answer);
+    id_blocks_fini(&ids);
+    id = stage_id(0); /* in all */
+    id_blocks_add(&ids, &id, 1);
+    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    assert_int_equal(answer.count, 3);
+    orchestrator_lineage_answer_fini(&answer);
+    id_blocks_fini(&ids);
+}
+
+static void an_erasure_survives_dying_anywhere(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_BUF expected = {0};
+    for (int rounds = 1; rounds < 20; rounds += 6) {
+        WEIR_AUTO_BUF models = {0};
+        stage->erasures = 0;
+        weir_bits_clear(&stage->erased);
+        stage->job_count = 0;
+        assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+        stage->in_force = true;
+        erase(stage, 10);
+        for (int step = rounds; !orchestrator_erasures_idle(stage->orch); step += step / 8 + 1) {
+            test_loop_rounds(stage->loop, step);
+            stage_kill(stage);
+            stage_begin(stage);
+        }
+        stage_models(stage, &models);
+        if (rounds == 1) {
+            weir_buf_append(&expected, models.at, models.size);
+        }
+        assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
+        assert_non_null(strstr(weir_buf_text(&models), "p-3-e1 stored"));
+        stage_kill(stage);
+        weir_test_postgres_reset(&stage->postgres);
+        stage_begin(stage);
+    }
+}
+
+static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    struct pipeline *pipeline = NULL;
+    WEIR_AUTO_BUF models = {0};
+    assert_int_equal(orchestrator_pipeline_submit(stage->orch, "stage.yaml",
+                                                  weir_bytes_of(PIPELINE), &pipeline, &err),
+                     WEIR_OK);
+    while (stage_told(stage, "\"event\":\"model_stored\"") == 0) {
+        weir_loop_step(stage->loop, 5);
+    }
+    stage->in_force = true;
+    erase(stage, 3);
+    until_erased(stage);
+    stage->rests = orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED;
+    test_loop_until(stage->loop, &stage->rests);
+    assert_int_equal(orchestrator_pipeline_state(pipeline), PIPELINE_FINISHED);
+    stage_models(stage, &models);
+    assert_non_null(strstr(weir_buf_text(&models), "p-1-e1 stored"));
+    assert_null(strstr(weir_buf_text(&models), "p-1 stored"));
+    struct id_blocks ids = {0};
+    struct lineage_answer answer = {0};
+    uint64_t id = stage_id(3);
+    id_blocks_add(&ids, &id, 1);
+    assert_int_equal(orchestrator_lineage_ask(stage->orch, &ids, &answer, &err), WEIR_OK);
+    for (size_t i = 0; i < answer.count; i++) {
+        assert_false(answer.at[i].live);
+    }
+    orchestrator_lineage_answer_fini(&answer);
+    id_blocks_fini(&ids);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_replay_trains_stores_and_measures, make, drop),
+        cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused, make,
+                                        drop),
+        cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, make, drop),
+        cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times, make,
+                                        drop),
+        cmocka_unit_test_setup_teardown(
+            a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, make, drop),
+        cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, make, drop),
+        cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, make, drop),
+        cmocka_unit_test_setup_teardown(an_erasure_replaces_the_chain_from_the_newest_clean_model,
+                                        make, drop),
+        cmocka_unit_test_setup_teardown(an_erasure_survives_dying_anywhere, make, drop),
+        cmocka_unit_test_setup_teardown(an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean,
+                                        make, drop),
+    };
+    return cmocka_run_group_tests_name("orchestrator", tests, NULL, NULL);
+}
