@@ -153,6 +153,22 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     return WEIR_OK;
 }
 
+static enum weir_status unknown_metric(const struct weir_yaml_node *item, const char *name,
+                                       struct weir_error *err)
+{
+    const char *names[ORCHESTRATOR_METRICS_MAX * 4 + 1] = {NULL};
+    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++) {
+        names[i] = orchestrator_metric_at(i)->name;
+    }
+    const char *near = cfg_nearest(name, names);
+    if (near == NULL) {
+        return weir_yaml_fail(item, err,
+                              "evaluation.metrics: unknown metric '%s': see weir policies", name);
+    }
+    return weir_yaml_fail(item, err, "evaluation.metrics: unknown metric '%s' (did you mean %s?)",
+                          name, near);
+}
+
 static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
                                      const struct cfg_texts *metrics,
                                      const struct weir_yaml_node *node, struct weir_error *err)
@@ -161,19 +177,11 @@ static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
         return weir_yaml_fail(node, err, "evaluation.metrics: expected 1 to %d metrics, found %zu",
                               ORCHESTRATOR_METRICS_MAX, metrics->count);
     }
-    const char *names[ORCHESTRATOR_METRICS_MAX * 4 + 1] = {NULL};
-    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++) {
-        names[i] = orchestrator_metric_at(i)->name;
-    }
     for (size_t i = 0; i < metrics->count; i++) {
         const struct weir_yaml_node *item = weir_yaml_at(metrics->node, i);
         const char *name = weir_yaml_text(item);
         if (orchestrator_metric_find(name) == NULL) {
-            const char *near = cfg_nearest(name == NULL ? "" : name, names);
-            return weir_yaml_fail(item, err, "evaluation.metrics: unknown metric '%s'%s%s%s",
-                                  name == NULL ? "" : name,
-                                  near == NULL ? ": see weir policies" : " (did you mean ",
-                                  near == NULL ? "" : near, near == NULL ? "" : "?)");
+            return unknown_metric(item, name == NULL ? "" : name, err);
         }
         evaluation->metrics[evaluation->metric_count++] = name;
     }

@@ -46,7 +46,7 @@ static enum weir_status open_database(struct orchestrator *orch, const char *con
                                            ORCHESTRATOR_QUERY_COUNT, &orch->db, err);
     if (status == WEIR_OK) {
         status =
-            weir_db_migrate(orch->db, ORCHESTRATOR_MIGRATIONS, ORCHESTRATOR_MIGRATIONS_count, err);
+            weir_db_migrate(orch->db, orchestrator_migrations, orchestrator_migrations_count, err);
     }
     WEIR_AUTO(weir_rows) rows = NULL;
     if (status == WEIR_OK) {

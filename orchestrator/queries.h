@@ -12,7 +12,7 @@ enum orchestrator_query {
 };
 
 extern const struct weir_query ORCHESTRATOR_QUERIES[ORCHESTRATOR_QUERY_COUNT];
-extern const struct weir_migration ORCHESTRATOR_MIGRATIONS[];
-extern const size_t ORCHESTRATOR_MIGRATIONS_count;
+extern const struct weir_migration orchestrator_migrations[];
+extern const size_t orchestrator_migrations_count;
 
 #endif

@@ -6,10 +6,12 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "orchestrator/platform/ownership.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,11 +108,14 @@ static bool can_drop(const struct weir_datadir *datadir, const char *bin_dir)
     WEIR_AUTO_FREE char *parent = weir_format("%s/..", datadir->path);
     char *resolved = realpath(parent, NULL);
     WEIR_AUTO_FREE char *above = resolved ? resolved : weir_strdup("/");
+    WEIR_AUTO_FREE char *program = weir_format("%s/storage", bin_dir ? bin_dir : "");
     const struct weir_reach paths[] = {
         {above, X_OK},
         {bin_dir ? bin_dir : "/", R_OK | X_OK},
+        {program, X_OK}, /* may be a link to where only root may go */
     };
-    int missed = weir_identity_unreachable(&datadir->identity, paths, WEIR_COUNT(paths));
+    size_t count = WEIR_COUNT(paths) - (access(program, X_OK) != 0);
+    int missed = weir_identity_unreachable(&datadir->identity, paths, count);
     if (missed < 0)
         return true;
     weir_log(WEIR_LOG_WARN,
@@ -161,7 +166,8 @@ static enum weir_status choose_sockets(struct weir_datadir *datadir, struct weir
     return weir_ownership_private_directory(datadir->socket_dir, geteuid(), err);
 }
 
-/* Where the cluster lies, once decided, stays decided: the location file remembers. */
+/* Where the cluster lies, once decided, stays decided: the location file remembers. A random part in
+ * its name keeps a directory made anew from finding the database of the one it replaced. */
 static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *location = weir_datadir_file(datadir, LOCATION_FILE);
@@ -176,7 +182,7 @@ static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir
         return WEIR_OK;
     } else {
         WEIR_AUTO_FREE char *hash = path_hash(datadir);
-        base = weir_format("%s/%s", OUTSIDE_BASE, hash);
+        base = weir_format("%s/%s-%08" PRIx32, OUTSIDE_BASE, hash, (uint32_t)weir_random_u64());
         status = weir_file_write_atomic(location, weir_bytes_of(base), err);
         if (status)
             return status;

@@ -51,6 +51,7 @@ enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, co
     if (status != WEIR_OK) {
         return status;
     }
+    weir_require(policy != NULL);
     WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof *trigger);
     trigger->policy = policy;
     trigger->options = weir_calloc(1, policy->options_size);

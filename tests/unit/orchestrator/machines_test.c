@@ -42,21 +42,28 @@ static void every_working_state_can_fail_and_come_back(void **state)
     assert_false(pipeline_next_state(PIPELINE_FINISHED, PIPELINE_ON_RESUMED, &to));
 }
 
+/* Marks where the edges of `from` lead; how many there are. */
+static int follow(enum pipeline_state from, bool *reached)
+{
+    int ways = 0;
+    for (int event = 0; event < PIPELINE_EVENTS; event++) {
+        enum pipeline_state to;
+        if (pipeline_next_state(from, (enum pipeline_event)event, &to)) {
+            reached[to] = true;
+            ways++;
+        }
+    }
+    return ways;
+}
+
 static void no_state_is_a_dead_end_or_out_of_reach(void **state)
 {
     (void)state;
     bool reached[PIPELINE_STATES] = {[PIPELINE_DECLARING] = true};
-    for (int round = 0; round < PIPELINE_STATES; round++) {
-        for (int i = 0; i < PIPELINE_STATES; i++) {
-            int ways = 0;
-            for (int event = 0; event < PIPELINE_EVENTS && reached[i]; event++) {
-                enum pipeline_state to;
-                if (pipeline_next_state((enum pipeline_state)i, (enum pipeline_event)event, &to)) {
-                    reached[to] = true;
-                    ways++;
-                }
-            }
-            assert_true(!reached[i] || ways > 0 || i == PIPELINE_FINISHED);
+    for (int step = 0; step < PIPELINE_STATES * PIPELINE_STATES; step++) {
+        int at = step % PIPELINE_STATES;
+        if (reached[at]) {
+            assert_true(follow((enum pipeline_state)at, reached) > 0 || at == PIPELINE_FINISHED);
         }
     }
     for (int i = 0; i < PIPELINE_STATES; i++) {

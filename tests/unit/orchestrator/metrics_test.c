@@ -64,6 +64,20 @@ static void every_metric_is_undefined_without_samples(void **state)
     }
 }
 
+/* The definition: over all pairs of a positive and a negative sample. */
+static double won_by_definition(const float *values, const int64_t *labels, size_t count)
+{
+    double wins = 0, pairs = 0;
+    for (size_t pair = 0; pair < count * count; pair++) {
+        size_t i = pair / count, j = pair % count;
+        if (labels[i] == 1 && labels[j] == 0) {
+            pairs++;
+            wins += values[i] > values[j] ? 1 : values[i] == values[j] ? .5 : 0;
+        }
+    }
+    return wins / pairs;
+}
+
 static void ties_count_half_as_the_definition_says(void **state)
 {
     (void)state;
@@ -73,21 +87,12 @@ static void ties_count_half_as_the_definition_says(void **state)
         float values[COUNT_MAX];
         int64_t labels[COUNT_MAX] = {0, 1};
         size_t count = 2 + weir_rng_below(&rng, COUNT_MAX - 2);
-        double wins = 0, pairs = 0;
         for (size_t i = 0; i < count; i++) {
             values[i] = (float)weir_rng_below(&rng, 8) / 8;
             labels[i] = i < 2 ? (int64_t)i : (int64_t)weir_rng_below(&rng, 2);
         }
-        for (size_t i = 0; i < count; i++) {
-            for (size_t j = 0; j < count; j++) {
-                if (labels[i] == 1 && labels[j] == 0) {
-                    pairs++;
-                    wins += values[i] > values[j] ? 1 : values[i] == values[j] ? .5 : 0;
-                }
-            }
-        }
         struct metric_input input = {values, labels, count, 1};
-        check("roc_auc", &input, wins / pairs);
+        check("roc_auc", &input, won_by_definition(values, labels, count));
     }
 }
 
@@ -98,7 +103,8 @@ static void several_classes_take_the_most_probable(void **state)
     const int64_t labels[] = {0, 1, 2, 2};
     struct metric_input input = {values, labels, 4, 3};
     check("accuracy", &input, .75);
-    check("log_loss", &input, -(log(.7F) + log(.8F) + log(.4F) + log(.1F)) / 4);
+    check("log_loss", &input,
+          -(log((double).7F) + log((double).8F) + log((double).4F) + log((double).1F)) / 4);
 }
 
 static void a_certain_mistake_costs_a_finite_loss(void **state)
