@@ -205,10 +205,16 @@ static void case_unreachable(const struct fixture *fixture)
     start_small(&small, fixture);
     expect(geteuid() == 0 && small.datadir->cluster_drops);
     expect(strncmp(small.datadir->cluster, "/var/lib/weir/", 14) == 0);
-    query(&small, "SELECT 1", "1");
+    query(&small, "CREATE TABLE of_the_first AS SELECT 42 AS value", NULL);
     WEIR_AUTO_FREE char *outside = weir_strdup(small.datadir->cluster);
     *strrchr(outside, '/') = '\0';
     stop_small(&small);
+
+    expect(weir_remove_tree(fixture->data_dir, NULL) == WEIR_OK); /* the cluster stays behind */
+    struct small anew = {0};
+    start_small(&anew, fixture);
+    query(&anew, "SELECT count(*) FROM pg_tables WHERE tablename = 'of_the_first'", "0");
+    stop_small(&anew);
     expect(weir_remove_tree(outside, NULL) == WEIR_OK);
 }
 

@@ -3,6 +3,7 @@
 #ifndef WEIR_TESTS_SUPPORT_PLATFORM_CASE_H
 #define WEIR_TESTS_SUPPORT_PLATFORM_CASE_H
 
+#include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -45,9 +46,19 @@ static inline int setup(void **state)
     return 0;
 }
 
+/* Where root runs the tests from a place that only root may enter, clusters lie outside. */
+static inline void remove_outside_cluster(const struct fixture *fixture)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/postgres.location", fixture->data_dir);
+    WEIR_AUTO_BUF outside = {0};
+    if (weir_file_read(path, 4096, &outside, NULL) == WEIR_OK)
+        weir_ignore(weir_remove_tree(weir_buf_text(&outside), NULL)); /* best effort */
+}
+
 static inline int teardown(void **state)
 {
     struct fixture *fixture = *state;
+    remove_outside_cluster(fixture);
     int status = weir_remove_tree(fixture->directory, NULL) == WEIR_OK ? 0 : -1;
     free(fixture);
     return status;

@@ -110,7 +110,8 @@ class Lab:
         return done.stdout
 
     def remove(self):
-        subprocess.run(["rm", "-rf", str(self.folder)], check=True)
+        outside = [found.read_text().strip() for found in self.folder.glob("**/postgres.location")]
+        subprocess.run(["rm", "-rf", str(self.folder), *outside], check=True)
 
 
 class Run:
@@ -158,7 +159,10 @@ class Run:
 
     def victims(self, name):
         """Process numbers of this run's processes called `name` (storage, worker-1, trainer, postgres, …)."""
-        wanted, mark = name.rstrip("-0123456789"), str(self.data_dir)
+        wanted, marks = name.rstrip("-0123456789"), [str(self.data_dir)]
+        location = self.data_dir / "postgres.location"  # of a cluster outside, see docs/decisions/003
+        if name == "postgres" and location.exists():
+            marks.append(location.read_text().strip())
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -167,7 +171,7 @@ class Run:
                 words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             except OSError:
                 continue
-            if Path(words[0]).name == wanted and any(mark in w for w in words[1:]):
+            if Path(words[0]).name == wanted and any(mark in w for w in words[1:] for mark in marks):
                 if wanted == name or name in words:
                     found.append(int(entry.name))
         return found
