@@ -187,6 +187,32 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
     assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 1);
 }
 
+static void the_deletion_policy_decides_what_becomes_of_models(void **state)
+{
+    struct stage *stage = *state;
+    static const struct {
+        const char *policy, *there, *gone;
+    } CASES[] = {{"keep", "p-3 stored", "p-1-e1"}, {"retire", "p-2 retired", "p-2 stored"}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF models = {0};
+        WEIR_AUTO_FREE char *yaml =
+            weir_format("%sdeletion: {policy: %s}\n", PIPELINE, CASES[i].policy);
+        assert_int_equal(stage_run(stage, yaml), PIPELINE_FINISHED);
+        stage->in_force = true;
+        erase(stage, 40);
+        until_erased(stage);
+        stage_models(stage, &models);
+        assert_non_null(strstr(weir_buf_text(&models), CASES[i].there));
+        assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
+        assert_null(strstr(weir_buf_text(&models), CASES[i].gone));
+        stage_kill(stage);
+        weir_test_postgres_reset(&stage->postgres);
+        stage->erasures = 0;
+        stage->job_count = 0;
+        stage_begin(stage);
+    }
+}
+
 static void lineage_tells_who_has_seen_a_sample(void **state)
 {
     struct stage *stage = *state;
@@ -286,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, make, drop),
         cmocka_unit_test_setup_teardown(an_erasure_replaces_the_chain_from_the_newest_clean_model,
                                         make, drop),
+        cmocka_unit_test_setup_teardown(the_deletion_policy_decides_what_becomes_of_models, make,
+                                        drop),
         cmocka_unit_test_setup_teardown(an_erasure_survives_dying_anywhere, make, drop),
         cmocka_unit_test_setup_teardown(an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean,
                                         make, drop),
