@@ -6,6 +6,8 @@
 #include "core/base/clock.h"
 #include "orchestrator/period.h"
 
+#include <string.h>
+
 struct time_options {
     const char *every;
 };
@@ -53,6 +55,10 @@ static void explain(const void *state, struct weir_buf *out)
     const struct time_state *time = state;
     char text[WEIR_TIME_TEXT_MAX];
     weir_time_format(time->crossed_us, text);
+    char *midnight = strstr(text, "T00:00:00Z");
+    if (midnight != NULL) {
+        *midnight = '\0'; /* a day says it all */
+    }
     weir_buf_printf(out, "%s has passed (every %s)", text, time->every);
 }
 
