@@ -7,24 +7,29 @@
 struct spread {
     int64_t min;
     uint64_t range;
-    bool counts;
+    uint64_t step; /* from each value to the next */
+    bool steps;    /* it is the same everywhere */
 };
 
 static struct spread measure(const int64_t *values, size_t count)
 {
-    struct spread spread = {.counts = true};
+    struct spread spread = {.steps = true};
     int64_t max = count > 0 ? values[0] : 0;
 
     spread.min = max;
+    spread.step = count > 1 ? (uint64_t)values[1] - (uint64_t)values[0] : 0;
     for (size_t i = 0; i < count; i++) {
         if (values[i] < spread.min)
             spread.min = values[i];
         if (values[i] > max)
             max = values[i];
-        if ((uint64_t)values[i] != (uint64_t)values[0] + i)
-            spread.counts = false;
+        if ((uint64_t)values[i] != (uint64_t)values[0] + i * spread.step)
+            spread.steps = false;
     }
     spread.range = (uint64_t)max - (uint64_t)spread.min;
+    /* Up only, and never around the end of 64 bits: SQL adds the steps up as bigint. */
+    spread.steps = spread.steps && count > 0 && spread.min == values[0] &&
+                   spread.step <= (uint64_t)INT64_MAX / count;
     return spread;
 }
 
@@ -32,8 +37,6 @@ static uint8_t width_of(const struct spread *spread)
 {
     if (spread->range == 0)
         return 0;
-    if (spread->counts)
-        return COLUMN_COUNTS;
     if (spread->range <= UINT8_MAX)
         return 1;
     if (spread->range <= UINT16_MAX)
@@ -41,32 +44,41 @@ static uint8_t width_of(const struct spread *spread)
     return spread->range <= UINT32_MAX ? 4 : 8;
 }
 
-static size_t value_bytes(uint8_t width)
+/* Bytes behind the header. */
+static size_t body_bytes(uint8_t width, size_t count)
 {
-    return width == COLUMN_COUNTS ? 0 : width;
+    return width == COLUMN_STEPS ? sizeof(uint64_t) : count * width;
+}
+
+static void store(const int64_t *values, size_t count, uint64_t base, uint8_t width, uint8_t *at)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint8_t value[8];
+
+        weir_put_u64(value, (uint64_t)values[i] - base);
+        memcpy(at + i * width, value, width);
+    }
 }
 
 void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *out)
 {
     struct spread spread = measure(values, count);
     uint8_t width = width_of(&spread);
-    uint64_t base = width == 8 ? 0 : (uint64_t)spread.min;
-    size_t size = value_bytes(width);
+    uint64_t base;
     uint8_t *at;
 
-    weir_buf_reserve(out, COLUMN_HEADER_BYTES + count * size + sizeof(uint64_t));
+    if (spread.steps && body_bytes(width, count) > body_bytes(COLUMN_STEPS, count))
+        width = COLUMN_STEPS;
+    base = width == 8 ? 0 : (uint64_t)spread.min;
+    weir_buf_reserve(out, COLUMN_HEADER_BYTES + body_bytes(width, count));
     at = out->at + out->size;
     at[0] = width;
     weir_put_u64(at + 1, base);
-    at += COLUMN_HEADER_BYTES;
-    for (size_t i = 0; size > 0 && i < count; i++) {
-        uint8_t value[8];
-
-        weir_put_u64(value, (uint64_t)values[i] - base);
-        memcpy(at, value, size);
-        at += size;
-    }
-    out->size += COLUMN_HEADER_BYTES + count * size;
+    if (width == COLUMN_STEPS)
+        weir_put_u64(at + COLUMN_HEADER_BYTES, spread.step);
+    else if (width > 0)
+        store(values, count, base, width, at + COLUMN_HEADER_BYTES);
+    out->size += COLUMN_HEADER_BYTES + body_bytes(width, count);
 }
 
 static void load(const uint8_t *at, size_t size, uint64_t base, int64_t *values, size_t count)
@@ -79,23 +91,29 @@ static void load(const uint8_t *at, size_t size, uint64_t base, int64_t *values,
     }
 }
 
+static bool is_width(uint8_t width)
+{
+    return width == 0 || width == 1 || width == 2 || width == 4 || width == 8 ||
+           width == COLUMN_STEPS;
+}
+
 enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
                                        struct weir_error *err)
 {
     uint8_t width = packed.size >= COLUMN_HEADER_BYTES ? packed.at[0] : 3;
-    size_t size = value_bytes(width);
-    uint64_t base;
+    uint64_t base, step = 0;
 
-    if ((size != 0 && size != 1 && size != 2 && size != 4 && size != 8) ||
-        packed.size != COLUMN_HEADER_BYTES + count * size)
+    if (!is_width(width) || packed.size != COLUMN_HEADER_BYTES + body_bytes(width, count))
         return weir_fail(err, WEIR_CORRUPT, "column of %zu bytes is not one of %zu values",
                          packed.size, count);
     base = weir_get_u64(packed.at + 1);
-    if (size > 0) {
-        load(packed.at + COLUMN_HEADER_BYTES, size, base, values, count);
+    if (width > 0 && width != COLUMN_STEPS) {
+        load(packed.at + COLUMN_HEADER_BYTES, width, base, values, count);
         return WEIR_OK;
     }
+    if (width == COLUMN_STEPS)
+        step = weir_get_u64(packed.at + COLUMN_HEADER_BYTES);
     for (size_t i = 0; i < count; i++)
-        values[i] = (int64_t)(base + (width == COLUMN_COUNTS ? i : 0));
+        values[i] = (int64_t)(base + i * step);
     return WEIR_OK;
 }

@@ -187,7 +187,7 @@ static bool scaled_time(const struct intake *intake, const struct format_value *
     return true;
 }
 
-static bool time_of_name(const struct intake *intake, int64_t *ret_time)
+static bool parse_name(const struct intake *intake, int64_t *ret_time)
 {
     const char *slash = strrchr(intake->file->path, '/');
     struct tm fields = {.tm_mday = 1};
@@ -199,9 +199,20 @@ static bool time_of_name(const struct intake *intake, int64_t *ret_time)
     return true;
 }
 
+/* All samples of a file have it: it is parsed once. */
+static bool time_of_name(struct intake *intake, int64_t *ret_time)
+{
+    if (intake->named == NAMED_UNREAD)
+        intake->named = parse_name(intake, &intake->name_time_us) ? NAMED_TIME : NAMED_NONE;
+    if (intake->named == NAMED_NONE)
+        return false;
+    *ret_time = intake->name_time_us;
+    return true;
+}
+
 /* False, with `reason` filled, when there is no time. */
-static bool convert_time(const struct intake *intake, const struct format_value *value,
-                         int64_t *ret_time, char *reason)
+static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
+                         char *reason)
 {
     char quoted[QUOTE_MAX + 3];
 

@@ -23,6 +23,9 @@ struct kept_out {
     uint64_t offset, length;
 };
 
+/* Whether the file's name holds a time. */
+enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
+
 struct intake {
     struct dataset *dataset;
     struct batch *batch;
@@ -31,6 +34,8 @@ struct intake {
     struct stored_file *file;
     const struct manifest_row *row; /* NULL: not in a manifest */
     int64_t mtime_us;
+    enum named named;
+    int64_t name_time_us;
 
     struct weir_bytes window; /* what the format is reading, */
     uint64_t window_at;       /* and where it begins */

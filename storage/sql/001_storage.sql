@@ -48,6 +48,13 @@ CREATE TABLE chunk (
     lengths bytea NOT NULL,
     PRIMARY KEY (dataset, block, first_row)
 ) PARTITION BY RANGE (dataset, block);
+-- Packed already: compressing them once more costs more than all the rest of a commit.
+ALTER TABLE chunk
+    ALTER COLUMN times SET STORAGE EXTERNAL,
+    ALTER COLUMN labels SET STORAGE EXTERNAL,
+    ALTER COLUMN files SET STORAGE EXTERNAL,
+    ALTER COLUMN offsets SET STORAGE EXTERNAL,
+    ALTER COLUMN lengths SET STORAGE EXTERNAL;
 CREATE INDEX chunk_sequence ON chunk (dataset, sequence);
 CREATE INDEX chunk_file_group ON chunk (dataset, file_group);
 
@@ -147,16 +154,22 @@ DECLARE
     plain bytea := packed || ''::bytea;
     width int := get_byte(plain, 0);
     base bigint := 0;
+    step bigint := 0;
     value bigint;
     place int := 9;
 BEGIN
     FOR i IN REVERSE 8..1 LOOP
         base := (base << 8) | get_byte(plain, i);
     END LOOP;
+    IF width = 255 THEN
+        FOR i IN REVERSE 16..9 LOOP
+            step := (step << 8) | get_byte(plain, i);
+        END LOOP;
+    END IF;
     FOR i IN 0..count - 1 LOOP
         value := 0;
         IF width = 255 THEN
-            value := i;
+            value := i * step;
         ELSIF width > 0 THEN
             FOR b IN REVERSE width - 1..0 LOOP
                 value := (value << 8) | get_byte(plain, place + b);

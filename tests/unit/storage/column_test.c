@@ -17,7 +17,11 @@ static void each_shape_takes_as_few_bytes_as_it_needs(void **state)
         size_t bytes; /* per value */
     } CASES[] = {
         {{7, 7, 7, 7}, 0},
-        {{-3, -2, -1, 0}, 0},
+        {{-3, -2, -1, 0}, 1},
+        {{-300000, -200000, -100000, 0}, 2}, /* steps: 8 bytes, not 16 */
+        {{0, INT64_C(1) << 40, INT64_C(2) << 40, INT64_C(3) << 40}, 2},
+        {{0, INT64_MIN, 0, INT64_MIN}, 8},
+        {{INT64_MAX - 1, INT64_MAX, INT64_MIN, INT64_MIN + 1}, 8},
         {{1000, 1255, 1001, 1000}, 1},
         {{1000, 1256, 1001, 1000}, 2},
         {{-40000, 20000, 0, 1}, 2},
