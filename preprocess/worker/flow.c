@@ -257,6 +257,17 @@ int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit
     return slot;
 }
 
+bool worker_flow_serves(const struct worker_flow *flow, size_t consumer)
+{
+    const struct worker_consumer *wanted = &flow->consumers[consumer];
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence != 0 && lease->job == wanted->job && lease->session == wanted->session)
+            return true;
+    }
+    return false;
+}
+
 /* ---- making ---- */
 
 void worker_flow_begin(struct worker_flow *flow, uint64_t fence, struct preprocess_range batches)

@@ -137,6 +137,8 @@ void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch
 
 /* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. */
 int worker_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, int64_t now_ms);
+/* True when a lease is held for this consumer. */
+bool worker_flow_serves(const struct worker_flow *flow, size_t consumer);
 struct worker_send {
     size_t ready; /* index into flow->ready */
     size_t consumer;

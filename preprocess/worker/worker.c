@@ -30,6 +30,9 @@ static void on_credit(void *state, struct weir_request *request)
         return;
     }
     worker->routes[slot] = request->route;
+    /* A consumer that nothing is made for: there may be groups to lease, do not wait for the beat. */
+    if (!worker_flow_serves(&worker->flow, (size_t)slot))
+        worker->beat_due = true;
     worker_pump_soon(worker);
 }
 
