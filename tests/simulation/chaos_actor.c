@@ -13,15 +13,31 @@ static void nothing(void *self)
     (void)self;
 }
 
-static void kill_somebody(struct chaos_actor *actor)
+static size_t somebody(struct lab *lab)
 {
-    struct lab *lab = actor->lab;
     static const size_t ONES[] = {LAB_STORAGE, LAB_DISPATCHER, LAB_TRAINER};
     size_t draw = weir_rng_below(world_rng(lab->world), WEIR_COUNT(ONES) + 2);
     size_t worker = LAB_FIRST_WORKER + weir_rng_below(world_rng(lab->world), lab->plan.workers);
-    size_t victim = draw < WEIR_COUNT(ONES) ? ONES[draw] : worker;
-    lab->kills += world_alive(lab->world, victim);
-    world_kill(lab->world, victim, 1 + (int64_t)weir_rng_below(world_rng(lab->world), 2500));
+    return draw < WEIR_COUNT(ONES) ? ONES[draw] : worker;
+}
+
+/* A death, a broken link, or a process that stands still: the last two outlive every lease at times. */
+static void strike(struct lab *lab)
+{
+    struct weir_rng *rng = world_rng(lab->world);
+    size_t victim = somebody(lab), other = somebody(lab);
+    int64_t span_ms = 1 + (int64_t)weir_rng_below(rng, 5000);
+    switch (weir_rng_below(rng, 4)) {
+    case 0:
+        world_cut(lab->world, victim, other, span_ms);
+        return;
+    case 1:
+        world_freeze(lab->world, victim, span_ms);
+        return;
+    default:
+        lab->kills += world_alive(lab->world, victim);
+        world_kill(lab->world, victim, span_ms / 2);
+    }
 }
 
 static int64_t tick(void *self)
@@ -30,7 +46,7 @@ static int64_t tick(void *self)
     struct lab *lab = actor->lab;
     struct weir_rng *rng = world_rng(lab->world);
     if (actor->disasters > 0 && --actor->disasters > 0)
-        kill_somebody(actor);
+        strike(lab);
     if (actor->erasures > 0 && weir_rng_below(rng, 3) == 0) {
         actor->erasures--;
         lab->erase_wanted += 1 + weir_rng_below(rng, 6);

@@ -24,7 +24,8 @@ struct slot {
     struct world_actor actor;
     uint64_t life;
     bool alive;
-    int64_t tick_at_ms; /* the tick that counts; earlier ones still in the heap are stale */
+    int64_t frozen_until_ms;
+    uint64_t tick_order; /* the tick that counts; others still in the heap are stale */
 };
 
 struct world {
@@ -32,6 +33,7 @@ struct world {
     struct weir_rng rng;
     struct world_weather weather;
     struct slot slots[WORLD_ACTORS_MAX];
+    int64_t cut_until_ms[WORLD_ACTORS_MAX][WORLD_ACTORS_MAX];
     size_t actors;
     struct event **heap;
     size_t count, capacity;
@@ -50,14 +52,9 @@ static void swap(struct world *world, size_t a, size_t b)
     world->heap[b] = kept;
 }
 
-static struct event *push(struct world *world, int64_t delay_ms, enum event_kind kind, size_t to)
+/* Gives the event its place in the heap. */
+static void insert(struct world *world, struct event *event)
 {
-    struct event *event = weir_calloc(1, sizeof(*event));
-    *event = (struct event){.at_ms = world->now_ms + delay_ms,
-                            .order = world->order++,
-                            .kind = kind,
-                            .to = to,
-                            .life = world->slots[to].life};
     if (world->count == world->capacity) {
         world->capacity = world->capacity ? 2 * world->capacity : 256;
         world->heap = weir_realloc(world->heap, world->capacity, sizeof(struct event *));
@@ -66,6 +63,17 @@ static struct event *push(struct world *world, int64_t delay_ms, enum event_kind
     world->heap[at] = event;
     for (; at > 0 && earlier(world->heap[at], world->heap[(at - 1) / 2]); at = (at - 1) / 2)
         swap(world, at, (at - 1) / 2);
+}
+
+static struct event *push(struct world *world, int64_t delay_ms, enum event_kind kind, size_t to)
+{
+    struct event *event = weir_calloc(1, sizeof(*event));
+    *event = (struct event){.at_ms = world->now_ms + delay_ms,
+                            .order = world->order++,
+                            .kind = kind,
+                            .to = to,
+                            .life = world->slots[to].life};
+    insert(world, event);
     return event;
 }
 
@@ -97,6 +105,7 @@ struct world *world_new(uint64_t seed, struct world_weather weather)
     struct world *world = weir_calloc(1, sizeof(*world));
     world->weather = weather;
     world->now_ms = 1000;
+    world->order = 1; /* 0: none */
     weir_rng_init(&world->rng, seed);
     return world;
 }
@@ -159,7 +168,8 @@ static bool chance(struct world *world, uint32_t thousandths)
 void world_send(struct world *world, size_t from, size_t to, enum weir_message type,
                 const void *message, struct weir_bytes payload)
 {
-    if (chance(world, world->weather.lost))
+    bool is_cut = world->now_ms < world->cut_until_ms[from][world_actor_of(to)];
+    if (chance(world, world->weather.lost) || is_cut)
         return;
     for (int copies = chance(world, world->weather.doubled) ? 2 : 1; copies > 0; copies--) {
         int64_t delay_ms =
@@ -175,8 +185,7 @@ void world_send(struct world *world, size_t from, size_t to, enum weir_message t
 
 void world_wake(struct world *world, size_t actor)
 {
-    world->slots[actor].tick_at_ms = world->now_ms + 1;
-    (void)push(world, 1, EVENT_TICK, actor);
+    world->slots[actor].tick_order = push(world, 1, EVENT_TICK, actor)->order;
 }
 
 void world_kill(struct world *world, size_t actor, int64_t down_ms)
@@ -187,6 +196,17 @@ void world_kill(struct world *world, size_t actor, int64_t down_ms)
     slot->alive = false;
     slot->actor.stop(slot->actor.self);
     (void)push(world, down_ms, EVENT_START, actor);
+}
+
+void world_cut(struct world *world, size_t one, size_t other, int64_t span_ms)
+{
+    world->cut_until_ms[one][other] = world->now_ms + span_ms;
+    world->cut_until_ms[other][one] = world->now_ms + span_ms;
+}
+
+void world_freeze(struct world *world, size_t actor, int64_t span_ms)
+{
+    world->slots[actor].frozen_until_ms = world->now_ms + span_ms;
 }
 
 void world_calm(struct world *world)
@@ -217,16 +237,20 @@ static void run(struct world *world, struct event *event)
             deliver(slot, event);
         return;
     case EVENT_TICK:
-        if (!slot->alive || event->life != slot->life || event->at_ms != slot->tick_at_ms)
+        if (!slot->alive || event->life != slot->life || event->order != slot->tick_order)
             return;
-        slot->tick_at_ms = 0; /* a wake from inside the tick wins over its own pace */
+        slot->tick_order = 0; /* a wake from inside the tick wins over its own pace */
         int64_t next_ms = slot->actor.tick(slot->actor.self);
-        if (slot->tick_at_ms == 0) {
-            slot->tick_at_ms = world->now_ms + next_ms;
-            (void)push(world, next_ms, EVENT_TICK, event->to);
-        }
+        if (slot->tick_order == 0)
+            slot->tick_order = push(world, next_ms, EVENT_TICK, event->to)->order;
         return;
     }
+}
+
+static bool is_frozen(const struct world *world, const struct event *event)
+{
+    const struct slot *slot = &world->slots[event->to];
+    return event->kind != EVENT_START && slot->alive && world->now_ms < slot->frozen_until_ms;
 }
 
 bool world_step(struct world *world)
@@ -235,6 +259,11 @@ bool world_step(struct world *world)
         return false;
     struct event *event = pop(world);
     world->now_ms = event->at_ms;
+    if (is_frozen(world, event)) {
+        event->at_ms = world->slots[event->to].frozen_until_ms;
+        insert(world, event);
+        return true;
+    }
     run(world, event);
     free_event(event);
     return true;

@@ -50,6 +50,10 @@ void world_send(struct world *world, size_t from, size_t to, enum weir_message t
 void world_wake(struct world *world, size_t actor);
 /* kill -9 now, and a new start `down_ms` later. */
 void world_kill(struct world *world, size_t actor, int64_t down_ms);
+/* For so long nothing passes between the two, in either direction. */
+void world_cut(struct world *world, size_t one, size_t other, int64_t span_ms);
+/* For so long the actor does nothing, as if stopped by a signal; what reaches it waits. */
+void world_freeze(struct world *world, size_t actor, int64_t span_ms);
 /* From now on nothing is lost, doubled or slow. */
 void world_calm(struct world *world);
 
