@@ -23,9 +23,8 @@ static bool read_number(const char *text, int64_t max, int64_t *ret_number)
 /* Gives `arguments` back, or NULL when a text in it is not UTF-8. */
 static json_t *finish(json_t *arguments, bool good, struct weir_error *err)
 {
-    if (arguments != NULL && good) {
+    if (arguments != NULL && good)
         return arguments;
-    }
     json_decref(arguments);
     weir_ignore(weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8")); /* NULL tells */
     return NULL;
@@ -89,9 +88,8 @@ json_t *cli_arguments_erasure(const struct cli_call *call, struct weir_error *er
 static json_t *samples_json(const struct cli_call *call, const char *why, struct weir_error *err)
 {
     const struct cli_options *options = &call->options;
-    if (options->erasure != NULL) {
+    if (options->erasure != NULL)
         return erasure_json(options->erasure, err);
-    }
     if (options->ids.count == 0) {
         weir_ignore(weir_fail(err, WEIR_INVALID, "%s", why)); /* the status travels in err */
         return NULL;
@@ -102,9 +100,8 @@ static json_t *samples_json(const struct cli_call *call, const char *why, struct
 
 json_t *cli_arguments_lineage(const struct cli_call *call, struct weir_error *err)
 {
-    if (call->operand_count == 1) {
+    if (call->operand_count == 1)
         return cli_arguments_model(call, err);
-    }
     return samples_json(call, "models lineage: expected a model, or --id or --erasure", err);
 }
 
@@ -138,9 +135,8 @@ json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_err
     }
     json_t *subjects = json_array(), *ids = ids_json(&options->ids, err);
     bool good = true;
-    for (size_t i = 0; i < options->subjects.count; i++) {
+    for (size_t i = 0; i < options->subjects.count; i++)
         good = good && json_array_append_new(subjects, json_string(options->subjects.at[i])) == 0;
-    }
     if (ids == NULL) {
         json_decref(subjects);
         return NULL;
@@ -157,9 +153,8 @@ json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_err
 static bool time_is_good(const char *option, const char *text, struct weir_error *err)
 {
     int64_t time_us = 0;
-    if (text == NULL || weir_time_parse(text, strlen(text), &time_us)) {
+    if (text == NULL || weir_time_parse(text, strlen(text), &time_us))
         return true;
-    }
     weir_ignore(weir_fail(err, WEIR_INVALID,
                           "--%s: expected a time such as 2002-12-01 or 2002-12-01T12:00:00Z, "
                           "found '%.40s'",
@@ -171,9 +166,8 @@ json_t *cli_arguments_predict(const struct cli_call *call, struct weir_error *er
 {
     const struct cli_options *options = &call->options;
     int64_t limit = 0;
-    if (!time_is_good("from", options->from, err) || !time_is_good("to", options->to, err)) {
+    if (!time_is_good("from", options->from, err) || !time_is_good("to", options->to, err))
         return NULL;
-    }
     if (options->limit != NULL && !read_number(options->limit, LIMIT_MAX, &limit)) {
         weir_ignore(weir_fail(err, WEIR_INVALID,
                               "--limit: expected a number from 1 to %d, found '%.40s'", LIMIT_MAX,
@@ -181,9 +175,8 @@ json_t *cli_arguments_predict(const struct cli_call *call, struct weir_error *er
         return NULL;
     }
     json_t *arguments = json_object();
-    if (limit > 0) {
+    if (limit > 0)
         json_object_set_new(arguments, "limit", json_integer((json_int_t)limit));
-    }
     bool good = set_text(arguments, "pipeline", options->pipeline) &&
                 set_text(arguments, "model", options->model) &&
                 set_text(arguments, "from", options->from) &&

@@ -13,11 +13,9 @@ enum { WORDS_MAX = 2, SHOWN_MAX = 60, COMMANDS_MAX = 64, OPTIONS_MAX = 16 };
 
 static bool takes_next_word(const char *word)
 {
-    for (const struct weir_option *option = CLI_COMMON_OPTIONS; option->name != NULL; option++) {
-        if (option->argument != NULL && strcmp(word + 2, option->name) == 0) {
+    for (const struct weir_option *option = CLI_COMMON_OPTIONS; option->name != NULL; option++)
+        if (option->argument != NULL && strcmp(word + 2, option->name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -25,9 +23,8 @@ static bool takes_next_word(const char *word)
 static int first_word(int argc, char **argv)
 {
     int at = 1;
-    while (at < argc && strncmp(argv[at], "--", 2) == 0) {
+    while (at < argc && strncmp(argv[at], "--", 2) == 0)
         at += takes_next_word(argv[at]) ? 2 : 1;
-    }
     return at < argc ? at : argc;
 }
 
@@ -37,12 +34,10 @@ static int words_matched(const struct cli_command *command, int argc, char **arg
     const char *words = command->words;
     for (int count = 1; count <= WORDS_MAX && at < argc; count++, at++) {
         size_t size = strlen(argv[at]);
-        if (strncmp(words, argv[at], size) != 0 || (words[size] != '\0' && words[size] != ' ')) {
+        if (strncmp(words, argv[at], size) != 0 || (words[size] != '\0' && words[size] != ' '))
             return 0;
-        }
-        if (words[size] == '\0') {
+        if (words[size] == '\0')
             return count;
-        }
         words += size + 1;
     }
     return 0;
@@ -58,11 +53,9 @@ static bool in_group(const struct cli_command *command, const char *group)
 
 static bool is_group(const char *word)
 {
-    for (size_t i = 0; i < cli_command_count(); i++) {
-        if (in_group(cli_command_at(i), word)) {
+    for (size_t i = 0; i < cli_command_count(); i++)
+        if (in_group(cli_command_at(i), word))
             return true;
-        }
-    }
     return false;
 }
 
@@ -104,12 +97,10 @@ static enum weir_status fail_unknown(int argc, char **argv, int at, struct weir_
                                              SHOWN_MAX / 2, two ? second : "");
     WEIR_AUTO(weir_arena) memory = weir_arena_new();
     const char *near = nearest(typed, memory);
-    if (grouped && (!two || near == NULL)) {
+    if (grouped && (!two || near == NULL))
         return fail_group(argv[at], err);
-    }
-    if (near == NULL) {
+    if (near == NULL)
         return weir_fail(err, WEIR_INVALID, "unknown command '%s': weir --help lists them", typed);
-    }
     return weir_fail(err, WEIR_INVALID, "unknown command '%s' (did you mean %s?)", typed, near);
 }
 
@@ -124,9 +115,8 @@ static enum weir_status take_words(int *argc, char **argv, struct cli_call *call
                                    struct weir_error *err)
 {
     int at = first_word(*argc, argv);
-    if (at == *argc) {
+    if (at == *argc)
         return WEIR_OK;
-    }
     for (size_t i = 0; i < cli_command_count(); i++) {
         int count = words_matched(cli_command_at(i), *argc, argv, at);
         if (count > 0) {
@@ -162,9 +152,8 @@ static void join_options(const struct cli_command *command, struct weir_option j
 static enum weir_status check_operands(const struct cli_call *call, struct weir_error *err)
 {
     const struct cli_command *command = call->command;
-    if (call->options.help || command == NULL) {
+    if (call->options.help || command == NULL)
         return WEIR_OK;
-    }
     if (call->operand_count < command->operands_min) {
         return weir_fail(err, WEIR_INVALID, "%s: expected %s, for example: %s", command->words,
                          command->operands, command->example);
@@ -226,9 +215,8 @@ static void help_rows(const char *group)
     enum { WORDS_WIDTH = 16 };
     for (size_t i = 0; i < cli_command_count(); i++) {
         const struct cli_command *command = cli_command_at(i);
-        if (group == NULL || in_group(command, group)) {
+        if (group == NULL || in_group(command, group))
             printf("  %-*s  %s\n", WORDS_WIDTH, command->words, command->summary);
-        }
     }
 }
 
@@ -252,11 +240,10 @@ static void help_all(void)
 
 void cli_help(const struct cli_call *call)
 {
-    if (call->command != NULL) {
+    if (call->command != NULL)
         help_command(call->command);
-    } else if (call->group != NULL) {
+    else if (call->group != NULL)
         help_group(call->group);
-    } else {
+    else
         help_all();
-    }
 }

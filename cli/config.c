@@ -43,9 +43,8 @@ static json_t *lines_json(const char *text)
     json_t *lines = json_array();
     while (*text != '\0') {
         size_t size = strcspn(text, "\n");
-        if (size > 0) {
+        if (size > 0)
             json_array_append_new(lines, json_stringn(text, size));
-        }
         text += size + (text[size] == '\n' ? 1 : 0);
     }
     return lines;
@@ -70,9 +69,8 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
 {
     struct cli_program_end end;
     enum weir_status status = ask_about("--check-config", call->operands[0], &end, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     *ret_answer = json_pack("{ss,sb,so}", "file", call->operands[0], "valid", end.exit_code == 0,
                             "complaints", lines_json(weir_buf_text(&end.complaints)));
     cli_program_end_fini(&end);
@@ -92,9 +90,8 @@ static enum weir_status explain_file(const char *file, json_t **ret_answer, stru
 {
     struct cli_program_end end;
     enum weir_status status = ask_about("--print-config", file, &end, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (end.exit_code == 0) {
         *ret_answer = json_pack("{ss,ss}", "file", file, "yaml", weir_buf_text(&end.out));
     } else {
@@ -118,16 +115,13 @@ enum weir_status cli_answer_config_explain(const struct cli_call *call, json_t *
 {
     const char *words = call->operands[0];
     json_t *reference = NULL, *entries = NULL;
-    if (is_file(words)) {
+    if (is_file(words))
         return explain_file(words, ret_answer, err);
-    }
     enum weir_status status = cli_reference_load(&reference, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = cli_reference_find(reference, words, &entries, err);
-    }
     json_decref(reference);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_answer = json_pack("{ss,so}", "words", words, "entries", entries);
-    }
     return status;
 }

@@ -21,9 +21,8 @@ static size_t count_done(const json_t *answer)
 {
     const json_t *models = json_object_get(answer, "models");
     size_t done = 0;
-    for (size_t i = 0; i < json_array_size(models); i++) {
+    for (size_t i = 0; i < json_array_size(models); i++)
         done += cli_flag(json_array_get(models, i), "done") ? 1 : 0;
-    }
     return done;
 }
 
@@ -41,9 +40,8 @@ static void tell(const json_t *answer, struct told *told)
         (void)fprintf(stderr, "erasure %lld: %zu of %zu models done\n", number, done,
                       json_array_size(json_object_get(answer, "models")));
     }
-    if (trouble[0] != '\0' && !told->in_trouble) {
+    if (trouble[0] != '\0' && !told->in_trouble)
         (void)fprintf(stderr, "erasure %lld: %s; it is tried again\n", number, trouble);
-    }
     told->in_trouble = trouble[0] != '\0';
 }
 
@@ -83,9 +81,8 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
             *answer = newer;
             tell(newer, &told);
         }
-        if (status == WEIR_OK && !is_finished(*answer)) {
+        if (status == WEIR_OK && !is_finished(*answer))
             status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
-        }
     }
     json_decref(which);
     return status == WEIR_OK

@@ -26,12 +26,10 @@ static enum weir_status explain_absence(const char *data_dir, const char *path,
             "data directory %s belongs to user number %u: run weir as that user or as root",
             data_dir, found.st_uid);
     }
-    if (problem == EACCES) {
+    if (problem == EACCES)
         return weir_fail(err, WEIR_DENIED, "data directory %s: %s", data_dir, strerror(problem));
-    }
-    if (problem != ENOENT && problem != ENOTDIR) {
+    if (problem != ENOENT && problem != ENOTDIR)
         return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(problem));
-    }
     return weir_fail(err, WEIR_INVALID,
                      "data directory %s %s: name another one with --data-dir, or begin with: "
                      "orchestrator run PIPELINE.yaml --data-dir %s",
@@ -57,9 +55,8 @@ static enum weir_status look(const char *data_dir, bool probe, struct cli_lock *
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/lock", data_dir);
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
+    if (fd < 0)
         return explain_absence(data_dir, path, err);
-    }
     struct cli_lock lock = {.held = probe && flock(fd, LOCK_SH | LOCK_NB) != 0};
     read_lines(fd, &lock);
     *ret_lock = lock;

@@ -26,9 +26,8 @@ static enum weir_status ask(const struct cli_call *call, const json_t *arguments
 {
     enum weir_status status =
         cli_platform_ask(platform, call->command->topic, arguments, ret_answer, err);
-    if (status == WEIR_OK && call->command->follow != NULL) {
+    if (status == WEIR_OK && call->command->follow != NULL)
         status = call->command->follow(platform, call, ret_answer, err);
-    }
     if (status != WEIR_OK) {
         json_decref(*ret_answer);
         *ret_answer = NULL;
@@ -51,14 +50,12 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
     json_t *arguments = NULL;
     if (call->command->arguments != NULL) {
         arguments = call->command->arguments(call, &err);
-        if (arguments == NULL) {
+        if (arguments == NULL)
             return complain(&err, CLI_EXIT_USAGE);
-        }
     }
     enum weir_status status = WEIR_STALE;
-    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++) {
+    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++)
         status = open_and_ask(call, arguments, ret_answer, &err);
-    }
     json_decref(arguments);
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }
@@ -94,11 +91,10 @@ static int run(const struct cli_call *call)
                                       : answer_by_itself(call, &answer);
     if (code == CLI_EXIT_DONE) {
         code = command->exit_code == NULL ? CLI_EXIT_DONE : command->exit_code(answer);
-        if (call->options.json) {
+        if (call->options.json)
             show_json(answer);
-        } else {
+        else
             show_page(command, answer, code == CLI_EXIT_USAGE ? stderr : stdout);
-        }
     }
     json_decref(answer);
     return code;
@@ -108,9 +104,8 @@ int main(int argc, char **argv)
 {
     struct cli_call call;
     struct weir_error err;
-    if (cli_call_read(argc, argv, &call, &err) != WEIR_OK) {
+    if (cli_call_read(argc, argv, &call, &err) != WEIR_OK)
         return complain(&err, CLI_EXIT_USAGE);
-    }
     int code = CLI_EXIT_DONE;
     if (call.options.version) {
         printf("weir %s\n", WEIR_VERSION);

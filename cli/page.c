@@ -24,9 +24,8 @@ void cli_put_count(struct weir_buf *out, int64_t count)
                           count < 0 ? (uint64_t)0 - (uint64_t)count : (uint64_t)count);
     weir_buf_append_text(out, count < 0 ? "-" : "");
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % GROUP == 0) {
+        if (i > 0 && (length - i) % GROUP == 0)
             weir_buf_append_text(out, ",");
-        }
         weir_buf_append(out, &digits[i], 1);
     }
 }
@@ -51,9 +50,8 @@ static void put_time(struct weir_buf *out, const char *time, size_t size)
         return;
     }
     weir_buf_append(out, time, DATE_TEXT);
-    if (strncmp(time + DATE_TEXT, "T00:00:00Z", DATE_TEXT) != 0) {
+    if (strncmp(time + DATE_TEXT, "T00:00:00Z", DATE_TEXT) != 0)
         weir_buf_printf(out, " %.*s", (int)size - DATE_TEXT - 1, time + DATE_TEXT + 1);
-    }
 }
 
 void cli_put_time(struct weir_buf *out, const char *time)
@@ -64,15 +62,14 @@ void cli_put_time(struct weir_buf *out, const char *time)
 void cli_put_duration(struct weir_buf *out, double seconds)
 {
     enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
-    if (seconds < MINUTE) {
+    if (seconds < MINUTE)
         weir_buf_printf(out, "%.1f s", seconds);
-    } else if (seconds < HOUR) {
+    else if (seconds < HOUR)
         weir_buf_printf(out, "%.0f min", seconds / MINUTE);
-    } else if (seconds < DAY) {
+    else if (seconds < DAY)
         weir_buf_printf(out, "%.1f h", seconds / HOUR);
-    } else {
+    else
         weir_buf_printf(out, "%.1f d", seconds / DAY);
-    }
 }
 
 /* ---- lines ---- */
@@ -80,19 +77,16 @@ void cli_put_duration(struct weir_buf *out, double seconds)
 /* A terminal obeys control characters; a table breaks at a line feed. */
 static void clean(char *text)
 {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = ' ';
-        }
-    }
 }
 
 WEIR_PRINTF(1, 0) static char *clean_text(const char *format, va_list arguments)
 {
     char *text = NULL;
-    if (vasprintf(&text, format, arguments) < 0) {
+    if (vasprintf(&text, format, arguments) < 0)
         return weir_strdup("");
-    }
     clean(text);
     return text;
 }
@@ -118,9 +112,8 @@ void cli_pair(struct cli_page *page, const char *name, const char *format, ...)
 
 void cli_pair_text(struct cli_page *page, const char *name, const char *text)
 {
-    if (text[0] != '\0') {
+    if (text[0] != '\0')
         cli_pair(page, name, "%s", text);
-    }
 }
 
 void cli_pair_time(struct cli_page *page, const char *name, const char *time)
@@ -136,9 +129,8 @@ void cli_pair_time(struct cli_page *page, const char *name, const char *time)
 
 void cli_table_fini(struct cli_table *table)
 {
-    for (size_t i = 0; i < table->cell_count; i++) {
+    for (size_t i = 0; i < table->cell_count; i++)
         free(table->cells[i]);
-    }
     free(table->cells);
     table->cells = NULL;
     table->cell_count = 0;
@@ -183,9 +175,8 @@ void cli_cell_time(struct cli_table *table, const char *time)
 static size_t width_of(const char *text)
 {
     size_t width = 0;
-    for (; *text != '\0'; text++) {
+    for (; *text != '\0'; text++)
         width += ((unsigned char)*text & 0xc0) != 0x80;
-    }
     return width;
 }
 
@@ -209,21 +200,18 @@ static void show_row(const struct cli_table *table, const size_t *widths, char *
         weir_buf_printf(out, "%*s%s%*s", i > 0 ? GAP : 0, "", right ? "" : text, blanks, "");
         weir_buf_append_text(out, right ? text : "");
     }
-    while (out->size > 0 && out->at[out->size - 1] == ' ') {
+    while (out->size > 0 && out->at[out->size - 1] == ' ')
         out->size--;
-    }
 }
 
 void cli_table_show(const struct cli_table *table, struct cli_page *page)
 {
     size_t widths[CLI_COLUMNS_MAX];
     weir_require(table->column_count <= CLI_COLUMNS_MAX);
-    if (table->cell_count == 0) {
+    if (table->cell_count == 0)
         return;
-    }
-    for (size_t i = 0; i < table->column_count; i++) {
+    for (size_t i = 0; i < table->column_count; i++)
         widths[i] = widest(table, i);
-    }
     weir_buf_append_text(page->out, page->colour ? BOLD : "");
     show_row(table, widths, NULL, page->out);
     weir_buf_append_text(page->out, page->colour ? PLAIN "\n" : "\n");

@@ -40,9 +40,8 @@ static void on_signal(void *owner)
 {
     struct cli_platform *platform = owner;
     struct signalfd_siginfo info;
-    if (read(platform->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+    if (read(platform->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
         platform->interrupted = true;
-    }
 }
 
 /* Blocked before the first thread starts, so that none of ZeroMQ's threads takes them. */
@@ -71,12 +70,10 @@ static enum weir_status fail_ended(const struct cli_platform *platform, struct w
 /* What ends any waiting before its time. */
 static enum weir_status check(const struct cli_platform *platform, struct weir_error *err)
 {
-    if (platform->interrupted) {
+    if (platform->interrupted)
         return weir_fail(err, WEIR_UNAVAILABLE, "interrupted");
-    }
-    if (platform->serving.pid != 0) {
+    if (platform->serving.pid != 0)
         return cli_serving_ended(&platform->serving) ? fail_ended(platform, err) : WEIR_OK;
-    }
     return WEIR_OK;
 }
 
@@ -171,9 +168,8 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
     weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &question);
     free(text);
     enum weir_status status = wait_for(platform, &question);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_answer = question.json;
-    }
     return status;
 }
 
@@ -186,9 +182,8 @@ static enum weir_status greet(struct cli_platform *platform, const char *socket_
     struct question question = {.expected = MSG_health_is, .err = err};
     enum weir_status status =
         weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peer, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     weir_rpc_call(platform->peer, MSG_health, NULL, START_MS, on_reply, &question);
     return wait_for(platform, &question);
 }
@@ -202,9 +197,8 @@ static enum weir_status wait_for_sockets(struct cli_platform *platform, char **r
     while (status == WEIR_OK && weir_now_ms() < until_ms) {
         CLI_AUTO_LOCK lock = {.held = false};
         status = cli_platform_pause(platform, LOOK_MS, err);
-        if (status == WEIR_OK) {
+        if (status == WEIR_OK)
             status = cli_lock_read(platform->data_dir, &lock, err);
-        }
         if (status == WEIR_OK && lock.pid == platform->serving.pid && lock.socket_dir[0] != '\0') {
             *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
             return WEIR_OK;
@@ -222,9 +216,8 @@ static bool somebody_was_faster(struct cli_platform *platform, char **ret_socket
     CLI_AUTO_LOCK lock = {.held = false};
     struct weir_error err;
     if (!cli_serving_ended(&platform->serving) ||
-        cli_lock_look(platform->data_dir, &lock, &err) != WEIR_OK || !lock.held) {
+        cli_lock_look(platform->data_dir, &lock, &err) != WEIR_OK || !lock.held)
         return false;
-    }
     cli_serving_stop(&platform->serving);
     *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
     return true;
@@ -235,24 +228,19 @@ static enum weir_status find_or_start(struct cli_platform *platform, struct weir
     CLI_AUTO_LOCK lock = {.held = false};
     WEIR_AUTO_FREE char *socket_dir = NULL;
     enum weir_status status = cli_lock_look(platform->data_dir, &lock, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = open_signals(platform, err);
-    }
-    if (status == WEIR_OK && !lock.held) {
+    if (status == WEIR_OK && !lock.held)
         status = cli_serving_start(platform->data_dir, &platform->serving, err);
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     platform->loop = weir_loop_new();
     weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
-    if (lock.held) {
+    if (lock.held)
         return greet(platform, lock.socket_dir, err);
-    }
     status = wait_for_sockets(platform, &socket_dir, err);
-    if (status != WEIR_OK && somebody_was_faster(platform, &socket_dir)) {
+    if (status != WEIR_OK && somebody_was_faster(platform, &socket_dir))
         status = WEIR_OK;
-    }
     return status == WEIR_OK ? greet(platform, socket_dir, err) : status;
 }
 
@@ -263,9 +251,8 @@ enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **r
     platform->data_dir = weir_strdup(data_dir);
     platform->signal_fd = -1;
     enum weir_status status = find_or_start(platform, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_platform = WEIR_TAKE(platform);
-    }
     return status;
 }
 
@@ -276,15 +263,13 @@ bool cli_platform_is_own(const struct cli_platform *platform)
 
 void cli_platform_close(struct cli_platform *platform)
 {
-    if (platform == NULL) {
+    if (platform == NULL)
         return;
-    }
     weir_rpc_peer_close(platform->peer);
     cli_serving_stop(&platform->serving);
     weir_loop_free(platform->loop);
-    if (platform->signal_fd >= 0) {
+    if (platform->signal_fd >= 0)
         (void)close(platform->signal_fd);
-    }
     free(platform->data_dir);
     free(platform);
 }

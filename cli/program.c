@@ -20,9 +20,8 @@ char *cli_program_path(const char *name)
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     self[size > 0 ? size : 0] = '\0';
     char *slash = strrchr(self, '/');
-    if (slash == NULL) {
+    if (slash == NULL)
         return weir_strdup(name);
-    }
     *slash = '\0';
     return weir_format("%s/%s", self, name);
 }
@@ -38,16 +37,13 @@ static enum weir_status read_all(int fd, struct weir_buf *buf, struct weir_error
     for (;;) {
         weir_buf_reserve(buf, PIECE);
         ssize_t got = pread(fd, buf->at + buf->size, PIECE, (off_t)buf->size);
-        if (got < 0) {
+        if (got < 0)
             return weir_fail(err, WEIR_IO, "reading a program's output: %s", strerror(errno));
-        }
-        if (got == 0) {
+        if (got == 0)
             return WEIR_OK;
-        }
         buf->size += (size_t)got;
-        if (buf->size > OUTPUT_MAX) {
+        if (buf->size > OUTPUT_MAX)
             return weir_fail(err, WEIR_LIMIT, "a program printed more than %d bytes", OUTPUT_MAX);
-        }
     }
 }
 
@@ -68,9 +64,8 @@ static enum weir_status spawn_into(const char *name, const char *const *argument
     (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDERR_FILENO);
     int problem = posix_spawn(ret_pid, path, &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 1; i <= count; i++) {
+    for (size_t i = 1; i <= count; i++)
         free(argv[i]);
-    }
     return problem == 0
                ? WEIR_OK
                : weir_fail(err, WEIR_NOT_FOUND, "%s: cannot be run: %s; it belongs beside weir",
@@ -99,16 +94,12 @@ enum weir_status cli_program_run(const char *name, const char *const *arguments,
         ret_end->exit_code = wait_for(pid);
         status = read_all(fds[0], &ret_end->out, err);
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_all(fds[1], &ret_end->complaints, err);
-    }
-    for (size_t i = 0; i < WEIR_COUNT(fds); i++) {
-        if (fds[i] >= 0) {
+    for (size_t i = 0; i < WEIR_COUNT(fds); i++)
+        if (fds[i] >= 0)
             (void)close(fds[i]);
-        }
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         cli_program_end_fini(ret_end);
-    }
     return status;
 }

@@ -19,13 +19,11 @@ static const char *read_cell(const char *at, struct weir_buf *cell)
     weir_buf_clear(cell);
     for (; *at != '\0' && *at != '|'; at++) {
         at += at[0] == '\\' && at[1] == '|';
-        if (*at != '`' && (*at != ' ' || cell->size > 0)) {
+        if (*at != '`' && (*at != ' ' || cell->size > 0))
             weir_buf_append(cell, at, 1);
-        }
     }
-    while (cell->size > 0 && cell->at[cell->size - 1] == ' ') {
+    while (cell->size > 0 && cell->at[cell->size - 1] == ' ')
         cell->size--;
-    }
     return *at == '|' ? at + 1 : at;
 }
 
@@ -95,9 +93,8 @@ enum weir_status cli_reference_load(json_t **ret_reference, struct weir_error *e
     struct cli_program_end end;
     static const char *const ARGUMENTS[] = {"--describe-config", NULL};
     enum weir_status status = cli_program_run("orchestrator", ARGUMENTS, &end, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (end.exit_code == 0) {
         *ret_reference = cli_reference_parse(weir_buf_text(&end.out));
     } else {
@@ -115,9 +112,8 @@ static bool has_parts(const char *title, const char *path, size_t size)
 {
     for (const char *at = title; at != NULL; at = strchr(at, '.')) {
         at += *at == '.' ? 1 : 0;
-        if (strncmp(at, path, size) == 0 && strchr(".:", at[size]) != NULL) {
+        if (strncmp(at, path, size) == 0 && strchr(".:", at[size]) != NULL)
             return true;
-        }
     }
     return false;
 }
@@ -126,9 +122,8 @@ static bool has_parts(const char *title, const char *path, size_t size)
 static bool means_key(const char *title, const char *key, const char *words)
 {
     const char *dot = strrchr(words, '.');
-    if (strcmp(dot == NULL ? words : dot + 1, key) != 0) {
+    if (strcmp(dot == NULL ? words : dot + 1, key) != 0)
         return false;
-    }
     return dot == NULL || has_parts(title, words, (size_t)(dot - words));
 }
 
@@ -140,9 +135,8 @@ static json_t *meant_keys(const json_t *section, const char *words)
                  strcmp(cli_text(section, "name"), words) == 0;
     for (size_t i = 0; i < json_array_size(keys); i++) {
         json_t *key = json_array_get(keys, i);
-        if (whole || means_key(cli_text(section, "title"), cli_text(key, "key"), words)) {
+        if (whole || means_key(cli_text(section, "title"), cli_text(key, "key"), words))
             json_array_append(meant, key);
-        }
     }
     if (!whole && json_array_size(meant) == 0) {
         json_decref(meant);
@@ -163,9 +157,8 @@ static enum weir_status fail_unknown(const json_t *reference, const char *words,
         names = weir_realloc(names, count + json_array_size(keys) + 3, sizeof *names);
         names[count++] = cli_text(section, "title");
         names[count++] = cli_text(section, "name");
-        for (size_t j = 0; j < json_array_size(keys); j++) {
+        for (size_t j = 0; j < json_array_size(keys); j++)
             names[count++] = cli_text(json_array_get(keys, j), "key");
-        }
         names[count] = NULL;
     }
     const char *near = names == NULL ? NULL : cfg_nearest(dot == NULL ? words : dot + 1, names);

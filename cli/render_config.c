@@ -21,12 +21,10 @@ void cli_render_policies(const json_t *answer, struct cli_page *page)
 void cli_render_config_check(const json_t *answer, struct cli_page *page)
 {
     const json_t *complaints = json_object_get(answer, "complaints");
-    for (size_t i = 0; i < json_array_size(complaints); i++) {
+    for (size_t i = 0; i < json_array_size(complaints); i++)
         cli_line(page, "%s", json_string_value(json_array_get(complaints, i)));
-    }
-    if (cli_flag(answer, "valid")) {
+    if (cli_flag(answer, "valid"))
         cli_line(page, "%s: good", cli_text(answer, "file"));
-    }
 }
 
 static void show_entry(const json_t *entry, struct cli_page *page)
@@ -36,11 +34,9 @@ static void show_entry(const json_t *entry, struct cli_page *page)
     CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *keys = json_object_get(entry, "keys");
     const char *summary = cli_text(entry, "summary");
-    for (size_t i = 0; i < json_array_size(keys); i++) {
-        for (size_t j = 0; j < WEIR_COUNT(COLUMNS); j++) {
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        for (size_t j = 0; j < WEIR_COUNT(COLUMNS); j++)
             cli_cell(&table, "%s", cli_text(json_array_get(keys, i), COLUMNS[j].title));
-        }
-    }
     cli_line(page, "%s%s%s", cli_text(entry, "title"), summary[0] == '\0' ? "" : ": ", summary);
     cli_table_show(&table, page);
 }

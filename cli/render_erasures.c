@@ -34,9 +34,8 @@ static void show_models(const json_t *models, struct cli_page *page)
         cli_cell(&table, "%s", replacement[0] == '\0' ? "-" : replacement);
         cli_cell(&table, "%s", done == NULL || json_is_true(done) ? "yes" : "not yet");
     }
-    if (table.cell_count > 0) {
+    if (table.cell_count > 0)
         weir_buf_append_text(page->out, "\n");
-    }
     cli_table_show(&table, page);
 }
 
@@ -78,9 +77,8 @@ void cli_render_erasures(const json_t *answer, struct cli_page *page)
         cli_cell_time(&table, cli_text(one, "finished"));
         cli_cell(&table, "%s", cli_text(one, "reference"));
     }
-    if (json_array_size(erasures) == 0) {
+    if (json_array_size(erasures) == 0)
         cli_line(page, "nobody has asked for an erasure");
-    }
     cli_table_show(&table, page);
 }
 
@@ -100,9 +98,8 @@ static void show_storage(const json_t *storage, struct cli_page *page)
     cli_pair(page, "holders", "%lld answered, %lld leases ran out",
              (long long)cli_number(storage, "holders_answered"),
              (long long)cli_number(storage, "holders_expired"));
-    for (size_t i = 0; i < json_array_size(outside); i++) {
+    for (size_t i = 0; i < json_array_size(outside); i++)
         cli_pair(page, "outside reach", "%s", json_string_value(json_array_get(outside, i)));
-    }
 }
 
 void cli_render_receipt(const json_t *answer, struct cli_page *page)
@@ -134,10 +131,8 @@ int cli_exit_of_erasure(const json_t *answer)
 int cli_exit_of_erasures(const json_t *answer)
 {
     const json_t *erasures = json_object_get(answer, "erasures");
-    for (size_t i = 0; i < json_array_size(erasures); i++) {
-        if (cli_flag(json_array_get(erasures, i), "overdue")) {
+    for (size_t i = 0; i < json_array_size(erasures); i++)
+        if (cli_flag(json_array_get(erasures, i), "overdue"))
             return CLI_EXIT_OVERDUE;
-        }
-    }
     return CLI_EXIT_DONE;
 }

@@ -8,13 +8,12 @@ enum { CHECKSUM_SHOWN = 12, DATE_TEXT = 10 };
 
 void cli_cell_cost(struct cli_table *table, const json_t *cost)
 {
-    if (cli_real(cost, "money") > 0) {
+    if (cli_real(cost, "money") > 0)
         cli_cell(table, "%.4f %s", cli_real(cost, "money"), cli_text(cost, "currency"));
-    } else if (json_is_object(cost)) {
+    else if (json_is_object(cost))
         cli_cell(table, "%.2f CPU s", cli_real(cost, "cpu_seconds"));
-    } else {
+    else
         cli_cell(table, "-");
-    }
 }
 
 static const char *or_dash(const char *text)
@@ -41,9 +40,8 @@ void cli_render_models(const json_t *answer, struct cli_page *page)
         cli_cell(&table, "%.*s", CHECKSUM_SHOWN, cli_text(model, "checksum"));
         cli_cell_cost(&table, json_object_get(model, "cost"));
     }
-    if (json_array_size(models) == 0) {
+    if (json_array_size(models) == 0)
         cli_line(page, "no model yet");
-    }
     cli_table_show(&table, page);
 }
 
@@ -64,16 +62,14 @@ static void show_evaluations(const json_t *evaluations, struct cli_page *page)
         cli_cell_time(&table, cli_text(interval, "from"));
         cli_cell_time(&table, cli_text(interval, "to"));
         cli_cell(&table, "%s", cli_text(one, "metric"));
-        if (json_is_number(value)) {
+        if (json_is_number(value))
             cli_cell(&table, "%.4f", json_number_value(value));
-        } else {
+        else
             cli_cell(&table, "undefined");
-        }
         cli_cell_count(&table, cli_number(one, "samples"));
     }
-    if (table.cell_count > 0) {
+    if (table.cell_count > 0)
         weir_buf_append_text(page->out, "\n");
-    }
     cli_table_show(&table, page);
 }
 
@@ -88,9 +84,8 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
              (long long)cli_number(answer, "trigger"), (long long)cli_number(answer, "run"));
     cli_pair(page, "state", "%s", cli_text(answer, "state"));
     cli_pair_text(page, "replaced by", cli_text(answer, "replaced_by"));
-    if (cli_number(answer, "erasure") != 0) {
+    if (cli_number(answer, "erasure") != 0)
         cli_pair(page, "erasure", "%lld", (long long)cli_number(answer, "erasure"));
-    }
     cli_pair_text(page, "parent", cli_text(answer, "parent"));
     cli_pair(page, "sample set", "%s", cli_text(answer, "set_digest"));
     cli_pair(page, "file", "%s, %s", cli_text(answer, "file"), weir_buf_text(&size));
@@ -161,9 +156,8 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
 {
     const json_t *models = json_object_get(answer, "models");
     size_t live = 0;
-    for (size_t i = 0; i < json_array_size(models); i++) {
+    for (size_t i = 0; i < json_array_size(models); i++)
         live += cli_flag(json_array_get(models, i), "live") ? 1 : 0;
-    }
     cli_line(page, "erasing %lld samples would concern %zu live models; nothing was changed",
              (long long)cli_number(answer, "samples"), live);
     show_seen(models, page);

@@ -16,17 +16,13 @@ struct metrics {
 static void note_metric(struct metrics *metrics, const json_t *evaluation)
 {
     const char *name = cli_text(evaluation, "metric");
-    if (metrics->evaluation == NULL) {
+    if (metrics->evaluation == NULL)
         metrics->evaluation = cli_text(evaluation, "name");
-    }
-    for (size_t i = 0; i < metrics->count; i++) {
-        if (strcmp(metrics->names[i], name) == 0) {
+    for (size_t i = 0; i < metrics->count; i++)
+        if (strcmp(metrics->names[i], name) == 0)
             return;
-        }
-    }
-    if (metrics->count < METRICS_MAX) {
+    if (metrics->count < METRICS_MAX)
         metrics->names[metrics->count++] = name;
-    }
 }
 
 /* What most people look for stands first. */
@@ -45,9 +41,8 @@ static void gather_metrics(const json_t *triggers, struct metrics *metrics)
 {
     for (size_t i = 0; i < json_array_size(triggers); i++) {
         const json_t *evaluations = json_object_get(json_array_get(triggers, i), "evaluations");
-        for (size_t j = 0; j < json_array_size(evaluations); j++) {
+        for (size_t j = 0; j < json_array_size(evaluations); j++)
             note_metric(metrics, json_array_get(evaluations, j));
-        }
     }
     put_first(metrics, "roc_auc");
 }
@@ -66,30 +61,26 @@ static const json_t *first_value(const json_t *row, const struct metrics *metric
         const json_t *one = json_array_get(evaluations, i);
         bool wanted = strcmp(cli_text(one, "metric"), metrics->names[metric]) == 0 &&
                       strcmp(cli_text(one, "name"), metrics->evaluation) == 0;
-        if (wanted &&
-            (first == NULL || strcmp(cli_text(one, "from"), cli_text(first, "from")) < 0)) {
+        if (wanted && (first == NULL || strcmp(cli_text(one, "from"), cli_text(first, "from")) < 0))
             first = one;
-        }
     }
     return json_object_get(first, "value");
 }
 
 static void cell_real(struct cli_table *table, const json_t *value, double times, int decimals)
 {
-    if (json_is_number(value)) {
+    if (json_is_number(value))
         cli_cell(table, "%.*f", decimals, json_number_value(value) * times);
-    } else {
+    else
         cli_cell(table, "-");
-    }
 }
 
 static void cell_value(struct cli_table *table, const json_t *value)
 {
-    if (json_is_number(value)) {
+    if (json_is_number(value))
         cli_cell(table, "%.4f", json_number_value(value));
-    } else {
+    else
         cli_cell(table, "%s", json_is_string(value) ? json_string_value(value) : "-");
-    }
 }
 
 static bool was_replaced(const json_t *row)
@@ -107,9 +98,8 @@ static void add_row(struct cli_table *table, const json_t *row, const struct met
     cell_real(table, json_object_get(row, "seconds"), 1, 2);
     cell_real(table, json_object_get(row, "samples_per_second"), 1, 0);
     cell_real(table, json_object_get(row, "stall_fraction"), PERCENT, 0);
-    for (size_t i = 0; i < metrics->count; i++) {
+    for (size_t i = 0; i < metrics->count; i++)
         cell_value(table, first_value(row, metrics, i));
-    }
     cli_cell_cost(table, json_object_get(row, "cost"));
 }
 
@@ -123,9 +113,8 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
     const json_t *triggers = json_object_get(answer, "triggers");
     bool replaced = false;
     gather_metrics(triggers, &metrics);
-    for (size_t i = 0; i < metrics.count; i++) {
+    for (size_t i = 0; i < metrics.count; i++)
         columns[FIXED_COLUMNS + i] = (struct cli_column){title_of(metrics.names[i]), true};
-    }
     columns[FIXED_COLUMNS + metrics.count] = (struct cli_column){"cost", true};
     CLI_AUTO_TABLE table = {.columns = columns, .column_count = FIXED_COLUMNS + metrics.count + 1};
     for (size_t i = 0; i < json_array_size(triggers); i++) {
@@ -135,12 +124,10 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
     cli_line(page, "pipeline %s, %zu triggers", cli_text(answer, "pipeline"),
              json_array_size(triggers));
     cli_table_show(&table, page);
-    if (metrics.count > 0) {
+    if (metrics.count > 0)
         cli_line(page, "%s: each model on the samples that came after it", metrics.evaluation);
-    }
-    if (replaced) {
+    if (replaced)
         cli_line(page, "* retrained after an erasure; measured is the model it replaces");
-    }
 }
 
 /* ---- predict ---- */

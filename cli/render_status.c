@@ -11,9 +11,8 @@ enum { COMPLAINTS_SHOWN = 5 };
 static void cell_state(struct cli_table *table, const char *state)
 {
     char text[32] = "";
-    for (size_t i = 0; state[i] != '\0' && i + 1 < sizeof text; i++) {
+    for (size_t i = 0; state[i] != '\0' && i + 1 < sizeof text; i++)
         text[i] = (char)tolower((unsigned char)state[i]);
-    }
     cli_cell(table, "%s", text);
 }
 
@@ -21,9 +20,8 @@ static void show_progress(const json_t *pipeline, struct cli_page *page)
 {
     const json_t *progress = json_object_get(pipeline, "progress");
     double total = cli_real(progress, "samples_total");
-    if (!json_is_object(progress)) {
+    if (!json_is_object(progress))
         return;
-    }
     cli_line(page, "%s: %s for trigger %lld, %.0f %% of %.0f samples, loss %.4f",
              cli_text(pipeline, "pipeline"), cli_text(progress, "mode"),
              (long long)cli_number(progress, "trigger"),
@@ -36,9 +34,8 @@ static void show_errors(const json_t *pipelines, struct cli_page *page)
     for (size_t i = 0; i < json_array_size(pipelines); i++) {
         const json_t *pipeline = json_array_get(pipelines, i);
         show_progress(pipeline, page);
-        if (cli_text(pipeline, "error")[0] != '\0') {
+        if (cli_text(pipeline, "error")[0] != '\0')
             cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
-        }
     }
 }
 
@@ -79,9 +76,8 @@ void cli_render_status(const json_t *answer, struct cli_page *page)
              cli_flag(answer, "held") ? "; unfinished pipelines are left at rest" : "");
     cli_pair(page, "open erasures", "%zu", json_array_size(erasures));
     weir_buf_append_text(page->out, "\n");
-    if (json_array_size(pipelines) == 0) {
+    if (json_array_size(pipelines) == 0)
         cli_line(page, "no pipeline has run here yet");
-    }
     show_pipelines(pipelines, page);
     show_errors(pipelines, page);
 }
@@ -122,15 +118,13 @@ void cli_render_datasets(const json_t *answer, struct cli_page *page)
         cli_cell(&table, "%s%s", cli_text(dataset, "dataset"),
                  cli_flag(dataset, "scanned") ? "" : " (scanning)");
         cli_cell(&table, "%s", cli_text(dataset, "format"));
-        for (size_t j = 0; j < WEIR_COUNT(COUNTS); j++) {
+        for (size_t j = 0; j < WEIR_COUNT(COUNTS); j++)
             cli_cell_count(&table, cli_number(dataset, COUNTS[j]));
-        }
         cli_cell_bytes(&table, cli_real(dataset, "bytes"));
         cli_cell(&table, "%zu", json_array_size(classes));
     }
-    if (json_array_size(datasets) == 0) {
+    if (json_array_size(datasets) == 0)
         cli_line(page, "no dataset yet: a pipeline's first run declares its datasets");
-    }
     cli_table_show(&table, page);
     show_complaints(datasets, page);
 }

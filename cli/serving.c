@@ -45,13 +45,11 @@ enum weir_status cli_serving_start(const char *data_dir, struct cli_serving *ret
     char *const argv[] = {path, serve, data_dir_option, data_dir_copy, hold, NULL};
     struct cli_serving serving = {.log_fd = memfd_create("orchestrator", MFD_CLOEXEC)};
     serving.pid = serving.log_fd < 0 ? -1 : fork();
-    if (serving.pid == 0) {
+    if (serving.pid == 0)
         become_orchestrator(argv, serving.log_fd);
-    }
     serving.pidfd = serving.pid < 0 ? -1 : pidfd_open(serving.pid, 0);
-    if (serving.pidfd < 0) {
+    if (serving.pidfd < 0)
         return weir_fail(err, WEIR_IO, "cannot start %s: %s", path, strerror(errno));
-    }
     *ret_serving = serving;
     return WEIR_OK;
 }
@@ -73,9 +71,8 @@ void cli_serving_last_line(const struct cli_serving *serving, char *text, size_t
     off_t end = lseek(serving->log_fd, 0, SEEK_END);
     off_t from = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
     ssize_t got = pread(serving->log_fd, tail, TAIL_BYTES, from);
-    while (got > 0 && tail[got - 1] == '\n') {
+    while (got > 0 && tail[got - 1] == '\n')
         got--;
-    }
     tail[got > 0 ? got : 0] = '\0';
     const char *line = strrchr(tail, '\n');
     (void)snprintf(text, size, "%s", line == NULL ? tail : line + 1);
@@ -83,13 +80,11 @@ void cli_serving_last_line(const struct cli_serving *serving, char *text, size_t
 
 void cli_serving_stop(struct cli_serving *serving)
 {
-    if (serving->pid <= 0) {
+    if (serving->pid <= 0)
         return;
-    }
     (void)kill(serving->pid, SIGTERM);
-    if (!ends_within(serving, STOP_MS)) {
+    if (!ends_within(serving, STOP_MS))
         (void)kill(serving->pid, SIGKILL);
-    }
     while (waitpid(serving->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     (void)close(serving->pidfd);

@@ -106,9 +106,8 @@ static enum weir_status check_name(const struct weir_yaml_node *node, const char
 {
     size_t size = strlen(name);
     bool good = size > 0 && size <= ORCHESTRATOR_NAME_MAX && isalnum((unsigned char)name[0]);
-    for (size_t i = 0; i < size && good; i++) {
+    for (size_t i = 0; i < size && good; i++)
         good = isalnum((unsigned char)name[i]) || name[i] == '-' || name[i] == '_';
-    }
     if (!good) {
         return weir_yaml_fail(
             node, err,
@@ -124,9 +123,8 @@ static enum weir_status read_pipeline(struct orchestrator_config *config,
     struct pipeline_section section = {0};
     enum weir_status status =
         cfg_read(PIPELINE_KEYS, CFG_CLOSED, node, "pipeline", NULL, &section, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     config->name = section.name;
     config->mode = section.mode;
     return check_name(weir_yaml_get(node, "name"), section.name, "pipeline.name", err);
@@ -145,9 +143,8 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *dataset = weir_yaml_at(node, i);
         const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
-        if (name == NULL) {
+        if (name == NULL)
             return weir_yaml_fail(dataset, err, "datasets.name: expected a name, found nothing");
-        }
         config->datasets[config->dataset_count++] = name;
     }
     return WEIR_OK;
@@ -157,9 +154,8 @@ static enum weir_status unknown_metric(const struct weir_yaml_node *item, const 
                                        struct weir_error *err)
 {
     const char *names[ORCHESTRATOR_METRICS_MAX * 4 + 1] = {NULL};
-    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++) {
+    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++)
         names[i] = orchestrator_metric_at(i)->name;
-    }
     const char *near = cfg_nearest(name, names);
     if (near == NULL) {
         return weir_yaml_fail(item, err,
@@ -180,9 +176,8 @@ static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
     for (size_t i = 0; i < metrics->count; i++) {
         const struct weir_yaml_node *item = weir_yaml_at(metrics->node, i);
         const char *name = weir_yaml_text(item);
-        if (orchestrator_metric_find(name) == NULL) {
+        if (orchestrator_metric_find(name) == NULL)
             return unknown_metric(item, name == NULL ? "" : name, err);
-        }
         evaluation->metrics[evaluation->metric_count++] = name;
     }
     return WEIR_OK;
@@ -194,14 +189,11 @@ static enum weir_status read_evaluation(struct orchestrator_config *config,
     struct evaluation_section section = {0};
     enum weir_status status =
         cfg_read(EVALUATION_KEYS, CFG_CLOSED, node, "evaluation", NULL, &section, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
-    for (size_t i = 0; i < config->evaluation_count; i++) {
-        if (strcmp(config->evaluations[i].name, section.name) == 0) {
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        if (strcmp(config->evaluations[i].name, section.name) == 0)
             return weir_yaml_fail(node, err, "evaluation.name: '%s' is given twice", section.name);
-        }
-    }
     struct orchestrator_evaluation *evaluation = &config->evaluations[config->evaluation_count++];
     evaluation->name = section.name;
     evaluation->every_text = section.every;
@@ -224,9 +216,8 @@ static enum weir_status read_evaluations(struct orchestrator_config *config,
     }
     for (size_t i = 0; i < weir_yaml_length(node); i++) {
         enum weir_status status = read_evaluation(config, weir_yaml_at(node, i), err);
-        if (status != WEIR_OK) {
+        if (status != WEIR_OK)
             return status;
-        }
     }
     return WEIR_OK;
 }
@@ -242,9 +233,8 @@ static enum weir_status read_rest(struct orchestrator_config *config,
         status =
             cfg_read(TRAINING_KEYS, CFG_OPEN, file->training, "training", NULL, &training, err);
     }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     config->deletion = deletion.policy;
     config->deletion_within_us = deletion.within;
     config->epochs = training.epochs;
@@ -262,16 +252,14 @@ static enum weir_status read_file(struct orchestrator_config *config,
 {
     struct file_section file = {0};
     enum weir_status status = cfg_read(FILE_KEYS, CFG_CLOSED, root, "", NULL, &file, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_pipeline(config, file.pipeline, err);
-    }
     if (status == WEIR_OK) {
         status =
             read_datasets(config, root, file.datasets != NULL ? file.datasets : file.dataset, err);
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_rest(config, &file, err);
-    }
     return status == WEIR_OK ? read_evaluations(config, file.evaluation, err) : status;
 }
 
@@ -281,12 +269,10 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
 {
     WEIR_AUTO(orchestrator_config) config = weir_calloc(1, sizeof *config);
     enum weir_status status = weir_yaml_parse(file, text, &config->document, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_file(config, weir_yaml_root(config->document), err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_config = WEIR_TAKE(config);
-    }
     return status;
 }
 
@@ -303,9 +289,8 @@ static void print_evaluation(const struct orchestrator_evaluation *evaluation, s
     weir_buf_printf(
         out, "  - name: %s\n    on: new\n    strategy: slicing\n    every: %s\n    metrics: [",
         evaluation->name, evaluation->every_text);
-    for (size_t i = 0; i < evaluation->metric_count; i++) {
+    for (size_t i = 0; i < evaluation->metric_count; i++)
         weir_buf_printf(out, "%s%s", i == 0 ? "" : ", ", evaluation->metrics[i]);
-    }
     weir_buf_append_text(out, "]\n");
 }
 
@@ -315,15 +300,12 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
     weir_buf_printf(out, "pipeline:\n  name: %s\n  mode: %s\ntrigger:\n", config->name,
                     MODES[config->mode]);
     enum weir_status status = orchestrator_trigger_print(config->trigger, 2, out, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
-    if (config->evaluation_count > 0) {
+    if (config->evaluation_count > 0)
         weir_buf_append_text(out, "evaluation:\n");
-    }
-    for (size_t i = 0; i < config->evaluation_count; i++) {
+    for (size_t i = 0; i < config->evaluation_count; i++)
         print_evaluation(&config->evaluations[i], out);
-    }
     struct deletion_section deletion = {config->deletion, config->deletion_within_us};
     weir_buf_append_text(out, "deletion:\n");
     cfg_print(DELETION_KEYS, &deletion, 2, out);

@@ -36,9 +36,8 @@ void orchestrator_events_show(struct orchestrator *orch)
     do {
         WEIR_AUTO(weir_rows) rows = NULL;
         struct weir_error err;
-        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown)) != WEIR_OK) {
+        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown)) != WEIR_OK)
             return; /* shown after the next edge */
-        }
         count = weir_rows_count(rows);
         for (size_t i = 0; i < count; i++) {
             orch->event_shown = weir_rows_i64(rows, i, 0);
@@ -56,9 +55,8 @@ enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t p
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_event_of_pipeline, &rows, err, DB_I64(pipeline),
                                      DB_I64(orch->event_shown));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         orch->listener.event(orch->listener.owner, pipeline, 0, weir_rows_text(rows, i, 1));
-    }
     return status;
 }
 

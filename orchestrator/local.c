@@ -34,9 +34,8 @@ struct local {
 
 static void stop(struct local *local, int exit_code)
 {
-    if (local->stopping) {
+    if (local->stopping)
         return;
-    }
     local->stopping = true;
     local->exit_code = exit_code;
     screen_clear(local->options->screen);
@@ -60,15 +59,13 @@ static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
 {
     struct local *local = owner;
     int64_t run = strtoll(ended->name + strlen("trainer-"), NULL, 10);
-    if (local->stopping || local->orch == NULL) {
+    if (local->stopping || local->orch == NULL)
         return;
-    }
     bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
     (void)snprintf(how, sizeof how, "%s", ended->last_line);
-    if (by_signal) {
+    if (by_signal)
         (void)snprintf(how, sizeof how, "killed by signal %d", WTERMSIG(ended->wait_status));
-    }
     struct run_exit told = {
         .by_signal = by_signal,
         .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)
@@ -113,27 +110,24 @@ static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char 
     bool wanted =
         local->options->pipeline_file == NULL || erasure != 0 ||
         (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
-    if (wanted) {
+    if (wanted)
         screen_event(local->options->screen, json);
-    }
 }
 
 static void on_progress(void *owner)
 {
     struct local *local = owner;
     struct run_progress progress;
-    if (local->orch != NULL && orchestrator_run_progress(local->orch, &progress)) {
+    if (local->orch != NULL && orchestrator_run_progress(local->orch, &progress))
         screen_progress(local->options->screen, &progress, weir_now_ms());
-    }
 }
 
 /* `run` ends when its pipeline is at rest and no erasure is under way. */
 static void on_rest(void *owner)
 {
     struct local *local = owner;
-    if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch)) {
+    if (local->pipeline == NULL || !orchestrator_erasures_idle(local->orch))
         return;
-    }
     enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
     if (state == PIPELINE_FAILED) {
         screen_clear(local->options->screen);
@@ -165,9 +159,8 @@ static void submit(struct local *local)
                    orchestrator_pipeline_config(pipeline)->name);
     }
     status = orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", err.text);
-    }
 }
 
 static void on_ready(void *owner)
@@ -188,11 +181,10 @@ static void on_ready(void *owner)
         fail(local, &err);
         return;
     }
-    if (options->pipeline_file != NULL) {
+    if (options->pipeline_file != NULL)
         submit(local);
-    } else {
+    else
         screen_say(options->screen, "serving %s", opening.data_dir);
-    }
 }
 
 static void on_failed(void *owner, const struct weir_error *err)
@@ -212,9 +204,8 @@ static void on_signal(void *owner)
 {
     struct local *local = owner;
     struct signalfd_siginfo info;
-    if (read(local->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
+    if (read(local->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
-    }
     bool serving = local->options->pipeline_file == NULL;
     if (!serving && !local->stopping) {
         screen_clear(local->options->screen);
@@ -252,9 +243,8 @@ static enum weir_status start(struct local *local, struct weir_error *err)
     struct weir_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status = open_signals(local, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     local->loop = weir_loop_new();
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
     return weir_platform_start(local->loop, &platform, &events, &local->platform, err);
@@ -264,16 +254,14 @@ int orchestrator_local(const struct local_options *options)
 {
     struct local local = {.options = options, .signal_fd = -1, .exit_code = EXIT_FAILED};
     struct weir_error err;
-    if (start(&local, &err) == WEIR_OK) {
+    if (start(&local, &err) == WEIR_OK)
         weir_loop_run(local.loop);
-    } else {
+    else
         screen_fail(options->screen, err.text);
-    }
     orchestrator_close(local.orch);
     weir_platform_free(local.platform);
     weir_loop_free(local.loop);
-    if (local.signal_fd >= 0) {
+    if (local.signal_fd >= 0)
         (void)close(local.signal_fd);
-    }
     return local.exit_code;
 }

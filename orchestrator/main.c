@@ -72,9 +72,8 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     struct weir_error err;
     WEIR_AUTO(orchestrator_config) config = NULL;
     enum weir_status status = weir_file_read(file, WEIR_YAML_BYTES_MAX, text, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_config_parse(file, weir_buf_view(text), &config, &err);
-    }
     if (status != WEIR_OK) {
         weir_buf_append_text(complaints, err.text);
         return EXIT_USAGE;
@@ -82,12 +81,10 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     WEIR_AUTO_FREE char *bin_dir = weir_platform_own_directory();
     WEIR_AUTO_BUF out = {0};
     status = orchestrator_siblings_ask(bin_dir, "--check-config", file, &out, complaints, &err);
-    if (status != WEIR_OK && complaints->size == 0) {
+    if (status != WEIR_OK && complaints->size == 0)
         weir_buf_append_text(complaints, err.text);
-    }
-    while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n') {
+    while (complaints->size > 0 && complaints->at[complaints->size - 1] == '\n')
         complaints->size--;
-    }
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -96,9 +93,8 @@ static int check_config(const char *file)
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
     int code = check_file(file, &text, &complaints);
-    if (code != EXIT_DONE) {
+    if (code != EXIT_DONE)
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
-    }
     return code;
 }
 
@@ -116,9 +112,8 @@ static int print_config(const char *file)
         return code;
     }
     enum weir_status status = orchestrator_config_parse(file, weir_buf_view(&text), &config, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_config_print(config, &out, &err);
-    }
     if (status == WEIR_OK) {
         status =
             orchestrator_siblings_ask(bin_dir, "--print-config", file, &out, &complaints, &err);
@@ -186,11 +181,10 @@ static int work(const struct command *command, const char *file, struct weir_byt
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
-    if (read_workers(command, &system, &options.workers)) {
+    if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
-    } else {
+    else
         screen_fail(&screen, "orchestrator: --workers: expected a number from 1 to 200");
-    }
     orchestrator_system_fini(&system);
     return code;
 }
@@ -211,21 +205,16 @@ static int run(const struct command *command, const char *file)
 
 static int dispatch(const struct command *command, int count, char **words)
 {
-    if (command->check_config != NULL) {
+    if (command->check_config != NULL)
         return check_config(command->check_config);
-    }
-    if (command->print_config != NULL) {
+    if (command->print_config != NULL)
         return print_config(command->print_config);
-    }
-    if (command->describe_config) {
+    if (command->describe_config)
         return describe_config();
-    }
-    if (count == 2 && strcmp(words[0], "run") == 0) {
+    if (count == 2 && strcmp(words[0], "run") == 0)
         return run(command, words[1]);
-    }
-    if (count == 1 && strcmp(words[0], "serve") == 0) {
+    if (count == 1 && strcmp(words[0], "serve") == 0)
         return work(command, NULL, weir_bytes(NULL, 0));
-    }
     if (count >= 1 && strcmp(words[0], "run") == 0) {
         return usage(
             "run: expected one pipeline file, for example: orchestrator run config/pipelines/quickstart.yaml");
@@ -239,19 +228,16 @@ int main(int argc, char **argv)
     struct weir_error err;
     enum weir_log_level level = WEIR_LOG_WARN;
     int operands = 0;
-    if (weir_options_read(OPTIONS, argc, argv, &command, &operands, &err) != WEIR_OK) {
+    if (weir_options_read(OPTIONS, argc, argv, &command, &operands, &err) != WEIR_OK)
         return usage(err.text);
-    }
-    if (command.help) {
+    if (command.help)
         return print_help();
-    }
     if (command.version) {
         printf("orchestrator (weir) %s\n", WEIR_VERSION);
         return EXIT_DONE;
     }
-    if (!weir_log_level_from_name(command.log_level, &level)) {
+    if (!weir_log_level_from_name(command.log_level, &level))
         return usage("--log-level: expected debug, info, warn or error");
-    }
     weir_log_setup("orchestrator", level);
     return dispatch(&command, operands, argv);
 }

@@ -28,12 +28,10 @@ static enum weir_status connect_all(struct orchestrator *orch, const char *socke
 {
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(socket_dir, "orchestrator");
     enum weir_status status = connect_peer(orch, socket_dir, "storage", &orch->storage, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = connect_peer(orch, socket_dir, "selector", &orch->selector, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = connect_peer(orch, socket_dir, "dispatcher", &orch->dispatcher, err);
-    }
     return status == WEIR_OK ? weir_rpc_serve(orch->loop, endpoint, ORCHESTRATOR_HANDLERS, orch,
                                               &orch->server, err)
                              : status;
@@ -49,12 +47,10 @@ static enum weir_status open_database(struct orchestrator *orch, const char *con
             weir_db_migrate(orch->db, orchestrator_migrations, orchestrator_migrations_count, err);
     }
     WEIR_AUTO(weir_rows) rows = NULL;
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_event_newest, &rows, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         orch->event_shown = weir_rows_i64(rows, 0, 0);
-    }
     return status;
 }
 
@@ -72,26 +68,21 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
     enum weir_status status = open_database(orch, options->postgres, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_pipelines_load(orch, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_erasures_load(orch, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_orch = WEIR_TAKE(orch);
-    }
     return status;
 }
 
 void orchestrator_close(struct orchestrator *orch)
 {
-    if (orch == NULL) {
+    if (orch == NULL)
         return;
-    }
     orchestrator_topics_free(orch);
     orchestrator_erasures_free(orch);
     orchestrator_pipelines_free(orch);
@@ -109,23 +100,19 @@ enum weir_status orchestrator_commit(struct orchestrator *orch, orchestrator_eff
                                      void *subject, const void *what, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(orch->db, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
-    if (effect != NULL) {
+    if (effect != NULL)
         status = effect(subject, what, err);
-    }
-    if (status == WEIR_OK && weir_fault("orchestrator.commit")) {
+    if (status == WEIR_OK && weir_fault("orchestrator.commit"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.commit");
-    }
     if (status != WEIR_OK) {
         weir_db_rollback(orch->db);
         return status;
     }
     status = weir_db_commit(orch->db, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         orchestrator_events_show(orch);
-    }
     return status;
 }
 

@@ -19,28 +19,23 @@ static int64_t months_of_unit(const char *unit)
         int64_t months;
     } UNITS[] = {{"month", 1}, {"months", 1}, {"year", 12}, {"years", 12}};
 
-    for (size_t i = 0; i < WEIR_COUNT(UNITS); i++) {
-        if (strcmp(unit, UNITS[i].name) == 0) {
+    for (size_t i = 0; i < WEIR_COUNT(UNITS); i++)
+        if (strcmp(unit, UNITS[i].name) == 0)
             return UNITS[i].months;
-        }
-    }
     return 0;
 }
 
 static bool parse_calendar(const char *text, int64_t *ret_months)
 {
     char *end = NULL;
-    if (!isdigit((unsigned char)text[0])) {
+    if (!isdigit((unsigned char)text[0]))
         return false;
-    }
     long long count = strtoll(text, &end, 10);
-    while (*end == ' ') {
+    while (*end == ' ')
         end++;
-    }
     int64_t unit = months_of_unit(end);
-    if (unit == 0 || count < 1 || count > MONTHS_MAX) {
+    if (unit == 0 || count < 1 || count > MONTHS_MAX)
         return false;
-    }
     *ret_months = count * unit;
     return true;
 }
@@ -65,9 +60,8 @@ enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, con
 {
     struct weir_error inner;
     enum weir_status status = orchestrator_period_parse(text, ret_period, &inner);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return weir_yaml_fail(node, err, "every: %s", inner.text);
-    }
     return WEIR_OK;
 }
 
@@ -96,14 +90,12 @@ static int64_t next_month(int64_t months, int64_t time_us)
 
 int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us)
 {
-    if (period->months > 0) {
+    if (period->months > 0)
         return next_month(period->months, time_us);
-    }
     int64_t origin = origin_of(period);
     int64_t past = (time_us - origin) % period->us;
-    if (past < 0) {
+    if (past < 0)
         past += period->us;
-    }
     return time_us - past + period->us;
 }
 

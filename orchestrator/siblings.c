@@ -79,23 +79,19 @@ static void listen_to(struct sibling *sibling)
 {
     while (sibling->from[0] >= 0 || sibling->from[1] >= 0) {
         struct pollfd polled[STREAMS];
-        for (int i = 0; i < STREAMS; i++) {
+        for (int i = 0; i < STREAMS; i++)
             polled[i] = (struct pollfd){.fd = sibling->from[i], .events = POLLIN};
-        }
-        if (poll(polled, STREAMS, -1) < 0 && errno != EINTR) {
+        if (poll(polled, STREAMS, -1) < 0 && errno != EINTR)
             return;
-        }
         for (int i = 0; i < STREAMS; i++) {
             char bytes[4096];
-            if (polled[i].revents == 0) {
+            if (polled[i].revents == 0)
                 continue;
-            }
             ssize_t size = read(sibling->from[i], bytes, sizeof bytes);
-            if (size <= 0) {
+            if (size <= 0)
                 close_end(&sibling->from[i]);
-            } else if (sibling->said[i].size < SAID_MAX) {
+            else if (sibling->said[i].size < SAID_MAX)
                 weir_buf_append(&sibling->said[i], bytes, (size_t)size);
-            }
         }
     }
 }
@@ -110,12 +106,10 @@ static enum weir_status hear_out(struct sibling *sibling, const char *program, s
     sibling->pid = 0;
     weir_buf_append(out, sibling->said[0].at, sibling->said[0].size);
     weir_buf_append(complaints, sibling->said[1].at, sibling->said[1].size);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) {
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
         return WEIR_OK;
-    }
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 2) {
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 2)
         return weir_fail(err, WEIR_INVALID, "%s refuses the file", program);
-    }
     return weir_fail(err, WEIR_IO, "%s --check-config failed", program);
 }
 
@@ -139,9 +133,8 @@ enum weir_status orchestrator_siblings_ask(const char *bin_dir, const char *opti
 {
     struct sibling siblings[WEIR_COUNT(PROGRAMS)];
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(PROGRAMS); i++)
         siblings[i] = (struct sibling){.from = {-1, -1}};
-    }
     for (size_t i = 0; i < WEIR_COUNT(PROGRAMS) && status == WEIR_OK; i++) {
         WEIR_AUTO_FREE char *path = weir_format("%s/%s", bin_dir, PROGRAMS[i]);
         WEIR_AUTO_FREE char *option_copy = weir_strdup(option);

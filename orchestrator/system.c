@@ -67,9 +67,8 @@ enum weir_status orchestrator_system_load(const char *path, struct orchestrator_
 {
     struct orchestrator_system system = {0};
     enum weir_status status = path == NULL ? WEIR_OK : weir_yaml_load(path, &system.document, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_sections(&system, path == NULL ? NULL : weir_yaml_root(system.document), err);
-    }
     if (status != WEIR_OK) {
         orchestrator_system_fini(&system);
         return status;

@@ -44,13 +44,11 @@ static void on_erase_is(void *owner, const struct weir_reply *reply, const struc
         erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
         return;
     }
-    if (!erasure_advance(erasure, ERASURE_ON_IN_FORCE, effect_in_force, storage)) {
+    if (!erasure_advance(erasure, ERASURE_ON_IN_FORCE, effect_in_force, storage))
         return;
-    }
     for (struct pipeline *p = erasure->orch->pipelines; p != NULL;
-         p = orchestrator_pipeline_next(p)) {
+         p = orchestrator_pipeline_next(p))
         orchestrator_pipeline_erased(p, storage->ids.count);
-    }
 }
 
 void erasure_await(struct erasure *erasure)

@@ -36,17 +36,15 @@ static void finished(struct erasure *erasure)
 {
     struct orchestrator *orch = erasure->orch;
     struct erasure **at = &orch->erasures;
-    while (*at != erasure) {
+    while (*at != erasure)
         at = &(*at)->next;
-    }
     *at = erasure->next;
     forget_calls(erasure);
     free(erasure->replacing);
     free(erasure);
     orchestrator_look_again(orch);
-    if (orch->listener.rest != NULL) {
+    if (orch->listener.rest != NULL)
         orch->listener.rest(orch->listener.owner);
-    }
 }
 
 static void begin(void *owner)
@@ -134,13 +132,10 @@ enum weir_status erasure_tell(struct erasure *erasure, const char *step, const c
 
 bool erasure_is_first(const struct erasure *erasure)
 {
-    for (const struct erasure *other = erasure->orch->erasures; other != NULL;
-         other = other->next) {
+    for (const struct erasure *other = erasure->orch->erasures; other != NULL; other = other->next)
         if (other->number < erasure->number && other->state != ERASURE_FINISHED &&
-            other->state != ERASURE_ACCEPTED) {
+            other->state != ERASURE_ACCEPTED)
             return false;
-        }
-    }
     return true;
 }
 
@@ -148,11 +143,9 @@ bool erasure_is_first(const struct erasure *erasure)
 
 static void keep(struct orchestrator *orch, int64_t number, enum erasure_state state)
 {
-    for (struct erasure *known = orch->erasures; known != NULL; known = known->next) {
-        if (known->number == number) {
+    for (struct erasure *known = orch->erasures; known != NULL; known = known->next)
+        if (known->number == number)
             return;
-        }
-    }
     struct erasure *erasure = weir_calloc(1, sizeof *erasure);
     erasure->orch = orch;
     erasure->number = number;
@@ -169,18 +162,16 @@ static enum weir_status take_up(struct orchestrator *orch, int64_t number, struc
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_erasure_get, &rows, err, DB_I64(number));
-    if (status != WEIR_OK || weir_rows_count(rows) == 0) {
+    if (status != WEIR_OK || weir_rows_count(rows) == 0)
         return status;
-    }
     enum erasure_state state = ERASURE_ACCEPTED;
     if (!erasure_state_from_name(weir_rows_text(rows, 0, COL_STATE), &state)) {
         return weir_fail(err, WEIR_UNSUPPORTED,
                          "erasure %" PRId64 " is in state %s, which this program does not know",
                          number, weir_rows_text(rows, 0, COL_STATE));
     }
-    if (state != ERASURE_FINISHED) {
+    if (state != ERASURE_FINISHED)
         keep(orch, number, state);
-    }
     return WEIR_OK;
 }
 
@@ -226,13 +217,11 @@ static void on_probe(void *owner, const struct weir_reply *reply, const struct w
     WEIR_AUTO(weir_rows) rows = NULL;
     (void)err; /* a refusal is the expected answer: there is no such erasure */
     if (reply == NULL || reply->type != MSG_erase_is ||
-        DB_RUN(orch->db, Q_erasure_newest, &rows, &inner) != WEIR_OK) {
+        DB_RUN(orch->db, Q_erasure_newest, &rows, &inner) != WEIR_OK)
         return;
-    }
     int64_t number = weir_rows_i64(rows, 0, 0) + 1;
-    if (orchestrator_erasure_accept(orch, number, "", "", &inner) == WEIR_OK) {
+    if (orchestrator_erasure_accept(orch, number, "", "", &inner) == WEIR_OK)
         probe(orch, number + 1);
-    }
 }
 
 static void probe(struct orchestrator *orch, int64_t number)
@@ -246,15 +235,12 @@ enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct we
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) newest = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = take_up(orch, weir_rows_i64(rows, i, 0), err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_erasure_newest, &newest, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         probe(orch, weir_rows_i64(newest, 0, 0) + 1);
-    }
     return status;
 }
 
@@ -271,20 +257,16 @@ void orchestrator_erasures_free(struct orchestrator *orch)
 
 void orchestrator_erasures_look_again(struct orchestrator *orch)
 {
-    for (struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next) {
-        if (erasure->state == ERASURE_TRACING) {
+    for (struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next)
+        if (erasure->state == ERASURE_TRACING)
             erasure_begin_after(erasure, 0);
-        }
-    }
 }
 
 bool orchestrator_erasures_claim(const struct orchestrator *orch)
 {
-    for (const struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next) {
-        if (erasure_claims_models(erasure->state)) {
+    for (const struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next)
+        if (erasure_claims_models(erasure->state))
             return true;
-        }
-    }
     return false;
 }
 

@@ -66,10 +66,8 @@ bool erasure_state_from_name(const char *name, enum erasure_state *ret_state)
 
 int erasure_storage_rank(const char *state)
 {
-    for (size_t i = 0; i < WEIR_COUNT(STORAGE_STATES); i++) {
-        if (weir_str_equal(STORAGE_STATES[i], state)) {
+    for (size_t i = 0; i < WEIR_COUNT(STORAGE_STATES); i++)
+        if (weir_str_equal(STORAGE_STATES[i], state))
             return (int)i;
-        }
-    }
     return -1;
 }

@@ -23,9 +23,8 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
     enum weir_status status = WEIR_OK;
     const struct dirent *entry = NULL;
     while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
-        if (entry->d_name[0] == '.') {
+        if (entry->d_name[0] == '.')
             continue;
-        }
         WEIR_AUTO_FREE char *path = orchestrator_path(orch, "runs", entry->d_name);
         status = weir_remove_tree(path, err);
         (*ret_removed)++;

@@ -43,9 +43,8 @@ static json_t *models_json(const struct weir_rows *rows)
 static json_t *storage_json(const struct msg_erase_is *storage)
 {
     json_t *remarks = json_array();
-    for (size_t i = 0; i < storage->remarks.count; i++) {
+    for (size_t i = 0; i < storage->remarks.count; i++)
         json_array_append_new(remarks, json_string(storage->remarks.at[i]));
-    }
     return json_pack("{sI,sI,sI,sI,sI,sI,so}", "files_scrubbed",
                      (json_int_t)storage->files_scrubbed, "bytes_scrubbed",
                      (json_int_t)storage->bytes_scrubbed, "bytes_searched",
@@ -57,9 +56,8 @@ static json_t *storage_json(const struct msg_erase_is *storage)
 static json_t *ids_json(const struct msg_erase_is *storage)
 {
     json_t *ids = json_array();
-    for (size_t i = 0; i < storage->ids.count && i < IDS_LISTED_MAX; i++) {
+    for (size_t i = 0; i < storage->ids.count && i < IDS_LISTED_MAX; i++)
         json_array_append_new(ids, json_integer((json_int_t)storage->ids.at[i]));
-    }
     return ids;
 }
 
@@ -101,15 +99,12 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
     WEIR_AUTO(weir_rows) previous = NULL;
     struct weir_db *db = erasure->orch->db;
     enum weir_status status = DB_RUN(db, Q_erasure_get, &row, err, DB_I64(erasure->number));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(erasure->number));
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_last_receipt, &previous, err, DB_I64(erasure->number));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
         "{si,sI,ss,ss,sI,sI,so,so,so,so,sI,ss,ss,ss}", "version", 1, "erasure",

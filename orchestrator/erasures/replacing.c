@@ -30,12 +30,10 @@ static enum weir_status step_back(const struct erasure *erasure, char **model, b
     struct stored_model row = {0};
     enum weir_status status = DB_RUN(erasure->orch->db, Q_erasure_replacement_of, &rows, err,
                                      DB_I64(erasure->number), DB_TEXT(*model));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_model_get(erasure->orch, *model, &row, err);
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     bool tainted = weir_rows_count(rows) > 0;
     const char *next = NULL;
     if (tainted) {
@@ -56,15 +54,13 @@ static enum weir_status find_base(const struct erasure *erasure, const char *tai
 {
     struct stored_model row = {0};
     enum weir_status status = orchestrator_model_get(erasure->orch, tainted, &row, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
     orchestrator_model_fini(&row);
     bool settled = false;
-    while (status == WEIR_OK && base != NULL && !settled) {
+    while (status == WEIR_OK && base != NULL && !settled)
         status = step_back(erasure, &base, &settled, err);
-    }
     if (status != WEIR_OK) {
         free(base);
         return status;
@@ -91,12 +87,10 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
     enum weir_status status =
         DB_RUN(orch->db, Q_erasure_model_done, NULL, err, DB_I64(erasure->number),
                DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id));
-    if (status == WEIR_OK && id != NULL) {
+    if (status == WEIR_OK && id != NULL)
         status = orchestrator_model_add(orch, replacement->wanted, replacement->files, err);
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     const struct run_result *run = replacement->run;
     json_t *training =
         orchestrator_training_json(orch, orchestrator_pipeline_by_id(orch, run->pipeline), run);
@@ -113,9 +107,8 @@ static enum weir_status store(struct erasure *erasure, const struct run_result *
         orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, run->pipeline));
     struct stored_model tainted = {0};
     enum weir_status status = orchestrator_model_get(orch, erasure->replacing, &tainted, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *id =
         weir_format("%s-%" PRId64 "-e%" PRId64, config->name, run->trigger, erasure->number);
     struct model_wanted wanted = {.id = id,
@@ -130,9 +123,8 @@ static enum weir_status store(struct erasure *erasure, const struct run_result *
         replacement.wanted = &wanted;
         replacement.files = &files;
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_commit(orch, effect_replaced_one, erasure, &replacement, err);
-    }
     orchestrator_model_files_fini(&files);
     orchestrator_model_fini(&tainted);
     return status;
@@ -150,9 +142,8 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         erasure_trouble(erasure, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(erasure->orch, run->number, &problem) != WEIR_OK) {
+    if (orchestrator_run_remove_files(erasure->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    }
     erasure_begin_after(erasure, 0);
 }
 
@@ -168,12 +159,10 @@ static enum weir_status train(struct erasure *erasure, const struct weir_rows *m
     WEIR_AUTO(weir_rows) trigger = NULL;
     enum weir_status status =
         find_base(erasure, weir_rows_text(models, row, COL_MODEL), &base, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_trigger_get, &trigger, err, DB_I64(pipeline), DB_I64(number));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (weir_rows_count(trigger) == 0) {
         return weir_fail(err, WEIR_NOT_FOUND,
                          "trigger %" PRId64 " of a model to be replaced is not recorded", number);
@@ -204,12 +193,10 @@ static enum weir_status effect_swapped(struct erasure *erasure, const void *what
     const size_t *count = what;
     struct weir_db *db = erasure->orch->db;
     enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(erasure->number));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(erasure->number));
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_swap_active, NULL, err, DB_I64(erasure->number));
-    }
     if (status == WEIR_OK) {
         status = DB_RUN(db, Q_erasure_replaced, NULL, err, DB_I64(erasure->number),
                         DB_I64(weir_now_wall_us()));
@@ -230,16 +217,14 @@ void erasure_replace(struct erasure *erasure)
         bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;
         if (wanted && !weir_rows_bool(models, i, COL_DONE)) {
             status = train(erasure, models, i, &err);
-            if (status == WEIR_OK) {
+            if (status == WEIR_OK)
                 return; /* on_run() goes on */
-            }
         }
     }
     if (status != WEIR_OK) {
         erasure_trouble(erasure, &err);
         return;
     }
-    if (erasure_advance(erasure, ERASURE_ON_REPLACED, effect_swapped, &count)) {
+    if (erasure_advance(erasure, ERASURE_ON_REPLACED, effect_swapped, &count))
         orchestrator_look_again(erasure->orch);
-    }
 }

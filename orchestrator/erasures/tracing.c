@@ -22,9 +22,8 @@ static enum weir_status effect_traced(struct erasure *erasure, const void *what,
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < answer->count && status == WEIR_OK; i++) {
         const struct lineage_seen *seen = &answer->at[i];
-        if (!seen->live) {
+        if (!seen->live)
             continue;
-        }
         const char *action = action_for(erasure->orch, seen->pipeline);
         json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action",
                                                 action, "samples", (json_int_t)seen->count));
@@ -44,19 +43,16 @@ void erasure_trace(struct erasure *erasure)
     struct weir_error err;
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
-    if (!erasure_is_first(erasure) || !orchestrator_pipelines_make_way(erasure->orch)) {
+    if (!erasure_is_first(erasure) || !orchestrator_pipelines_make_way(erasure->orch))
         return; /* orchestrator_look_again() brings us back */
-    }
     enum weir_status status =
         orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, &err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         erasure_advance(erasure, ERASURE_ON_TRACED, effect_traced, &answer);
-    } else {
+    else
         erasure_trouble(erasure, &err);
-    }
     id_blocks_fini(&ids);
     orchestrator_lineage_answer_fini(&answer);
 }

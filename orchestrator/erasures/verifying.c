@@ -26,9 +26,8 @@ static enum weir_status remove_old(struct erasure *erasure, struct weir_error *e
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
         status = orchestrator_model_get(erasure->orch, weir_rows_text(rows, i, 0), &model, err);
-        if (status == WEIR_OK && strcmp(model.state, "stored") != 0) {
+        if (status == WEIR_OK && strcmp(model.state, "stored") != 0)
             status = orchestrator_model_remove_files(erasure->orch, &model, err);
-        }
         orchestrator_model_fini(&model);
     }
     return status;
@@ -42,12 +41,10 @@ static enum weir_status check_lineage(struct erasure *erasure, struct weir_error
     WEIR_AUTO(weir_rows) kept = NULL;
     enum weir_status status =
         orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(erasure->orch->db, Q_erasure_models, &kept, err, DB_I64(erasure->number));
-    }
     for (size_t i = 0; i < answer.count && status == WEIR_OK; i++) {
         bool known = !answer.at[i].live;
         for (size_t j = 0; j < weir_rows_count(kept) && !known; j++) {
@@ -88,17 +85,14 @@ static void write_receipt(struct erasure *erasure, const struct msg_erase_is *st
     WEIR_AUTO_FREE char *path = orchestrator_path(erasure->orch, "receipts", name);
     WEIR_AUTO_FREE char *directory = orchestrator_path(erasure->orch, "receipts", ".");
     enum weir_status status = weir_make_directories(directory, 0700, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = erasure_receipt_make(erasure, storage, &receipt, &err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = weir_file_write_atomic(path, weir_bytes_of(receipt.text), &err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         erasure_advance(erasure, ERASURE_ON_VERIFIED, effect_verified, &receipt);
-    } else {
+    else
         erasure_trouble(erasure, &err);
-    }
     free(receipt.text);
 }
 
@@ -132,9 +126,8 @@ static enum weir_status evaluate(struct erasure *erasure, bool *ret_started, str
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(erasure->orch->db, Q_erasure_new_active, &rows, err, DB_I64(erasure->number));
-    if (status != WEIR_OK || weir_rows_count(rows) == 0) {
+    if (status != WEIR_OK || weir_rows_count(rows) == 0)
         return status;
-    }
     struct pipeline *pipeline =
         orchestrator_pipeline_by_id(erasure->orch, weir_rows_i64(rows, 0, 1));
     if (pipeline != NULL) {
@@ -152,19 +145,16 @@ void erasure_verify(struct erasure *erasure)
     struct weir_error err;
     bool evaluating = false;
     enum weir_status status = remove_old(erasure, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = check_lineage(erasure, &err);
-    }
-    if (status == WEIR_OK && !erasure->evaluated) {
+    if (status == WEIR_OK && !erasure->evaluated)
         status = evaluate(erasure, &evaluating, &err);
-    }
     if (status != WEIR_OK) {
         erasure_trouble(erasure, &err);
         return;
     }
-    if (evaluating) {
+    if (evaluating)
         return; /* on_evaluated() goes on */
-    }
     erasure->evaluated = true;
     struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number};
     weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,

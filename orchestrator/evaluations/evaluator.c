@@ -43,9 +43,8 @@ void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestra
         const struct orchestrator_period *every = &config->evaluations[i].every;
         int64_t from = orchestrator_period_next(every, until_time);
         int64_t to = orchestrator_period_after(every, from);
-        if (to <= now_time) {
+        if (to <= now_time)
             evaluation_tasks_add(tasks, model, i, from, to);
-        }
     }
 }
 
@@ -60,9 +59,8 @@ void evaluation_tasks_fini(struct evaluation_tasks *tasks)
 static void unlink_evaluator(struct evaluator *evaluator)
 {
     struct evaluator **at = &evaluator->orch->evaluators;
-    while (*at != evaluator) {
+    while (*at != evaluator)
         at = &(*at)->next;
-    }
     *at = evaluator->next;
 }
 
@@ -80,9 +78,8 @@ static void finish(struct evaluator *evaluator, const struct weir_error *err)
     struct weir_error why = {0};
     evaluator_done_fn *done = evaluator->done;
     void *owner = evaluator->owner;
-    if (err != NULL) {
+    if (err != NULL)
         why = *err;
-    }
     unlink_evaluator(evaluator);
     free_evaluator(evaluator);
     done(owner, err == NULL ? NULL : &why);
@@ -131,9 +128,8 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         trouble(evaluator, status, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(evaluator->orch, run->number, &problem) != WEIR_OK) {
+    if (orchestrator_run_remove_files(evaluator->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    }
     pass_over(evaluator);
 }
 
@@ -157,9 +153,8 @@ static void start_run(struct evaluator *evaluator, const struct msg_selected *se
     };
     enum weir_status status =
         orchestrator_run_start(evaluator->orch, &wanted, on_run, evaluator, &err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         trouble(evaluator, status, &err);
-    }
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -187,9 +182,8 @@ static enum weir_status is_done(const struct evaluator *evaluator,
         DB_RUN(evaluator->orch->db, Q_evaluation_has, &rows, err,
                DB_I64(orchestrator_pipeline_id(evaluator->pipeline)), DB_TEXT(task->model),
                DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_done = weir_rows_count(rows) > 0;
-    }
     return status;
 }
 
@@ -226,9 +220,8 @@ static void step(void *owner)
 static struct evaluator *find(const struct orchestrator *orch, const void *owner)
 {
     struct evaluator *evaluator = orch->evaluators;
-    while (evaluator != NULL && evaluator->owner != owner) {
+    while (evaluator != NULL && evaluator->owner != owner)
         evaluator = evaluator->next;
-    }
     return evaluator;
 }
 
@@ -241,9 +234,8 @@ bool orchestrator_evaluator_busy(const struct orchestrator *orch, const void *ow
 static bool append(struct orchestrator *orch, struct evaluation_tasks *tasks, const void *owner)
 {
     struct evaluator *evaluator = find(orch, owner);
-    if (evaluator == NULL) {
+    if (evaluator == NULL)
         return false;
-    }
     for (size_t i = 0; i < tasks->count; i++) {
         const struct evaluation_task *task = &tasks->at[i];
         evaluation_tasks_add(&evaluator->tasks, task->model, task->evaluation, task->from_time,
@@ -257,9 +249,8 @@ void orchestrator_evaluator_start(struct pipeline *pipeline, struct evaluation_t
                                   evaluator_done_fn *done, void *owner)
 {
     struct orchestrator *orch = orchestrator_pipeline_orchestrator(pipeline);
-    if (append(orch, tasks, owner)) {
+    if (append(orch, tasks, owner))
         return;
-    }
     struct evaluator *evaluator = weir_calloc(1, sizeof *evaluator);
     evaluator->orch = orch;
     evaluator->pipeline = pipeline;

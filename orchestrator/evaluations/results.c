@@ -26,9 +26,8 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
         weir_format("%s/%s", result->run->directory, result->run->outputs_file);
     struct weir_outputs outputs = {0};
     enum weir_status status = weir_outputs_open(path, &outputs, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return weir_error_wrap(err, status, "evaluation of %s", result->task->model);
-    }
     const struct metric_input input = {.values = outputs.values,
                                        .labels = outputs.labels,
                                        .count = outputs.count,
@@ -69,9 +68,8 @@ static enum weir_status keep_one(struct orchestrator *orch, const struct measure
                DB_TEXT(metric),
                measured->metrics[index].defined ? DB_F64(measured->metrics[index].value) : DB_NULL,
                DB_I64(measured->samples), DB_TEXT(measured->result->run->set_digest));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *key =
         weir_format("evaluation/%s/%s/%" PRId64 "/%s", measured->evaluation->name, task->model,
                     task->from_time, metric);
@@ -84,9 +82,8 @@ static enum weir_status keep(void *subject, const void *what, struct weir_error 
     struct orchestrator *orch = subject;
     const struct measured *measured = what;
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++) {
+    for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
         status = keep_one(orch, measured, i, err);
-    }
     return status;
 }
 

@@ -6,18 +6,16 @@
 
 static double probability_of(const float *values, size_t width, int64_t label)
 {
-    if (width == 1) {
+    if (width == 1)
         return label == 1 ? (double)values[0] : 1 - (double)values[0];
-    }
     return label >= 0 && (size_t)label < width ? (double)values[label] : 0;
 }
 
 static bool measure(const struct metric_input *input, double *ret_value)
 {
     const double least = 1e-15;
-    if (input->count == 0 || input->width == 0) {
+    if (input->count == 0 || input->width == 0)
         return false;
-    }
     double sum = 0;
     for (size_t i = 0; i < input->count; i++) {
         double p = probability_of(input->values + i * input->width, input->width, input->labels[i]);

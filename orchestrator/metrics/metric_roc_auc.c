@@ -26,9 +26,8 @@ static double doubled_rank_sum(const struct scored *sorted, size_t count)
     double sum = 0;
     for (size_t from = 0, to = 0; from < count; from = to) {
         size_t positives = 0;
-        for (to = from; to < count && sorted[to].score == sorted[from].score; to++) {
+        for (to = from; to < count && sorted[to].score == sorted[from].score; to++)
             positives += sorted[to].positive;
-        }
         sum +=
             (double)positives * (double)(from + 1 + to); /* ranks from + 1 … to, twice their mean */
     }
@@ -44,14 +43,12 @@ static bool measure_class(const struct metric_input *input, struct scored *room,
         room[i].score = input->values[i * input->width + column];
         room[i].positive = input->labels[i] == class_index;
         positives += room[i].positive;
-        if (room[i].score != room[i].score) { /* not a number ranks nowhere */
+        if (room[i].score != room[i].score) /* not a number ranks nowhere */
             return false;
-        }
     }
     size_t negatives = input->count - positives;
-    if (positives == 0 || negatives == 0) {
+    if (positives == 0 || negatives == 0)
         return false;
-    }
     qsort(room, input->count, sizeof *room, by_score);
     double sum = doubled_rank_sum(room, input->count) / 2;
     double least = (double)positives * ((double)positives + 1) / 2;
@@ -61,9 +58,8 @@ static bool measure_class(const struct metric_input *input, struct scored *room,
 
 static bool measure(const struct metric_input *input, double *ret_value)
 {
-    if (input->count == 0 || input->width == 0) {
+    if (input->count == 0 || input->width == 0)
         return false;
-    }
     struct scored *room = weir_calloc(input->count, sizeof *room);
     double total = 0;
     size_t defined = 0;
@@ -78,9 +74,8 @@ static bool measure(const struct metric_input *input, double *ret_value)
         }
     }
     free(room);
-    if (defined == 0) {
+    if (defined == 0)
         return false;
-    }
     *ret_value = total / (double)defined;
     return true;
 }

@@ -17,11 +17,9 @@ static const struct metric *const ALL[] = {
 
 const struct metric *orchestrator_metric_find(const char *name)
 {
-    for (size_t i = 0; i < WEIR_COUNT(ALL); i++) {
-        if (weir_str_equal(ALL[i]->name, name)) {
+    for (size_t i = 0; i < WEIR_COUNT(ALL); i++)
+        if (weir_str_equal(ALL[i]->name, name))
             return ALL[i];
-        }
-    }
     return NULL;
 }
 

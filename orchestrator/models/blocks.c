@@ -9,9 +9,8 @@
 
 void id_blocks_fini(struct id_blocks *blocks)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
+    for (size_t i = 0; i < blocks->count; i++)
         weir_bits_fini(&blocks->at[i].rows);
-    }
     free(blocks->at);
     *blocks = (struct id_blocks){0};
 }
@@ -22,11 +21,10 @@ static size_t lower_bound(const struct id_blocks *blocks, int64_t block)
     size_t from = 0, to = blocks->count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (blocks->at[middle].block < block) {
+        if (blocks->at[middle].block < block)
             from = middle + 1;
-        } else {
+        else
             to = middle;
-        }
     }
     return from;
 }
@@ -67,9 +65,8 @@ const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t bl
 size_t id_blocks_population(const struct id_blocks *blocks)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < blocks->count; i++) {
+    for (size_t i = 0; i < blocks->count; i++)
         sum += weir_bits_population(&blocks->at[i].rows);
-    }
     return sum;
 }
 
@@ -82,15 +79,13 @@ static size_t shared_words(const struct weir_bits *a, const struct weir_bits *b)
 size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < shared_words(a, b); i++) {
+    for (size_t i = 0; i < shared_words(a, b); i++)
         sum += (size_t)__builtin_popcountll(a->words[i] & b->words[i]);
-    }
     return sum;
 }
 
 void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
 {
-    for (size_t i = 0; i < shared_words(from, what); i++) {
+    for (size_t i = 0; i < shared_words(from, what); i++)
         from->words[i] &= ~what->words[i];
-    }
 }

@@ -27,9 +27,8 @@ enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const 
 {
     struct weir_sample_set set = {0};
     enum weir_status status = weir_sample_set_open(path, &set, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     struct id_blocks blocks = {0};
     id_blocks_add(&blocks, set.ids, set.count);
     weir_sample_set_close(&set);
@@ -50,9 +49,8 @@ enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int6
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_erasure_blocks, &rows, err, DB_I64(erasure));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     size_t count = weir_rows_count(rows);
     *ret_ids = (struct id_blocks){.at = weir_calloc(count + 1, sizeof(struct id_block)),
                                   .count = count,
@@ -101,9 +99,8 @@ static enum weir_status load_question(struct orchestrator *orch, const struct id
             status = DB_RUN(orch->db, Q_erasure_blocks_at, &block->erasures, err,
                             DB_I64(ids->at[i].block));
         }
-        if (status != WEIR_OK) {
+        if (status != WEIR_OK)
             return status;
-        }
     }
     return WEIR_OK;
 }
@@ -133,22 +130,18 @@ static size_t delivered(const struct question *question, const char *digest, int
     size_t sum = 0;
     for (size_t i = 0; i < question->count; i++) {
         const struct known_block *block = &question->blocks[i];
-        for (size_t j = 0; j < weir_rows_count(block->sets); j++) {
-            if (strcmp(weir_rows_text(block->sets, j, 0), digest) == 0) {
+        for (size_t j = 0; j < weir_rows_count(block->sets); j++)
+            if (strcmp(weir_rows_text(block->sets, j, 0), digest) == 0)
                 sum += delivered_in_block(block, weir_rows_bytes(block->sets, j, 1), clean_epoch);
-            }
-        }
     }
     return sum;
 }
 
 static bool answer_holds(const struct lineage_answer *answer, const char *model)
 {
-    for (size_t i = 0; i < answer->count; i++) {
-        if (strcmp(answer->at[i].model, model) == 0) {
+    for (size_t i = 0; i < answer->count; i++)
+        if (strcmp(answer->at[i].model, model) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -171,9 +164,8 @@ static void judge(const struct question *question, const struct weir_rows *model
                              weir_rows_i64(models, row, COL_CLEAN_EPOCH));
     bool inherited = !weir_rows_is_null(models, row, COL_PARENT) &&
                      answer_holds(answer, weir_rows_text(models, row, COL_PARENT));
-    if (count == 0 && !inherited) {
+    if (count == 0 && !inherited)
         return;
-    }
     const char *state = weir_rows_text(models, row, COL_STATE);
     answer->at[answer->count++] = (struct lineage_seen){
         .model = weir_strdup(weir_rows_text(models, row, COL_ID)),
@@ -191,15 +183,13 @@ enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struc
     struct question question = {0};
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status = load_question(orch, ids, &question, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_lineage_models, &models, err);
-    }
     if (status == WEIR_OK) {
         size_t count = weir_rows_count(models);
         *ret_answer = (struct lineage_answer){.at = weir_calloc(count + 1, sizeof *ret_answer->at)};
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             judge(&question, models, i, ret_answer);
-        }
     }
     forget_question(&question);
     return status;
@@ -207,9 +197,8 @@ enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struc
 
 void orchestrator_lineage_answer_fini(struct lineage_answer *answer)
 {
-    for (size_t i = 0; i < answer->count; i++) {
+    for (size_t i = 0; i < answer->count; i++)
         free(answer->at[i].model);
-    }
     free(answer->at);
     *answer = (struct lineage_answer){0};
 }

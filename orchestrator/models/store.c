@@ -70,9 +70,8 @@ enum weir_status orchestrator_model_get(struct orchestrator *orch, const char *i
 {
     struct weir_rows *rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_model_get, &rows, err, DB_TEXT(id));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (weir_rows_count(rows) == 0) {
         weir_rows_free(rows);
         return weir_fail(err, WEIR_NOT_FOUND, "model %s: there is none; see weir models list", id);
@@ -97,9 +96,8 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err)
 {
-    if (model->fitted_file[0] == '\0') {
+    if (model->fitted_file[0] == '\0')
         return WEIR_OK;
-    }
     WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->fitted_file);
     return weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
 }
@@ -131,9 +129,8 @@ static enum weir_status checksum_of(const char *path, struct model_files *files,
 
 static enum weir_status move_model(const char *from, const char *to, struct weir_error *err)
 {
-    if (access(from, F_OK) != 0 && access(to, F_OK) == 0) {
+    if (access(from, F_OK) != 0 && access(to, F_OK) == 0)
         return WEIR_OK; /* moved before a crash */
-    }
     enum weir_status status = make_durable(from, err);
     if (status == WEIR_OK && rename(from, to) != 0) {
         status =
@@ -164,12 +161,10 @@ enum weir_status orchestrator_model_place(const struct orchestrator *orch,
         weir_format("%s/%s", wanted->run->directory, wanted->run->model_file);
     WEIR_AUTO_FREE char *to = orchestrator_path(orch, ".", files.file);
     enum weir_status status = move_model(from, to, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = checksum_of(to, &files, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = write_fitted(orch, wanted, &files, err);
-    }
     if (status != WEIR_OK) {
         orchestrator_model_files_fini(&files);
         return status;
@@ -194,9 +189,8 @@ static enum weir_status tell(struct orchestrator *orch, const struct model_wante
         json_pack("{ss,sI,ss?,ss,sI,ss}", "model", wanted->id, "trigger", (json_int_t)run->trigger,
                   "parent", run->base_model, "checksum", files->checksum, "bytes",
                   (json_int_t)files->bytes, "file", files->file);
-    if (wanted->erasure != 0) {
+    if (wanted->erasure != 0)
         json_object_set_new(body, "erasure", json_integer(wanted->erasure));
-    }
     return orchestrator_event_put(
         orch, &(struct event_about){run->pipeline, 0, key, "model_stored"}, body, err);
 }
@@ -216,9 +210,8 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
                DB_I64(files->bytes), DB_TEXT(files->file), DB_TEXT(files->fitted_file),
                DB_TEXT(wanted->state), DB_I64(wanted->erasure), DB_I64(wanted->until_time),
                DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
-    }
     return status == WEIR_OK ? tell(orch, wanted, files, err) : status;
 }
 

@@ -35,9 +35,8 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     pipeline->dataset_count = declared->datasets.count;
-    for (size_t i = 0; i < declared->datasets.count; i++) {
+    for (size_t i = 0; i < declared->datasets.count; i++)
         pipeline->datasets[i] = declared->datasets.at[i];
-    }
     struct msg_selection_open open = {
         .pipeline = pipeline->config->name,
         .file = pipeline->file,

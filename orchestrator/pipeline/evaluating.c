@@ -36,9 +36,8 @@ enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);
-        if (strcmp(model.state, "stored") == 0 && model.erasure == 0) {
+        if (strcmp(model.state, "stored") == 0 && model.erasure == 0)
             evaluation_tasks_for(tasks, pipeline->config, model.id, model.until_time, now_time);
-        }
     }
     return status;
 }

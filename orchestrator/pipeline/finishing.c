@@ -16,12 +16,10 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
     WEIR_AUTO(weir_rows) cost_row = NULL;
     WEIR_AUTO(weir_rows) newest = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_model_newest, &newest, err, DB_I64(pipeline->id));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     struct orchestrator_cost cost = {
         .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
         .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
@@ -63,9 +61,8 @@ static enum weir_status add_slice(struct pipeline *pipeline, size_t evaluation, 
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(pipeline->orch->db, Q_model_active_at, &rows, err,
                                      DB_I64(pipeline->id), DB_I64(from));
-    if (status == WEIR_OK && weir_rows_count(rows) > 0) {
+    if (status == WEIR_OK && weir_rows_count(rows) > 0)
         evaluation_tasks_add(tasks, weir_rows_text(rows, 0, 0), evaluation, from, to);
-    }
     return status;
 }
 
@@ -76,9 +73,8 @@ static enum weir_status add_slices(struct pipeline *pipeline, size_t evaluation,
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_model_first_time, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0)) {
+    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0))
         return status;
-    }
     int64_t from = orchestrator_period_next(every, weir_rows_i64(rows, 0, 0));
     for (int slices = 0; from <= pipeline->end_time && slices < SLICES_MAX && status == WEIR_OK;
          slices++) {
@@ -98,15 +94,12 @@ void pipeline_finish(struct pipeline *pipeline)
         return;
     }
     enum weir_status status = pipeline_load(pipeline, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = pipeline_tasks_of_models(pipeline, INT64_MAX, &tasks, &err);
-    }
-    for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++) {
+    for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++)
         status = add_slices(pipeline, i, &tasks, &err);
-    }
     if (status != WEIR_OK) {
         evaluation_tasks_fini(&tasks);
         pipeline_trouble(pipeline, status, &err);

@@ -127,11 +127,10 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
                       on_columns, pipeline);
         return;
     }
-    if (feed->kinds.at[0] == WEIR_CHANGE_ERASED) {
+    if (feed->kinds.at[0] == WEIR_CHANGE_ERASED)
         take_erased(pipeline, feed);
-    } else {
+    else
         rows_done(pipeline, 1, false);
-    }
 }
 
 static void ask_feed(struct pipeline *pipeline)

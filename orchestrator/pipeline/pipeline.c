@@ -42,9 +42,8 @@ static void begin(void *owner)
         return;
     }
     if (WORK[pipeline->state] == NULL) {
-        if (pipeline->orch->listener.rest != NULL) {
+        if (pipeline->orch->listener.rest != NULL)
             pipeline->orch->listener.rest(pipeline->orch->listener.owner);
-        }
         orchestrator_look_again(pipeline->orch);
         return;
     }
@@ -121,9 +120,8 @@ bool pipeline_advance(struct pipeline *pipeline, enum pipeline_event event,
     struct edge edge = {.error = "", .effect = effect, .what = what};
     struct weir_error err;
     enum weir_status status = take_edge(pipeline, event, &edge, &err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &err);
-    }
     return status == WEIR_OK;
 }
 
@@ -148,9 +146,8 @@ void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
         struct edge edge = {.error = why.text, .effect = effect_failed, .what = &why};
         struct weir_error inner;
         status = take_edge(pipeline, PIPELINE_ON_FAILED, &edge, &inner);
-        if (status == WEIR_OK) {
+        if (status == WEIR_OK)
             return;
-        }
         why = inner;
     }
     weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
@@ -211,9 +208,8 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
                          config->name, weir_rows_text(rows, row, COL_STATE));
     }
     status = pipeline_load(pipeline, err);
-    if (status == WEIR_OK && !orch->hold && !pipeline_at_rest(pipeline->state)) {
+    if (status == WEIR_OK && !orch->hold && !pipeline_at_rest(pipeline->state))
         pipeline_begin_after(pipeline, 0);
-    }
     return status;
 }
 
@@ -221,9 +217,8 @@ enum weir_status orchestrator_pipelines_load(struct orchestrator *orch, struct w
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_pipeline_all, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_one(orch, rows, i, err);
-    }
     return status;
 }
 
@@ -240,20 +235,17 @@ void orchestrator_pipelines_free(struct orchestrator *orch)
 
 void orchestrator_pipelines_look_again(struct orchestrator *orch)
 {
-    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next) {
-        if (pipeline->parked && !must_wait(pipeline)) {
+    for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next)
+        if (pipeline->parked && !must_wait(pipeline))
             pipeline_begin_after(pipeline, 0);
-        }
-    }
 }
 
 bool orchestrator_pipelines_make_way(struct orchestrator *orch)
 {
     bool all = true;
     for (struct pipeline *pipeline = orch->pipelines; pipeline != NULL; pipeline = pipeline->next) {
-        if (!pipeline->begun || pipeline_at_rest(pipeline->state) || pipeline->parked) {
+        if (!pipeline->begun || pipeline_at_rest(pipeline->state) || pipeline->parked)
             continue;
-        }
         all = all && pipeline_between_triggers(pipeline->state);
         if (must_wait(pipeline)) {
             pipeline_forget_calls(pipeline);
@@ -278,9 +270,8 @@ static enum weir_status add(struct orchestrator *orch, const char *file, struct 
         orch->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file), DB_BYTES(text),
         DB_TEXT(digest_text), DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
         DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     *ret_pipeline = keep(orch, weir_rows_i64(rows, 0, 0), file, text, config);
     return pipeline_load(*ret_pipeline, err);
 }
@@ -292,9 +283,8 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
 {
     WEIR_AUTO(orchestrator_config) config = NULL;
     enum weir_status status = orchestrator_config_parse(file, text, &config, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     struct pipeline *known = orchestrator_pipeline_by_name(orch, config->name);
     if (known != NULL && !weir_bytes_equal(weir_buf_view(&known->text), text)) {
         return weir_fail(
@@ -305,9 +295,8 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
     }
     if (known == NULL) {
         status = add(orch, file, text, config, &known, err);
-        if (status != WEIR_OK) {
+        if (status != WEIR_OK)
             return status;
-        }
         config = NULL; /* the pipeline's now */
         pipeline_begin_after(known, 0);
     } else if (known->state == PIPELINE_FAILED || known->state == PIPELINE_STOPPED) {
@@ -343,18 +332,16 @@ void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)
 struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id)
 {
     struct pipeline *pipeline = orch->pipelines;
-    while (pipeline != NULL && pipeline->id != id) {
+    while (pipeline != NULL && pipeline->id != id)
         pipeline = pipeline->next;
-    }
     return pipeline;
 }
 
 struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name)
 {
     struct pipeline *pipeline = orch->pipelines;
-    while (pipeline != NULL && strcmp(pipeline->config->name, name) != 0) {
+    while (pipeline != NULL && strcmp(pipeline->config->name, name) != 0)
         pipeline = pipeline->next;
-    }
     return pipeline;
 }
 

@@ -9,9 +9,8 @@
 struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err)
 {
     struct trigger *policy = NULL;
-    if (pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK) {
+    if (pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK)
         return NULL;
-    }
     struct reader *reader = weir_calloc(1, sizeof *reader);
     reader->policy = policy;
     reader->page_count = pipeline->dataset_count;
@@ -27,9 +26,8 @@ struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error 
 
 void pipeline_reader_free(struct reader *reader)
 {
-    if (reader == NULL) {
+    if (reader == NULL)
         return;
-    }
     for (size_t i = 0; i < reader->page_count; i++) {
         free(reader->pages[i].ids);
         free(reader->pages[i].times);

@@ -14,20 +14,18 @@ void pipeline_read(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = pipeline_load(pipeline, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
-    }
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;
     }
-    if (pipeline->stop_asked) {
+    if (pipeline->stop_asked)
         pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
-    } else if (!is_through(&pipeline->newest)) {
+    else if (!is_through(&pipeline->newest))
         pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, NULL, NULL);
-    } else if (pipeline->config->mode == MODE_LIVE) {
+    else if (pipeline->config->mode == MODE_LIVE)
         pipeline_read_live(pipeline);
-    } else {
+    else
         pipeline_read_replay(pipeline);
-    }
 }

@@ -49,9 +49,8 @@ static struct reader_page *first_page(struct reader *reader, int64_t *ret_missin
         }
         if (best == NULL || page->times[page->at] < best->times[best->at] ||
             (page->times[page->at] == best->times[best->at] &&
-             page->ids[page->at] < best->ids[best->at])) {
+             page->ids[page->at] < best->ids[best->at]))
             best = page;
-        }
     }
     return best;
 }
@@ -63,9 +62,8 @@ static bool pass(struct reader *reader, struct reader_page *page)
                                     .time_us = page->times[page->at],
                                     .label = page->labels[page->at]};
     if (orchestrator_trigger_before(reader->policy, &sample)) {
-        if (reader->samples_new > 0) {
+        if (reader->samples_new > 0)
             return true;
-        }
         orchestrator_trigger_fired(
             reader->policy); /* a period without samples: nothing to train on */
     }

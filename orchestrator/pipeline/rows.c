@@ -25,9 +25,8 @@ static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_err
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_datasets_of, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     pipeline->dataset_count = weir_rows_count(rows);
     for (size_t i = 0; i < pipeline->dataset_count; i++) {
         pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, 0);
@@ -41,9 +40,8 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_pipeline_by_name, &rows, err, DB_TEXT(pipeline->config->name));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (weir_rows_count(rows) == 0) {
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
                          pipeline->config->name);
@@ -65,14 +63,12 @@ enum weir_status pipeline_load_newest(struct pipeline *pipeline, struct weir_err
     struct weir_rows *rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_newest, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     weir_rows_free(pipeline->newest.rows);
     pipeline->newest = (struct trigger_row){.rows = rows};
-    if (weir_rows_count(rows) == 0) {
+    if (weir_rows_count(rows) == 0)
         return WEIR_OK;
-    }
     pipeline->newest = (struct trigger_row){
         .rows = rows,
         .number = weir_rows_i64(rows, 0, 0),
@@ -96,12 +92,10 @@ enum weir_status pipeline_open_trigger(const struct pipeline *pipeline,
     enum weir_status status =
         orchestrator_trigger_open(pipeline->config->trigger, "trigger", &trigger, err);
     struct weir_bytes saved = weir_buf_view(&pipeline->trigger_saved);
-    if (status == WEIR_OK && saved.size > 0) {
+    if (status == WEIR_OK && saved.size > 0)
         status = orchestrator_trigger_restore(trigger, &saved, err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_trigger = WEIR_TAKE(trigger);
-    }
     return status;
 }
 
@@ -109,9 +103,8 @@ static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
                                     const struct fired *fired, struct weir_error *err)
 {
     WEIR_AUTO_BUF positions = {0};
-    for (size_t i = 0; i < pipeline->dataset_count; i++) {
+    for (size_t i = 0; i < pipeline->dataset_count; i++)
         orchestrator_trigger_put_u64(&positions, fired->positions[i]);
-    }
     return DB_RUN(pipeline->orch->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
                   DB_I64(number), DB_TEXT(fired->reason), DB_I64(fired->samples_new),
                   DB_I64(fired->until_time), DB_I64(fired->until_id),
@@ -135,9 +128,8 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
         status = DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                         DB_I64(i), DB_I64(fired->positions[i]));
     }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
     return orchestrator_event_put(pipeline->orch,
                                   &(struct event_about){pipeline->id, 0, key, "trigger_fired"},

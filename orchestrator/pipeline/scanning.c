@@ -12,9 +12,8 @@ static enum weir_status tell_stock(struct pipeline *pipeline, const struct msg_d
 {
     WEIR_AUTO_FREE char *key = weir_format("dataset_scanned/%s", dataset->name);
     json_t *complaints = json_array();
-    for (size_t i = 0; i < dataset->complaints.count; i++) {
+    for (size_t i = 0; i < dataset->complaints.count; i++)
         json_array_append_new(complaints, json_string(dataset->complaints.at[i]));
-    }
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "dataset_scanned"},
         json_pack("{ss,ss,sI,sI,sI,sI,so}", "pipeline", pipeline->config->name, "dataset",
@@ -29,9 +28,8 @@ static enum weir_status note_position(void *subject, const void *what, struct we
     struct pipeline *pipeline = subject;
     const struct msg_dataset_is *dataset = what;
     uint64_t *position = &pipeline->positions[pipeline->asking];
-    if (*position == 0 && pipeline->config->mode == MODE_REPLAY) {
+    if (*position == 0 && pipeline->config->mode == MODE_REPLAY)
         *position = dataset->sequence;
-    }
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->asking), DB_I64(*position));

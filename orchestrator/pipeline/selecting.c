@@ -13,9 +13,8 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->reason));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
@@ -36,9 +35,8 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
         status =
             orchestrator_lineage_note_set(pipeline->orch, selected->digest, selected->path, err);
     }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
@@ -64,20 +62,18 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_selected *selected = reply->message;
-    if (selected->digest[0] == '\0' || selected->samples == 0) {
+    if (selected->digest[0] == '\0' || selected->samples == 0)
         pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_skipped, selected);
-    } else {
+    else
         pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
-    }
 }
 
 void pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = pipeline_load(pipeline, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
-    }
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;
@@ -85,9 +81,8 @@ void pipeline_select(struct pipeline *pipeline)
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
     size_t count = pipeline->newest.positions.size / sizeof *positions;
     count = count < WEIR_COUNT(positions) ? count : WEIR_COUNT(positions);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof *positions);
-    }
     struct msg_select select = {
         .pipeline = pipeline->config->name,
         .trigger = (uint64_t)pipeline->newest.number,

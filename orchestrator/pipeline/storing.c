@@ -48,9 +48,8 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         return;
     }
     if (pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
-        orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK) {
+        orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    }
     orchestrator_model_files_fini(&stored.files);
 }
 
@@ -58,7 +57,6 @@ void pipeline_store(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = pipeline_run_newest(pipeline, on_run, &err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &err);
-    }
 }

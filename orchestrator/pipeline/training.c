@@ -47,9 +47,8 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_TEXT(reason));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "trigger_skipped"},
@@ -61,13 +60,12 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
 static void on_trained(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
-    if (run == NULL) {
+    if (run == NULL)
         pipeline_trouble(pipeline, err->status, err);
-    } else if (orchestrator_run_is_hollow(run)) {
+    else if (orchestrator_run_is_hollow(run))
         pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, NULL);
-    } else {
+    else
         pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
-    }
 }
 
 bool orchestrator_run_is_hollow(const struct run_result *run)
@@ -86,9 +84,8 @@ static enum weir_status find_base(const struct pipeline *pipeline, char **ret_ba
 {
     const char *start_from = pipeline->config->start_from;
     *ret_base = NULL;
-    if (strcmp(start_from, "scratch") == 0) {
+    if (strcmp(start_from, "scratch") == 0)
         return WEIR_OK;
-    }
     if (strcmp(start_from, "previous") != 0) {
         *ret_base = weir_strdup(start_from);
         return WEIR_OK;
@@ -96,9 +93,8 @@ static enum weir_status find_base(const struct pipeline *pipeline, char **ret_ba
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
-    if (status == WEIR_OK && weir_rows_count(rows) > 0) {
+    if (status == WEIR_OK && weir_rows_count(rows) > 0)
         *ret_base = weir_strdup(weir_rows_text(rows, 0, 0));
-    }
     return status;
 }
 
@@ -106,14 +102,12 @@ enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *don
                                      struct weir_error *err)
 {
     enum weir_status status = pipeline_load_newest(pipeline, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *base = NULL;
     status = find_base(pipeline, &base, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     WEIR_AUTO_FREE char *purpose = weir_format("train/%" PRId64, pipeline->newest.number);
     struct run_wanted wanted = {
         .pipeline = pipeline->id,
@@ -133,7 +127,6 @@ void pipeline_train(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = pipeline_run_newest(pipeline, on_trained, &err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &err);
-    }
 }

@@ -75,10 +75,9 @@ static bool postgres_restarted(const struct weir_platform *platform)
 {
     struct weir_child_state states[WEIR_CHILDREN_MAX];
     size_t count = weir_supervisor_list(platform->supervisor, states, WEIR_CHILDREN_MAX);
-    for (size_t i = 0; i < count && i < WEIR_CHILDREN_MAX; i++) {
+    for (size_t i = 0; i < count && i < WEIR_CHILDREN_MAX; i++)
         if (weir_str_equal(states[i].name, "postgres"))
             return states[i].restarts > 0;
-    }
     return false;
 }
 

@@ -15,11 +15,9 @@
 
 struct run *run_find(const struct orchestrator *orch, int64_t number)
 {
-    for (struct run *run = orch->runs; run != NULL; run = run->next) {
-        if (run->number == number) {
+    for (struct run *run = orch->runs; run != NULL; run = run->next)
+        if (run->number == number)
             return run;
-        }
-    }
     return NULL;
 }
 
@@ -50,9 +48,8 @@ static void free_run(struct run *run)
 static void unlink_run(struct run *run)
 {
     struct run **at = &run->orch->runs;
-    while (*at != run) {
+    while (*at != run)
         at = &(*at)->next;
-    }
     *at = run->next;
 }
 
@@ -60,16 +57,13 @@ static void finish(struct run *run, const struct weir_error *err)
 {
     forget_calls(run);
     unlink_run(run);
-    if (err != NULL && run->launched && !run->trained) {
+    if (err != NULL && run->launched && !run->trained)
         run->orch->trainers.end(run->orch->trainers.owner, run->number);
-    }
     struct run_result result;
-    if (err == NULL) {
+    if (err == NULL)
         run_result_of(run, &result);
-    }
-    if (run->done != NULL) {
+    if (run->done != NULL)
         run->done(run->owner, err == NULL ? &result : NULL, err);
-    }
     free_run(run);
 }
 
@@ -102,9 +96,8 @@ void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
         }
         *at = run->next;
         forget_calls(run);
-        if (run->launched && !run->trained) {
+        if (run->launched && !run->trained)
             orch->trainers.end(orch->trainers.owner, run->number);
-        }
         free_run(run);
     }
 }
@@ -124,16 +117,13 @@ void orchestrator_runs_free(struct orchestrator *orch)
 static void start_trainer(struct run *run)
 {
     struct weir_error err;
-    if (run->launched) {
+    if (run->launched)
         return;
-    }
     enum weir_status status = weir_make_directories(run->directory, 0700, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(run->orch->db, Q_run_started, NULL, &err, DB_I64(run->number));
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = run->orch->trainers.start(run->orch->trainers.owner, run->number, &err);
-    }
     if (status == WEIR_EXISTS) { /* one is just ending */
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;
@@ -151,9 +141,8 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
 {
     struct run *run = run_find(orch, number);
     orch->trainers_alive--;
-    if (run == NULL || run->trained || !run->launched) {
+    if (run == NULL || run->trained || !run->launched)
         return;
-    }
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     uint64_t retries = orchestrator_pipeline_config(pipeline)->retries;
     struct weir_error err;
@@ -211,19 +200,16 @@ static void open_job(struct run *run)
 static enum weir_status load_base(struct run *run, struct weir_error *err)
 {
     weir_buf_clear(&run->fitted);
-    if (run->base_model == NULL) {
+    if (run->base_model == NULL)
         return WEIR_OK;
-    }
     struct stored_model model;
     enum weir_status status = orchestrator_model_get(run->orch, run->base_model, &model, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     free(run->start_from);
     run->start_from = orchestrator_path(run->orch, ".", model.file);
-    if (strcmp(run->mode, "train") != 0) {
+    if (strcmp(run->mode, "train") != 0)
         status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
-    }
     orchestrator_model_fini(&model);
     return status;
 }
@@ -277,9 +263,8 @@ void run_begin(void *owner)
         status =
             weir_fail(&err, WEIR_NOT_FOUND, "run %" PRId64 " belongs to no pipeline", run->number);
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = load_base(run, &err);
-    }
     if (status != WEIR_OK) {
         run_trouble(run, status, &err);
         return;

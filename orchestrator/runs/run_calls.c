@@ -61,9 +61,8 @@ void orchestrator_on_run_beat(void *owner, struct weir_request *request)
             .busy_ns = beat->busy_ns,
             .wait_ns = beat->wait_ns,
         };
-        if (orch->listener.progress != NULL) {
+        if (orch->listener.progress != NULL)
             orch->listener.progress(orch->listener.owner);
-        }
     }
     struct msg_run_orders orders = {.stop = !known};
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
@@ -75,9 +74,8 @@ static bool is_over(struct orchestrator *orch, int64_t number)
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
     if (DB_RUN(orch->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
-        weir_rows_count(rows) == 0) {
+        weir_rows_count(rows) == 0)
         return false;
-    }
     const char *state = weir_rows_text(rows, 0, 11);
     return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0;
 }

@@ -44,9 +44,8 @@ enum weir_status run_load(struct run *run, struct weir_error *err)
 {
     struct weir_rows *row = NULL;
     enum weir_status status = DB_RUN(run->orch->db, Q_run_get, &row, err, DB_I64(run->number));
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     if (weir_rows_count(row) == 0) {
         weir_rows_free(row);
         return weir_fail(err, WEIR_NOT_FOUND, "run %lld is not recorded", (long long)run->number);
@@ -114,9 +113,8 @@ static enum weir_status find_or_add(struct orchestrator *orch, const struct run_
         status = DB_RUN(orch->db, Q_run_by_purpose, &rows, err, DB_I64(wanted->pipeline),
                         DB_TEXT(wanted->purpose));
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_number = weir_rows_i64(rows, 0, 0);
-    }
     return status;
 }
 
@@ -125,12 +123,10 @@ enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct 
 {
     int64_t number = 0;
     enum weir_status status = find_or_add(orch, wanted, &number, err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_reopen, NULL, err, DB_I64(number));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     struct run *run = run_find(orch, number);
     if (run == NULL) {
         char name[32];
@@ -165,8 +161,7 @@ enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, 
 
 uint32_t run_outputs(const struct run *run)
 {
-    if (run->label_kind == WEIR_LABEL_CLASS && run->class_count > 2) {
+    if (run->label_kind == WEIR_LABEL_CLASS && run->class_count > 2)
         return (uint32_t)run->class_count;
-    }
     return 1;
 }

@@ -27,12 +27,10 @@ static void dataset_scanned(const json_t *event, struct weir_buf *out)
     const json_t *complaints = json_object_get(event, "complaints");
     weir_buf_printf(out, "dataset %s: %lld samples", text_of(event, "dataset"),
                     number_of(event, "samples"));
-    if (number_of(event, "quarantined") > 0) {
+    if (number_of(event, "quarantined") > 0)
         weir_buf_printf(out, ", %lld refused as malformed", number_of(event, "quarantined"));
-    }
-    for (size_t i = 0; i < json_array_size(complaints); i++) {
+    for (size_t i = 0; i < json_array_size(complaints); i++)
         weir_buf_printf(out, "\n  refused: %s", json_string_value(json_array_get(complaints, i)));
-    }
 }
 
 static void trigger_fired(const json_t *event, struct weir_buf *out)
@@ -77,11 +75,10 @@ static void evaluation(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  %s of %s on %.*s to %.*s: ", text_of(event, "metric"),
                     text_of(event, "model"), DAY_TEXT, text_of(interval, "from"), DAY_TEXT,
                     text_of(interval, "to"));
-    if (json_is_number(value)) {
+    if (json_is_number(value))
         weir_buf_printf(out, "%.4f", json_number_value(value));
-    } else {
+    else
         weir_buf_append_text(out, "undefined (one class only)");
-    }
     weir_buf_printf(out, " over %lld samples", number_of(event, "samples"));
 }
 

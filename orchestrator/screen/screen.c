@@ -18,9 +18,8 @@ void screen_init(struct screen *screen, bool json)
 
 void screen_clear(struct screen *screen)
 {
-    for (; screen->block_lines > 0; screen->block_lines--) {
+    for (; screen->block_lines > 0; screen->block_lines--)
         printf("\033[1A\033[2K");
-    }
 }
 
 static void put_line(struct screen *screen, const char *text)
@@ -40,9 +39,8 @@ void screen_event(struct screen *screen, const char *json)
     json_t *event = json_loads(json, 0, NULL);
     screen_line_of(event, &line);
     json_decref(event);
-    if (line.size > 0) {
+    if (line.size > 0)
         put_line(screen, weir_buf_text(&line));
-    }
 }
 
 static void draw(struct screen *screen, const struct run_progress *progress)
@@ -67,9 +65,8 @@ static void draw(struct screen *screen, const struct run_progress *progress)
 
 void screen_progress(struct screen *screen, const struct run_progress *progress, int64_t now_ms)
 {
-    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS) {
+    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS)
         return;
-    }
     screen->drawn_ms = now_ms;
     screen_clear(screen);
     draw(screen, progress);
@@ -77,9 +74,8 @@ void screen_progress(struct screen *screen, const struct run_progress *progress,
 
 void screen_say(struct screen *screen, const char *format, ...)
 {
-    if (screen->json) {
+    if (screen->json)
         return;
-    }
     va_list arguments;
     screen_clear(screen);
     va_start(arguments, format);

@@ -6,9 +6,8 @@ static void ask_next(struct topic_call *call, uint64_t after);
 static json_t *strings_json(struct weir_strs texts)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < texts.count; i++) {
+    for (size_t i = 0; i < texts.count; i++)
         json_array_append_new(array, json_string(texts.at[i]));
-    }
     return array;
 }
 
@@ -27,9 +26,8 @@ static json_t *dataset_json(const struct msg_dataset_is *dataset)
         {"replaced", dataset->replaced},   {"quarantined", dataset->quarantined},
         {"duplicate", dataset->duplicate}, {"blocked", dataset->blocked},
     };
-    for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++)
         json_object_set_new(json, COUNTS[i].name, json_integer((json_int_t)COUNTS[i].count));
-    }
     json_object_set_new(json, "classes", strings_json(dataset->classes));
     json_object_set_new(json, "complaints", strings_json(dataset->complaints));
     return json;

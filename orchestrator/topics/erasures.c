@@ -62,9 +62,8 @@ void topic_erase_request(struct topic_call *call)
         const char *text = json_string_value(json_array_get(subjects, i));
         texts[i] = text == NULL ? "" : text;
     }
-    for (size_t i = 0; i < id_count; i++) {
+    for (size_t i = 0; i < id_count; i++)
         numbers[i] = (uint64_t)json_integer_value(json_array_get(ids, i));
-    }
     struct msg_erase_accept accept = {
         .uuid = topic_text(call, "uuid", ""),
         .dataset = topic_text(call, "dataset", ""),
@@ -173,9 +172,8 @@ static enum weir_status load(const struct topic_call *call, struct weir_rows **r
         status = weir_fail(err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
                            (long long)number);
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         *ret_rows = WEIR_TAKE(rows);
-    }
     return status;
 }
 
@@ -207,9 +205,8 @@ void topic_erase_list(struct topic_call *call)
         return;
     }
     json_t *erasures = json_array();
-    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; i < weir_rows_count(rows); i++)
         json_array_append_new(erasures, erasure_json(call, rows, i));
-    }
     topic_answer(call, json_pack("{so}", "erasures", erasures));
 }
 

@@ -34,12 +34,10 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
     WEIR_AUTO(weir_rows) newest = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_evaluation_of_model, &evaluations, err,
                                      DB_I64(model->pipeline), DB_TEXT(model->id));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_model_newest, &newest, err, DB_I64(model->pipeline));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     bool active =
         weir_rows_count(newest) > 0 && weir_str_equal(weir_rows_text(newest, 0, 0), model->id);
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, model->pipeline);
@@ -63,9 +61,8 @@ void topic_models(struct topic_call *call)
     int64_t pipeline = 0;
     if (topic_text(call, "pipeline", NULL) != NULL) {
         const struct pipeline *named = topic_pipeline(call);
-        if (named == NULL) {
+        if (named == NULL)
             return;
-        }
         pipeline = orchestrator_pipeline_id(named);
     }
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -76,9 +73,8 @@ void topic_models(struct topic_call *call)
         json_t *one = NULL;
         orchestrator_model_row(rows, i, &model);
         status = model_json(orch, &model, &one, &err);
-        if (status == WEIR_OK) {
+        if (status == WEIR_OK)
             json_array_append_new(models, one);
-        }
     }
     if (status != WEIR_OK) {
         json_decref(models);
@@ -95,15 +91,13 @@ void topic_model(struct topic_call *call)
     json_t *json = NULL;
     enum weir_status status =
         orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = model_json(call->orch, &model, &json, &err);
-    }
     orchestrator_model_fini(&model);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         topic_refuse(call, &err);
-    } else {
+    else
         topic_answer(call, json);
-    }
 }
 
 /* ---- lineage ---- */
@@ -127,9 +121,8 @@ static enum weir_status asked_ids(const struct topic_call *call, struct id_block
 {
     const json_t *list = json_object_get(call->arguments, "ids");
     int64_t erasure = topic_number(call, "erasure", 0);
-    if (erasure != 0) {
+    if (erasure != 0)
         return orchestrator_lineage_of_erasure(call->orch, erasure, ids, err);
-    }
     if (json_array_size(list) == 0 || json_array_size(list) > IDS_MAX) {
         return weir_fail(err, WEIR_INVALID, "lineage: expected 1 to %d sample ids, found %zu",
                          IDS_MAX, json_array_size(list));
@@ -188,9 +181,8 @@ void topic_lineage(struct topic_call *call)
     struct lineage_answer answer = {0};
     int64_t before_ns = weir_now_ns();
     enum weir_status status = asked_ids(call, &ids, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = orchestrator_lineage_ask(call->orch, &ids, &answer, &err);
-    }
     if (status == WEIR_OK) {
         topic_answer(call,
                      json_pack("{sI,so,sf}", "samples", (json_int_t)id_blocks_population(&ids),

@@ -57,9 +57,8 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         json_pack("{ss,sI,so}", "model", call->text, "samples", (json_int_t)outputs.count,
                   "predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX));
     weir_outputs_close(&outputs);
-    if (orchestrator_run_remove_files(call->orch, run->number, &problem) != WEIR_OK) {
+    if (orchestrator_run_remove_files(call->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    }
     topic_answer(call, answer);
 }
 
@@ -129,9 +128,8 @@ static enum weir_status choose_model(struct topic_call *call, const struct pipel
         status = weir_fail(err, WEIR_NOT_FOUND, "pipeline %s has no model yet",
                            orchestrator_pipeline_config(pipeline)->name);
     }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         call->text = weir_strdup(weir_rows_text(rows, 0, 0));
-    }
     return status;
 }
 
@@ -139,9 +137,8 @@ void topic_predict(struct topic_call *call)
 {
     struct weir_error err;
     struct pipeline *pipeline = topic_pipeline(call);
-    if (pipeline == NULL) {
+    if (pipeline == NULL)
         return;
-    }
     if (orchestrator_erasures_claim(call->orch)) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                               "an erasure is replacing models")); /* asked again by itself */
@@ -154,12 +151,10 @@ void topic_predict(struct topic_call *call)
     };
     call->number = orchestrator_pipeline_id(pipeline);
     enum weir_status status = choose_model(call, pipeline, &err);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_time(call, "from", INT64_MIN + 1, &seal.from_time, &err);
-    }
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = read_time(call, "to", INT64_MAX, &seal.to_time, &err);
-    }
     if (status != WEIR_OK) {
         topic_refuse(call, &err);
         return;

@@ -26,9 +26,8 @@ enum {
 
 static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
 {
-    if (weir_rows_is_null(rows, i, COL_AUDIT)) {
+    if (weir_rows_is_null(rows, i, COL_AUDIT))
         return;
-    }
     json_t *audit = orchestrator_json_of(weir_rows_text(rows, i, COL_AUDIT));
     double seconds =
         (double)(weir_rows_i64(rows, i, COL_BUSY) + weir_rows_i64(rows, i, COL_WAIT)) / 1e9;
@@ -78,9 +77,8 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
         weir_rows_text(rows, i, COL_SKIPPED), "digest", weir_rows_text(rows, i, COL_DIGEST));
     add_training(row, rows, i);
     json_array_append_new(report, row);
-    if (!stored) {
+    if (!stored)
         return WEIR_OK;
-    }
     const char *model = weir_rows_text(rows, i, COL_MODEL);
     json_object_set_new(row, "model", json_string(model));
     json_object_set_new(row, "parent",
@@ -104,16 +102,14 @@ void topic_report(struct topic_call *call)
     struct orchestrator *orch = call->orch;
     struct weir_error err;
     const struct pipeline *pipeline = topic_pipeline(call);
-    if (pipeline == NULL) {
+    if (pipeline == NULL)
         return;
-    }
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *report = json_array();
     enum weir_status status = DB_RUN(orch->db, Q_report, &rows, &err, DB_I64(id));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = add_row(orch, id, rows, i, report, &err);
-    }
     if (status != WEIR_OK) {
         json_decref(report);
         topic_refuse(call, &err);

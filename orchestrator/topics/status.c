@@ -9,9 +9,8 @@
 static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
 {
     struct run_progress progress;
-    if (!orchestrator_run_progress(orch, &progress) || progress.pipeline != pipeline) {
+    if (!orchestrator_run_progress(orch, &progress) || progress.pipeline != pipeline)
         return json_null();
-    }
     return json_pack("{ss,sI,sI,sI,sf}", "mode", progress.mode, "trigger",
                      (json_int_t)progress.trigger, "samples", (json_int_t)progress.samples,
                      "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss);
@@ -25,12 +24,10 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
     WEIR_AUTO(weir_rows) counts = NULL;
     WEIR_AUTO(weir_rows) cost_row = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_pipeline_counts, &counts, err, DB_I64(id));
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(id));
-    }
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     struct orchestrator_cost cost = {
         .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
         .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
@@ -56,9 +53,8 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         json_array_append_new(erasures, json_integer(weir_rows_i64(rows, i, 0)));
-    }
     return status;
 }
 
@@ -72,9 +68,8 @@ void topic_status(struct topic_call *call)
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
         status = pipeline_json(orch, p, &one, &err);
-        if (status == WEIR_OK) {
+        if (status == WEIR_OK)
             json_array_append_new(pipelines, one);
-        }
     }
     if (status != WEIR_OK) {
         json_decref(pipelines);
@@ -108,9 +103,8 @@ void topic_events(struct topic_call *call)
 void topic_stop(struct topic_call *call)
 {
     struct pipeline *pipeline = topic_pipeline(call);
-    if (pipeline == NULL) {
+    if (pipeline == NULL)
         return;
-    }
     orchestrator_pipeline_stop(pipeline);
     topic_answer(call, json_pack("{ss,sb}", "pipeline",
                                  orchestrator_pipeline_config(pipeline)->name, "stopping", 1));

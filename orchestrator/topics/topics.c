@@ -23,9 +23,8 @@ static const struct topic {
 static void drop(struct topic_call *call)
 {
     struct topic_call **at = &call->orch->calls;
-    while (*at != call) {
+    while (*at != call)
         at = &(*at)->next;
-    }
     *at = call->next;
     json_decref(call->arguments);
     json_decref(call->collected);
@@ -55,9 +54,8 @@ void orchestrator_topics_free(struct orchestrator *orch)
 {
     while (orch->calls != NULL) {
         struct topic_call *call = orch->calls;
-        if (call->forget != NULL) {
+        if (call->forget != NULL)
             call->forget(call);
-        }
         weir_rpc_forget(orch->storage, call);
         weir_rpc_forget(orch->selector, call);
         drop(call);
@@ -82,9 +80,8 @@ struct pipeline *topic_pipeline(struct topic_call *call)
     struct weir_error err;
     struct pipeline *pipeline =
         name[0] == '\0' ? call->orch->pipelines : orchestrator_pipeline_by_name(call->orch, name);
-    if (pipeline != NULL) {
+    if (pipeline != NULL)
         return pipeline;
-    }
     weir_ignore(
         name[0] == '\0'
             ? weir_fail(&err, WEIR_NOT_FOUND, "no pipeline has run on this data directory yet")
@@ -96,13 +93,11 @@ struct pipeline *topic_pipeline(struct topic_call *call)
 /* Requests come again until they are answered; a topic that takes its time is not begun twice. */
 static bool is_under_way(const struct orchestrator *orch, const struct weir_route *route)
 {
-    for (const struct topic_call *call = orch->calls; call != NULL; call = call->next) {
+    for (const struct topic_call *call = orch->calls; call != NULL; call = call->next)
         if (call->route.request == route->request &&
             call->route.identity_size == route->identity_size &&
-            memcmp(call->route.identity, route->identity, route->identity_size) == 0) {
+            memcmp(call->route.identity, route->identity, route->identity_size) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -111,9 +106,8 @@ void orchestrator_on_ask(void *owner, struct weir_request *request)
     struct orchestrator *orch = owner;
     const struct msg_ask *ask = request->message;
     struct weir_error err;
-    if (is_under_way(orch, &request->route)) {
+    if (is_under_way(orch, &request->route))
         return;
-    }
     json_t *arguments =
         json_loads(ask->arguments[0] == '\0' ? "{}" : ask->arguments, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(arguments)) {

@@ -18,11 +18,9 @@ static const struct trigger_policy *const POLICIES[] = {
 
 const struct trigger_policy *orchestrator_trigger_find(const char *name)
 {
-    for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++) {
-        if (weir_str_equal(POLICIES[i]->name, name)) {
+    for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++)
+        if (weir_str_equal(POLICIES[i]->name, name))
             return POLICIES[i];
-        }
-    }
     return NULL;
 }
 

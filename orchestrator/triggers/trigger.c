@@ -30,13 +30,11 @@ static enum weir_status find_policy(const struct weir_yaml_node *node, const cha
             node, err, "%s.policy: expected the name of a trigger policy, found nothing", path);
     }
     *ret_policy = orchestrator_trigger_find(name);
-    if (*ret_policy != NULL) {
+    if (*ret_policy != NULL)
         return WEIR_OK;
-    }
     const char *names[POLICIES_MAX + 1] = {NULL};
-    for (size_t i = 0; i < orchestrator_trigger_count() && i < POLICIES_MAX; i++) {
+    for (size_t i = 0; i < orchestrator_trigger_count() && i < POLICIES_MAX; i++)
         names[i] = orchestrator_trigger_at(i)->name;
-    }
     const char *near = cfg_nearest(name, names);
     return weir_yaml_fail(named, err, "%s.policy: unknown trigger policy '%s'%s%s%s", path, name,
                           near == NULL ? ": see weir policies" : " (did you mean ",
@@ -48,35 +46,30 @@ enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, co
 {
     const struct trigger_policy *policy = NULL;
     enum weir_status status = find_policy(node, path, &policy, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     weir_require(policy != NULL);
     WEIR_AUTO(trigger) trigger = weir_calloc(1, sizeof *trigger);
     trigger->policy = policy;
     trigger->options = weir_calloc(1, policy->options_size);
     trigger->state = weir_calloc(1, policy->state_size);
     status = cfg_read(policy->options, CFG_CLOSED, node, path, "policy", trigger->options, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     status = policy->init(trigger->state, trigger->options, node, err);
     trigger->ready = true; /* fini() takes half-built states */
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     *ret_trigger = WEIR_TAKE(trigger);
     return WEIR_OK;
 }
 
 void orchestrator_trigger_close(struct trigger *trigger)
 {
-    if (trigger == NULL) {
+    if (trigger == NULL)
         return;
-    }
-    if (trigger->ready && trigger->policy->fini != NULL) {
+    if (trigger->ready && trigger->policy->fini != NULL)
         trigger->policy->fini(trigger->state);
-    }
     free(trigger->options);
     free(trigger->state);
     free(trigger);
@@ -104,9 +97,8 @@ bool orchestrator_trigger_erased(struct trigger *trigger, uint64_t count)
 
 void orchestrator_trigger_fired(struct trigger *trigger)
 {
-    if (trigger->policy->fired != NULL) {
+    if (trigger->policy->fired != NULL)
         trigger->policy->fired(trigger->state);
-    }
 }
 
 void orchestrator_trigger_explain(const struct trigger *trigger, struct weir_buf *out)
@@ -149,9 +141,8 @@ enum weir_status orchestrator_trigger_print(const struct weir_yaml_node *node, i
 {
     WEIR_AUTO(trigger) trigger = NULL;
     enum weir_status status = orchestrator_trigger_open(node, "trigger", &trigger, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         return status;
-    }
     weir_buf_printf(out, "%*spolicy: %s\n", indent, "", trigger->policy->name);
     cfg_print(trigger->policy->options, trigger->options, indent, out);
     return WEIR_OK;

@@ -43,9 +43,8 @@ static enum weir_status open_members(struct ensemble *ensemble, const struct wei
     for (size_t i = 0; i < count; i++) {
         enum weir_status status =
             orchestrator_trigger_open(weir_yaml_at(list, i), path, &ensemble->members[i], err);
-        if (status != WEIR_OK) {
+        if (status != WEIR_OK)
             return status;
-        }
         ensemble->count = i + 1;
     }
     return WEIR_OK;
@@ -97,22 +96,18 @@ static bool before(void *state, const struct trigger_sample *sample)
 static bool observe(void *state, const struct trigger_sample *sample)
 {
     struct ensemble *ensemble = state;
-    for (uint64_t i = 0; i < ensemble->count; i++) {
-        if (orchestrator_trigger_observe(ensemble->members[i], sample)) {
+    for (uint64_t i = 0; i < ensemble->count; i++)
+        if (orchestrator_trigger_observe(ensemble->members[i], sample))
             ensemble->votes |= UINT64_C(1) << i;
-        }
-    }
     return decided(ensemble);
 }
 
 static bool erased(void *state, uint64_t count)
 {
     struct ensemble *ensemble = state;
-    for (uint64_t i = 0; i < ensemble->count; i++) {
-        if (orchestrator_trigger_erased(ensemble->members[i], count)) {
+    for (uint64_t i = 0; i < ensemble->count; i++)
+        if (orchestrator_trigger_erased(ensemble->members[i], count))
             ensemble->votes |= UINT64_C(1) << i;
-        }
-    }
     return decided(ensemble);
 }
 
@@ -120,9 +115,8 @@ static void fired(void *state)
 {
     struct ensemble *ensemble = state;
     ensemble->votes = 0;
-    for (uint64_t i = 0; i < ensemble->count; i++) {
+    for (uint64_t i = 0; i < ensemble->count; i++)
         orchestrator_trigger_fired(ensemble->members[i]);
-    }
 }
 
 static void explain(const void *state, struct weir_buf *out)
@@ -142,27 +136,24 @@ static void save(const void *state, struct weir_buf *out)
 {
     const struct ensemble *ensemble = state;
     orchestrator_trigger_put_u64(out, ensemble->votes);
-    for (uint64_t i = 0; i < ensemble->count; i++) {
+    for (uint64_t i = 0; i < ensemble->count; i++)
         orchestrator_trigger_save(ensemble->members[i], out);
-    }
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct ensemble *ensemble = state;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &ensemble->votes, err);
-    for (uint64_t i = 0; i < ensemble->count && status == WEIR_OK; i++) {
+    for (uint64_t i = 0; i < ensemble->count && status == WEIR_OK; i++)
         status = orchestrator_trigger_restore(ensemble->members[i], bytes, err);
-    }
     return status;
 }
 
 static void fini(void *state)
 {
     struct ensemble *ensemble = state;
-    for (uint64_t i = 0; i < ensemble->count; i++) {
+    for (uint64_t i = 0; i < ensemble->count; i++)
         orchestrator_trigger_close(ensemble->members[i]);
-    }
 }
 
 const struct trigger_policy trigger_ensemble = {

@@ -42,9 +42,8 @@ static bool before(void *state, const struct trigger_sample *sample)
         time->next_us = orchestrator_period_next(&time->period, sample->time_us);
         return false;
     }
-    if (sample->time_us < time->next_us) {
+    if (sample->time_us < time->next_us)
         return false;
-    }
     time->crossed_us = time->next_us;
     time->next_us = orchestrator_period_next(&time->period, sample->time_us);
     return true;
@@ -56,9 +55,8 @@ static void explain(const void *state, struct weir_buf *out)
     char text[WEIR_TIME_TEXT_MAX];
     weir_time_format(time->crossed_us, text);
     char *midnight = strstr(text, "T00:00:00Z");
-    if (midnight != NULL) {
+    if (midnight != NULL)
         *midnight = '\0'; /* a day says it all */
-    }
     weir_buf_printf(out, "%s has passed (every %s)", text, time->every);
 }
 
@@ -76,9 +74,8 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     uint64_t saved[3] = {0};
     for (size_t i = 0; i < WEIR_COUNT(saved); i++) {
         enum weir_status status = orchestrator_trigger_take_u64(bytes, &saved[i], err);
-        if (status != WEIR_OK) {
+        if (status != WEIR_OK)
             return status;
-        }
     }
     time->started = saved[0];
     time->next_us = (int64_t)saved[1];

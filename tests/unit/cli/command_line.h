@@ -21,9 +21,8 @@ static inline void command_line_cut(struct command_line *line, const char *text)
     (void)snprintf(line->text, sizeof line->text, "weir %s", text);
     line->argc = 0;
     for (char *word = strtok_r(line->text, " ", &rest);
-         word != NULL && line->argc < COMMAND_LINE_WORDS; word = strtok_r(NULL, " ", &rest)) {
+         word != NULL && line->argc < COMMAND_LINE_WORDS; word = strtok_r(NULL, " ", &rest))
         line->argv[line->argc++] = word;
-    }
     line->argv[line->argc] = NULL;
 }
 

@@ -19,9 +19,8 @@ static void ids_fall_into_their_blocks_in_any_order(void **state)
     id_blocks_add(&blocks, ids, WEIR_COUNT(ids));
     assert_int_equal(blocks.count, 3);
     assert_int_equal(id_blocks_population(&blocks), 4);
-    for (size_t i = 1; i < blocks.count; i++) {
+    for (size_t i = 1; i < blocks.count; i++)
         assert_true(blocks.at[i - 1].block < blocks.at[i].block);
-    }
     const struct id_block *block = id_blocks_find(&blocks, (int64_t)(ids[1] >> WEIR_ROW_BITS));
     assert_non_null(block);
     assert_true(weir_bits_get(&block->rows, 0) && weir_bits_get(&block->rows, 65535));
@@ -33,12 +32,10 @@ static void shared_and_removed_bits_are_counted(void **state)
 {
     (void)state;
     struct weir_bits a = {0}, b = {0};
-    for (size_t i = 0; i < 300; i += 2) {
+    for (size_t i = 0; i < 300; i += 2)
         weir_bits_set(&a, i);
-    }
-    for (size_t i = 0; i < 200; i += 3) {
+    for (size_t i = 0; i < 200; i += 3)
         weir_bits_set(&b, i);
-    }
     assert_int_equal(id_bits_shared(&a, &b), 34);
     id_bits_remove(&a, &b);
     assert_int_equal(id_bits_shared(&a, &b), 0);

@@ -26,9 +26,8 @@ static void shipped_pipelines_are_good(void **state)
         assert_int_equal(weir_file_read(SHIPPED[i].path, WEIR_YAML_BYTES_MAX, &text, &err),
                          WEIR_OK);
         if (orchestrator_config_parse(SHIPPED[i].path, weir_buf_view(&text), &config, &err) !=
-            WEIR_OK) {
+            WEIR_OK)
             fail_msg("%s", err.text);
-        }
         assert_string_equal(config->name, SHIPPED[i].name);
         assert_int_equal(config->evaluation_count, 1);
         assert_int_equal(orchestrator_config_print(config, &printed, &err), WEIR_OK);
@@ -42,9 +41,8 @@ static void the_shipped_system_file_is_the_default(void **state)
     struct orchestrator_system file = {0}, defaults = {0};
     struct weir_error err = {0};
     if (orchestrator_system_load(WEIR_SOURCE_DIR "/config/system/local.yaml", &file, &err) !=
-        WEIR_OK) {
+        WEIR_OK)
         fail_msg("%s", err.text);
-    }
     assert_int_equal(orchestrator_system_load(NULL, &defaults, &err), WEIR_OK);
     assert_int_equal(file.workers, defaults.workers);
     assert_string_equal(file.launcher, defaults.launcher);
@@ -88,9 +86,8 @@ static void mistakes_name_their_place(void **state)
         assert_int_equal(
             orchestrator_config_parse("t.yaml", weir_bytes_of(CASES[i].yaml), &config, &err),
             WEIR_INVALID);
-        if (strstr(err.text, CASES[i].expected) == NULL) {
+        if (strstr(err.text, CASES[i].expected) == NULL)
             fail_msg("expected %s in: %s", CASES[i].expected, err.text);
-        }
     }
 }
 

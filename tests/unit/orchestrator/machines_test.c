@@ -19,9 +19,8 @@ static void a_trigger_goes_round_once(void **state)
         PIPELINE_ON_TRAINED,  PIPELINE_ON_STORED,    PIPELINE_ON_EVALUATED, PIPELINE_ON_TRIGGERED,
         PIPELINE_ON_SKIPPED,  PIPELINE_ON_EXHAUSTED, PIPELINE_ON_CLOSED};
     enum pipeline_state at = PIPELINE_DECLARING;
-    for (size_t i = 0; i < WEIR_COUNT(EVENTS); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(EVENTS); i++)
         assert_true(pipeline_next_state(at, EVENTS[i], &at));
-    }
     assert_int_equal(at, PIPELINE_FINISHED);
 }
 
@@ -32,9 +31,8 @@ static void every_working_state_can_fail_and_come_back(void **state)
         enum pipeline_state from = (enum pipeline_state)i, to = from;
         assert_int_equal(pipeline_next_state(from, PIPELINE_ON_FAILED, &to),
                          !pipeline_at_rest(from));
-        if (!pipeline_at_rest(from)) {
+        if (!pipeline_at_rest(from))
             assert_int_equal(to, PIPELINE_FAILED);
-        }
     }
     enum pipeline_state to = PIPELINE_FAILED;
     assert_true(pipeline_next_state(PIPELINE_FAILED, PIPELINE_ON_RESUMED, &to));
@@ -62,13 +60,11 @@ static void no_state_is_a_dead_end_or_out_of_reach(void **state)
     bool reached[PIPELINE_STATES] = {[PIPELINE_DECLARING] = true};
     for (int step = 0; step < PIPELINE_STATES * PIPELINE_STATES; step++) {
         int at = step % PIPELINE_STATES;
-        if (reached[at]) {
+        if (reached[at])
             assert_true(follow((enum pipeline_state)at, reached) > 0 || at == PIPELINE_FINISHED);
-        }
     }
-    for (int i = 0; i < PIPELINE_STATES; i++) {
+    for (int i = 0; i < PIPELINE_STATES; i++)
         assert_true(reached[i]);
-    }
 }
 
 static void an_erasure_goes_straight_to_its_receipt(void **state)

@@ -25,9 +25,8 @@ static struct fixture a_trigger(const char *yaml)
     assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(yaml), &fixture.document, &err),
                      WEIR_OK);
     if (orchestrator_trigger_open(weir_yaml_root(fixture.document), "trigger", &fixture.trigger,
-                                  &err) != WEIR_OK) {
+                                  &err) != WEIR_OK)
         fail_msg("%s", err.text);
-    }
     return fixture;
 }
 
