@@ -1,4 +1,4 @@
-/* bench_slice: what the whole path costs, against the plain way of doing the same (DESIGN 13). */
+/* bench_slice: what the whole path costs, against the plain way of doing the same (C15). */
 #include "benchmarks/harness.h"
 #include "benchmarks/slice/table.h"
 #include "benchmarks/slice/workload.h"
