@@ -1,4 +1,4 @@
-/* Erasures on their way: accepted, tombstoned, in force, scrubbed, verified (DESIGN §10). Each step is
+/* Erasures on their way: accepted, tombstoned, in force, scrubbed, verified (docs/contracts.md). Each step is
  * one transaction or idempotent, so that a death anywhere only repeats work. Who may still use an erased
  * sample is erasure.h's; what happens to bytes is scrub.h's and search.h's. Owned by struct storage. */
 #ifndef WEIR_STORAGE_ERASING_H

@@ -1,4 +1,4 @@
-/* Who may still use an erased sample? The pure centre of an erasure (DESIGN §10): holders of
+/* Who may still use an erased sample? The pure centre of an erasure (docs/contracts.md): holders of
  * samples, their use leases, the erasure epoch, and when an epoch is in force. No clock, socket,
  * file or log: time comes in as `now_ms` (monotonic), effects go out as values. Owned by struct
  * storage; tests/simulation drives it as well.

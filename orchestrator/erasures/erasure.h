@@ -1,4 +1,4 @@
-/* Erasures (§10) after storage has accepted them: waited for until in force, models traced, holders purged, models
+/* Erasures (docs/contracts.md) after storage has accepted them: waited for until in force, models traced, holders purged, models
  * replaced, everything verified, the receipt written. Several may wait to come into force; one at a time works on
  * models, in the order of their numbers, between two triggers of every pipeline.
  *

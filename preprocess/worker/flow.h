@@ -1,4 +1,4 @@
-/* The worker's side of the delivery protocol (C7, C9, §10) as a pure state machine: no clock,
+/* The worker's side of the delivery protocol (C7, C9, use leases) as a pure state machine: no clock,
  * socket, file or log. Time comes in as `now_ms`, messages as decoded structs, batches as structs
  * whose content stays the caller's. Owned by: struct worker; tests/simulation drives it under
  * seeded faults.

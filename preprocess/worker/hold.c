@@ -1,5 +1,5 @@
 /* The use lease: samples are sent only while storage allows it, and after everything erased up to
- * the newest epoch known was dropped (DESIGN §10). */
+ * the newest epoch known was dropped (docs/contracts.md). */
 #include "preprocess/worker/worker.h"
 
 #include "core/base/log.h"

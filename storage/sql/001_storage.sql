@@ -1,4 +1,4 @@
--- Where samples are (DESIGN C1 to C4). Payload and subjects never come here: positions, times, labels
+-- Where samples are (C1 to C4). Payload and subjects never come here: positions, times, labels
 -- and keyed hashes do.
 
 CREATE TABLE dataset (
