@@ -11,6 +11,11 @@ pkg_check_modules(jansson REQUIRED IMPORTED_TARGET GLOBAL jansson)
 pkg_check_modules(sodium  REQUIRED IMPORTED_TARGET GLOBAL libsodium)
 pkg_check_modules(xxhash  REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 
+# zmq.h includes the C library alone, but libzmq.pc names the folders of its transports too, and
+# pkg_check_modules sorts those differently each time it runs: every object would be compiled again.
+set_target_properties(PkgConfig::zmq PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "" INTERFACE_COMPILE_OPTIONS "")
+
 add_library(weir_math INTERFACE)
 target_link_libraries(weir_math INTERFACE m)
 add_library(Weir::math ALIAS weir_math)
