@@ -19,12 +19,19 @@ struct weir_error {
     char text[WEIR_ERROR_TEXT_MAX];
 };
 
-/* Fills `err` (NULL is fine) and returns `status`: functions end with `return weir_fail(…)`. */
+/* Fills `err` (NULL is fine) and returns `status`: functions end with `return weir_fail(…)`.
+ * `status` is evaluated twice: so compilers and analysers see that a failure is never WEIR_OK. */
 #define weir_fail(err, status, ...) \
-    weir_error_raise((err), (status), __FILE__, __LINE__, __VA_ARGS__)
+    weir_error_passes(weir_error_raise((err), (status), __FILE__, __LINE__, __VA_ARGS__), (status))
 
 enum weir_status weir_error_raise(struct weir_error *err, enum weir_status status, const char *file,
                                   int line, const char *format, ...) WEIR_PRINTF(5, 6);
+
+static inline enum weir_status weir_error_passes(enum weir_status raised, enum weir_status status)
+{
+    (void)raised;
+    return status;
+}
 
 /* Puts "context: " before the text and returns `status`: "dataset 'mails': width 0 is zero". */
 enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status,

@@ -48,8 +48,10 @@ void weir_yaml_print_text(const char *text, struct weir_buf *out);
 /* "file:line:column: " of the node, or nothing for NULL. */
 void weir_yaml_place(const struct weir_yaml_node *node, struct weir_buf *out);
 
-/* Raises INVALID "file:line:column: …" at the node. */
-enum weir_status weir_yaml_fail(const struct weir_yaml_node *node, struct weir_error *err,
-                                const char *format, ...) WEIR_PRINTF(3, 4);
+/* Raises INVALID "file:line:column: …" at the node (node, err, format, …) and returns it. */
+#define weir_yaml_fail(...) weir_error_passes(weir_yaml_raise(__VA_ARGS__), WEIR_INVALID)
+
+enum weir_status weir_yaml_raise(const struct weir_yaml_node *node, struct weir_error *err,
+                                 const char *format, ...) WEIR_PRINTF(3, 4);
 
 #endif

@@ -7,8 +7,8 @@
 
 enum { MESSAGE_MAX = 400 };
 
-enum weir_status weir_yaml_fail(const struct weir_yaml_node *node, struct weir_error *err,
-                                const char *format, ...)
+enum weir_status weir_yaml_raise(const struct weir_yaml_node *node, struct weir_error *err,
+                                 const char *format, ...)
 {
     char text[MESSAGE_MAX];
     va_list args;

@@ -59,9 +59,8 @@ static void wrapping_may_change_the_status(void **state)
 {
     (void)state;
     struct weir_error err;
-    enum weir_status status = weir_fail(&err, WEIR_IO, "disk full");
-    status = weir_error_wrap(&err, WEIR_UNAVAILABLE, "store");
-    assert_int_equal(status, WEIR_UNAVAILABLE);
+    assert_int_equal(weir_fail(&err, WEIR_IO, "disk full"), WEIR_IO);
+    assert_int_equal(weir_error_wrap(&err, WEIR_UNAVAILABLE, "store"), WEIR_UNAVAILABLE);
     assert_int_equal(err.status, WEIR_UNAVAILABLE);
 }
 
