@@ -53,15 +53,17 @@ static void push_newest(struct chunk_cache *cache, struct slot *slot)
     cache->newest = slot;
 }
 
-static void drop(struct chunk_cache *cache, struct slot *slot)
+static void drop_oldest(struct chunk_cache *cache)
 {
+    struct slot *slot = cache->oldest;
     struct slot **at =
         bucket_of(cache, slot->chunk.dataset, slot->chunk.block, slot->chunk.first_row);
 
     while (*at != slot)
         at = &(*at)->next_in_bucket;
     *at = slot->next_in_bucket;
-    unlink_slot(cache, slot);
+    cache->oldest = slot->newer;
+    *(slot->newer ? &slot->newer->older : &cache->newest) = NULL;
     cache->bytes -= slot->bytes;
     free(slot->values);
     free(slot);
@@ -70,7 +72,7 @@ static void drop(struct chunk_cache *cache, struct slot *slot)
 void storage_chunk_cache_clear(struct chunk_cache *cache)
 {
     while (cache->oldest)
-        drop(cache, cache->oldest);
+        drop_oldest(cache);
 }
 
 void storage_chunk_cache_free(struct chunk_cache *cache)
@@ -152,7 +154,7 @@ enum weir_status storage_chunk_cache_get(struct chunk_cache *cache, struct weir_
         return status;
     }
     while (cache->oldest && cache->bytes + slot->bytes > cache->bytes_max)
-        drop(cache, cache->oldest);
+        drop_oldest(cache);
     bucket = bucket_of(cache, dataset->number, ref->block, ref->first_row);
     slot->next_in_bucket = *bucket;
     *bucket = slot;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 11, FIXED_BYTES = WORDS * 8 + 4, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2 };
+enum { WORDS = 11, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2 };
+enum { STATE_AT = WORDS * 8, FLAGS_AT, PATH_SIZE_AT, FIXED_BYTES = PATH_SIZE_AT + 2 };
 
 struct file_group *storage_file_group_new(size_t capacity)
 {
@@ -39,10 +40,10 @@ static void pack_file(const struct stored_file *file, struct weir_buf *out)
 
     for (size_t i = 0; i < WORDS; i++)
         weir_put_u64(fixed + 8 * i, words[i]);
-    fixed[8 * WORDS] = (uint8_t)file->state;
-    fixed[8 * WORDS + 1] = (uint8_t)((file->is_complete ? FLAG_COMPLETE : 0) |
-                                     (file->is_unlisted ? FLAG_UNLISTED : 0));
-    weir_put_u16(fixed + 8 * WORDS + 2, (uint16_t)size);
+    fixed[STATE_AT] = (uint8_t)file->state;
+    fixed[FLAGS_AT] = (uint8_t)((file->is_complete ? FLAG_COMPLETE : 0) |
+                                (file->is_unlisted ? FLAG_UNLISTED : 0));
+    weir_put_u16(fixed + PATH_SIZE_AT, (uint16_t)size);
     weir_buf_append(out, fixed, sizeof fixed);
     if (size > 0)
         weir_buf_append(out, file->path, size);
@@ -62,8 +63,8 @@ static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
 
     if (packed.size < FIXED_BYTES)
         return 0;
-    size = weir_get_u16(at + 8 * WORDS + 2);
-    if (packed.size - FIXED_BYTES < size || at[8 * WORDS] > FILE_ERASED)
+    size = weir_get_u16(at + PATH_SIZE_AT);
+    if (packed.size - FIXED_BYTES < size || at[STATE_AT] > FILE_ERASED)
         return 0;
     *file = (struct stored_file){
         .path = size > 0 ? weir_strndup((const char *)at + FIXED_BYTES, size) : NULL,
@@ -78,9 +79,9 @@ static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
         .indexed = weir_get_u64(at + 64),
         .records = weir_get_u64(at + 72),
         .prefix_hash = weir_get_u64(at + 80),
-        .state = (enum file_state)at[8 * WORDS],
-        .is_complete = at[8 * WORDS + 1] & FLAG_COMPLETE,
-        .is_unlisted = at[8 * WORDS + 1] & FLAG_UNLISTED,
+        .state = (enum file_state)at[STATE_AT],
+        .is_complete = at[FLAGS_AT] & FLAG_COMPLETE,
+        .is_unlisted = at[FLAGS_AT] & FLAG_UNLISTED,
     };
     return FIXED_BYTES + size;
 }

@@ -243,29 +243,39 @@ static bool convert_time(struct intake *intake, const struct format_value *value
 
 /* ---- label ---- */
 
+/* Bytes of a UTF-8 character by its first byte; 0: none begins so, or a control character does. */
+static size_t character_size(uint8_t first)
+{
+    if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4)
+        return 0;
+    return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Neither a longer encoding than needed, nor a surrogate, nor beyond U+10FFFF. */
+static bool may_follow(uint8_t first, uint8_t second)
+{
+    uint8_t lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    uint8_t highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+
+    return second >= lowest && second <= highest;
+}
+
+/* Well-formed UTF-8 without control characters. */
 static bool is_class_name(struct weir_bytes name)
 {
-    size_t i = 0;
+    size_t size;
 
     if (name.size == 0 || name.size > CLASS_NAME_MAX)
         return false;
-    while (i < name.size) { /* well-formed UTF-8 without control characters */
-        uint8_t c = name.at[i];
-        size_t more = c < 0x80 ? 0 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-
-        if (c < 0x20 || c == 0x7f || (c >= 0x80 && c < 0xc2) || c > 0xf4)
+    for (size_t i = 0; i < name.size; i += size) {
+        size = character_size(name.at[i]);
+        if (size == 0 || size > name.size - i)
             return false;
-        for (i++; more > 0; more--, i++) {
-            if (i == name.size || (name.at[i] & 0xc0) != 0x80)
+        if (size > 1 && !may_follow(name.at[i], name.at[i + 1]))
+            return false;
+        for (size_t k = 2; k < size; k++)
+            if ((name.at[i + k] & 0xc0) != 0x80)
                 return false;
-        }
-        if (c == 0xe0 || c == 0xed || c == 0xf0 || c == 0xf4) {
-            uint8_t second = name.at[i - (c >= 0xf0 ? 3 : 2)];
-
-            if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
-                (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f))
-                return false;
-        }
     }
     return true;
 }
