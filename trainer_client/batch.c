@@ -151,7 +151,7 @@ static enum weir_status measure(const struct msg_batch *message, const struct we
                          frames->count, message->shape.count, cursor.frame, cursor.dimension);
     size_t columns = 3 * sizeof(uint64_t) + 2 * sizeof(uint32_t);
     bytes += columns * ((size_t)message->samples + message->hole_states.count) +
-             5 * WEIR_BATCH_ALIGNMENT;
+             (size_t)5 * WEIR_BATCH_ALIGNMENT;
     *ret_bytes = bytes;
     return WEIR_OK;
 }

@@ -35,6 +35,12 @@ static char *directory_of(const char *program)
     return weir_strndup(program, slash ? (size_t)(slash - program) : 0);
 }
 
+static bool is_better(const char *program, const char *best, long wanted)
+{
+    long version = version_in(program);
+    return !best || version == wanted || (version_in(best) != wanted && version > version_in(best));
+}
+
 /* The installed version `wanted`, or the newest when that is 0 or absent. NULL: none. */
 static char *search_places(long wanted)
 {
@@ -43,13 +49,10 @@ static char *search_places(long wanted)
         glob_t found = {0};
         if (glob(PLACES[i], 0, NULL, &found) == 0) {
             for (size_t k = 0; k < found.gl_pathc; k++) {
-                long version = version_in(found.gl_pathv[k]);
-                bool better = !best || version == wanted ||
-                              (version_in(best) != wanted && version > version_in(best));
-                if (better) {
-                    free(best);
-                    best = directory_of(found.gl_pathv[k]);
-                }
+                if (!is_better(found.gl_pathv[k], best, wanted))
+                    continue;
+                free(best);
+                best = directory_of(found.gl_pathv[k]);
             }
         }
         globfree(&found);

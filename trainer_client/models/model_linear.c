@@ -97,11 +97,11 @@ static enum weir_status forward_linear(const struct model_plan *plan, const floa
                          count_features(batch), features);
     float *rows = scratch;
     gather(batch, features, rows);
-    const float *bias = plan->rows > features ? parameters + features * width : NULL;
+    bool has_bias = plan->rows > features;
     for (size_t s = 0; s < batch->samples; s++) {
         float *output = outputs + s * width;
         for (size_t k = 0; k < width; k++)
-            output[k] = bias != NULL ? bias[k] : 0.0f;
+            output[k] = has_bias ? parameters[features * width + k] : 0.0f;
         for (size_t f = 0; f < features; f++) {
             for (size_t k = 0; k < width; k++)
                 output[k] += rows[s * features + f] * parameters[f * width + k];
