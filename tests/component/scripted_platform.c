@@ -80,8 +80,8 @@ static void add_sample(struct columns *columns, uint64_t id)
     uint32_t s = columns->samples++, at = columns->offsets[s];
     columns->ids[s] = id;
     columns->labels[s] = (int64_t)(id % 2);
-    columns->x[2 * s] = (float)id;
-    columns->x[2 * s + 1] = (float)(id % 2);
+    columns->x[2 * (size_t)s] = (float)id;
+    columns->x[2 * (size_t)s + 1] = (float)(id % 2);
     for (uint64_t t = 0; t <= id % 5; t++)
         columns->tokens[at++] = t == 0 ? (int32_t)(id % 2) : (int32_t)(2 + (id + t) % 50);
     columns->offsets[s + 1] = at;

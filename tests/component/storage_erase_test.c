@@ -161,7 +161,7 @@ static void it_is_not_in_force_before_the_holder_has_answered(void **state)
     (void)state;
     declare_mails();
     assert_int_equal(hold(7, 0).lease_ms, STORAGE_LEASE_MS);
-    erasure = storage_lab_erase(&lab, "u1", ANNA, "tombstoned");
+    (void)storage_lab_erase(&lab, "u1", ANNA, "tombstoned");
     assert_int_equal(hold(7, 0).erased.count, 2);
     while (weir_now_ms() < until_ms) { /* renewing, but never naming the epoch */
         (void)hold(7, 0);

@@ -286,7 +286,7 @@ static void embeddings_are_finite_and_repeatable(void **unused)
         struct weir_error err;
         begin(&subject, optimizer_find("sgd"));
         test_batch_make(&batch, 4, 2);
-        size_t floats = TEST_BATCH_SAMPLES * subject.learner.plan.embedding;
+        size_t floats = (size_t)TEST_BATCH_SAMPLES * subject.learner.plan.embedding;
         WEIR_AUTO_FREE float *first = weir_calloc(floats, sizeof(float));
         WEIR_AUTO_FREE float *again = weir_calloc(floats, sizeof(float));
         assert_int_equal(learner_embed(&subject.learner, &batch.batch, first, &err), WEIR_OK);

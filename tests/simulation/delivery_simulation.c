@@ -42,7 +42,7 @@ int64_t lab_stamped(struct weir_bytes payload)
 uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t position)
 {
     uint64_t samples = plan->geometry.samples;
-    uint64_t turned = (position % samples + 7 * epoch) % samples;
+    uint64_t turned = (position % samples + (uint64_t)7 * epoch) % samples;
     return LAB_FIRST_ID + (epoch % 2 == 0 ? turned : samples - 1 - turned);
 }
 

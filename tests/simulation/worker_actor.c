@@ -211,7 +211,7 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
     worker_flow_sent(&actor->flow, send, now);
     free(ready.payload);
     lab_check(actor->lab,
-              consumer->sent <= consumer->granted + 2 * (LAB_BATCH_BYTES + 8 * LAB_SAMPLES_MAX),
+              consumer->sent <= consumer->granted + 2ULL * (LAB_BATCH_BYTES + 8 * LAB_SAMPLES_MAX),
               "sent %llu of %llu granted, %llu taken", (unsigned long long)consumer->sent,
               (unsigned long long)consumer->granted, (unsigned long long)consumer->taken);
 }

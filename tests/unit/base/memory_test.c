@@ -39,10 +39,11 @@ static void calloc_gives_zeroes_and_never_null(void **state)
 static void realloc_keeps_what_was_there(void **state)
 {
     (void)state;
-    uint8_t *bytes = weir_realloc(NULL, 4, 1);
-    memcpy(bytes, "weir", 4);
+    static const uint8_t WORD[] = {'w', 'e', 'i', 'r'};
+    uint8_t *bytes = weir_realloc(NULL, sizeof WORD, 1);
+    memcpy(bytes, WORD, sizeof WORD);
     bytes = weir_realloc(bytes, 1000, 8);
-    assert_memory_equal(bytes, "weir", 4);
+    assert_memory_equal(bytes, WORD, sizeof WORD);
     bytes = weir_realloc(bytes, 0, 8);
     assert_null(bytes);
 }

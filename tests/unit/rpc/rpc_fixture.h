@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -117,7 +118,8 @@ static inline void on_done(void *owner, const struct weir_reply *reply,
     if (err != NULL)
         fixture->err = *err;
     else if (reply->type == MSG_health_is)
-        strcpy(fixture->name, ((const struct msg_health_is *)reply->message)->name);
+        snprintf(fixture->name, sizeof fixture->name, "%s",
+                 ((const struct msg_health_is *)reply->message)->name);
 }
 
 static inline void serve(struct fixture *fixture)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -34,7 +35,7 @@ static enum weir_status read_words(const char *const words[ARGUMENTS_MAX], char 
     static char copies[ARGUMENTS_MAX][64];
     int argc = 0;
     for (; words[argc] != NULL; argc++) {
-        strcpy(copies[argc], words[argc]);
+        snprintf(copies[argc], sizeof copies[argc], "%s", words[argc]);
         argv[argc] = copies[argc];
     }
     argv[argc] = NULL;

@@ -325,7 +325,7 @@ static void credit_follows_what_the_loop_has_let_go(void **unused)
     assert_int_equal(waiting.worker_session, 7);
     assert_int_equal(waiting.missing, 2);
     consume(&fixture);
-    struct msg_credit after = credit(&fixture, 2 * DELIVERY_CREDIT_MS);
+    struct msg_credit after = credit(&fixture, (int64_t)2 * DELIVERY_CREDIT_MS);
     assert_int_equal(after.taken, BYTES);
     assert_int_equal(after.granted, WINDOW + BYTES);
     end(&fixture);
@@ -362,9 +362,9 @@ static void lost_and_refused_bytes_become_credit(void **unused)
     fixture.sent -= BYTES;
     assert_int_equal(arrive(&fixture, late), DELIVERY_ACCEPTED);
     consume(&fixture);
-    assert_int_equal(credit(&fixture, 2 * DELIVERY_CREDIT_MS).taken, 2 * BYTES);
+    assert_int_equal(credit(&fixture, (int64_t)2 * DELIVERY_CREDIT_MS).taken, 2 * BYTES);
     consume(&fixture);
-    assert_int_equal(credit(&fixture, 3 * DELIVERY_CREDIT_MS).taken, 3 * BYTES);
+    assert_int_equal(credit(&fixture, (int64_t)3 * DELIVERY_CREDIT_MS).taken, 3 * BYTES);
     end(&fixture);
 }
 
@@ -385,7 +385,7 @@ static void a_new_worker_session_counts_from_zero(void **unused)
     assert_int_equal(credit(&fixture, DELIVERY_CREDIT_MS).taken, 0);
     struct delivery_batch *straggler = make(&fixture, 2, FENCE); /* of session 7, late */
     assert_int_equal(arrive(&fixture, straggler), DELIVERY_ACCEPTED);
-    assert_int_equal(credit(&fixture, 2 * DELIVERY_CREDIT_MS).worker_session, 8);
+    assert_int_equal(credit(&fixture, (int64_t)2 * DELIVERY_CREDIT_MS).worker_session, 8);
     end(&fixture);
 }
 

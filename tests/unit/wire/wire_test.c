@@ -333,7 +333,8 @@ static void messages_at_the_limit_take_bounded_memory_and_time(void **state)
     uint32_t count =
         WEIR_WIRE_HEADER_MAX - 6; /* empty strings: the most objects that 16 MiB can hold */
     memset(bytes, 0xa0, WEIR_WIRE_HEADER_MAX);
-    memcpy(bytes, "\x91\xdd", 2);
+    bytes[0] = 0x91;
+    bytes[1] = 0xdd;
     for (int i = 0; i < 4; i++)
         bytes[2 + i] = (uint8_t)(count >> (24 - 8 * i));
     assert_int_equal(weir_message_unpack(MSG_workers_are, weir_bytes(bytes, WEIR_WIRE_HEADER_MAX),
