@@ -102,6 +102,8 @@ void storage_lab_stop(struct storage_lab *lab)
 {
     int status = end_process(lab, SIGTERM);
 
+    if (status != 0)
+        fprintf(stderr, "storage ended with wait status 0x%x\n", (unsigned)status);
     weir_require(WIFEXITED(status) && WEXITSTATUS(status) == 0); /* no leak either, with asan */
 }
 
