@@ -225,6 +225,15 @@ static void a_replaced_source_does_not_bring_an_erased_line_back(void **state)
     assert_false(storage_lab_holds(&lab, "data", "porcelain"));
 }
 
+static enum weir_status ask_to_erase_anna(struct msg_erase_accepted *ret_accepted)
+{
+    const char *subject = ANNA;
+
+    return storage_lab_ask(&lab, MSG_erase_accept,
+                           &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
+                           MSG_erase_accepted, ret_accepted);
+}
+
 static void a_death_at_each_step_only_repeats_work(void **state)
 {
     static const char *const FAULTS[] = {"storage.erase.tombstone=!1", "storage.erase.scrub=!1",
@@ -232,7 +241,7 @@ static void a_death_at_each_step_only_repeats_work(void **state)
 
     for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++) {
         struct msg_erase_accepted accepted;
-        const char *subject = ANNA;
+        enum weir_status status;
         struct msg_erase_is erasure;
         struct msg_dataset_is is;
 
@@ -244,16 +253,15 @@ static void a_death_at_each_step_only_repeats_work(void **state)
         lab.faults = FAULTS[i];
         storage_lab_start(&lab);
         declare_mails();
-        assert_int_equal(
-            storage_lab_ask(&lab, MSG_erase_accept,
-                            &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
-                            MSG_erase_accepted, &accepted),
-            WEIR_OK);
+        status = ask_to_erase_anna(&accepted);
         if (strchr(FAULTS[i], '!')) {
             storage_lab_await_death(&lab);
             lab.faults = NULL;
             storage_lab_start(&lab);
+            if (status != WEIR_OK) /* the death was faster than ZeroMQ's thread with the answer */
+                status = ask_to_erase_anna(&accepted);
         }
+        assert_int_equal(status, WEIR_OK);
         erasure = storage_lab_await_erasure(&lab, accepted.erasure, "verified");
         assert_int_equal(erasure.found, 0);
         assert_int_equal(erasure.epoch, 1);
