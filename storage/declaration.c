@@ -13,6 +13,7 @@ struct dataset_section {
     const struct weir_yaml_node *time;
     const struct weir_yaml_node *label;
     const struct weir_yaml_node *subject;
+    const struct weir_yaml_node *key;
 };
 
 static const char *const IMPORTS[] = {"reference", "copy", NULL};
@@ -32,6 +33,8 @@ static const struct cfg_key DATASET[] = {
     CFG_NODE(struct dataset_section, time, .required = true, .doc = "when a sample happened"),
     CFG_NODE(struct dataset_section, label, .doc = "what is to be learnt, or none"),
     CFG_NODE(struct dataset_section, subject, .doc = "whose data a sample is"),
+    CFG_NODE(struct dataset_section, key,
+             .doc = "what a sample is: later labels and duplicates are matched by it"),
     CFG_END,
 };
 static const struct cfg_key SOURCE[] = {
@@ -42,7 +45,7 @@ static const struct cfg_key SOURCE[] = {
     CFG_TEXT(struct source_section, include, .fallback = "*",
              .doc = "files that count: a pattern of the name, or with / of the path"),
     CFG_TEXT(struct source_section, manifest, .fallback = "manifest.csv",
-             .doc = "file beside the samples, with the header path,time,label,subject"),
+             .doc = "file beside the samples, with the header path,time,label,subject,key"),
     CFG_CHOICE(struct source_section, import, .choices = IMPORTS, .fallback = "reference",
                .doc = "reference: files stay where they are; copy: the data directory owns a copy"),
     CFG_CHOICE(struct source_section, on_erase, .choices = ON_ERASES,
@@ -74,8 +77,8 @@ static const struct cfg_key LABEL[] = {
              .doc = "list of class names, or stream: in order of first appearance"),
     CFG_END,
 };
-static const struct cfg_key SUBJECT[] = {
-    CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "where the subject is"),
+static const struct cfg_key IDENTITY[] = {
+    CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "where it is"),
     CFG_TEXT(struct place_section, field, .doc = "name of the field"),
     CFG_U64(struct place_section, offset, .doc = "byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = FORMAT_TYPE_NAMES,
@@ -244,17 +247,18 @@ static enum weir_status read_label(struct declaration *d, const char *path,
     return WEIR_OK;
 }
 
-static enum weir_status read_subject(struct declaration *d, const char *path,
-                                     const struct weir_yaml_node *node, struct weir_error *err)
+/* `subject:` and `key:`. */
+static enum weir_status read_identity(const struct declaration *d, const char *path,
+                                      const struct weir_yaml_node *node, struct format_field *field,
+                                      struct weir_error *err)
 {
     struct place_section place = {0};
     enum weir_status status;
 
     if (!node)
         return WEIR_OK;
-    d->has_subject = true;
-    status = cfg_read(SUBJECT, CFG_CLOSED, node, path, NULL, &place, err);
-    return status == WEIR_OK ? resolve(d, &place, node, path, &d->fields.subject, err) : status;
+    status = cfg_read(IDENTITY, CFG_CLOSED, node, path, NULL, &place, err);
+    return status == WEIR_OK ? resolve(d, &place, node, path, field, err) : status;
 }
 
 static enum weir_status check_erase(struct declaration *d, const char *path,
@@ -296,6 +300,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
     WEIR_AUTO_FREE char *time = weir_format("%s.time", path);
     WEIR_AUTO_FREE char *label = weir_format("%s.label", path);
     WEIR_AUTO_FREE char *subject = weir_format("%s.subject", path);
+    WEIR_AUTO_FREE char *key = weir_format("%s.key", path);
     enum weir_status status = cfg_read(DATASET, CFG_CLOSED, node, path, NULL, &section, err);
 
     if (status != WEIR_OK)
@@ -310,15 +315,18 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         status = read_time(d, time, section.time, err);
     if (status == WEIR_OK)
         status = read_label(d, label, section.label, err);
+    d->has_subject = section.subject != NULL;
+    d->has_key = section.key != NULL;
     if (status == WEIR_OK)
-        status = read_subject(d, subject, section.subject, err);
+        status = read_identity(d, subject, section.subject, &d->fields.subject, err);
+    if (status == WEIR_OK)
+        status = read_identity(d, key, section.key, &d->fields.key, err);
     if (status == WEIR_OK)
         status = check_erase(d, path, section.source, err);
     if (status != WEIR_OK)
         return status;
-    d->wants_manifest = d->fields.time.from == FORMAT_MANIFEST ||
-                        d->fields.label.from == FORMAT_MANIFEST ||
-                        d->fields.subject.from == FORMAT_MANIFEST;
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        d->wants_manifest = d->wants_manifest || d->fields.each[i].from == FORMAT_MANIFEST;
     if (d->format->check && d->format->check(d->options, &d->fields, err) != WEIR_OK) {
         struct weir_error why = *err;
 
@@ -436,6 +444,15 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
     weir_buf_append_text(out, d->classes ? "]}\n" : "}\n");
 }
 
+static void print_identity(const char *name, const struct format_field *field, struct weir_buf *out)
+{
+    if (field->from == FORMAT_NOWHERE)
+        return;
+    weir_buf_printf(out, "    %s: {", name);
+    print_field(out, field);
+    weir_buf_append_text(out, "}\n");
+}
+
 void storage_declaration_print(const struct declaration *d, const char *root, struct weir_buf *out)
 {
     weir_buf_printf(out, "  - name: %s\n    source:\n      path: ", d->name);
@@ -452,11 +469,8 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
     cfg_print(d->format->options, d->options, 6, out);
     print_time(d, out);
     print_label(d, out);
-    if (d->has_subject) {
-        weir_buf_append_text(out, "    subject: {");
-        print_field(out, &d->fields.subject);
-        weir_buf_append_text(out, "}\n");
-    }
+    print_identity("subject", &d->fields.subject, out);
+    print_identity("key", &d->fields.key, out);
 }
 
 static void document(struct weir_buf *out, const char *title, const char *text,
@@ -480,5 +494,6 @@ void storage_declarations_document(struct weir_buf *out)
     }
     document(out, "datasets[].time", "When a sample happened.", TIME);
     document(out, "datasets[].label", "What is to be learnt; `label: none` if nothing.", LABEL);
-    document(out, "datasets[].subject", "Whose data a sample is.", SUBJECT);
+    document(out, "datasets[].subject", "Whose data a sample is.", IDENTITY);
+    document(out, "datasets[].key", "What a sample is.", IDENTITY);
 }

@@ -1,5 +1,5 @@
 /* The `datasets:` section of a pipeline file, as storage understands it: where the files are, what
- * they look like, and where each sample's time, label and subject come from. */
+ * they look like, and where each sample's time, label, subject and key come from. */
 #ifndef WEIR_STORAGE_DECLARATION_H
 #define WEIR_STORAGE_DECLARATION_H
 
@@ -21,7 +21,7 @@ struct source_section {
     int64_t settle;
 };
 
-/* `time:`, `label:` and `subject:` before they are resolved against the format. */
+/* `time:`, `label:`, `subject:` and `key:` before they are resolved against the format. */
 struct place_section {
     int from;
     const char *field;
@@ -46,6 +46,7 @@ struct declaration {
     enum weir_label_kind label_kind;
     const struct weir_yaml_node *classes; /* NULL: in order of first appearance */
     bool has_subject;
+    bool has_key;
     bool wants_manifest;
     bool is_copied;
     enum on_erase on_erase;

@@ -389,27 +389,22 @@ static bool keep_out(struct intake *intake, const struct format_sample *sample,
 
 /* ---- the sink ---- */
 
-static struct format_value value_of(const struct format_field *field,
-                                    const struct format_value *found, const struct intake *intake,
-                                    struct weir_bytes listed)
+static struct format_value value_of(const struct intake *intake, enum format_role role,
+                                    const struct format_sample *sample)
 {
-    if (field->from == FORMAT_MANIFEST && intake->row && listed.size > 0)
-        return (struct format_value){.kind = FORMAT_TEXT, .text = listed};
-    return *found;
+    const struct format_field *field = &intake->dataset->declaration->fields.each[role];
+
+    if (field->from == FORMAT_MANIFEST && intake->row && intake->row->each[role].size > 0)
+        return (struct format_value){.kind = FORMAT_TEXT, .text = intake->row->each[role]};
+    return sample->each[role];
 }
 
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct intake *intake = owner;
-    const struct format_fields *fields = &intake->dataset->declaration->fields;
-    const struct manifest_row *listed = intake->row;
-    struct weir_bytes none = weir_bytes(NULL, 0);
-    struct format_value time =
-        value_of(&fields->time, &sample->time, intake, listed ? listed->time : none);
-    struct format_value label =
-        value_of(&fields->label, &sample->label, intake, listed ? listed->label : none);
-    struct format_value subject =
-        value_of(&fields->subject, &sample->subject, intake, listed ? listed->subject : none);
+    struct format_value time = value_of(intake, FORMAT_TIME, sample);
+    struct format_value label = value_of(intake, FORMAT_LABEL, sample);
+    struct format_value subject = value_of(intake, FORMAT_SUBJECT, sample);
     struct batch_row row = {.offset = sample->offset, .length = sample->length};
     char reason[REASON_MAX], scratch[NUMBER_MAX];
     struct weir_bytes name = text_of(&subject, scratch);

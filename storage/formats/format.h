@@ -43,11 +43,20 @@ struct format_field {
     enum format_type type; /* FORMAT_AT: little-endian */
 };
 
+/* What a sample has beside its bytes: when it happened, what is to be learnt, whose it is, what it is. */
+enum format_role { FORMAT_TIME, FORMAT_LABEL, FORMAT_SUBJECT, FORMAT_KEY, FORMAT_ROLES };
+
 struct format_fields {
-    struct format_field time;
-    struct format_field label;
-    struct format_field subject;
+    union {
+        struct {
+            struct format_field time, label, subject, key;
+        };
+        struct format_field each[FORMAT_ROLES];
+    };
 };
+
+/* "time", …, by enum format_role, for messages. */
+extern const char *const FORMAT_ROLE_NAMES[];
 
 enum format_value_kind { FORMAT_ABSENT, FORMAT_TEXT, FORMAT_INT, FORMAT_UINT, FORMAT_REAL };
 
@@ -63,9 +72,12 @@ struct format_sample {
     uint64_t offset; /* in the file; what a reader gets is exactly these bytes */
     uint64_t length;
     uint64_t record; /* see format_input.record */
-    struct format_value time;
-    struct format_value label;
-    struct format_value subject;
+    union {
+        struct {
+            struct format_value time, label, subject, key;
+        };
+        struct format_value each[FORMAT_ROLES];
+    };
 };
 
 struct format_refusal {

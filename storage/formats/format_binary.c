@@ -32,12 +32,10 @@ static enum weir_status check(const void *options, const struct format_fields *f
                               struct weir_error *err)
 {
     uint64_t bytes = ((const struct binary_options *)options)->record_bytes;
-    enum weir_status status = check_field(&fields->time, "time", bytes, err);
+    enum weir_status status = WEIR_OK;
 
-    if (status == WEIR_OK)
-        status = check_field(&fields->label, "label", bytes, err);
-    if (status == WEIR_OK)
-        status = check_field(&fields->subject, "subject", bytes, err);
+    for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
+        status = check_field(&fields->each[i], FORMAT_ROLE_NAMES[i], bytes, err);
     return status;
 }
 
@@ -81,6 +79,7 @@ static enum weir_status index_records(const struct format_input *input, const vo
                                       .time = value_of(&fields->time, at),
                                       .label = value_of(&fields->label, at),
                                       .subject = value_of(&fields->subject, at),
+                                      .key = value_of(&fields->key, at),
                                   });
         consumed += bytes;
     }

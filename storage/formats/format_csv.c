@@ -23,8 +23,8 @@ struct table {
     size_t columns;
     size_t header_size;
     uint64_t header_lines;
-    int time, label, subject; /* columns, -1: none */
-    struct weir_buf scratch[3];
+    int columns_of[FORMAT_ROLES]; /* -1: none */
+    struct weir_buf scratch[FORMAT_ROLES];
 };
 
 static char delimiter_of(const void *options)
@@ -68,7 +68,7 @@ static enum weir_status read_header(const struct format_input *input, char delim
     struct weir_bytes head = input->head;
     size_t mark = head.size >= 3 && memcmp(head.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     bool is_whole = head.size == input->size;
-    enum weir_status status;
+    enum weir_status status = WEIR_OK;
 
     head = weir_bytes(head.at + mark, head.size - mark);
     if (head.size == 0)
@@ -78,11 +78,8 @@ static enum weir_status read_header(const struct format_input *input, char delim
     table->columns = header->count;
     table->header_size = mark + header->size;
     table->header_lines = header->lines;
-    status = find_column(header, &fields->time, &table->time, err);
-    if (status == WEIR_OK)
-        status = find_column(header, &fields->label, &table->label, err);
-    if (status == WEIR_OK)
-        status = find_column(header, &fields->subject, &table->subject, err);
+    for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
+        status = find_column(header, &fields->each[i], &table->columns_of[i], err);
     return status;
 }
 
@@ -107,6 +104,8 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
                                      .record = progress->record,
                                      .reason = reason,
                                      .is_tail = is_end};
+    struct format_sample sample = {
+        .offset = refusal.offset, .length = record->length, .record = refusal.record};
 
     if (record->complaint) {
         refusal.reason = record->complaint;
@@ -119,14 +118,9 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
         sink->refuse(sink->owner, &refusal);
         return !is_end;
     }
-    sink->sample(sink->owner, &(struct format_sample){
-                                  .offset = refusal.offset,
-                                  .length = record->length,
-                                  .record = refusal.record,
-                                  .time = value_of(record, table->time, &table->scratch[0]),
-                                  .label = value_of(record, table->label, &table->scratch[1]),
-                                  .subject = value_of(record, table->subject, &table->scratch[2]),
-                              });
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        sample.each[i] = value_of(record, table->columns_of[i], &table->scratch[i]);
+    sink->sample(sink->owner, &sample);
     return true;
 }
 

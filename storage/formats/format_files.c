@@ -1,4 +1,4 @@
-/* Format `files`: one sample a file; time, label and subject come from a manifest, the file's name
+/* Format `files`: one sample a file; time, label, subject and key come from a manifest, the file's name
  * or its mtime. Nothing is read to index it. */
 #include "storage/formats/format.h"
 
@@ -23,7 +23,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
 
 const struct format format_files = {
     .name = "files",
-    .summary = "one sample a file; time, label and subject from a manifest",
+    .summary = "one sample a file; time, label, subject and key from a manifest",
     .options = OPTIONS,
     .gives = FORMAT_MANIFEST,
     .is_one_sample = true,

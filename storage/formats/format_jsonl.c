@@ -49,9 +49,8 @@ static bool index_line(struct weir_bytes line, const struct format_fields *field
         return false;
     }
     sample->length = line.size;
-    sample->time = value_of(&fields->time, object);
-    sample->label = value_of(&fields->label, object);
-    sample->subject = value_of(&fields->subject, object);
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        sample->each[i] = value_of(&fields->each[i], object);
     sink->sample(sink->owner, sample);
     json_decref(object);
     return true;

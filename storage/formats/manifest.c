@@ -16,12 +16,9 @@ struct manifest {
     size_t capacity;
 };
 
-enum { PATH, TIME, LABEL, SUBJECT, COLUMNS };
-static const char *const COLUMN_NAMES[COLUMNS] = {"path", "time", "label", "subject"};
-
 /* Columns of the file by meaning; -1: not asked for. */
 struct columns {
-    int at[COLUMNS];
+    int path, each[FORMAT_ROLES];
     size_t count;
 };
 
@@ -34,24 +31,31 @@ void manifest_free(struct manifest *manifest)
     free(manifest);
 }
 
+static enum weir_status find_column(const char *name, const struct csv_record *header,
+                                    const char *column, int *ret_at, struct weir_error *err)
+{
+    *ret_at = csv_record_find(header, column);
+    if (*ret_at < 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "%s:1: found no column '%s', expected it in the header, like "
+                         "path,time,label,subject,key",
+                         name, column);
+    return WEIR_OK;
+}
+
 static enum weir_status find_columns(const char *name, const struct csv_record *header,
                                      const struct format_fields *fields, struct columns *columns,
                                      struct weir_error *err)
 {
-    bool wanted[COLUMNS] = {true, fields->time.from == FORMAT_MANIFEST,
-                            fields->label.from == FORMAT_MANIFEST,
-                            fields->subject.from == FORMAT_MANIFEST};
+    enum weir_status status = find_column(name, header, "path", &columns->path, err);
 
     columns->count = header->count;
-    for (int i = 0; i < COLUMNS; i++) {
-        columns->at[i] = wanted[i] ? csv_record_find(header, COLUMN_NAMES[i]) : -1;
-        if (wanted[i] && columns->at[i] < 0)
-            return weir_fail(err, WEIR_INVALID,
-                             "%s:1: found no column '%s', expected it in the "
-                             "header, like path,time,label,subject",
-                             name, COLUMN_NAMES[i]);
+    for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++) {
+        columns->each[i] = -1;
+        if (fields->each[i].from == FORMAT_MANIFEST)
+            status = find_column(name, header, FORMAT_ROLE_NAMES[i], &columns->each[i], err);
     }
-    return WEIR_OK;
+    return status;
 }
 
 static struct weir_bytes keep(struct manifest *manifest, const struct csv_record *record,
@@ -76,9 +80,9 @@ static const char *complaint_of(const struct csv_record *record, const struct co
                  columns->count);
         return reason;
     }
-    if (record->fields[columns->at[PATH]].size == 0)
+    if (record->fields[columns->path].size == 0)
         return "found an empty path, expected a file name";
-    if (memchr(record->fields[columns->at[PATH]].at, 0, record->fields[columns->at[PATH]].size))
+    if (memchr(record->fields[columns->path].at, 0, record->fields[columns->path].size))
         return "found a zero byte in the path, expected a file name";
     return NULL;
 }
@@ -93,10 +97,9 @@ static void add_row(struct manifest *manifest, const struct csv_record *record,
         manifest->rows = weir_realloc(manifest->rows, manifest->capacity, sizeof *row);
     }
     row = &manifest->rows[manifest->count++];
-    row->path = (const char *)keep(manifest, record, columns->at[PATH], scratch).at;
-    row->time = keep(manifest, record, columns->at[TIME], scratch);
-    row->label = keep(manifest, record, columns->at[LABEL], scratch);
-    row->subject = keep(manifest, record, columns->at[SUBJECT], scratch);
+    row->path = (const char *)keep(manifest, record, columns->path, scratch).at;
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        row->each[i] = keep(manifest, record, columns->each[i], scratch);
     row->line = line;
 }
 
@@ -148,7 +151,7 @@ enum weir_status manifest_read(const char *name, struct weir_bytes text,
         text = weir_bytes(text.at + 3, text.size - 3);
     if (text.size == 0 || csv_record_read(text, ',', true, record) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID,
-                         "%s:1: found no header, expected path,time,label,subject", name);
+                         "%s:1: found no header, expected path,time,label,subject,key", name);
     status = find_columns(name, record, fields, &columns, err);
     if (status != WEIR_OK)
         return status;

@@ -1,6 +1,6 @@
-/* The sidecar of format `files`: a CSV with the header `path,time,label,subject` (any order; only
- * the columns that the dataset asks for must be there). Holds clear subjects: it lives in memory
- * while its dataset is scanned, and is never stored or logged. */
+/* The sidecar of format `files`: a CSV with the header `path,time,label,subject,key` (any order;
+ * only the columns that the dataset asks for must be there). Holds clear subjects and keys: it lives in
+ * memory while its dataset is scanned, and is never stored or logged. */
 #ifndef WEIR_STORAGE_FORMATS_MANIFEST_H
 #define WEIR_STORAGE_FORMATS_MANIFEST_H
 
@@ -10,7 +10,12 @@ enum { MANIFEST_BYTES_MAX = 256 << 20 };
 
 struct manifest_row {
     const char *path; /* relative to the source */
-    struct weir_bytes time, label, subject;
+    union {
+        struct {
+            struct weir_bytes time, label, subject, key;
+        };
+        struct weir_bytes each[FORMAT_ROLES];
+    };
     uint64_t line;
 };
 

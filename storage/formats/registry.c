@@ -1,6 +1,7 @@
 /* All formats. To add one: write format_NAME.c, list it in CMakeLists.txt, and name it here. */
 #include "storage/formats/format.h"
 
+#include <assert.h>
 #include <string.h>
 
 // clang-format off
@@ -23,6 +24,9 @@ static const char *const NAMES[] = {
 #undef X
         NULL,
 };
+
+const char *const FORMAT_ROLE_NAMES[] = {"time", "label", "subject", "key"};
+static_assert(WEIR_COUNT(FORMAT_ROLE_NAMES) == FORMAT_ROLES, "a role lacks its name");
 
 size_t format_count(void)
 {

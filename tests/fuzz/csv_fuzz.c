@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct format_fields FIELDS = {.time = {.from = FORMAT_NAMED, .name = "ts"},
-                                                .subject = {.from = FORMAT_NAMED, .name = "user"}};
+                                                .subject = {.from = FORMAT_NAMED, .name = "user"},
+                                                .key = {.from = FORMAT_NAMED, .name = "kind"}};
     static const struct {
         const char *delimiter;
     } OPTIONS = {","};

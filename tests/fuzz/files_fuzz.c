@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct format_fields FIELDS = {.time = {.from = FORMAT_MANIFEST},
                                                 .label = {.from = FORMAT_MANIFEST},
-                                                .subject = {.from = FORMAT_MANIFEST}};
+                                                .subject = {.from = FORMAT_MANIFEST},
+                                                .key = {.from = FORMAT_MANIFEST}};
     struct format_fuzz fuzz = {.size = size};
     const struct format_sink sink = {&fuzz, format_fuzz_sample, format_fuzz_refuse};
     WEIR_AUTO(manifest) manifest = NULL;

@@ -7,7 +7,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct format_fields FIELDS = {.time = {.from = FORMAT_NAMED, .name = "ts"},
                                                 .label = {.from = FORMAT_NAMED, .name = "label"},
-                                                .subject = {.from = FORMAT_NAMED, .name = "user"}};
+                                                .subject = {.from = FORMAT_NAMED, .name = "user"},
+                                                .key = {.from = FORMAT_NAMED, .name = "kind"}};
 
     format_fuzz_run(format_find("jsonl"), NULL, &FIELDS, weir_bytes(data, size));
     return 0;

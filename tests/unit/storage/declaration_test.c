@@ -25,7 +25,8 @@ static const char CLICKS[] =
     "on_erase: scrub}\n"
     "    time:    {from: file_name, pattern: \"day_%Y-%m-%d\"}\n"
     "    label:   {offset: 0, type: i32}\n"
-    "    subject: {offset: 160, type: u64}\n";
+    "    subject: {offset: 160, type: u64}\n"
+    "    key:     {offset: 152, type: i64}\n";
 
 static void a_whole_declaration_is_understood(void **state)
 {
@@ -41,6 +42,8 @@ static void a_whole_declaration_is_understood(void **state)
     assert_int_equal(d->fields.label.from, FORMAT_AT);
     assert_int_equal(d->label_kind, WEIR_LABEL_INT);
     assert_int_equal(d->fields.subject.offset, 160);
+    assert_true(d->has_key);
+    assert_int_equal(d->fields.key.offset, 152);
     assert_int_equal(d->time_from, TIME_FROM_FILE_NAME);
     assert_false(d->is_copied);
     storage_declarations_fini(&all);

@@ -11,7 +11,8 @@
 
 static const struct format_fields ALL = {.time = {.from = FORMAT_MANIFEST},
                                          .label = {.from = FORMAT_MANIFEST},
-                                         .subject = {.from = FORMAT_MANIFEST}};
+                                         .subject = {.from = FORMAT_MANIFEST},
+                                         .key = {.from = FORMAT_MANIFEST}};
 static uint64_t refused_line;
 
 static void on_refuse(void *owner, const struct format_refusal *refusal)
@@ -30,14 +31,15 @@ static void rows_are_found_by_path(void **state)
 
     (void)state;
     assert_int_equal(manifest_read("m.csv",
-                                   weir_bytes_of("time,path,subject,label\r\n"
-                                                 "2002-08-01,b.txt,\"O\"\"Hara, A\",spam\r\n"
-                                                 "2002-08-02,a.txt,x,ham\r\n"),
+                                   weir_bytes_of("time,path,subject,label,key\r\n"
+                                                 "2002-08-01,b.txt,\"O\"\"Hara, A\",spam,7\r\n"
+                                                 "2002-08-02,a.txt,x,ham,8\r\n"),
                                    &ALL, &SINK, &manifest, &err),
                      WEIR_OK);
     row = manifest_find(manifest, "b.txt");
     assert_non_null(row);
     assert_true(weir_bytes_equal(row->subject, weir_bytes_of("O\"Hara, A")));
+    assert_true(weir_bytes_equal(row->key, weir_bytes_of("7")));
     assert_null(manifest_find(manifest, "c.txt"));
 }
 
@@ -48,8 +50,8 @@ static void a_broken_row_is_refused_alone(void **state)
 
     (void)state;
     assert_int_equal(manifest_read("m.csv",
-                                   weir_bytes_of("path,time,label,subject\na,1,ham,x\nb,2\n"
-                                                 "c,3,ham,x"),
+                                   weir_bytes_of("path,time,label,subject,key\na,1,ham,x,k\nb,2\n"
+                                                 "c,3,ham,x,l"),
                                    &ALL, &SINK, &manifest, &err),
                      WEIR_OK);
     assert_int_equal(manifest_count(manifest), 2);
