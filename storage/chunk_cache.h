@@ -1,20 +1,22 @@
-/* Decoded chunks, the least recently used dropped first: the hot path of locate, read and columns has
- * no database in it. Owned by struct storage. */
+/* Chunks as they are packed in Postgres, what was not used for long dropped first: the hot path of
+ * locate, read and columns has no database in it. Owned by struct storage. */
 #ifndef WEIR_STORAGE_CHUNK_CACHE_H
 #define WEIR_STORAGE_CHUNK_CACHE_H
 
 #include "storage/catalog.h"
+#include "storage/column.h"
 
 enum { CHUNK_CACHE_BYTES = 64 << 20 };
 
-/* One array per column, `count` long. */
+/* One view per column, `count` values each. */
 struct chunk {
     uint32_t dataset, block, first_row, count;
-    const int64_t *times, *labels, *files, *offsets, *lengths;
+    struct column_view times, labels, files, offsets, lengths;
 };
 
 struct chunk_cache;
 
+/* `bytes_max` of packed columns; a chunk that alone is larger is held all the same. */
 struct chunk_cache *storage_chunk_cache_new(size_t bytes_max);
 void storage_chunk_cache_free(struct chunk_cache *cache);
 

@@ -81,39 +81,63 @@ void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *o
     out->size += COLUMN_HEADER_BYTES + body_bytes(width, count);
 }
 
-static void load(const uint8_t *at, size_t size, uint64_t base, int64_t *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint8_t value[8] = {0};
-
-        memcpy(value, at + i * size, size);
-        values[i] = (int64_t)(base + weir_get_u64(value));
-    }
-}
-
 static bool is_width(uint8_t width)
 {
     return width == 0 || width == 1 || width == 2 || width == 4 || width == 8 ||
            width == COLUMN_STEPS;
 }
 
-enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
-                                       struct weir_error *err)
+enum weir_status storage_column_view(struct weir_bytes packed, size_t count,
+                                     struct column_view *ret_view, struct weir_error *err)
 {
     uint8_t width = packed.size >= COLUMN_HEADER_BYTES ? packed.at[0] : 3;
-    uint64_t base, step = 0;
 
     if (!is_width(width) || packed.size != COLUMN_HEADER_BYTES + body_bytes(width, count))
         return weir_fail(err, WEIR_CORRUPT, "column of %zu bytes is not one of %zu values",
                          packed.size, count);
-    base = weir_get_u64(packed.at + 1);
-    if (width > 0 && width != COLUMN_STEPS) {
-        load(packed.at + COLUMN_HEADER_BYTES, width, base, values, count);
-        return WEIR_OK;
+    *ret_view = (struct column_view){.body = packed.at, .base = weir_get_u64(packed.at + 1)};
+    if (width == COLUMN_STEPS) {
+        ret_view->step = weir_get_u64(packed.at + COLUMN_HEADER_BYTES);
+    } else if (width > 0) {
+        ret_view->body = packed.at + COLUMN_HEADER_BYTES;
+        ret_view->width = width;
+        ret_view->mask = UINT64_MAX >> (64 - 8 * width);
     }
-    if (width == COLUMN_STEPS)
-        step = weir_get_u64(packed.at + COLUMN_HEADER_BYTES);
+    return WEIR_OK;
+}
+
+void storage_column_range(const struct column_view *view, size_t from, size_t count,
+                          int64_t *values)
+{
+    const struct column_view local = *view; /* `values` may alias nothing of it then */
+
     for (size_t i = 0; i < count; i++)
-        values[i] = (int64_t)(base + i * step);
+        values[i] = storage_column_at(&local, from + i);
+}
+
+/* As many of the last values as their bytes are read beyond the end of: they are taken from a copy. */
+static size_t unpadded(const struct column_view *view, size_t count)
+{
+    size_t most = view->width > 0 ? COLUMN_PADDING / view->width : 0;
+
+    return most < count ? most : count;
+}
+
+enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
+                                       struct weir_error *err)
+{
+    struct column_view view;
+    uint8_t end[2 * COLUMN_PADDING] = {0};
+    enum weir_status status = storage_column_view(packed, count, &view, err);
+    size_t last;
+
+    if (status != WEIR_OK)
+        return status;
+    last = unpadded(&view, count);
+    storage_column_range(&view, 0, count - last, values);
+    memcpy(end, packed.at + packed.size - last * view.width, last * view.width);
+    view.body = end;
+    view.base += (count - last) * view.step;
+    storage_column_range(&view, 0, last, values + (count - last));
     return WEIR_OK;
 }

@@ -18,8 +18,8 @@ static void add_rows(const struct dataset *dataset, const struct chunk *chunk, u
         if (storage_dataset_is_dead(dataset, chunk->block, row))
             continue;
         columns->ids[columns->count] = weir_sample_id(dataset->number, chunk->block, row);
-        columns->times[columns->count] = chunk->times[i];
-        columns->labels[columns->count] = chunk->labels[i];
+        columns->times[columns->count] = storage_column_at(&chunk->times, i);
+        columns->labels[columns->count] = storage_column_at(&chunk->labels, i);
         columns->count++;
     }
 }

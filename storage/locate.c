@@ -33,6 +33,7 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
     struct file_group *group;
     struct located located = {.state = WEIR_SAMPLE_GONE, .dataset = dataset};
     enum weir_status status;
+    uint64_t file;
     uint32_t i;
 
     if (!ref) {
@@ -44,12 +45,13 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
         return status;
     i = row - ref->first_row;
     group = storage_dataset_group(dataset, ref->group);
-    if (group && (uint64_t)chunk->files[i] < group->count)
-        located.file = &group->files[chunk->files[i]];
-    located.offset = (uint64_t)chunk->offsets[i];
-    located.length = (uint64_t)chunk->lengths[i];
-    located.label = chunk->labels[i];
-    located.time = chunk->times[i];
+    file = (uint64_t)storage_column_at(&chunk->files, i);
+    if (group && file < group->count)
+        located.file = &group->files[file];
+    located.offset = (uint64_t)storage_column_at(&chunk->offsets, i);
+    located.length = (uint64_t)storage_column_at(&chunk->lengths, i);
+    located.label = storage_column_at(&chunk->labels, i);
+    located.time = storage_column_at(&chunk->times, i);
     if (storage_dataset_is_erased(dataset, block, row))
         located.state = WEIR_SAMPLE_ERASED;
     else if (located.file && located.file->state == FILE_LIVE &&

@@ -66,7 +66,9 @@ static void add_chunk(const struct dataset *dataset, const struct chunk *chunk,
             (storage_dataset_is_dead(dataset, chunk->block, row) && !is_removed_later(removed, id)))
             continue;
         replay->rows[replay->count++] =
-            (struct replay_row){.time = chunk->times[i], .id = id, .label = chunk->labels[i]};
+            (struct replay_row){.time = storage_column_at(&chunk->times, i),
+                                .id = id,
+                                .label = storage_column_at(&chunk->labels, i)};
     }
 }
 

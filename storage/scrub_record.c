@@ -15,21 +15,22 @@ enum { ENTRY_BYTES = 16, BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
 
 /* Erased rows take the smallest value of the others: it tells nothing, and packs as well as before. */
 static void blank_out(const struct dataset *dataset, const struct chunk *chunk,
-                      const int64_t *values, int64_t *blanked)
+                      const struct column_view *column, int64_t *blanked)
 {
     bool has_least = false;
     int64_t least = 0;
 
+    storage_column_range(column, 0, chunk->count, blanked);
     for (uint32_t i = 0; i < chunk->count; i++) {
         if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
             continue;
-        least = has_least && least < values[i] ? least : values[i];
+        least = has_least && least < blanked[i] ? least : blanked[i];
         has_least = true;
     }
-    for (uint32_t i = 0; i < chunk->count; i++)
-        blanked[i] = storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i)
-                         ? least
-                         : values[i];
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
+            blanked[i] = least;
+    }
 }
 
 static enum weir_status blank_chunk(struct storage *storage, const struct dataset *dataset,
@@ -45,9 +46,9 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
 
     if (status != WEIR_OK)
         return status;
-    blank_out(dataset, chunk, chunk->labels, values);
+    blank_out(dataset, chunk, &chunk->labels, values);
     storage_column_pack(values, ref->count, &labels);
-    blank_out(dataset, chunk, chunk->times, values);
+    blank_out(dataset, chunk, &chunk->times, values);
     storage_column_pack(values, ref->count, &times);
     min = max = values[0];
     for (uint32_t i = 1; i < ref->count; i++) {

@@ -133,9 +133,10 @@ static bool is_inside_live(const struct dataset *dataset, const struct chunk *ch
                            uint64_t offset, size_t length)
 {
     for (uint32_t i = 0; i < chunk->count; i++) {
-        uint64_t first = (uint64_t)chunk->offsets[i];
+        uint64_t first = (uint64_t)storage_column_at(&chunk->offsets, i);
+        uint64_t end = first + (uint64_t)storage_column_at(&chunk->lengths, i);
 
-        if (offset >= first && offset + length <= first + (uint64_t)chunk->lengths[i])
+        if (offset >= first && offset + length <= end)
             return !storage_dataset_is_dead(dataset, chunk->block, chunk->first_row + i);
     }
     return false;

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -61,10 +62,63 @@ static void a_column_of_another_length_is_corrupt(void **state)
                      WEIR_CORRUPT);
 }
 
+static void a_value_is_read_where_it_lies(void **state)
+{
+    static const int64_t CASES[][COUNT] = {
+        {7, 7, 7, 7},          {-3, -2, -1, 0},
+        {0, 3, 6, 9},          {1000, 1256, 1001, 1000},
+        {-40000, 40000, 0, 1}, {INT64_MIN, INT64_MAX, 0, -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF packed = {0};
+        struct column_view view;
+        int64_t middle[2];
+        struct weir_error err;
+
+        storage_column_pack(CASES[i], COUNT, &packed);
+        weir_buf_reserve(&packed, COLUMN_PADDING);
+        memset(packed.at + packed.size, 0xff, COLUMN_PADDING); /* belongs to no value */
+        assert_int_equal(storage_column_view(weir_buf_view(&packed), COUNT, &view, &err), WEIR_OK);
+        for (size_t row = 0; row < COUNT; row++)
+            assert_int_equal(storage_column_at(&view, row), CASES[i][row]);
+        storage_column_range(&view, 1, 2, middle);
+        assert_memory_equal(middle, &CASES[i][1], sizeof middle);
+    }
+}
+
+static void long_columns_come_back_from_memory_without_padding(void **state)
+{
+    enum { MANY = 1000 };
+    static const int64_t SPREADS[] = {1, 200, 60000, 1 << 20, INT64_C(1) << 40};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(SPREADS); i++) {
+        WEIR_AUTO_BUF packed = {0};
+        int64_t values[MANY], back[MANY];
+        struct weir_error err;
+        uint8_t *exact;
+
+        for (int64_t row = 0; row < MANY; row++)
+            values[row] = row * row * 7919 % SPREADS[i] - 5;
+        storage_column_pack(values, MANY, &packed);
+        exact = malloc(packed.size); /* what lies behind belongs to nobody */
+        assert_non_null(exact);
+        memcpy(exact, packed.at, packed.size);
+        assert_int_equal(storage_column_unpack(weir_bytes(exact, packed.size), back, MANY, &err),
+                         WEIR_OK);
+        free(exact);
+        assert_memory_equal(back, values, sizeof values);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_shape_takes_as_few_bytes_as_it_needs),
+        cmocka_unit_test(a_value_is_read_where_it_lies),
+        cmocka_unit_test(long_columns_come_back_from_memory_without_padding),
         cmocka_unit_test(a_column_of_another_length_is_corrupt),
     };
     return cmocka_run_group_tests_name("storage: columns", tests, NULL, NULL);
