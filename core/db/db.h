@@ -61,9 +61,10 @@ void weir_db_close(struct weir_db *db);
 WEIR_DEFINE_AUTO(weir_db, weir_db_close)
 
 /* Creates the schema if needed and applies the migrations it lacks, each in its own transaction,
- * recorded in SCHEMA.migration. UNSUPPORTED when the schema has a number this program does not
- * know: "schema storage is at 7, this program knows up to 5: run a newer Weir". Call before
- * weir_db_open()'s statements are used. */
+ * recorded in SCHEMA.migration with a checksum of the text. UNSUPPORTED when the schema has one that
+ * this program does not know: "schema storage is at migration 007_keys, which this program does not
+ * know (it knows up to 5): run a newer Weir". CORRUPT when one was applied with another text. Call
+ * before weir_db_open()'s statements are used. */
 enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration *migrations,
                                  size_t count, struct weir_error *err) WEIR_MUST_USE;
 

@@ -335,20 +335,57 @@ static void a_schema_from_the_future_is_refused(void **state)
 {
     struct weir_error err;
     assert_int_equal(weir_db_migrate(db_of(state), MIGRATIONS, 1, &err), WEIR_UNSUPPORTED);
-    assert_string_equal(err.text, "schema things is at 2, this program knows up to 1: "
-                                  "run a newer Weir");
+    assert_string_equal(err.text,
+                        "schema things is at migration 002_more, which this program does not know "
+                        "(it knows up to 1): run a newer Weir");
+}
+
+static void a_migration_below_the_newest_may_come_later(void **state)
+{
+    const struct weir_migration gap[] = {
+        MIGRATIONS[0], MIGRATIONS[1], {9, "009_nine", "CREATE TABLE nine (id bigint)"}};
+    const struct weir_migration filled[] = {
+        gap[0], gap[1], {5, "005_five", "CREATE TABLE five (id bigint)"}, gap[2]};
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_migrate(db, gap, WEIR_COUNT(gap), &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, filled, WEIR_COUNT(filled), &err), WEIR_OK);
+    assert_int_equal(weir_db_exec(db, "DROP TABLE five, nine", &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, gap, WEIR_COUNT(gap), &err), WEIR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "005_five"));
+}
+
+static void a_migration_whose_text_has_changed_is_refused(void **state)
+{
+    const struct weir_migration changed[] = {MIGRATIONS[0], {2, "002_more", "SELECT 1"}};
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_migrate(db, changed, WEIR_COUNT(changed), &err), WEIR_CORRUPT);
+    assert_non_null(strstr(err.text, "schema things: migration 002_more was applied with another "
+                                     "text"));
+    assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
+}
+
+static void a_store_without_checksums_takes_those_of_today(void **state)
+{
+    const struct weir_migration changed[] = {MIGRATIONS[0], {2, "002_more", "SELECT 1"}};
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_exec(db, "ALTER TABLE migration DROP COLUMN checksum", &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
+    assert_int_equal(weir_db_migrate(db, changed, WEIR_COUNT(changed), &err), WEIR_CORRUPT);
 }
 
 static void a_migration_that_fails_leaves_nothing(void **state)
 {
-    static const struct weir_migration THREE[] = {
-        {1, "001_thing", ""},
-        {2, "002_more", ""},
+    const struct weir_migration three[] = {
+        MIGRATIONS[0],
+        MIGRATIONS[1],
         {3, "003_bad", "CREATE TABLE half (id bigint); SELECT 1 / 0;"},
     };
     struct weir_db *db = db_of(state);
     struct weir_error err;
-    assert_int_equal(weir_db_migrate(db, THREE, WEIR_COUNT(THREE), &err), WEIR_INTERNAL);
+    assert_int_equal(weir_db_migrate(db, three, WEIR_COUNT(three), &err), WEIR_INTERNAL);
     assert_string_equal(err.text, "schema things: 003_bad: division by zero (22012)");
     assert_int_equal(weir_db_exec(db, "CREATE TABLE half (id bigint)", &err), WEIR_OK);
     assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
@@ -384,6 +421,9 @@ int main(void)
         TEST(a_server_that_is_down_is_unavailable_until_it_is_up),
         TEST(migrations_run_once_and_are_recorded),
         TEST(a_schema_from_the_future_is_refused),
+        TEST(a_migration_below_the_newest_may_come_later),
+        TEST(a_migration_whose_text_has_changed_is_refused),
+        TEST(a_store_without_checksums_takes_those_of_today),
         TEST(a_migration_that_fails_leaves_nothing),
         TEST(vacuum_runs_as_a_text),
     };
