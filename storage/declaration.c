@@ -74,7 +74,9 @@ static const struct cfg_key LABEL[] = {
     CFG_CHOICE(struct place_section, type, .choices = LABEL_TYPES,
                .doc = "of a number: int or float in text, i32 and so on with offset"),
     CFG_NODE(struct place_section, classes,
-             .doc = "list of class names, or stream: in order of first appearance"),
+             .doc =
+                 "list of class names, or stream: in order of first appearance; several datasets "
+                 "need one list"),
     CFG_END,
 };
 static const struct cfg_key IDENTITY[] = {
@@ -347,6 +349,38 @@ static enum weir_status check_distinct(const struct declarations *all, size_t in
     return WEIR_OK;
 }
 
+static bool have_same_classes(const struct weir_yaml_node *a, const struct weir_yaml_node *b)
+{
+    if (!a || !b || weir_yaml_length(a) != weir_yaml_length(b))
+        return false;
+    for (size_t i = 0; i < weir_yaml_length(a); i++) {
+        if (strcmp(weir_yaml_text(weir_yaml_at(a, i)), weir_yaml_text(weir_yaml_at(b, i))) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* One model learns from all of them: a label must mean the same in each. */
+static enum weir_status check_labels(const struct declarations *all, size_t index,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    const struct declaration *first = &all->at[0], *d = &all->at[index];
+    const struct weir_yaml_node *label = weir_yaml_get(node, "label");
+
+    if (d->label_kind != first->label_kind)
+        return weir_yaml_fail(label ? label : node, err,
+                              "datasets[%zu].label: expected the same kind of label as datasets[0] "
+                              "has, because one model learns from both",
+                              index);
+    if (d->label_kind == WEIR_LABEL_CLASS && index > 0 &&
+        !have_same_classes(d->classes, first->classes))
+        return weir_yaml_fail(label, err,
+                              "datasets[%zu].label.classes: expected the same list of names as in "
+                              "datasets[0], because class 0 must be the same class in both",
+                              index);
+    return WEIR_OK;
+}
+
 enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err)
@@ -367,6 +401,8 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
         status = read_one(&all.at[i], path, weir_yaml_at(list, i), err);
         if (status == WEIR_OK)
             status = check_distinct(&all, i, weir_yaml_at(list, i), err);
+        if (status == WEIR_OK)
+            status = check_labels(&all, i, weir_yaml_at(list, i), err);
     }
     if (status != WEIR_OK) {
         storage_declarations_fini(&all);

@@ -108,6 +108,19 @@ static void mistakes_are_named_with_their_place(void **state)
         {"datasets:\n  - &d {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
          "  - {name: a, source: {path: y, format: csv}, time: {from: mtime}}\n",
          "datasets[1].name: 'a' is the name of datasets[0] already"},
+        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
+         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, label: {field: l}}\n",
+         "p.yaml:3:75: datasets[1].label: expected the same kind of label as datasets[0] has"},
+        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
+         "label: {field: l, classes: [ham, spam]}}\n"
+         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
+         "label: {field: l, classes: [spam, ham]}}\n",
+         "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
+        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
+         "label: {field: l, classes: stream}}\n"
+         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
+         "label: {field: l, classes: stream}}\n",
+         "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
     };
 
     (void)state;
