@@ -29,10 +29,36 @@ struct batch *storage_batch_new(struct dataset *dataset)
     return batch;
 }
 
+/* Files that did not come to be committed are no longer in the group. */
+static void leave_group(struct batch *batch)
+{
+    struct file_group *group = batch->continued;
+
+    while (group && group->count > batch->continued_from) {
+        struct stored_file *file = &group->files[--group->count];
+
+        free(file->path);
+        *file = (struct stored_file){0};
+    }
+    if (group)
+        group->is_taking = false;
+    batch->continued = NULL;
+}
+
+void storage_batch_keep_files(struct batch *batch)
+{
+    if (batch->continued)
+        batch->continued->is_taking = false;
+    batch->continued = NULL;
+}
+
 void storage_batch_clear(struct batch *batch)
 {
+    leave_group(batch);
     for (size_t i = 0; i < batch->groups.count; i++) {
-        if (batch->groups.at[i]->number == 0) /* else the dataset owns it */
+        if (batch->groups.at[i]->number > 0) /* the dataset owns it */
+            batch->groups.at[i]->is_touched = false;
+        else
             storage_file_group_free(batch->groups.at[i]);
     }
     for (size_t i = 0; i < batch->refusals.count; i++) {
@@ -77,13 +103,36 @@ static struct file_group *stage_group(struct batch *batch, size_t capacity)
     return group;
 }
 
+static void touch_group(struct batch *batch, struct file_group *group)
+{
+    if (group->is_touched)
+        return;
+    group->is_touched = true;
+    MAKE_ROOM(batch->groups);
+    batch->groups.at[batch->groups.count++] = group;
+}
+
+/* The group that takes the next file: the dataset's last one as long as it has few. */
+static struct file_group *open_group(struct batch *batch)
+{
+    bool is_one_sample = batch->dataset->declaration->format->is_one_sample;
+    struct file_group *group = batch->open ? NULL : storage_dataset_open_group(batch->dataset);
+
+    if (!group)
+        return stage_group(batch, is_one_sample ? FILE_GROUP_MAX : FILE_GROUP_GROWING);
+    group->is_taking = true;
+    batch->continued = group;
+    batch->continued_from = group->count;
+    touch_group(batch, group);
+    return group;
+}
+
 struct stored_file *storage_batch_file(struct batch *batch, const char *path)
 {
-    bool is_shared = batch->dataset->declaration->format->is_one_sample;
     struct stored_file *file;
 
-    if (!is_shared || !batch->open || batch->open->count == FILE_GROUP_MAX)
-        batch->open = stage_group(batch, is_shared ? FILE_GROUP_MAX : 1);
+    if (!batch->open || batch->open->count == batch->open->capacity)
+        batch->open = open_group(batch);
     file = &batch->open->files[batch->open->count++];
     file->path = weir_strdup(path);
     file->group = batch->open;
@@ -94,12 +143,8 @@ struct stored_file *storage_batch_file(struct batch *batch, const char *path)
 
 void storage_batch_touch(struct batch *batch, struct stored_file *file)
 {
-    if (file->group->is_touched)
-        return;
-    file->group->is_touched = true;
-    MAKE_ROOM(batch->groups);
-    batch->groups.at[batch->groups.count++] = file->group;
-    batch->file_count++;
+    batch->file_count += !file->group->is_touched;
+    touch_group(batch, file->group);
 }
 
 static void grow_columns(struct batch *batch)
@@ -116,16 +161,15 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
     size_t at = batch->row_count;
     size_t last = batch->segments.count;
 
-    if (last == 0 || batch->segments.at[last - 1].group != file->group) {
+    if (last == 0 || batch->segments.at[last - 1].file != file) {
         MAKE_ROOM(batch->segments);
         batch->segments.at[batch->segments.count++] =
-            (struct batch_segment){.group = file->group, .first = at};
+            (struct batch_segment){.file = file, .first = at};
         last++;
     }
     grow_columns(batch);
     batch->columns[BATCH_TIME][at] = row->time;
     batch->columns[BATCH_LABEL][at] = row->label;
-    batch->columns[BATCH_FILE][at] = file - file->group->files;
     batch->columns[BATCH_OFFSET][at] = (int64_t)row->offset;
     batch->columns[BATCH_LENGTH][at] = (int64_t)row->length;
     if (row->has_subject) {

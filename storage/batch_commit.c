@@ -21,27 +21,27 @@ struct commit {
 
 /* ---- samples that stop being live ---- */
 
-static void add_ids(struct id_list *ids, uint64_t first, size_t count)
+static enum weir_status add_ids_of(const struct commit *c, const struct stored_file *file,
+                                   struct id_list *ids)
 {
-    for (size_t i = 0; i < count; i++)
-        storage_id_list_add(ids, first + i);
-}
+    struct chunk_span span = storage_dataset_chunks_of(c->dataset, file);
+    int64_t number = (int64_t)storage_file_number(file);
 
-static void add_ids_of(const struct dataset *dataset, const struct stored_file *file,
-                       struct id_list *ids)
-{
-    if (dataset->declaration->format->is_one_sample) {
-        if (file->samples > 0)
-            add_ids(ids, file->first_id, 1);
-        return;
-    }
-    for (size_t i = 0; i < dataset->chunk_count; i++) {
-        const struct chunk_ref *chunk = &dataset->chunks[i];
+    for (size_t i = span.first; i < span.end; i++) {
+        const struct chunk_ref *ref = &c->dataset->chunks[i];
+        const struct chunk *chunk;
+        enum weir_status status =
+            storage_chunk_cache_get(c->cache, c->db, c->dataset, ref, &chunk, c->err);
 
-        if (chunk->group == file->group->number)
-            add_ids(ids, weir_sample_id(dataset->number, chunk->block, chunk->first_row),
-                    chunk->count);
+        if (status != WEIR_OK)
+            return status;
+        for (uint32_t row = 0; row < chunk->count; row++) {
+            if (storage_column_at(&chunk->files, row) == number)
+                storage_id_list_add(
+                    ids, weir_sample_id(c->dataset->number, chunk->block, chunk->first_row + row));
+        }
     }
+    return WEIR_OK;
 }
 
 static enum weir_status kill_kind(const struct commit *c, enum weir_change_kind kind)
@@ -49,11 +49,11 @@ static enum weir_status kill_kind(const struct commit *c, enum weir_change_kind 
     struct id_list ids = {0};
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; i < c->batch->kills.count; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < c->batch->kills.count; i++) {
         if (c->batch->kills.at[i].kind == kind)
-            add_ids_of(c->dataset, c->batch->kills.at[i].file, &ids);
+            status = add_ids_of(c, c->batch->kills.at[i].file, &ids);
     }
-    if (ids.count > 0) {
+    if (status == WEIR_OK && ids.count > 0) {
         storage_id_list_sort(&ids);
         status = storage_tombstones_write(c->db, c->cache, c->dataset, kind,
                                           &(struct weir_u64s){ids.at, ids.count}, c->err);
@@ -86,7 +86,7 @@ static void range_of(const int64_t *values, size_t count, int64_t *min, int64_t 
 }
 
 static enum weir_status insert_chunk(const struct commit *c, const struct chunk_ref *chunk,
-                                     size_t first)
+                                     uint64_t sequence, size_t first)
 {
     WEIR_AUTO_BUF packed = {0};
     size_t ends[BATCH_COLUMNS + 1] = {0};
@@ -102,71 +102,83 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
     range_of(c->batch->columns[BATCH_TIME] + first, chunk->count, &min, &max);
     return DB_RUN(c->db, Q_chunk_add, NULL, c->err, DB_I64(c->dataset->number),
                   DB_I64(chunk->block), DB_I64(chunk->first_row), DB_I64(chunk->count),
-                  DB_I64(chunk->sequence), DB_I64(chunk->group), DB_I64(min), DB_I64(max),
-                  DB_BYTES(columns[BATCH_TIME]), DB_BYTES(columns[BATCH_LABEL]),
-                  DB_BYTES(columns[BATCH_FILE]), DB_BYTES(columns[BATCH_OFFSET]),
-                  DB_BYTES(columns[BATCH_LENGTH]));
+                  DB_I64(sequence), DB_I64(min), DB_I64(max), DB_BYTES(columns[BATCH_TIME]),
+                  DB_BYTES(columns[BATCH_LABEL]), DB_BYTES(columns[BATCH_FILE]),
+                  DB_BYTES(columns[BATCH_OFFSET]), DB_BYTES(columns[BATCH_LENGTH]));
 }
 
-/* What is left to do for a chunk in memory, and the accounts. */
-static void account_chunk(const struct commit *c, const struct chunk_ref *chunk,
-                          struct file_group *group, size_t first)
+/* One change: a chunk, its row of the feed, and what memory knows of them. */
+static enum weir_status add_chunk(const struct commit *c, const struct chunk_ref *chunk,
+                                  size_t first)
 {
-    bool is_one_sample = c->dataset->declaration->format->is_one_sample;
+    struct dataset *dataset = c->dataset;
+    uint64_t sequence = ++dataset->sequence;
+    enum weir_status status = insert_chunk(c, chunk, sequence, first);
 
-    for (size_t i = 0; i < chunk->count; i++) {
-        struct stored_file *file = &group->files[c->batch->columns[BATCH_FILE][first + i]];
-
-        if (is_one_sample)
-            file->first_id =
-                weir_sample_id(c->dataset->number, chunk->block, chunk->first_row + (uint32_t)i);
-        c->dataset->accounts.bytes += (uint64_t)c->batch->columns[BATCH_LENGTH][first + i];
-    }
-    c->dataset->accounts.ingested += chunk->count;
-    c->dataset->accounts.live += chunk->count;
-    c->dataset->next_row += chunk->count;
-    storage_dataset_add_chunk(c->dataset, chunk);
+    if (status == WEIR_OK)
+        status = DB_RUN(c->db, Q_feed_add, NULL, c->err, DB_I64(dataset->number), DB_I64(sequence),
+                        DB_I64(WEIR_CHANGE_ADDED),
+                        DB_I64(weir_sample_id(dataset->number, chunk->block, chunk->first_row)),
+                        DB_I64(chunk->count));
+    if (status != WEIR_OK)
+        return status;
+    storage_dataset_add_chunk(dataset, chunk);
+    storage_dataset_add_run(
+        dataset, (struct added_run){.first_row = dataset->next_row, .sequence = sequence});
+    dataset->next_row += chunk->count;
+    dataset->accounts.ingested += chunk->count;
+    dataset->accounts.live += chunk->count;
+    return WEIR_OK;
 }
 
-/* Gives a segment its ids: chunks that end with it, or where a block is full. */
-static enum weir_status insert_segment(const struct commit *c, const struct batch_segment *segment)
+/* The rows of a batch get their ids: chunks end where a block is full, whatever file they are of. */
+static enum weir_status insert_chunks(const struct commit *c)
 {
     size_t done = 0;
     enum weir_status status = WEIR_OK;
 
-    while (status == WEIR_OK && done < segment->count) {
+    while (status == WEIR_OK && done < c->batch->row_count) {
         uint64_t next = c->dataset->next_row;
         struct chunk_ref chunk = {
             .block = (uint32_t)(next >> WEIR_ROW_BITS),
             .first_row = (uint32_t)next & (WEIR_BLOCK_ROWS - 1),
-            .sequence = ++c->dataset->sequence,
-            .group = segment->group->number,
         };
         size_t room = WEIR_BLOCK_ROWS - chunk.first_row;
-        size_t first = segment->first + done;
+        size_t rest = c->batch->row_count - done;
 
         if (chunk.block >> WEIR_BLOCK_BITS)
             return weir_fail(c->err, WEIR_LIMIT, "dataset '%s' is full: all blocks are used",
                              c->dataset->name);
-        chunk.count = (uint32_t)(segment->count - done < room ? segment->count - done : room);
+        chunk.count = (uint32_t)(rest < room ? rest : room);
         if (chunk.first_row == 0 && chunk.block % BLOCKS_PER_PARTITION == 0)
             status = make_partition(c, chunk.block);
         if (status == WEIR_OK)
-            status = insert_chunk(c, &chunk, first);
-        if (status == WEIR_OK)
-            status =
-                DB_RUN(c->db, Q_feed_add, NULL, c->err, DB_I64(c->dataset->number),
-                       DB_I64(chunk.sequence), DB_I64(WEIR_CHANGE_ADDED),
-                       DB_I64(weir_sample_id(c->dataset->number, chunk.block, chunk.first_row)),
-                       DB_I64(chunk.count));
-        if (status == WEIR_OK)
-            account_chunk(c, &chunk, segment->group, first);
+            status = add_chunk(c, &chunk, done);
         done += chunk.count;
     }
     return status;
 }
 
-/* `base` is next_row before the first segment: rows are numbered from there without gaps. */
+/* Files have their numbers now: rows name them by it, and files know where their rows are. */
+static void join_files(const struct commit *c, uint64_t first_id)
+{
+    const struct batch *batch = c->batch;
+
+    for (size_t i = 0; i < batch->segments.count; i++) {
+        const struct batch_segment *segment = &batch->segments.at[i];
+        struct stored_file *file = segment->file;
+        int64_t number = (int64_t)storage_file_number(file);
+
+        for (size_t row = segment->first; row < segment->first + segment->count; row++) {
+            batch->columns[BATCH_FILE][row] = number;
+            c->dataset->accounts.bytes += (uint64_t)batch->columns[BATCH_LENGTH][row];
+        }
+        if (file->first_id == 0)
+            file->first_id = first_id + segment->first;
+        file->last_id = first_id + segment->first + segment->count - 1;
+    }
+}
+
 static int by_hash(const void *a, const void *b)
 {
     const struct batch_subject *x = a, *y = b;
@@ -176,7 +188,7 @@ static int by_hash(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static enum weir_status insert_subjects(const struct commit *c, uint64_t base)
+static enum weir_status insert_subjects(const struct commit *c, uint64_t first_id)
 {
     struct batch_subject *subjects = c->batch->subjects.at;
     size_t count = c->batch->subjects.count;
@@ -185,7 +197,7 @@ static enum weir_status insert_subjects(const struct commit *c, uint64_t base)
     if (count == 0)
         return WEIR_OK;
     for (size_t i = 0; i < count; i++)
-        subjects[i].row += base | (uint64_t)c->dataset->number << (WEIR_BLOCK_BITS + WEIR_ROW_BITS);
+        subjects[i].row += first_id;
     qsort(subjects, count, sizeof *subjects, by_hash);
     for (size_t i = 0; i < count; i++) {
         uint8_t pair[16];
@@ -198,14 +210,15 @@ static enum weir_status insert_subjects(const struct commit *c, uint64_t base)
                   DB_BYTES(weir_buf_view(&packed)));
 }
 
+/* Rows are numbered from the dataset's next one on without gaps: across blocks, ids are too. */
 static enum weir_status insert_samples(const struct commit *c)
 {
-    uint64_t base = c->dataset->next_row;
-    enum weir_status status = WEIR_OK;
+    uint64_t first_id = weir_sample_id(c->dataset->number, 0, 0) + c->dataset->next_row;
+    enum weir_status status;
 
-    for (size_t i = 0; status == WEIR_OK && i < c->batch->segments.count; i++)
-        status = insert_segment(c, &c->batch->segments.at[i]);
-    return status == WEIR_OK ? insert_subjects(c, base) : status;
+    join_files(c, first_id);
+    status = insert_chunks(c);
+    return status == WEIR_OK ? insert_subjects(c, first_id) : status;
 }
 
 /* ---- the rest ---- */
@@ -219,9 +232,9 @@ static enum weir_status write_groups(const struct commit *c)
         WEIR_AUTO_BUF packed = {0};
 
         storage_file_group_pack(group, &packed);
-        status =
-            DB_RUN(c->db, Q_file_group_put, NULL, c->err, DB_I64(c->dataset->number),
-                   DB_I64(group->number), DB_I64(group->count), DB_BYTES(weir_buf_view(&packed)));
+        status = DB_RUN(c->db, Q_file_group_put, NULL, c->err, DB_I64(c->dataset->number),
+                        DB_I64(group->number), DB_I64(group->first_file), DB_I64(group->count),
+                        DB_BYTES(weir_buf_view(&packed)));
         group->is_touched = false;
     }
     return status;
@@ -323,6 +336,8 @@ enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
         status = weir_db_commit(db, err);
     if (status != WEIR_OK)
         weir_db_rollback(db);
+    else
+        storage_batch_keep_files(batch);
     storage_batch_clear(batch);
     return status;
 }

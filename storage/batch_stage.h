@@ -7,15 +7,15 @@
 enum batch_column {
     BATCH_TIME,
     BATCH_LABEL,
-    BATCH_FILE,
+    BATCH_FILE, /* filled at the commit, which numbers files */
     BATCH_OFFSET,
     BATCH_LENGTH,
     BATCH_COLUMNS
 };
 
-/* Rows first … first + count - 1 belong to files of one group. */
+/* Rows first … first + count - 1 belong to one file. */
 struct batch_segment {
-    struct file_group *group;
+    struct stored_file *file;
     size_t first;
     size_t count;
 };
@@ -46,7 +46,9 @@ struct staged_refusal {
 
 struct batch {
     struct dataset *dataset;
-    struct file_group *open; /* takes the next one-sample files */
+    struct file_group *open;      /* takes the next files */
+    struct file_group *continued; /* a stored group that takes files, */
+    size_t continued_from;        /* and how many it had */
     size_t file_count;
     LIST(struct file_group *) groups; /* to be written: new ones have number 0 */
     LIST(struct batch_segment) segments;
@@ -60,6 +62,8 @@ struct batch {
     size_t row_count, row_capacity;
 };
 
+/* The files of the batch are committed. */
+void storage_batch_keep_files(struct batch *batch);
 void storage_batch_clear(struct batch *batch);
 
 #endif

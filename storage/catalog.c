@@ -109,6 +109,7 @@ void storage_dataset_free(struct dataset *dataset)
     free(dataset->groups);
     free(dataset->dead);
     free(dataset->chunks);
+    free(dataset->runs);
     free(dataset->blocked);
     storage_declarations_fini(&dataset->declarations);
     weir_yaml_free(dataset->document);
@@ -128,41 +129,129 @@ void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *
     dataset->chunks[dataset->chunk_count++] = *chunk;
 }
 
+void storage_dataset_add_run(struct dataset *dataset, struct added_run run)
+{
+    if (dataset->run_count == dataset->run_capacity) {
+        dataset->run_capacity = 2 * dataset->run_capacity + 16;
+        dataset->runs = weir_realloc(dataset->runs, dataset->run_capacity, sizeof run);
+    }
+    dataset->runs[dataset->run_count++] = run;
+}
+
+size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
+{
+    size_t low = 0, high = dataset->run_count;
+
+    while (low < high) { /* the first run that begins behind the row */
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->runs[middle].first_row <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : dataset->run_count;
+}
+
+uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position)
+{
+    size_t low = 0, high = dataset->run_count;
+
+    while (low < high) { /* the first run that was added later */
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->runs[middle].sequence <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < dataset->run_count ? dataset->runs[low].first_row : dataset->next_row;
+}
+
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group)
 {
+    const struct file_group *last =
+        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+
     if (dataset->group_count == dataset->group_capacity) {
         dataset->group_capacity = 2 * dataset->group_capacity + 16;
         dataset->groups =
             weir_realloc(dataset->groups, dataset->group_capacity, sizeof(struct file_group *));
     }
+    group->first_file = last ? last->first_file + last->capacity : 0;
     dataset->groups[dataset->group_count++] = group;
     group->number = dataset->group_count;
 }
 
-struct file_group *storage_dataset_group(const struct dataset *dataset, uint64_t number)
+struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number)
 {
-    return number >= 1 && number <= dataset->group_count ? dataset->groups[number - 1] : NULL;
-}
+    size_t low = 0, high = dataset->group_count;
+    const struct file_group *group;
 
-const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
-                                              uint32_t row)
-{
-    size_t low = 0, high = dataset->chunk_count;
-    const struct chunk_ref *chunk;
-
-    while (low < high) { /* the first chunk that begins behind the row */
+    while (low < high) { /* the first group that begins behind the file */
         size_t middle = low + (high - low) / 2;
 
-        chunk = &dataset->chunks[middle];
-        if (chunk->block < block || (chunk->block == block && chunk->first_row <= row))
+        if (dataset->groups[middle]->first_file <= number)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0)
         return NULL;
-    chunk = &dataset->chunks[low - 1];
-    return chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
+    group = dataset->groups[low - 1];
+    return number - group->first_file < group->count ? &group->files[number - group->first_file]
+                                                     : NULL;
+}
+
+struct file_group *storage_dataset_open_group(const struct dataset *dataset)
+{
+    struct file_group *last =
+        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+
+    return last && last->count < FILE_GROUP_GROWING && !last->is_taking ? last : NULL;
+}
+
+/* Index of the first chunk that begins behind the row. */
+static size_t chunks_up_to(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    size_t low = 0, high = dataset->chunk_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct chunk_ref *chunk = &dataset->chunks[middle];
+
+        if (chunk->block < block || (chunk->block == block && chunk->first_row <= row))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
+                                              uint32_t row)
+{
+    size_t end = chunks_up_to(dataset, block, row);
+    const struct chunk_ref *chunk = end > 0 ? &dataset->chunks[end - 1] : NULL;
+
+    return chunk && chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
+}
+
+struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
+                                            const struct stored_file *file)
+{
+    struct chunk_span span = {0};
+
+    if (file->samples == 0)
+        return span;
+    if (file->last_id == 0) /* registered before spans were kept */
+        return (struct chunk_span){.end = dataset->chunk_count};
+    span.first =
+        chunks_up_to(dataset, weir_sample_block(file->first_id), weir_sample_row(file->first_id));
+    span.first -= span.first > 0;
+    span.end =
+        chunks_up_to(dataset, weir_sample_block(file->last_id), weir_sample_row(file->last_id));
+    return span;
 }
 
 struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block)

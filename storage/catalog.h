@@ -17,8 +17,14 @@ struct chunk_ref {
     uint32_t block;
     uint32_t first_row;
     uint32_t count;
+};
+
+/* Rows from this one on, up to the next run's, were added by one change. Rows are given out without gaps
+ * and in the order of the changes, so that what was there at a position is what lies below a row, however
+ * chunks are cut. */
+struct added_run {
+    uint64_t first_row; /* block << 16 | row */
     uint64_t sequence;
-    uint64_t group;
 };
 
 /* Rows of one block that are not live any more. */
@@ -63,6 +69,8 @@ struct dataset {
 
     struct chunk_ref *chunks; /* in id order */
     size_t chunk_count, chunk_capacity;
+    struct added_run *runs; /* by row, hence by sequence */
+    size_t run_count, run_capacity;
     struct file_group **groups; /* by number, from 1 */
     size_t group_count, group_capacity;
     struct dead_rows *dead; /* by block */
@@ -112,9 +120,23 @@ void storage_dataset_free(struct dataset *dataset);
 WEIR_DEFINE_AUTO(dataset, storage_dataset_free)
 
 void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk);
-/* Gives the group the next number and owns it from now on. */
+void storage_dataset_add_run(struct dataset *dataset, struct added_run run);
+/* Index of the run that holds this row (block << 16 | row), or the number of runs. */
+size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row);
+/* The rows that were added up to a position of the feed lie below this one (block << 16 | row). */
+uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position);
+/* Gives the group and its files the next numbers and owns it from now on. */
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group);
-struct file_group *storage_dataset_group(const struct dataset *dataset, uint64_t number);
+/* The file with this number, or NULL. */
+struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number);
+/* The group that still takes files, or NULL. */
+struct file_group *storage_dataset_open_group(const struct dataset *dataset);
+/* The chunks that may hold samples of `file`: [first, end) of dataset->chunks. */
+struct chunk_span {
+    size_t first, end;
+};
+struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
+                                            const struct stored_file *file);
 /* The chunk that holds this row, or NULL. */
 const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
                                               uint32_t row);

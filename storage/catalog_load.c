@@ -1,5 +1,6 @@
 /* The catalog as Postgres has it. */
 #include "core/base/memory.h"
+#include "storage/added_runs.h"
 #include "storage/catalog.h"
 #include "storage/queries.h"
 
@@ -33,11 +34,11 @@ static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
             .block = (uint32_t)weir_rows_i64(rows, i, 0),
             .first_row = (uint32_t)weir_rows_i64(rows, i, 1),
             .count = (uint32_t)weir_rows_i64(rows, i, 2),
-            .sequence = (uint64_t)weir_rows_i64(rows, i, 3),
-            .group = (uint64_t)weir_rows_i64(rows, i, 4),
         };
 
         storage_dataset_add_chunk(dataset, &chunk);
+        status = storage_runs_unpack(dataset, &chunk, (uint64_t)weir_rows_i64(rows, i, 3),
+                                     weir_rows_bytes(rows, i, 4), err);
     }
     return status;
 }
@@ -59,6 +60,7 @@ static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
         if (group->number != (uint64_t)weir_rows_i64(rows, i, 0))
             return weir_fail(err, WEIR_CORRUPT, "file group %llu is missing",
                              (unsigned long long)group->number);
+        group->first_file = (uint64_t)weir_rows_i64(rows, i, 3);
     }
     return status;
 }

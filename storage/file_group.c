@@ -1,4 +1,5 @@
-/* File groups and their encoding: 11 words, state, flags, length of the path, path, for each file. */
+/* File groups and their encoding: 11 words, state, flags, length of the path, path, and with FLAG_SPAN
+ * the last id, for each file. */
 #include "storage/file_group.h"
 
 #include "core/base/memory.h"
@@ -6,15 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 11, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2 };
+enum { WORDS = 11, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2, FLAG_SPAN = 4 };
 enum { STATE_AT = WORDS * 8, FLAGS_AT, PATH_SIZE_AT, FIXED_BYTES = PATH_SIZE_AT + 2 };
 
 struct file_group *storage_file_group_new(size_t capacity)
 {
     struct file_group *group = weir_calloc(1, sizeof *group);
 
+    group->capacity = capacity;
     group->files = weir_calloc(capacity, sizeof *group->files);
     return group;
+}
+
+uint64_t storage_file_number(const struct stored_file *file)
+{
+    return file->group->first_file + (uint64_t)(file - file->group->files);
 }
 
 void storage_file_group_free(struct file_group *group)
@@ -42,11 +49,16 @@ static void pack_file(const struct stored_file *file, struct weir_buf *out)
         weir_put_u64(fixed + 8 * i, words[i]);
     fixed[STATE_AT] = (uint8_t)file->state;
     fixed[FLAGS_AT] = (uint8_t)((file->is_complete ? FLAG_COMPLETE : 0) |
-                                (file->is_unlisted ? FLAG_UNLISTED : 0));
+                                (file->is_unlisted ? FLAG_UNLISTED : 0) |
+                                (file->last_id != file->first_id ? FLAG_SPAN : 0));
     weir_put_u16(fixed + PATH_SIZE_AT, (uint16_t)size);
     weir_buf_append(out, fixed, sizeof fixed);
     if (size > 0)
         weir_buf_append(out, file->path, size);
+    if (file->last_id != file->first_id) {
+        weir_put_u64(fixed, file->last_id);
+        weir_buf_append(out, fixed, sizeof file->last_id);
+    }
 }
 
 void storage_file_group_pack(const struct file_group *group, struct weir_buf *out)
@@ -59,12 +71,13 @@ void storage_file_group_pack(const struct file_group *group, struct weir_buf *ou
 static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
 {
     const uint8_t *at = packed.at;
-    size_t size;
+    size_t size, span;
 
     if (packed.size < FIXED_BYTES)
         return 0;
     size = weir_get_u16(at + PATH_SIZE_AT);
-    if (packed.size - FIXED_BYTES < size || at[STATE_AT] > FILE_ERASED)
+    span = at[FLAGS_AT] & FLAG_SPAN ? sizeof file->last_id : 0;
+    if (packed.size - FIXED_BYTES < size + span || at[STATE_AT] > FILE_ERASED)
         return 0;
     *file = (struct stored_file){
         .path = size > 0 ? weir_strndup((const char *)at + FIXED_BYTES, size) : NULL,
@@ -83,7 +96,8 @@ static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
         .is_complete = at[FLAGS_AT] & FLAG_COMPLETE,
         .is_unlisted = at[FLAGS_AT] & FLAG_UNLISTED,
     };
-    return FIXED_BYTES + size;
+    file->last_id = span > 0 ? weir_get_u64(at + FIXED_BYTES + size) : file->first_id;
+    return FIXED_BYTES + size + span;
 }
 
 enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t count,
@@ -95,7 +109,7 @@ enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t coun
     if (count > FILE_GROUP_MAX)
         return weir_fail(err, WEIR_CORRUPT, "file group of %zu files, expected at most %d", count,
                          FILE_GROUP_MAX);
-    group = storage_file_group_new(count);
+    group = storage_file_group_new(count < FILE_GROUP_GROWING ? FILE_GROUP_GROWING : count);
     while (group->count < count) {
         struct stored_file *file = &group->files[group->count];
         size_t size = unpack_file(weir_bytes(packed.at + at, packed.size - at), file);

@@ -1,12 +1,18 @@
-/* Files that were registered together, as one row of Postgres: the directory manifest of a chunk
- * (C2). Format `files` puts many one-sample files into a group; every other file has its own. */
+/* Files that were registered together, as one row of Postgres: a directory manifest (C2). Files have
+ * numbers in their dataset, which chunks name them by; a group is a range of these numbers. A group of
+ * few files takes those of the next batch, so that files that come one at a time do not each cost a row. */
 #ifndef WEIR_STORAGE_FILE_GROUP_H
 #define WEIR_STORAGE_FILE_GROUP_H
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
-enum { FILE_GROUP_MAX = 1024 };
+enum {
+    FILE_GROUP_MAX = 1024, /* one-sample files: written once */
+    FILE_GROUP_GROWING =
+        64 /* files that grow: each batch with one of them writes the group again; a
+                               group of fewer files is open for more */
+};
 
 /* Stored as numbers: append only. */
 enum file_state { FILE_LIVE, FILE_REMOVED, FILE_REPLACED, FILE_ERASED };
@@ -19,7 +25,8 @@ struct stored_file {
     uint64_t inode;
     uint64_t source_inode;
     uint64_t layout;      /* positions never change meaning under one layout version */
-    uint64_t first_id;    /* of one-sample files: 0 if it gave no sample */
+    uint64_t first_id;    /* of its samples, which lie among those of others up to */
+    uint64_t last_id;     /* this one; both 0 while it gave none */
     uint64_t samples;     /* that it gave */
     uint64_t indexed;     /* bytes that are indexed */
     uint64_t records;     /* number of the record that follows */
@@ -33,13 +40,18 @@ struct stored_file {
 };
 
 struct file_group {
-    uint64_t number; /* in its dataset, from 1; 0: not yet committed */
+    uint64_t number;     /* in its dataset, from 1; 0: not yet committed */
+    uint64_t first_file; /* number of files[0]; given with `number` */
     size_t count;
+    size_t capacity; /* numbers that are kept for it */
     struct stored_file *files;
     bool is_touched; /* differs from its row */
+    bool is_taking;  /* a batch adds files to it */
 };
 
 struct file_group *storage_file_group_new(size_t capacity);
+/* The number of a file in its dataset; its group is committed. */
+uint64_t storage_file_number(const struct stored_file *file);
 void storage_file_group_free(struct file_group *group);
 WEIR_DEFINE_AUTO(file_group, storage_file_group_free)
 

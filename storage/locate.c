@@ -30,10 +30,8 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
     struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
     const struct chunk *chunk;
-    struct file_group *group;
     struct located located = {.state = WEIR_SAMPLE_GONE, .dataset = dataset};
     enum weir_status status;
-    uint64_t file;
     uint32_t i;
 
     if (!ref) {
@@ -44,10 +42,7 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
     if (status != WEIR_OK)
         return status;
     i = row - ref->first_row;
-    group = storage_dataset_group(dataset, ref->group);
-    file = (uint64_t)storage_column_at(&chunk->files, i);
-    if (group && file < group->count)
-        located.file = &group->files[file];
+    located.file = storage_dataset_file(dataset, (uint64_t)storage_column_at(&chunk->files, i));
     located.offset = (uint64_t)storage_column_at(&chunk->offsets, i);
     located.length = (uint64_t)storage_column_at(&chunk->lengths, i);
     located.label = storage_column_at(&chunk->labels, i);

@@ -51,14 +51,15 @@ static bool is_removed_later(const struct weir_rows *removed, uint64_t id)
     return false;
 }
 
-static void add_chunk(const struct dataset *dataset, const struct chunk *chunk,
-                      const struct weir_rows *removed, struct replay *replay)
+/* The first `count` rows of a chunk: the others were added later. */
+static void add_rows(const struct dataset *dataset, const struct chunk *chunk, uint32_t count,
+                     const struct weir_rows *removed, struct replay *replay)
 {
-    if (replay->count + chunk->count > replay->capacity) {
-        replay->capacity = 2 * replay->capacity + chunk->count;
+    if (replay->count + count > replay->capacity) {
+        replay->capacity = 2 * replay->capacity + count;
         replay->rows = weir_realloc(replay->rows, replay->capacity, sizeof *replay->rows);
     }
-    for (uint32_t i = 0; i < chunk->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t row = chunk->first_row + i;
         uint64_t id = weir_sample_id(dataset->number, chunk->block, row);
 
@@ -100,18 +101,22 @@ static enum weir_status build(struct storage *storage, const struct dataset *dat
                               struct replay *replay, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) removed = NULL;
+    uint64_t end = storage_dataset_row_at(dataset, replay->position);
     enum weir_status status = DB_RUN(storage->db, Q_feed_removed_after, &removed, err,
                                      DB_I64(dataset->number), DB_I64(replay->position));
 
     for (size_t i = 0; status == WEIR_OK && i < dataset->chunk_count; i++) {
         const struct chunk_ref *ref = &dataset->chunks[i];
+        uint64_t first = (uint64_t)ref->block << WEIR_ROW_BITS | ref->first_row;
         const struct chunk *chunk;
 
-        if (ref->sequence > replay->position)
-            continue;
+        if (first >= end)
+            break;
         status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
         if (status == WEIR_OK)
-            add_chunk(dataset, chunk, removed, replay);
+            add_rows(dataset, chunk,
+                     end - first < ref->count ? (uint32_t)(end - first) : ref->count, removed,
+                     replay);
     }
     if (status == WEIR_OK)
         sort(replay);

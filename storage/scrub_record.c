@@ -160,9 +160,9 @@ static enum weir_status write_groups(struct storage *storage, const struct datas
         if (!group->is_touched)
             continue;
         storage_file_group_pack(group, &packed);
-        status =
-            DB_RUN(storage->db, Q_file_group_put, NULL, err, DB_I64(dataset->number),
-                   DB_I64(group->number), DB_I64(group->count), DB_BYTES(weir_buf_view(&packed)));
+        status = DB_RUN(storage->db, Q_file_group_put, NULL, err, DB_I64(dataset->number),
+                        DB_I64(group->number), DB_I64(group->first_file), DB_I64(group->count),
+                        DB_BYTES(weir_buf_view(&packed)));
         group->is_touched = false;
     }
     return status;

@@ -129,15 +129,18 @@ static void identify(struct search *search, const char *path)
         search->file = find_file(search->dataset, slash + 1);
 }
 
-static bool is_inside_live(const struct dataset *dataset, const struct chunk *chunk,
-                           uint64_t offset, size_t length)
+static bool is_inside_live(const struct search *search, const struct chunk *chunk, uint64_t offset,
+                           size_t length)
 {
+    int64_t number = (int64_t)storage_file_number(search->file);
+
     for (uint32_t i = 0; i < chunk->count; i++) {
         uint64_t first = (uint64_t)storage_column_at(&chunk->offsets, i);
         uint64_t end = first + (uint64_t)storage_column_at(&chunk->lengths, i);
 
-        if (offset >= first && offset + length <= end)
-            return !storage_dataset_is_dead(dataset, chunk->block, chunk->first_row + i);
+        if (storage_column_at(&chunk->files, i) == number && offset >= first &&
+            offset + length <= end)
+            return !storage_dataset_is_dead(search->dataset, chunk->block, chunk->first_row + i);
     }
     return false;
 }
@@ -146,22 +149,22 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
 {
     struct storage *storage = search->storage;
     const struct dataset *dataset = search->dataset;
+    struct chunk_span span;
 
     if (!search->file)
         return false;
     if (dataset->declaration->format->is_one_sample)
         return search->file->samples > 0;
-    for (size_t i = 0; i < dataset->chunk_count; i++) {
+    span = storage_dataset_chunks_of(dataset, search->file);
+    for (size_t i = span.first; i < span.end; i++) {
         const struct chunk_ref *ref = &dataset->chunks[i];
         const struct chunk *chunk;
 
-        if (ref->group != search->file->group->number)
-            continue;
         search->status =
             storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, search->err);
         if (search->status != WEIR_OK)
             return false;
-        if (is_inside_live(dataset, chunk, offset, length))
+        if (is_inside_live(search, chunk, offset, length))
             return true;
     }
     return false;

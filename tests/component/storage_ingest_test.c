@@ -1,6 +1,7 @@
 /* What becomes of files: new, grown, replaced, removed, malformed; ids, feed and accounting. */
 #include "tests/component/storage_lab.h"
 
+#include "core/base/memory.h"
 #include "core/wire/sample.h"
 
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static void lines_become_samples_in_path_order(void **state)
     storage_lab_write(&lab, "b.jsonl", "{\"ts\":3,\"kind\":\"x\",\"n\":3}\n");
     storage_lab_write(&lab, "a.jsonl", "{\"ts\":1,\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"y\"}\n");
     assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
-    is = storage_lab_await(&lab, "clicks", 2);
+    is = storage_lab_await(&lab, "clicks", 1);
     assert_int_equal(is.live, 3);
     assert_int_equal(is.classes.count, 2);
     assert_string_equal(is.classes.at[1], "y");
@@ -156,19 +157,19 @@ static void replaced_and_removed_files_are_told(void **state)
     storage_lab_write(&lab, "a.jsonl", "{\"ts\":1,\"kind\":\"x\"}\n");
     storage_lab_write(&lab, "b.jsonl", "{\"ts\":2,\"kind\":\"x\"}\n");
     assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
-    (void)storage_lab_await(&lab, "clicks", 2);
+    (void)storage_lab_await(&lab, "clicks", 1);
     storage_lab_remove(&lab, "a.jsonl");
-    (void)storage_lab_await(&lab, "clicks", 3);
+    (void)storage_lab_await(&lab, "clicks", 2);
     storage_lab_write(&lab, "b.jsonl", "{\"ts\":22,\"kind\":\"x\"}\n");
-    is = storage_lab_await(&lab, "clicks", 5);
+    is = storage_lab_await(&lab, "clicks", 4);
     assert_int_equal(is.live, 1);
     assert_int_equal(is.removed, 1);
     assert_int_equal(is.replaced, 1);
     feed = storage_lab_feed(&lab, 1, "test", 0);
-    assert_int_equal(feed.sequences.count, 5);
-    assert_int_equal(feed.kinds.at[2], WEIR_CHANGE_REMOVED);
-    assert_int_equal(feed.kinds.at[3], WEIR_CHANGE_REPLACED);
-    assert_int_equal(feed.kinds.at[4], WEIR_CHANGE_ADDED);
+    assert_int_equal(feed.sequences.count, 4);
+    assert_int_equal(feed.kinds.at[1], WEIR_CHANGE_REMOVED);
+    assert_int_equal(feed.kinds.at[2], WEIR_CHANGE_REPLACED);
+    assert_int_equal(feed.kinds.at[3], WEIR_CHANGE_ADDED);
     assert_null(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample));
     assert_int_equal(sample, WEIR_SAMPLE_GONE);
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &sample),
@@ -299,6 +300,41 @@ static void the_view_shows_every_sample_as_a_row(void **state)
                            "FROM storage.sample); END $$");
 }
 
+static void files_of_a_batch_share_a_chunk_and_later_ones_their_group(void **state)
+{
+    struct msg_dataset_is is;
+    uint32_t sample;
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        WEIR_AUTO_FREE char *name = weir_format("f%02d.jsonl", i);
+
+        storage_lab_write(&lab, name, "{\"ts\":1,\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"x\"}\n");
+    }
+    assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    storage_lab_write(&lab, "g.jsonl", "{\"ts\":3,\"kind\":\"x\"}\n");
+    (void)storage_lab_await(&lab, "clicks", 2);
+    storage_lab_write(&lab, "h.jsonl", "{\"ts\":4,\"kind\":\"x\"}\n");
+    (void)storage_lab_await(&lab, "clicks", 3);
+    weir_test_postgres_sql(
+        &lab.postgres, "DO $$ BEGIN ASSERT (SELECT count(*) <= 3 FROM storage.chunk); "
+                       "ASSERT (SELECT count(*) = 1 AND sum(count) = 42 FROM storage.file_group); "
+                       "ASSERT (SELECT count(*) = 82 AND max(file) = 41 FROM storage.sample); "
+                       "END $$");
+    storage_lab_remove(&lab, "f20.jsonl");
+    is = storage_lab_await(&lab, "clicks", 4);
+    assert_int_equal(is.removed, 2);
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    assert_null(storage_lab_read(&lab, weir_sample_id(1, 0, 40), &sample));
+    assert_int_equal(sample, WEIR_SAMPLE_GONE);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 43), &sample),
+                        "{\"ts\":2,\"kind\":\"x\"}");
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 81), &sample),
+                        "{\"ts\":4,\"kind\":\"x\"}");
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -309,6 +345,7 @@ int main(void)
         CASE(a_broken_line_is_refused_alone),
         CASE(a_growing_file_adds_only_what_is_new),
         CASE(replaced_and_removed_files_are_told),
+        CASE(files_of_a_batch_share_a_chunk_and_later_ones_their_group),
         CASE(half_a_record_is_refused_and_the_whole_ones_stay),
         CASE(mails_are_copied_located_and_replayed_in_time_order),
         CASE(a_late_manifest_row_lets_its_file_in),

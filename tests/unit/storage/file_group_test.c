@@ -22,6 +22,7 @@ static struct file_group *build(void)
                                            .inode = 77,
                                            .layout = 2,
                                            .first_id = UINT64_C(1) << 44,
+                                           .last_id = (UINT64_C(1) << 44) + 5,
                                            .samples = 1,
                                            .is_complete = true};
     group->files[1] = (struct stored_file){.state = FILE_ERASED, .prefix_hash = UINT64_MAX};
@@ -41,6 +42,7 @@ static void files_come_back_as_they_were(void **state)
     assert_string_equal(back->files[0].path, "a/b.txt");
     assert_int_equal(back->files[0].mtime_ns, -5);
     assert_int_equal(back->files[0].layout, 2);
+    assert_true(back->files[0].last_id == (UINT64_C(1) << 44) + 5);
     assert_true(back->files[0].is_complete);
     assert_null(back->files[1].path);
     assert_int_equal(back->files[1].state, FILE_ERASED);
