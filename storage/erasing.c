@@ -328,6 +328,7 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     if (status != WEIR_OK)
         return status;
     storage_chunk_cache_clear(storage->cache);
+    storage_open_files_clear(storage->files);
     erasure->state = ERASURE_SCRUBBED;
     weir_log(WEIR_LOG_INFO, "erasure scrubbed", "erasure=%llu files=%llu bytes=%llu",
              (unsigned long long)erasure->number, (unsigned long long)erasure->files_scrubbed,

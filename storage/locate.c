@@ -23,37 +23,72 @@ struct answer {
     struct file_table table;
 };
 
-enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
-                              struct weir_error *err)
+/* Turns to the chunk that holds the id; without one `count` is 0. */
+static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_error *err)
 {
+    struct storage *storage = finder->storage;
     uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
     struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
-    const struct chunk *chunk;
-    struct located located = {.state = WEIR_SAMPLE_GONE, .dataset = dataset};
-    enum weir_status status;
-    uint32_t i;
 
-    if (!ref) {
-        *ret_located = located;
+    *finder = (struct finder){.storage = storage, .dataset = dataset};
+    if (!ref)
         return WEIR_OK;
+    finder->first = weir_sample_id(dataset->number, block, ref->first_row);
+    finder->count = ref->count;
+    finder->dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
+    return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
+}
+
+static enum weir_sample_state state_of(const struct finder *finder, uint32_t row,
+                                       const struct stored_file *file)
+{
+    const struct dead_rows *dead = finder->dead;
+
+    if (dead && weir_bits_get(&dead->erased, row))
+        return WEIR_SAMPLE_ERASED;
+    if (!file || file->state != FILE_LIVE)
+        return WEIR_SAMPLE_GONE;
+    if (dead && (weir_bits_get(&dead->removed, row) || weir_bits_get(&dead->replaced, row)))
+        return WEIR_SAMPLE_GONE;
+    return WEIR_SAMPLE_LIVE;
+}
+
+enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
+                                   struct weir_error *err)
+{
+    const struct chunk *chunk;
+    uint64_t i;
+
+    if (id - finder->first >= finder->count) {
+        enum weir_status status = turn_to(finder, id, err);
+
+        if (status != WEIR_OK) {
+            finder->count = 0;
+            return status;
+        }
     }
-    status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
-    if (status != WEIR_OK)
-        return status;
-    i = row - ref->first_row;
-    located.file = storage_dataset_file(dataset, (uint64_t)storage_column_at(&chunk->files, i));
-    located.offset = (uint64_t)storage_column_at(&chunk->offsets, i);
-    located.length = (uint64_t)storage_column_at(&chunk->lengths, i);
-    located.label = storage_column_at(&chunk->labels, i);
-    located.time = storage_column_at(&chunk->times, i);
-    if (storage_dataset_is_erased(dataset, block, row))
-        located.state = WEIR_SAMPLE_ERASED;
-    else if (located.file && located.file->state == FILE_LIVE &&
-             !storage_dataset_is_dead(dataset, block, row))
-        located.state = WEIR_SAMPLE_LIVE;
-    *ret_located = located;
+    *ret_located = (struct located){.state = WEIR_SAMPLE_GONE, .dataset = finder->dataset};
+    if (finder->count == 0)
+        return WEIR_OK;
+    chunk = finder->chunk;
+    i = id - finder->first;
+    ret_located->file =
+        storage_dataset_file(finder->dataset, (uint64_t)storage_column_at(&chunk->files, i));
+    ret_located->offset = (uint64_t)storage_column_at(&chunk->offsets, i);
+    ret_located->length = (uint64_t)storage_column_at(&chunk->lengths, i);
+    ret_located->label = storage_column_at(&chunk->labels, i);
+    ret_located->time = storage_column_at(&chunk->times, i);
+    ret_located->state = state_of(finder, weir_sample_row(id), ret_located->file);
     return WEIR_OK;
+}
+
+enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
+                              struct weir_error *err)
+{
+    struct finder finder = {.storage = storage};
+
+    return storage_find_next(&finder, id, ret_located, err);
 }
 
 static void open_answer(struct answer *answer, struct weir_arena *arena, size_t count)
@@ -117,9 +152,11 @@ static enum weir_status locate_all(struct storage *storage, const struct weir_u6
                                    struct answer *answer, const struct dataset **ret_dataset,
                                    struct weir_error *err)
 {
+    struct finder finder = {.storage = storage};
+
     for (size_t i = 0; i < ids->count; i++) {
         struct located found;
-        enum weir_status status = storage_find(storage, ids->at[i], &found, err);
+        enum weir_status status = storage_find_next(&finder, ids->at[i], &found, err);
 
         if (status != WEIR_OK)
             return status;

@@ -1,92 +1,128 @@
 /* The bytes of samples, for whoever cannot reach the files. */
+#include "storage/gather.h"
 #include "storage/serve.h"
 
 #include "core/base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
-/* The file that was opened last: samples asked for together often lie together. */
-struct reader {
-    const struct stored_file *file;
-    int fd;
+/* What is being answered: a prefix of the ids asked for. */
+struct reading {
+    size_t count;
     uint32_t *states;
     uint64_t *lengths;
     int64_t *labels;
+    uint64_t bytes; /* of the live samples together */
+    struct gather_range *ranges;
+    size_t range_count;
 };
 
-static bool is_as_indexed(int fd, const struct stored_file *file)
+static void open_reading(struct reading *reading, struct weir_arena *arena, size_t count)
 {
-    struct stat now;
-
-    return fstat(fd, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode &&
-           (uint64_t)now.st_size == file->size &&
-           (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns;
+    *reading = (struct reading){
+        .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
+        .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
+        .labels = weir_arena_alloc(arena, count * sizeof *reading->labels + 1),
+        .ranges = weir_arena_alloc(arena, count * sizeof *reading->ranges + 1),
+    };
 }
 
-static bool open_file(struct reader *reader, const struct located *found)
+/* False when the answer is long enough without this sample. */
+static bool add(struct reading *reading, const struct located *found)
 {
-    WEIR_AUTO_FREE char *path = NULL;
+    size_t i = reading->count;
 
-    if (reader->file == found->file)
-        return reader->fd >= 0;
-    if (reader->fd >= 0)
-        close(reader->fd);
-    path = storage_dataset_path(found->dataset, found->file);
-    reader->file = found->file;
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (reader->fd >= 0 && !is_as_indexed(reader->fd, found->file)) {
-        close(reader->fd); /* other bytes than those that were indexed */
-        reader->fd = -1;
-    }
-    return reader->fd >= 0;
-}
-
-static bool append(int fd, const struct located *found, struct weir_buf *out)
-{
-    size_t done = 0;
-
-    weir_buf_reserve(out, found->length);
-    while (done < found->length) {
-        ssize_t got = pread(fd, out->at + out->size + done, found->length - done,
-                            (off_t)(found->offset + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
+    if (found->state == WEIR_SAMPLE_LIVE) {
+        if (reading->bytes > 0 && reading->bytes + found->length > READ_ANSWER_BYTES)
             return false;
-        done += (size_t)got;
+        reading->ranges[reading->range_count++] = (struct gather_range){
+            .dataset = found->dataset,
+            .file = found->file,
+            .offset = found->offset,
+            .length = found->length,
+            .number = (uint32_t)i,
+        };
+        reading->bytes += found->length;
+        reading->lengths[i] = found->length;
+        reading->labels[i] = found->label;
     }
-    out->size += found->length;
+    reading->states[i] = found->state;
+    reading->count++;
     return true;
 }
 
-static enum weir_status read_all(struct storage *storage, const struct weir_u64s *ids,
-                                 struct reader *reader, struct weir_buf *out,
-                                 struct weir_error *err)
+static enum weir_status find_all(struct storage *storage, const struct weir_u64s *ids,
+                                 struct reading *reading, struct weir_error *err)
 {
+    struct finder finder = {.storage = storage};
+
     for (size_t i = 0; i < ids->count; i++) {
         struct located found;
-        enum weir_status status = storage_find(storage, ids->at[i], &found, err);
+        enum weir_status status = storage_find_next(&finder, ids->at[i], &found, err);
 
         if (status != WEIR_OK)
             return status;
-        reader->states[i] = found.state;
-        if (found.state != WEIR_SAMPLE_LIVE)
-            continue;
-        if (found.length > READ_BYTES_MAX - out->size)
-            return weir_fail(err, WEIR_LIMIT, "read: more than %d bytes: ask for fewer samples",
+        if (found.state == WEIR_SAMPLE_LIVE && found.length > READ_BYTES_MAX)
+            return weir_fail(err, WEIR_LIMIT, "read: sample %llu has %llu bytes, at most %d can be",
+                             (unsigned long long)ids->at[i], (unsigned long long)found.length,
                              READ_BYTES_MAX);
-        reader->labels[i] = found.label;
-        if (open_file(reader, &found) && append(reader->fd, &found, out))
-            reader->lengths[i] = found.length;
-        else
-            reader->states[i] = WEIR_SAMPLE_GONE;
+        if (!add(reading, &found))
+            break;
     }
     return WEIR_OK;
+}
+
+/* Takes the samples that could not be read out of the payload. */
+static size_t close_gaps(struct reading *reading, uint8_t *payload)
+{
+    size_t from = 0, to = 0;
+
+    for (size_t i = 0; i < reading->range_count; i++) {
+        const struct gather_range *range = &reading->ranges[i];
+
+        if (!range->is_read)
+            reading->states[range->number] = WEIR_SAMPLE_GONE;
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        size_t length = reading->lengths[i];
+
+        if (reading->states[i] == WEIR_SAMPLE_LIVE) {
+            memmove(payload + to, payload + from, length);
+            to += length;
+        } else {
+            reading->lengths[i] = 0;
+            reading->labels[i] = 0;
+        }
+        from += length;
+    }
+    return to;
+}
+
+static bool is_complete(const struct reading *reading)
+{
+    for (size_t i = 0; i < reading->range_count; i++) {
+        if (!reading->ranges[i].is_read)
+            return false;
+    }
+    return true;
+}
+
+static void read_payload(struct storage *storage, struct reading *reading,
+                         struct weir_frames *frames)
+{
+    uint8_t *payload = weir_aligned_alloc(reading->bytes);
+    size_t size = reading->bytes;
+    uint8_t *to = payload;
+
+    for (size_t i = 0; i < reading->range_count; i++) {
+        reading->ranges[i].to = to;
+        to += reading->ranges[i].length;
+    }
+    storage_gather(storage->files, &storage->secret, reading->ranges, reading->range_count);
+    if (!is_complete(reading))
+        size = close_gaps(reading, payload);
+    weir_frames_give(frames, payload, size);
 }
 
 enum weir_status storage_read(struct storage *storage, const struct msg_read *asked,
@@ -94,13 +130,7 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
                               struct weir_frames *frames, struct weir_error *err)
 {
     size_t count = asked->ids.count;
-    struct reader reader = {
-        .fd = -1,
-        .states = weir_arena_alloc(arena, count * sizeof(uint32_t) + 1),
-        .lengths = weir_arena_alloc(arena, count * sizeof(uint64_t) + 1),
-        .labels = weir_arena_alloc(arena, count * sizeof(int64_t) + 1),
-    };
-    struct weir_buf out = {0};
+    struct reading reading;
     enum weir_status status = storage_ready(storage, err);
 
     if (status != WEIR_OK)
@@ -108,18 +138,17 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
     if (count > READ_IDS_MAX)
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", count,
                          READ_IDS_MAX);
-    answer->epoch = storage_erasure_epoch(storage->erasure);
-    answer->states = (struct weir_u32s){reader.states, count};
-    answer->lengths = (struct weir_u64s){reader.lengths, count};
-    answer->labels = (struct weir_i64s){reader.labels, count};
-    status = read_all(storage, &asked->ids, &reader, &out, err);
-    if (reader.fd >= 0)
-        close(reader.fd);
-    if (status == WEIR_OK && out.size > 0)
-        weir_frames_give(frames, out.at, out.size);
-    else
-        weir_buf_fini(&out);
-    if (status == WEIR_OK && frames->count == 0)
-        weir_frames_copy(frames, "", 0);
-    return status;
+    open_reading(&reading, arena, count);
+    status = find_all(storage, &asked->ids, &reading, err);
+    if (status != WEIR_OK)
+        return status;
+    read_payload(storage, &reading, frames);
+    *answer = (struct msg_read_is){
+        .epoch = storage_erasure_epoch(storage->erasure),
+        .states = {reading.states, reading.count},
+        .lengths = {reading.lengths, reading.count},
+        .labels = {reading.labels, reading.count},
+        .ids = {asked->ids.at, reading.count},
+    };
+    return WEIR_OK;
 }

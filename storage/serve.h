@@ -4,7 +4,12 @@
 
 #include "storage/storage.h"
 
-enum { LOCATE_IDS_MAX = 65536, READ_IDS_MAX = 4096, READ_BYTES_MAX = 256 << 20 };
+enum {
+    LOCATE_IDS_MAX = 65536,
+    READ_IDS_MAX = 4096,
+    READ_ANSWER_BYTES = 16 << 20, /* an answer ends before it grows beyond this … */
+    READ_BYTES_MAX = 256 << 20,   /* … unless its first sample alone does */
+};
 
 /* datasets.c */
 enum weir_status storage_declare(struct storage *storage, const struct msg_dataset_declare *asked,
@@ -38,7 +43,18 @@ struct located {
     uint64_t offset, length;
     int64_t time, label;
 };
+/* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
+ * may change the catalog or the chunk cache meanwhile. */
+struct finder {
+    struct storage *storage;
+    uint64_t first, count; /* ids of `chunk`; 0 at the start */
+    struct dataset *dataset;
+    const struct chunk *chunk;
+    const struct dead_rows *dead; /* of its block; NULL: none */
+};
 /* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
+enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
+                                   struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,

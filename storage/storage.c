@@ -249,6 +249,7 @@ static void on_rescan(void *owner)
 {
     struct storage *storage = owner;
 
+    storage_open_files_clear(storage->files);
     if (!storage->is_stale)
         scan_all(storage);
 }
@@ -305,6 +306,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->server = server;
     storage->data_dir = weir_strdup(resolved ? resolved : options->data_dir);
     storage->cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES);
+    storage->files = storage_open_files_new();
     storage->replays = storage_replays_new();
     storage->erasure = storage_erasure_new(weir_now_ms());
     storage->watch = storage_watch_new(loop, on_changed, storage);
@@ -334,6 +336,7 @@ void storage_close(void *state)
     storage_erasure_free(storage->erasure);
     storage_replays_free(storage->replays);
     storage_chunk_cache_free(storage->cache);
+    storage_open_files_free(storage->files);
     storage_catalog_free(storage->catalog);
     weir_db_close(storage->db);
     for (size_t i = 0; i < storage->trouble_count; i++)

@@ -6,6 +6,7 @@
 #include "core/service/service.h"
 #include "storage/chunk_cache.h"
 #include "storage/erasure.h"
+#include "storage/open_files.h"
 #include "storage/scan.h"
 #include "storage/secret.h"
 
@@ -21,6 +22,7 @@ struct storage {
     struct catalog *catalog;
     bool is_stale; /* a commit's outcome is unknown: load the catalog before anything else */
     struct chunk_cache *cache;
+    struct open_files *files;
     struct replays *replays;
     struct watch *watch;
 

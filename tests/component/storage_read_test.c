@@ -1,0 +1,350 @@
+/* What read() answers: the samples asked for, in that order, and never other bytes than those that
+ * were indexed, whatever becomes of the file in between. The service runs in process and its loop
+ * stands still while a file is changed, so that nothing is noticed before it is read. */
+#include "core/base/memory.h"
+#include "core/rpc/frames.h"
+#include "core/wire/sample.h"
+#include "storage/serve.h"
+#include "tests/support/loop.h"
+#include "tests/support/postgres.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SMALL_FILES = 2 * OPEN_FILES_MAX, BIG_BYTES = 6 << 20, BIG_RECORDS = 7 };
+
+struct fixture {
+    struct weir_test_postgres postgres;
+    struct temp_dir dir;
+    struct weir_loop *loop;
+    struct weir_arena *arena;
+    struct storage *storage;
+    struct msg_read_is answer; /* of the newest ask() */
+    struct weir_frames frames;
+};
+
+static int begin(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct weir_service_options options = {.log_level = "warn"};
+    struct weir_error err;
+    void *storage;
+
+    weir_test_postgres_start(&fixture->postgres);
+    temp_dir_make(&fixture->dir);
+    fixture->loop = weir_loop_new();
+    fixture->arena = weir_arena_new();
+    options.data_dir = fixture->dir.path;
+    options.postgres = fixture->postgres.conninfo;
+    assert_int_equal(storage_open(&options, fixture->loop, NULL, &storage, &err), WEIR_OK);
+    fixture->storage = storage;
+    *state = fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+
+    weir_frames_clear(&fixture->frames);
+    storage_close(fixture->storage);
+    weir_loop_free(fixture->loop);
+    weir_arena_free(fixture->arena);
+    temp_dir_remove(&fixture->dir);
+    weir_test_postgres_stop(&fixture->postgres);
+    free(fixture);
+    return 0;
+}
+
+/* Writes DIR/name, and its folder if need be; long ago, so that any later write shows. */
+static void write_bytes(struct fixture *fixture, const char *name, const void *bytes, size_t size)
+{
+    WEIR_AUTO_FREE char *folder = weir_strndup(name, (size_t)(strchr(name, '/') - name));
+    struct weir_error err;
+
+    const struct timespec times[] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    int fd;
+
+    assert_int_equal(weir_make_directories(temp_path(&fixture->dir, folder), 0700, &err), WEIR_OK);
+    fd = open(temp_path(&fixture->dir, name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+static void write_text(struct fixture *fixture, const char *name, const char *text)
+{
+    write_bytes(fixture, name, text, strlen(text));
+}
+
+/* The dataset of DIR/NAME; `source` is the inside of source: {…}. Waits until it is scanned. */
+static struct dataset *declare(struct fixture *fixture, const char *name, const char *source)
+{
+    WEIR_AUTO_FREE char *text = weir_format("datasets:\n  - name: %s\n"
+                                            "    source: {path: %s/%s, settle: 0s, %s}\n"
+                                            "    time: {from: mtime}\n",
+                                            name, fixture->dir.path, name, source);
+    const struct msg_dataset_declare declare = {.file = "p.yaml", .config = weir_bytes_of(text)};
+    struct msg_dataset_declared answer;
+    struct weir_error err;
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    struct dataset *dataset;
+
+    assert_int_equal(storage_declare(fixture->storage, &declare, fixture->arena, &answer, &err),
+                     WEIR_OK);
+    dataset = storage_catalog_find(fixture->storage->catalog, name);
+    while (!dataset->is_scanned) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    }
+    return dataset;
+}
+
+static void ask(struct fixture *fixture, const uint64_t *ids, size_t count)
+{
+    struct weir_error err;
+
+    weir_frames_clear(&fixture->frames);
+    assert_int_equal(storage_read(fixture->storage, &(struct msg_read){.ids = {ids, count}},
+                                  fixture->arena, &fixture->answer, &fixture->frames, &err),
+                     WEIR_OK);
+}
+
+/* The answer as text: each sample's payload, or its state in brackets. */
+static const char *told(struct fixture *fixture)
+{
+    WEIR_AUTO_BUF text = {0};
+    struct weir_bytes payload = weir_frames_at(&fixture->frames, 0);
+    size_t at = 0;
+
+    for (size_t i = 0; i < fixture->answer.states.count; i++) {
+        if (i > 0)
+            weir_buf_append_text(&text, " ");
+        if (fixture->answer.states.at[i] != WEIR_SAMPLE_LIVE)
+            weir_buf_printf(&text, "[%u]", fixture->answer.states.at[i]);
+        weir_buf_append(&text, payload.at + at, fixture->answer.lengths.at[i]);
+        at += fixture->answer.lengths.at[i];
+    }
+    assert_int_equal(at, payload.size);
+    return weir_arena_strndup(fixture->arena, (const char *)text.at, text.size);
+}
+
+static void samples_come_in_the_order_asked_with_id_label_and_state(void **state)
+{
+    struct fixture *fixture = *state;
+    struct dataset *dataset;
+
+    write_text(fixture, "pairs/a", "a0a1a2a3");
+    write_text(fixture, "pairs/b", "b0b1b2b3");
+    dataset = declare(fixture, "pairs", "format: binary, record_bytes: 2, import: reference");
+    {
+        const uint64_t ids[] = {
+            weir_sample_id(dataset->number, 0, 7),  weir_sample_id(dataset->number, 0, 1),
+            weir_sample_id(dataset->number, 0, 99), weir_sample_id(dataset->number, 0, 0),
+            weir_sample_id(dataset->number, 0, 1),  weir_sample_id(dataset->number + 5, 0, 0),
+            weir_sample_id(dataset->number, 0, 4),
+        };
+
+        ask(fixture, ids, WEIR_COUNT(ids));
+        assert_string_equal(told(fixture), "b3 a1 [2] a0 a1 [2] b0");
+        assert_int_equal(fixture->answer.ids.count, WEIR_COUNT(ids));
+        assert_memory_equal(fixture->answer.ids.at, ids, sizeof ids);
+    }
+}
+
+static void a_long_answer_covers_the_first_ids_and_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *bytes = calloc(BIG_RECORDS, BIG_BYTES);
+    uint64_t ids[BIG_RECORDS];
+    size_t done = 0;
+    struct dataset *dataset;
+
+    for (size_t i = 0; i < BIG_RECORDS; i++)
+        bytes[i * BIG_BYTES] = (uint8_t)('0' + i);
+    write_bytes(fixture, "big/big", bytes, (size_t)BIG_RECORDS * BIG_BYTES);
+    free(bytes);
+    dataset = declare(fixture, "big", "format: binary, record_bytes: 6291456, import: reference");
+    for (uint32_t i = 0; i < BIG_RECORDS; i++)
+        ids[i] = weir_sample_id(dataset->number, 0, i);
+    while (done < BIG_RECORDS) {
+        struct weir_bytes payload;
+        size_t count;
+
+        ask(fixture, ids + done, BIG_RECORDS - done);
+        payload = weir_frames_at(&fixture->frames, 0);
+        count = fixture->answer.ids.count;
+        assert_int_equal(count, BIG_RECORDS - done < 2 ? 1 : 2); /* three are more than 16 MiB */
+        assert_int_equal(fixture->answer.states.count, count);
+        assert_int_equal(payload.size, count * BIG_BYTES);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(payload.at[i * BIG_BYTES], '0' + done + i);
+        done += count;
+    }
+}
+
+static void more_files_are_read_than_are_kept_open(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t ids[SMALL_FILES];
+    struct dataset *dataset;
+
+    for (uint32_t i = 0; i < SMALL_FILES; i++) {
+        WEIR_AUTO_FREE char *name = weir_format("small/f%04u", i);
+        WEIR_AUTO_FREE char *text = weir_format("%04u", i);
+
+        write_text(fixture, name, text);
+    }
+    dataset = declare(fixture, "small", "format: files, import: reference");
+    for (uint32_t i = 0; i < SMALL_FILES; i++)
+        ids[i] = weir_sample_id(dataset->number, 0, i * 7 % SMALL_FILES);
+    for (int round = 0; round < 2; round++) {
+        struct weir_bytes payload;
+
+        ask(fixture, ids, SMALL_FILES);
+        payload = weir_frames_at(&fixture->frames, 0);
+        assert_int_equal(payload.size, 4 * SMALL_FILES);
+        for (uint32_t i = 0; i < SMALL_FILES; i++) {
+            char text[8];
+
+            snprintf(text, sizeof text, "%04u", i * 7 % SMALL_FILES);
+            assert_memory_equal(payload.at + (size_t)4 * i, text, 4);
+        }
+    }
+}
+
+/* ---- what may become of a file ---- */
+
+static const char CONTENT[] = "l0.l1.l2.l3.";
+
+static void replace(const char *path)
+{
+    WEIR_AUTO_FREE char *other = weir_format("%s.other", path);
+    WEIR_AUTO_FD int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    assert_int_equal(write(fd, "x0.x1.x2.x3.", sizeof CONTENT - 1), sizeof CONTENT - 1);
+    assert_int_equal(rename(other, path), 0);
+}
+
+static void overwrite(const char *path)
+{
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY);
+
+    assert_int_equal(pwrite(fd, "x1", 2, 3), 2);
+}
+
+static void truncate_half(const char *path)
+{
+    assert_int_equal(truncate(path, 6), 0);
+}
+
+static void grow(const char *path)
+{
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_APPEND);
+
+    assert_int_equal(write(fd, "l4.", 3), 3);
+}
+
+static void rewrite_longer(const char *path)
+{
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_TRUNC);
+
+    assert_int_equal(write(fd, "x0.x1.x2.x3.x4.", 15), 15);
+}
+
+static void take_away(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+}
+
+static const char OLD[] = "l3. l0. l1.", GONE[] = "[2] [2] [2]";
+
+static const struct {
+    const char *what;
+    void (*change)(const char *path);
+    const char *fresh; /* what is told when the file was not open */
+    const char *kept;  /* what is told when it was */
+} CHANGES[] = {
+    {"replaced by another file", replace, GONE, OLD},
+    {"overwritten in its place", overwrite, GONE, GONE},
+    {"cut short", truncate_half, GONE, GONE},
+    {"grown", grow, OLD, OLD},
+    {"written anew, and longer", rewrite_longer, GONE, GONE},
+    {"removed", take_away, GONE, OLD},
+};
+
+/* Reads or not, changes the file that readers open, and reads. */
+static void check_changes(struct fixture *fixture, const char *import, bool is_kept_open)
+{
+    for (size_t i = 0; i < WEIR_COUNT(CHANGES); i++) {
+        WEIR_AUTO_FREE char *name = weir_format("%s-%zu", import, i);
+        WEIR_AUTO_FREE char *file = weir_format("%s/lines", name);
+        WEIR_AUTO_FREE char *source =
+            weir_format("format: binary, record_bytes: 3, import: %s", import);
+        WEIR_AUTO_FREE char *path = NULL;
+        const struct dataset *dataset;
+        uint64_t first;
+
+        write_text(fixture, file, CONTENT);
+        dataset = declare(fixture, name, source);
+        first = weir_sample_id(dataset->number, 0, 0);
+        path = storage_dataset_path(dataset, &dataset->groups[0]->files[0]);
+        {
+            const uint64_t ids[] = {first + 3, first, first + 1};
+
+            if (is_kept_open) {
+                ask(fixture, ids, WEIR_COUNT(ids));
+                assert_string_equal(told(fixture), OLD);
+            }
+            CHANGES[i].change(path);
+            ask(fixture, ids, WEIR_COUNT(ids));
+        }
+        if (strcmp(told(fixture), is_kept_open ? CHANGES[i].kept : CHANGES[i].fresh) != 0)
+            fail_msg("%s, %s: found '%s'", import, CHANGES[i].what, told(fixture));
+    }
+}
+
+static void a_file_that_changed_gives_no_other_bytes(void **state)
+{
+    check_changes(*state, "reference", false);
+}
+
+static void a_copy_that_changed_gives_no_other_bytes(void **state)
+{
+    check_changes(*state, "copy", false);
+}
+
+static void an_open_file_that_changed_gives_no_other_bytes(void **state)
+{
+    check_changes(*state, "reference", true);
+}
+
+static void an_open_copy_that_changed_gives_no_other_bytes(void **state)
+{
+    check_changes(*state, "copy", true);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(samples_come_in_the_order_asked_with_id_label_and_state),
+        CASE(a_long_answer_covers_the_first_ids_and_says_so),
+        CASE(more_files_are_read_than_are_kept_open),
+        CASE(a_file_that_changed_gives_no_other_bytes),
+        CASE(a_copy_that_changed_gives_no_other_bytes),
+        CASE(an_open_file_that_changed_gives_no_other_bytes),
+        CASE(an_open_copy_that_changed_gives_no_other_bytes),
+    };
+    return cmocka_run_group_tests_name("storage: reading", tests, NULL, NULL);
+}
