@@ -80,6 +80,8 @@ void storage_file_job_end(struct file_job *job)
         return;
     storage_copy_abort(&job->copying);
     storage_intake_fini(&job->intake);
+    weir_buf_fini(&job->head);
+    weir_buf_fini(&job->window);
     *job = (struct file_job){0};
 }
 
@@ -142,19 +144,44 @@ static enum weir_status wipe_kept_out(struct file_job *job, const char *path,
     return WEIR_OK;
 }
 
+static bool read_buf(int fd, uint64_t at, struct weir_buf *buf, uint64_t size)
+{
+    weir_buf_clear(buf);
+    weir_buf_reserve(buf, (size_t)size + 1);
+    buf->size = (size_t)size;
+    return read_fully(fd, at, buf->at, buf->size);
+}
+
+/* The beginning of the file, as much of it as the format wants to see; once per job. */
+static bool read_head(struct file_job *job, int fd)
+{
+    const struct format *format = job->intake.dataset->declaration->format;
+    uint64_t size = job->file->size < FORMAT_HEAD_MAX ? job->file->size : FORMAT_HEAD_MAX;
+
+    if (job->head.size > 0)
+        return true;
+    if (!read_buf(fd, 0, &job->head, size))
+        return false;
+    if (format->head_bytes)
+        size = format->head_bytes(weir_buf_view(&job->head));
+    if (size > FORMAT_RECORD_MAX)
+        size = FORMAT_RECORD_MAX;
+    if (size > job->file->size)
+        size = job->file->size;
+    return size <= job->head.size || read_buf(fd, 0, &job->head, size);
+}
+
 /* Reads the next window and hands it to the format. */
-static enum weir_status index_window(struct file_job *job, int fd, struct weir_bytes head,
+static enum weir_status index_window(struct file_job *job, int fd,
                                      struct format_progress *ret_progress, bool *ret_is_last,
                                      struct weir_error *err)
 {
     const struct declaration *d = job->intake.dataset->declaration;
     uint64_t rest = job->file->size - job->file->indexed;
     size_t size = rest < job->window_bytes ? (size_t)rest : job->window_bytes;
-    WEIR_AUTO_FREE uint8_t *window = weir_calloc(size + 1, 1);
     const struct format_sink sink = storage_intake_sink(&job->intake);
     struct format_input input = {
-        .head = head,
-        .window = weir_bytes(window, size),
+        .head = weir_buf_view(&job->head),
         .at = job->file->indexed,
         .record = job->file->records,
         .size = job->file->size,
@@ -162,8 +189,9 @@ static enum weir_status index_window(struct file_job *job, int fd, struct weir_b
         .is_full = size == FORMAT_RECORD_MAX,
     };
 
-    if (!read_fully(fd, input.at, window, size))
+    if (!read_buf(fd, input.at, &job->window, size))
         return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
+    input.window = weir_buf_view(&job->window);
     job->intake.window = input.window;
     job->intake.window_at = input.at;
     *ret_is_last = input.is_last;
@@ -192,18 +220,15 @@ static enum weir_status step_index(struct file_job *job, const char *path, bool 
 {
     const struct format *format = job->intake.dataset->declaration->format;
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    WEIR_AUTO_FREE uint8_t *head = weir_calloc(FORMAT_HEAD_MAX, 1);
-    size_t head_size =
-        job->file->size < FORMAT_HEAD_MAX ? (size_t)job->file->size : FORMAT_HEAD_MAX;
     struct format_progress progress;
     bool is_last = false;
     enum weir_status status;
 
-    if (fd < 0 || !read_fully(fd, 0, head, head_size))
+    if (fd < 0 || !read_head(job, fd))
         return weir_fail(err, WEIR_STALE, "%s: cannot read: %s", path, strerror(errno));
     if (job->file->records == 0 && format->counts_lines)
         job->file->records = 1;
-    status = index_window(job, fd, weir_bytes(head, head_size), &progress, &is_last, err);
+    status = index_window(job, fd, &progress, &is_last, err);
     if (status == WEIR_STALE)
         return status;
     if (status != WEIR_OK) {
@@ -220,7 +245,7 @@ static enum weir_status step_index(struct file_job *job, const char *path, bool 
     job->file->records = progress.record;
     job->file->prefix_hash = hash_source(job);
     status = wipe_kept_out(job, path, err);
-    if (status == WEIR_OK && is_last)
+    if (status == WEIR_OK && (is_last || progress.is_stuck))
         return finish(job, ret_done);
     return status;
 }

@@ -13,7 +13,8 @@ struct file_job {
     struct stat source;
     struct copying copying;
     size_t window_bytes;
-    bool is_copied; /* nothing (more) to copy */
+    struct weir_buf head, window; /* their memory is kept from step to step */
+    bool is_copied;               /* nothing (more) to copy */
     bool is_open;
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "storage/formats/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -214,7 +215,7 @@ static bool time_of_name(struct intake *intake, int64_t *ret_time)
 static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
                          char *reason)
 {
-    char quoted[QUOTE_MAX + 3];
+    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
 
     switch (intake->dataset->declaration->time_from) {
     case TIME_FROM_MTIME:
@@ -237,28 +238,12 @@ static bool convert_time(struct intake *intake, const struct format_value *value
         return true;
     snprintf(reason, REASON_MAX,
              "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
-             value->kind == FORMAT_ABSENT ? "none" : quote(intake, value->text, quoted));
+             value->kind == FORMAT_ABSENT ? "none"
+                                          : quote(intake, text_of(value, scratch), quoted));
     return false;
 }
 
 /* ---- label ---- */
-
-/* Bytes of a UTF-8 character by its first byte; 0: none begins so, or a control character does. */
-static size_t character_size(uint8_t first)
-{
-    if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4)
-        return 0;
-    return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-/* Neither a longer encoding than needed, nor a surrogate, nor beyond U+10FFFF. */
-static bool may_follow(uint8_t first, uint8_t second)
-{
-    uint8_t lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    uint8_t highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-
-    return second >= lowest && second <= highest;
-}
 
 /* Well-formed UTF-8 without control characters. */
 static bool is_class_name(struct weir_bytes name)
@@ -267,15 +252,10 @@ static bool is_class_name(struct weir_bytes name)
 
     if (name.size == 0 || name.size > CLASS_NAME_MAX)
         return false;
-    for (size_t i = 0; i < name.size; i += size) {
-        size = character_size(name.at[i]);
-        if (size == 0 || size > name.size - i)
+    for (; name.size > 0; name = weir_bytes(name.at + size, name.size - size)) {
+        size = utf8_character(name);
+        if (size == 0 || name.at[0] < 0x20 || name.at[0] == 0x7f)
             return false;
-        if (size > 1 && !may_follow(name.at[i], name.at[i + 1]))
-            return false;
-        for (size_t k = 2; k < size; k++)
-            if ((name.at[i + k] & 0xc0) != 0x80)
-                return false;
     }
     return true;
 }

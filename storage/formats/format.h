@@ -12,6 +12,7 @@ enum {
     FORMAT_HEAD_MAX = 64 << 10,    /* bytes of the beginning of a file that each call sees */
     FORMAT_WINDOW_BYTES = 1 << 20, /* bytes handed over at a time */
     FORMAT_RECORD_MAX = 16 << 20,  /* a record beyond is refused; the window grows up to here */
+    FORMAT_LIST_MAX = 1024,        /* numbers of a list */
 };
 
 /* Where a field of a sample is. A format says which of these it can give (`gives`). */
@@ -19,7 +20,7 @@ enum format_from {
     FORMAT_NOWHERE = 0,
     FORMAT_MANIFEST = 1, /* in the dataset's manifest, not in the file: for one sample a file */
     FORMAT_NAMED = 2,    /* a named field of the record */
-    FORMAT_AT = 4,       /* a number at a byte of the record */
+    FORMAT_AT = 4,       /* numbers at a byte of the record */
 };
 
 enum format_type {
@@ -38,9 +39,11 @@ enum format_type {
 
 struct format_field {
     enum format_from from;
-    const char *name;      /* FORMAT_NAMED */
-    uint64_t offset;       /* FORMAT_AT */
-    enum format_type type; /* FORMAT_AT: little-endian */
+    const char *name;       /* FORMAT_NAMED; in nested data the way to it, like user.id */
+    struct cfg_texts names; /* FORMAT_NAMED: instead, a list out of several fields */
+    uint64_t offset;        /* FORMAT_AT */
+    enum format_type type;  /* FORMAT_AT */
+    size_t count;           /* numbers of a list, at most FORMAT_LIST_MAX; 0: a single value */
 };
 
 /* What a sample has beside its bytes: when it happened, what is to be learnt, whose it is, what it is. */
@@ -58,20 +61,43 @@ struct format_fields {
 /* "time", …, by enum format_role, for messages. */
 extern const char *const FORMAT_ROLE_NAMES[];
 
-enum format_value_kind { FORMAT_ABSENT, FORMAT_TEXT, FORMAT_INT, FORMAT_UINT, FORMAT_REAL };
+enum format_value_kind {
+    FORMAT_ABSENT,
+    FORMAT_TEXT,
+    FORMAT_INT,
+    FORMAT_UINT,
+    FORMAT_REAL,
+    FORMAT_LIST,
+};
 
+/* A list is what it is, whatever count was declared; integers in it are exact up to 2^53. */
+struct format_list {
+    const double *at;
+    size_t count;
+};
+
+/* What text and lists point to is valid during the call of the sink. */
 struct format_value {
     enum format_value_kind kind;
-    struct weir_bytes text; /* valid during the call of the sink */
-    int64_t i64;
-    uint64_t u64;
-    double f64;
+    union {
+        struct weir_bytes text;
+        int64_t i64;
+        uint64_t u64;
+        double f64;
+        struct format_list list;
+    };
+};
+
+/* Bytes of a file. */
+struct format_range {
+    uint64_t offset, length;
 };
 
 struct format_sample {
     uint64_t offset; /* in the file; what a reader gets is exactly these bytes */
     uint64_t length;
-    uint64_t record; /* see format_input.record */
+    uint64_t record;            /* see format_input.record */
+    struct format_range extent; /* all that belongs to it, for an erasure; empty: just the above */
     union {
         struct {
             struct format_value time, label, subject, key;
@@ -92,10 +118,11 @@ struct format_sink {
     void *owner;
     void (*sample)(void *owner, const struct format_sample *sample);
     void (*refuse)(void *owner, const struct format_refusal *refusal);
+    void (*scrubbed)(void *owner, struct format_range extent); /* optional: met one, passed over */
 };
 
 struct format_input {
-    struct weir_bytes head;   /* the first bytes of the file, at most FORMAT_HEAD_MAX */
+    struct weir_bytes head;   /* the first bytes of the file, FORMAT_HEAD_MAX or head_bytes() */
     struct weir_bytes window; /* what to index; begins where a record begins */
     uint64_t at;              /* byte of the file where the window begins */
     uint64_t record; /* number of the window's first record: a line, from 1, if counts_lines;
@@ -106,8 +133,11 @@ struct format_input {
 };
 
 struct format_progress {
-    size_t consumed; /* bytes of the window; 0 asks for a larger one unless is_last */
+    uint64_t
+        consumed; /* bytes of the window; 0 asks for a larger one unless is_last. May reach beyond
+                        * the window, not beyond the file: to step over what is refused */
     uint64_t record; /* number of the record that follows */
+    bool is_stuck;   /* what follows cannot be found: the rest of the file is left, refused */
 };
 
 struct format {
@@ -124,10 +154,17 @@ struct format {
     /* Optional. Checks options and fields beyond what tables can. */
     enum weir_status (*check)(const void *options, const struct format_fields *fields,
                               struct weir_error *err);
+    /* Optional. How much of the beginning of a file each call needs to see, judged by its first
+     * FORMAT_HEAD_MAX bytes; beyond FORMAT_RECORD_MAX it gets that much. */
+    uint64_t (*head_bytes)(struct weir_bytes head);
     /* Required. An error means that nothing of this file can be used ("found …, expected …"). */
     enum weir_status (*index)(const struct format_input *input, const void *options,
                               const struct format_fields *fields, const struct format_sink *sink,
                               struct format_progress *ret_progress, struct weir_error *err);
+    /* Optional; without it a record is filled with scrub_byte. Overwrites the extent of a sample so that
+     * nothing of it is left, the file can still be read, and index() passes over it. Overwriting
+     * twice is the same as once. */
+    void (*scrub)(struct weir_bytes head, const void *options, uint8_t *extent, size_t size);
 };
 
 /* NULL for an unknown name. */
@@ -140,7 +177,15 @@ const char *const *format_names(void);
 /* "i32", NULL-terminated, in the order of enum format_type. */
 extern const char *const FORMAT_TYPE_NAMES[];
 size_t format_type_bytes(enum format_type type);
-/* Reads a number; `at` holds format_type_bytes(type). */
-struct format_value format_number(enum format_type type, const uint8_t *at);
+
+enum format_order { FORMAT_LITTLE, FORMAT_BIG };
+
+/* Reads the number or list of a FORMAT_AT field; `at` holds all of it, `list` has room for
+ * field->count. */
+struct format_value format_numbers(const struct format_field *field, enum format_order order,
+                                   const uint8_t *at, double *list);
+/* Reads a list out of text: numbers between spaces, commas or semicolons, in brackets or not. FORMAT_TEXT,
+ * the text as it is, when it is something else or more than FORMAT_LIST_MAX numbers. */
+struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX]);
 
 #endif

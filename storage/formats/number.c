@@ -1,6 +1,8 @@
-/* Little-endian numbers inside records: what the types of `offset:` fields mean. */
+/* Numbers inside records: what the types of `offset:` fields mean, and lists in text. */
 #include "storage/formats/format.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const FORMAT_TYPE_NAMES[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
@@ -12,17 +14,17 @@ size_t format_type_bytes(enum format_type type)
     return BYTES[type];
 }
 
-static uint64_t load(enum format_type type, const uint8_t *at)
+static uint64_t load(enum format_type type, enum format_order order, const uint8_t *at)
 {
     switch (BYTES[type]) {
     case 1:
         return at[0];
     case 2:
-        return weir_get_u16(at);
+        return order == FORMAT_BIG ? __builtin_bswap16(weir_get_u16(at)) : weir_get_u16(at);
     case 4:
-        return weir_get_u32(at);
+        return order == FORMAT_BIG ? __builtin_bswap32(weir_get_u32(at)) : weir_get_u32(at);
     default:
-        return weir_get_u64(at);
+        return order == FORMAT_BIG ? __builtin_bswap64(weir_get_u64(at)) : weir_get_u64(at);
     }
 }
 
@@ -42,9 +44,9 @@ static double real64(uint64_t bits)
     return value;
 }
 
-struct format_value format_number(enum format_type type, const uint8_t *at)
+static struct format_value number(enum format_type type, enum format_order order, const uint8_t *at)
 {
-    uint64_t bits = load(type, at);
+    uint64_t bits = load(type, order, at);
 
     switch (type) {
     case FORMAT_I8:
@@ -67,4 +69,69 @@ struct format_value format_number(enum format_type type, const uint8_t *at)
         break;
     }
     return (struct format_value){.kind = FORMAT_UINT, .u64 = bits};
+}
+
+static double real_of(struct format_value value)
+{
+    if (value.kind == FORMAT_REAL)
+        return value.f64;
+    return value.kind == FORMAT_INT ? (double)value.i64 : (double)value.u64;
+}
+
+struct format_value format_numbers(const struct format_field *field, enum format_order order,
+                                   const uint8_t *at, double *list)
+{
+    if (field->count == 0)
+        return number(field->type, order, at);
+    for (size_t i = 0; i < field->count; i++)
+        list[i] = real_of(number(field->type, order, at + i * BYTES[field->type]));
+    return (struct format_value){.kind = FORMAT_LIST, .list = {.at = list, .count = field->count}};
+}
+
+enum { DIGITS_MAX = 64 };
+
+static bool is_between(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ';';
+}
+
+/* The number at the beginning of `text`; false when there is none. */
+static bool take_number(struct weir_bytes *text, double *ret_number)
+{
+    char digits[DIGITS_MAX];
+    size_t size = 0;
+    char *end;
+
+    while (size < text->size && !is_between(text->at[size]))
+        size++;
+    if (size == 0 || size >= sizeof digits)
+        return false;
+    memcpy(digits, text->at, size);
+    digits[size] = '\0';
+    *ret_number = strtod(digits, &end);
+    *text = weir_bytes(text->at + size, text->size - size);
+    return end == digits + size && isfinite(*ret_number);
+}
+
+static struct weir_bytes pass_between(struct weir_bytes text)
+{
+    while (text.size > 0 && is_between(text.at[0]))
+        text = weir_bytes(text.at + 1, text.size - 1);
+    return text;
+}
+
+struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX])
+{
+    const struct format_value as_it_is = {.kind = FORMAT_TEXT, .text = text};
+    size_t count = 0;
+
+    if (text.size >= 2 && text.at[0] == '[' && text.at[text.size - 1] == ']')
+        text = weir_bytes(text.at + 1, text.size - 2);
+    for (text = pass_between(text); text.size > 0; text = pass_between(text)) {
+        if (count == FORMAT_LIST_MAX || !take_number(&text, &list[count++]))
+            return as_it_is;
+    }
+    if (count == 0)
+        return as_it_is;
+    return (struct format_value){.kind = FORMAT_LIST, .list = {.at = list, .count = count}};
 }

@@ -1,45 +1,78 @@
 /* What every format promises, looped over the registry: a written file is indexed and read back whatever
- * the size of the windows; cut, empty and hostile files are refused in words and never crash. */
+ * the size of the windows; cut, empty and hostile files are refused in words and never crash; an erased
+ * record is gone and passed over. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/formats/format.h"
+#include "tests/support/format_run.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+enum { RECORDS = 50, NOISE_ROUNDS = 300 };
 
-#include <cmocka.h>
-
-enum { RECORDS = 50, FOUND_MAX = 4096, NOISE_ROUNDS = 300 };
-
-/* A format must have a builder here: a file of RECORDS samples (or one), and its options. */
+/* A format must have a builder here: a file of RECORDS samples (or one), its options, and what the
+ * sample `index` holds: its payload, and its values as format_run.h writes them. */
 struct builder {
     const char *format;
     const char *options; /* YAML of the source mapping */
     void (*write)(struct weir_buf *out);
     struct format_fields fields;
+    void (*expect)(int index, struct weir_buf *payload, char values[FORMAT_ROLES][FORMAT_RUN_TEXT]);
 };
+
+static void say(char *value, const char *format, ...) WEIR_PRINTF(2, 3);
+static void say(char *value, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(value, FORMAT_RUN_TEXT, format, args);
+    va_end(args);
+}
+
+static void put_binary(int index, struct weir_buf *out)
+{
+    uint8_t record[16] = {0};
+
+    weir_put_u32(record, (uint32_t)index);
+    weir_put_u64(record + 8, UINT64_MAX - (uint32_t)index);
+    weir_buf_append(out, record, sizeof record);
+}
 
 static void write_binary(struct weir_buf *out)
 {
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        uint8_t record[16] = {0};
+    for (int i = 0; i < RECORDS; i++)
+        put_binary(i, out);
+}
 
-        weir_put_u32(record, i);
-        weir_put_u64(record + 8, UINT64_MAX - i);
-        weir_buf_append(out, record, sizeof record);
-    }
+static void expect_binary(int index, struct weir_buf *payload,
+                          char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    put_binary(index, payload);
+    say(values[FORMAT_LABEL], "i:%d", index);
+    say(values[FORMAT_SUBJECT], "u:%llu", UINT64_MAX - (unsigned long long)index);
+    say(values[FORMAT_KEY], "l:%d,0", index);
+}
+
+static void put_csv(int index, struct weir_buf *out)
+{
+    weir_buf_printf(out, index % 5 ? "%d,plain,user%d" : "%d,\"two\nlines, quoted\",\"us\"\"er%d\"",
+                    index, index);
 }
 
 static void write_csv(struct weir_buf *out)
 {
     weir_buf_append_text(out, "ts,kind,user\n");
-    for (int i = 0; i < RECORDS; i++)
-        weir_buf_printf(
-            out, i % 5 ? "%d,plain,user%d\r\n" : "%d,\"two\nlines, quoted\",\"us\"\"er%d\"\n", i,
-            i);
+    for (int i = 0; i < RECORDS; i++) {
+        put_csv(i, out);
+        weir_buf_append_text(out, i % 5 ? "\r\n" : "\n");
+    }
+}
+
+static void expect_csv(int index, struct weir_buf *payload,
+                       char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    put_csv(index, payload);
+    say(values[FORMAT_TIME], "t:%d", index);
+    say(values[FORMAT_LABEL], "t:%s", index % 5 ? "plain" : "two\nlines, quoted");
+    say(values[FORMAT_SUBJECT], index % 5 ? "t:user%d" : "t:us\"er%d", index);
 }
 
 static void write_files(struct weir_buf *out)
@@ -47,10 +80,34 @@ static void write_files(struct weir_buf *out)
     weir_buf_append_text(out, "one file is one sample");
 }
 
+static void expect_files(int index, struct weir_buf *payload,
+                         char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    (void)index;
+    (void)values;
+    write_files(payload);
+}
+
+static void put_jsonl(int index, struct weir_buf *out)
+{
+    weir_buf_printf(out, "{\"ts\":%d,\"kind\":\"k\",\"user\":{\"name\":\"user%d\"}}", index, index);
+}
+
 static void write_jsonl(struct weir_buf *out)
 {
-    for (int i = 0; i < RECORDS; i++)
-        weir_buf_printf(out, "{\"ts\":%d,\"kind\":\"k\",\"user\":\"user%d\"}\n", i, i);
+    for (int i = 0; i < RECORDS; i++) {
+        put_jsonl(i, out);
+        weir_buf_append_text(out, "\n");
+    }
+}
+
+static void expect_jsonl(int index, struct weir_buf *payload,
+                         char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    put_jsonl(index, payload);
+    say(values[FORMAT_TIME], "i:%d", index);
+    say(values[FORMAT_LABEL], "t:k");
+    say(values[FORMAT_SUBJECT], "t:user%d", index);
 }
 
 #define NAMED(what)                        \
@@ -62,86 +119,29 @@ static const struct builder BUILDERS[] = {
      "{record_bytes: 16}",
      write_binary,
      {.label = {.from = FORMAT_AT, .offset = 0, .type = FORMAT_I32},
-      .subject = {.from = FORMAT_AT, .offset = 8, .type = FORMAT_U64}}},
+      .subject = {.from = FORMAT_AT, .offset = 8, .type = FORMAT_U64},
+      .key = {.from = FORMAT_AT, .offset = 0, .type = FORMAT_I32, .count = 2}},
+     expect_binary},
     {"csv",
      "{}",
      write_csv,
-     {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user")}},
-    {"files", "{}", write_files, {.time = {.from = FORMAT_MANIFEST}}},
+     {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user")},
+     expect_csv},
+    {"files", "{}", write_files, {.time = {.from = FORMAT_MANIFEST}}, expect_files},
     {"jsonl",
      "{}",
      write_jsonl,
-     {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user")}},
+     {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user.name")},
+     expect_jsonl},
 };
 
-/* What an index run told. */
-struct told {
+/* What a case needs: the format under test, its options, and the file of its builder. */
+struct subject {
+    const struct builder *builder;
+    const struct format *format;
+    const void *options;
     struct weir_bytes file;
-    size_t count, refused;
-    uint64_t end; /* of the newest sample */
-    struct {
-        uint64_t offset, length;
-    } samples[FOUND_MAX];
 };
-
-static void on_sample(void *owner, const struct format_sample *sample)
-{
-    struct told *told = owner;
-
-    assert_true(sample->offset >= told->end); /* in order, without overlap */
-    assert_true(sample->length > 0);
-    assert_true(sample->length <= told->file.size - sample->offset); /* inside the file */
-    told->end = sample->offset + sample->length;
-    if (told->count < FOUND_MAX) {
-        told->samples[told->count].offset = sample->offset;
-        told->samples[told->count].length = sample->length;
-    }
-    told->count++;
-}
-
-static void on_refuse(void *owner, const struct format_refusal *refusal)
-{
-    struct told *told = owner;
-
-    assert_true(refusal->offset <= told->file.size);
-    assert_true(strlen(refusal->reason) > 0);
-    told->refused++;
-}
-
-/* Indexes the file as storage does: windows of `window` bytes, larger when one is not enough. */
-static enum weir_status index_file(const struct builder *builder, const void *options,
-                                   size_t window, struct told *told)
-{
-    const struct format *format = format_find(builder->format);
-    const struct format_sink sink = {.owner = told, .sample = on_sample, .refuse = on_refuse};
-    struct format_progress progress = {.record = format->counts_lines};
-    struct weir_bytes file = told->file;
-    size_t head = file.size < FORMAT_HEAD_MAX ? file.size : FORMAT_HEAD_MAX, wider = window;
-    uint64_t at = 0;
-
-    for (;;) {
-        size_t rest = format->is_one_sample ? 0 : file.size - (size_t)at;
-        size_t size = rest < wider ? rest : wider;
-        struct format_input input = {.head = weir_bytes(file.at, head),
-                                     .window = weir_bytes(file.at + at, size),
-                                     .at = at,
-                                     .record = progress.record,
-                                     .size = file.size,
-                                     .is_last = size == rest,
-                                     .is_full = wider >= FORMAT_RECORD_MAX};
-        struct weir_error err;
-        enum weir_status status =
-            format->index(&input, options, &builder->fields, &sink, &progress, &err);
-
-        if (status != WEIR_OK)
-            return status;
-        assert_true(progress.consumed <= size);
-        at += progress.consumed;
-        if (input.is_last)
-            return WEIR_OK;
-        wider = progress.consumed == 0 ? 2 * wider : window;
-    }
-}
 
 static const struct builder *builder_of(const struct format *format)
 {
@@ -153,41 +153,32 @@ static const struct builder *builder_of(const struct format *format)
     return NULL;
 }
 
-static void *options_of(const struct builder *builder, struct weir_yaml **document)
-{
-    const struct format *format = format_find(builder->format);
-    void *options = calloc(1, format->options_size + 1);
-    struct weir_error err;
-
-    assert_int_equal(weir_yaml_parse("test", weir_bytes_of(builder->options), document, &err),
-                     WEIR_OK);
-    assert_int_equal(cfg_read(format->options, CFG_CLOSED, weir_yaml_root(*document), "source",
-                              NULL, options, &err),
-                     WEIR_OK);
-    if (format->check)
-        assert_int_equal(format->check(options, &builder->fields, &err), WEIR_OK);
-    return options;
-}
-
-typedef void format_case_fn(const struct builder *builder, const void *options);
+typedef void format_case_fn(const struct subject *subject);
 
 static void for_each_format(format_case_fn *fn)
 {
     for (size_t i = 0; i < format_count(); i++) {
-        WEIR_AUTO(weir_yaml) document = NULL;
         const struct builder *builder = builder_of(format_at(i));
-        void *options = options_of(builder, &document);
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO_FREE void *options =
+            format_run_options(format_at(i), &builder->fields, builder->options, &document);
+        WEIR_AUTO_BUF file = {0};
 
-        fn(builder, options);
-        free(options);
+        builder->write(&file);
+        fn(&(struct subject){builder, format_at(i), options, weir_buf_view(&file)});
     }
 }
 
-static void check_table(const struct builder *builder, const void *options)
+static void run_over(const struct subject *subject, struct weir_bytes file, size_t window,
+                     struct format_run *run)
 {
-    const struct format *format = format_find(builder->format);
+    format_run(run, subject->format, subject->options, &subject->builder->fields, file, window);
+}
 
-    (void)options;
+static void check_table(const struct subject *subject)
+{
+    const struct format *format = subject->format;
+
     assert_ptr_equal(format_find(format->name), format);
     assert_non_null(format->summary);
     assert_non_null(format->options);
@@ -201,23 +192,46 @@ static void every_table_is_whole(void **state)
     for_each_format(check_table);
 }
 
-static void check_windows(const struct builder *builder, const void *options)
+static void check_content(const struct subject *subject)
+{
+    static struct format_run run;
+
+    run_over(subject, subject->file, FORMAT_WINDOW_BYTES, &run);
+    assert_int_equal(run.status, WEIR_OK);
+    assert_int_equal(run.count, subject->format->is_one_sample ? 1 : RECORDS);
+    assert_int_equal(run.refused, 0);
+    for (size_t i = 0; i < run.count; i++) {
+        char values[FORMAT_ROLES][FORMAT_RUN_TEXT] = {"-", "-", "-", "-"};
+        struct format_range at = run.samples[i].payload;
+        WEIR_AUTO_BUF payload = {0};
+
+        subject->builder->expect((int)i, &payload, values);
+        assert_int_equal(at.length, payload.size);
+        assert_memory_equal(subject->file.at + at.offset, payload.at, payload.size);
+        for (int k = 0; k < FORMAT_ROLES; k++)
+            assert_string_equal(run.samples[i].values[k], values[k]);
+    }
+}
+
+static void a_sample_is_read_back_at_its_position(void **state)
+{
+    (void)state;
+    for_each_format(check_content);
+}
+
+static void check_windows(const struct subject *subject)
 {
     static const size_t WINDOWS[] = {1, 3, 17, 64, 1000, FORMAT_WINDOW_BYTES};
-    const struct format *format = format_find(builder->format);
-    static struct told first, told;
-    WEIR_AUTO_BUF file = {0};
+    static struct format_run first, run;
 
-    builder->write(&file);
     for (size_t i = 0; i < WEIR_COUNT(WINDOWS); i++) {
-        memset(&told, 0, sizeof told);
-        told.file = weir_buf_view(&file);
-        assert_int_equal(index_file(builder, options, WINDOWS[i], &told), WEIR_OK);
-        assert_int_equal(told.count, format->is_one_sample ? 1 : RECORDS);
-        assert_int_equal(told.refused, 0);
+        run_over(subject, subject->file, WINDOWS[i], &run);
+        assert_int_equal(run.status, WEIR_OK);
+        assert_int_equal(run.count, subject->format->is_one_sample ? 1 : RECORDS);
+        assert_int_equal(run.refused, 0);
         if (i == 0)
-            first = told;
-        assert_memory_equal(first.samples, told.samples, sizeof told.samples);
+            first = run;
+        assert_memory_equal(first.samples, run.samples, sizeof run.samples);
     }
 }
 
@@ -227,17 +241,18 @@ static void a_file_has_the_same_samples_whatever_the_windows(void **state)
     for_each_format(check_windows);
 }
 
-static void check_cuts(const struct builder *builder, const void *options)
+/* A cut file never invents a sample: each is one of the whole file's, the newest perhaps shorter where
+ * the end of a record cannot be told from the end of the file. */
+static void check_cuts(const struct subject *subject)
 {
-    static struct told told;
-    WEIR_AUTO_BUF file = {0};
+    static struct format_run whole, run;
 
-    builder->write(&file);
-    for (size_t size = 0; size < file.size; size++) {
-        memset(&told, 0, sizeof told);
-        told.file = weir_bytes(file.at, size);
-        (void)index_file(builder, options, 64, &told); /* the sink checks what is told */
-        assert_true(told.count <= RECORDS);
+    run_over(subject, subject->file, FORMAT_WINDOW_BYTES, &whole);
+    for (size_t size = 0; size < subject->file.size; size++) {
+        run_over(subject, weir_bytes(subject->file.at, size), 64, &run);
+        assert_true(run.count <= whole.count);
+        for (size_t i = 0; i + 1 < run.count; i++)
+            assert_memory_equal(&run.samples[i], &whole.samples[i], sizeof run.samples[i]);
     }
 }
 
@@ -247,21 +262,19 @@ static void a_file_may_end_anywhere(void **state)
     for_each_format(check_cuts);
 }
 
-static void check_noise(const struct builder *builder, const void *options)
+static void check_noise(const struct subject *subject)
 {
-    static struct told told;
+    static struct format_run run;
     struct weir_rng rng;
 
     weir_rng_init(&rng, 1);
     for (int round = 0; round < NOISE_ROUNDS; round++) {
         WEIR_AUTO_BUF file = {0};
 
-        builder->write(&file);
+        weir_buf_append(&file, subject->file.at, subject->file.size);
         for (int k = 0; k < 20; k++)
             file.at[weir_rng_below(&rng, file.size)] = (uint8_t)weir_rng_next(&rng);
-        memset(&told, 0, sizeof told);
-        told.file = weir_buf_view(&file);
-        (void)index_file(builder, options, 100, &told);
+        run_over(subject, weir_buf_view(&file), 100, &run); /* which checks what is told */
     }
 }
 
@@ -271,27 +284,39 @@ static void a_damaged_file_harms_nobody(void **state)
     for_each_format(check_noise);
 }
 
-static void check_scrubbed(const struct builder *builder, const void *options)
-{
-    const struct format *format = format_find(builder->format);
-    static struct told told, again;
-    WEIR_AUTO_BUF file = {0};
+enum { ERASED = 5 };
 
-    if (format->is_one_sample || format->scrub_byte == 0) /* zeros are a record like any other */
+static void check_scrubbed(const struct subject *subject)
+{
+    static struct format_run run, again;
+    WEIR_AUTO_BUF file = {0}, twice = {0};
+    const struct format *format = subject->format;
+    struct format_range gone;
+
+    if (format->is_one_sample)
         return;
-    builder->write(&file);
-    memset(&told, 0, sizeof told);
-    told.file = weir_buf_view(&file);
-    assert_int_equal(index_file(builder, options, 64, &told), WEIR_OK);
-    memset(file.at + told.samples[5].offset, format->scrub_byte, told.samples[5].length);
-    memset(&again, 0, sizeof again);
-    again.file = weir_buf_view(&file);
-    assert_int_equal(index_file(builder, options, 64, &again), WEIR_OK);
-    assert_int_equal(again.count, RECORDS - 1);
+    run_over(subject, subject->file, 64, &run);
+    gone = run.samples[ERASED].payload;
+    weir_buf_append(&file, subject->file.at, subject->file.size);
+    format_run_scrub(format, subject->options, format_run_head(format, subject->file), file.at,
+                     &run.samples[ERASED]);
+    assert_memory_not_equal(file.at + gone.offset, subject->file.at + gone.offset, gone.length);
+    weir_buf_append(&twice, file.at, file.size);
+    format_run_scrub(format, subject->options, format_run_head(format, subject->file), twice.at,
+                     &run.samples[ERASED]);
+    assert_memory_equal(twice.at, file.at, file.size);
+
+    run_over(subject, weir_buf_view(&file), 64, &again);
+    assert_int_equal(again.status, WEIR_OK);
     assert_int_equal(again.refused, 0);
+    if (!format->scrub && format->scrub_byte == 0) /* zeros are a record like any other */
+        return;
+    assert_int_equal(again.count, RECORDS - 1);
+    assert_memory_equal(&again.samples[ERASED].payload, &run.samples[ERASED + 1].payload,
+                        sizeof again.samples[ERASED].payload);
 }
 
-static void a_scrubbed_record_is_passed_over(void **state)
+static void an_erased_record_is_gone_and_passed_over(void **state)
 {
     (void)state;
     for_each_format(check_scrubbed);
@@ -301,10 +326,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_is_whole),
+        cmocka_unit_test(a_sample_is_read_back_at_its_position),
         cmocka_unit_test(a_file_has_the_same_samples_whatever_the_windows),
         cmocka_unit_test(a_file_may_end_anywhere),
         cmocka_unit_test(a_damaged_file_harms_nobody),
-        cmocka_unit_test(a_scrubbed_record_is_passed_over),
+        cmocka_unit_test(an_erased_record_is_gone_and_passed_over),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
 }

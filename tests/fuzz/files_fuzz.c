@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                 .subject = {.from = FORMAT_MANIFEST},
                                                 .key = {.from = FORMAT_MANIFEST}};
     struct format_fuzz fuzz = {.size = size};
-    const struct format_sink sink = {&fuzz, format_fuzz_sample, format_fuzz_refuse};
+    const struct format_sink sink = {.owner = &fuzz, .refuse = format_fuzz_refuse};
     WEIR_AUTO(manifest) manifest = NULL;
     struct weir_error err;
 

@@ -70,68 +70,68 @@ static void what_is_printed_reads_as_the_same(void **state)
     assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
 }
 
+static const struct {
+    const char *text;
+    const char *complaint;
+} MISTAKES[] = {
+    {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
+     "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files or "
+     "jsonl (did you mean csv?)"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
+     "    time: {from: mtime}\n",
+     "source.delimter: unknown key (did you mean delimiter?)"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
+     "    time: {from: manifest}\n",
+     "datasets[0].time: with format csv expected {field: NAME}"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+     "    subject: {field: user}\n",
+     "source.on_erase: expected scrub or unlink, because a subject is declared"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv, on_erase: unlink}\n"
+     "    time: {from: mtime}\n    subject: {field: user}\n",
+     "source.on_erase: found unlink, expected scrub"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: binary, record_bytes: 8}\n"
+     "    time: {from: mtime}\n    label: {offset: 6, type: i32}\n",
+     "label.offset: 6 leaves no room for 1 x i32 in records of 8 bytes"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: binary}\n    time: {from: mtime}\n",
+     "record_bytes"},
+    {"datasets:\n  - name: ../a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n",
+     "datasets[0].name: found '../a'"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
+     "    time: {from: file_name}\n",
+     "time.pattern: expected a pattern"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+     "    label: {field: l, classes: [one]}\n",
+     "label.classes: expected stream or a list of at least two names"},
+    {"datasets:\n  - &d {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
+     "  - {name: a, source: {path: y, format: csv}, time: {from: mtime}}\n",
+     "datasets[1].name: 'a' is the name of datasets[0] already"},
+    {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
+     "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, label: {field: l}}\n",
+     "p.yaml:3:75: datasets[1].label: expected the same kind of label as datasets[0] has"},
+    {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
+     "label: {field: l, classes: [ham, spam]}}\n"
+     "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
+     "label: {field: l, classes: [spam, ham]}}\n",
+     "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
+    {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
+     "label: {field: l, classes: stream}}\n"
+     "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
+     "label: {field: l, classes: stream}}\n",
+     "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
+};
+
 static void mistakes_are_named_with_their_place(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *complaint;
-    } CASES[] = {
-        {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
-         "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files or "
-         "jsonl (did you mean csv?)"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
-         "    time: {from: mtime}\n",
-         "source.delimter: unknown key (did you mean delimiter?)"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
-         "    time: {from: manifest}\n",
-         "datasets[0].time: with format csv expected {field: NAME}"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
-         "    subject: {field: user}\n",
-         "source.on_erase: expected scrub or unlink, because a subject is declared"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv, on_erase: unlink}\n"
-         "    time: {from: mtime}\n    subject: {field: user}\n",
-         "source.on_erase: found unlink, expected scrub"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: binary, record_bytes: 8}\n"
-         "    time: {from: mtime}\n    label: {offset: 6, type: i32}\n",
-         "label.offset: 6 leaves no room for a i32 in records of 8 bytes"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: binary}\n    time: {from: mtime}\n",
-         "record_bytes"},
-        {"datasets:\n  - name: ../a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n",
-         "datasets[0].name: found '../a'"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
-         "    time: {from: file_name}\n",
-         "time.pattern: expected a pattern"},
-        {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
-         "    label: {field: l, classes: [one]}\n",
-         "label.classes: expected stream or a list of at least two names"},
-        {"datasets:\n  - &d {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
-         "  - {name: a, source: {path: y, format: csv}, time: {from: mtime}}\n",
-         "datasets[1].name: 'a' is the name of datasets[0] already"},
-        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}}\n"
-         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, label: {field: l}}\n",
-         "p.yaml:3:75: datasets[1].label: expected the same kind of label as datasets[0] has"},
-        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
-         "label: {field: l, classes: [ham, spam]}}\n"
-         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
-         "label: {field: l, classes: [spam, ham]}}\n",
-         "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
-        {"datasets:\n  - {name: a, source: {path: x, format: csv}, time: {from: mtime}, "
-         "label: {field: l, classes: stream}}\n"
-         "  - {name: b, source: {path: y, format: csv}, time: {from: mtime}, "
-         "label: {field: l, classes: stream}}\n",
-         "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(MISTAKES); i++) {
         WEIR_AUTO(weir_yaml) document = NULL;
         struct declarations all;
         struct weir_error err;
 
-        assert_int_equal(read(CASES[i].text, &document, &all, &err), WEIR_INVALID);
-        if (!strstr(err.text, CASES[i].complaint))
-            fail_msg("expected \"%s\" in \"%s\"", CASES[i].complaint, err.text);
+        assert_int_equal(read(MISTAKES[i].text, &document, &all, &err), WEIR_INVALID);
+        if (!strstr(err.text, MISTAKES[i].complaint))
+            fail_msg("expected \"%s\" in \"%s\"", MISTAKES[i].complaint, err.text);
     }
 }
 
