@@ -40,8 +40,10 @@ static void leave_group(struct batch *batch)
         free(file->path);
         *file = (struct stored_file){0};
     }
-    if (group)
+    if (group) {
         group->is_taking = false;
+        storage_file_group_reorder(group);
+    }
     batch->continued = NULL;
 }
 

@@ -96,6 +96,8 @@ void storage_dataset_free(struct dataset *dataset)
     if (!dataset)
         return;
     storage_scan_free(dataset->scan);
+    storage_scope_fini(&dataset->dirty);
+    storage_notes_fini(&dataset->notes);
     for (size_t i = 0; i < dataset->class_count; i++)
         free(dataset->classes[i]);
     for (size_t i = 0; i < dataset->group_count; i++)

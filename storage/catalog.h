@@ -9,6 +9,8 @@
 #include "core/wire/sample.h"
 #include "storage/declaration.h"
 #include "storage/file_group.h"
+#include "storage/notes.h"
+#include "storage/scope.h"
 
 struct scan;
 
@@ -78,10 +80,15 @@ struct dataset {
     struct blocked_hash *blocked; /* by hash */
     size_t blocked_count;
 
-    struct scan *scan;       /* owned by scan.c */
-    bool is_dirty;           /* something may have changed since its newest scan began */
-    int64_t scan_started_ms; /* of the newest scan */
-    int64_t next_scan_ms;    /* not before: a scan may take a fifth of the time at most */
+    uint64_t paths_dropped; /* grows when known files lose their paths, to an erasure */
+
+    struct scan *scan;        /* owned by scan.c */
+    struct notes notes;       /* what of the source could not be looked at */
+    struct scope dirty;       /* what may have changed since a scan last looked at it */
+    int64_t scan_started_ms;  /* of the newest scan */
+    int64_t next_scan_ms;     /* not before: scans may take a fifth of the time at most */
+    int64_t next_whole_ms;    /* the same for scans of everything */
+    int64_t next_periodic_ms; /* when everything is to be looked at without being asked */
 };
 
 struct catalog {

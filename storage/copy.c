@@ -3,6 +3,8 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/known.h"
+#include "storage/source.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,8 +24,10 @@ static char *incoming_path(const struct dataset *dataset)
 
 static enum weir_status fail_errno(struct weir_error *err, const char *what, const char *path)
 {
-    return weir_fail(err, errno == ENOENT ? WEIR_STALE : WEIR_IO, "%s: cannot %s: %s", path, what,
-                     strerror(errno));
+    int code = errno;
+
+    return weir_fail(err, code == ENOENT ? WEIR_STALE : WEIR_IO, "%s: cannot %s: %s", path, what,
+                     strerror(code));
 }
 
 static enum weir_status check_unchanged(int fd, const char *path, const struct stat *found,
@@ -33,9 +37,7 @@ static enum weir_status check_unchanged(int fd, const char *path, const struct s
 
     if (fstat(fd, &now) < 0)
         return fail_errno(err, "stat", path);
-    if (!S_ISREG(now.st_mode) || now.st_ino != found->st_ino || now.st_size != found->st_size ||
-        now.st_mtim.tv_sec != found->st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != found->st_mtim.tv_nsec)
+    if (!storage_source_is_same(&now, found))
         return weir_fail(err, WEIR_STALE, "%s: changed while it was being copied", path);
     return WEIR_OK;
 }
@@ -67,7 +69,6 @@ enum weir_status storage_copy_begin(const struct dataset *dataset, const char *p
                                     const struct stat *found, uint64_t from_byte,
                                     struct copying *copying, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *source = weir_format("%s/%s", dataset->root, path);
     enum weir_status status;
 
     *copying = (struct copying){.from = -1,
@@ -76,11 +77,9 @@ enum weir_status storage_copy_begin(const struct dataset *dataset, const char *p
                                 .size = (uint64_t)found->st_size,
                                 .is_open = true,
                                 .is_new = from_byte == 0};
-    copying->from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (copying->from < 0 || lseek(copying->from, (off_t)from_byte, SEEK_SET) < 0)
-        status = fail_errno(err, "open", source);
-    else
-        status = check_unchanged(copying->from, source, found, err);
+    status = storage_source_open(dataset, path, found, &copying->from, err);
+    if (status == WEIR_OK && lseek(copying->from, (off_t)from_byte, SEEK_SET) < 0)
+        status = fail_errno(err, "read", path);
     if (status == WEIR_OK)
         status = open_target(dataset, path, copying, err);
     if (status != WEIR_OK)
@@ -194,15 +193,14 @@ bool storage_copy_adopt(const struct dataset *dataset, const char *path, const s
                         struct stat *ret_copy)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, found->st_mtim};
-    WEIR_AUTO_FREE char *source = weir_format("%s/%s", dataset->root, path);
     WEIR_AUTO_FREE char *copy = weir_format("%s/%s", dataset->copies, path);
-    WEIR_AUTO_FD int from = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_FD int from = -1;
     WEIR_AUTO_FD int to = open(copy, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct weir_error err;
 
-    return from >= 0 && to >= 0 && hold_the_same(from, to) &&
-           check_unchanged(from, source, found, &err) == WEIR_OK && futimens(to, times) == 0 &&
-           fstat(to, ret_copy) == 0;
+    return storage_source_open(dataset, path, found, &from, &err) == WEIR_OK && to >= 0 &&
+           hold_the_same(from, to) && check_unchanged(from, path, found, &err) == WEIR_OK &&
+           futimens(to, times) == 0 && fstat(to, ret_copy) == 0;
 }
 
 enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_error *err)
@@ -216,41 +214,39 @@ enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_er
     return WEIR_OK;
 }
 
+/* ---- removing ---- */
+
+bool storage_copy_is_blocked(const struct dataset *dataset, const char *path)
+{
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
+    struct stat found;
+
+    if (lstat(place, &found) < 0)
+        return errno == ENOTDIR;
+    return S_ISDIR(found.st_mode);
+}
+
+void storage_copy_remove(const struct dataset *dataset, const char *path)
+{
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
+    char *below = place + strlen(dataset->copies) + 1;
+    char *slash;
+
+    unlink(place);
+    while ((slash = strrchr(below, '/')) != NULL) {
+        *slash = '\0';
+        if (rmdir(place) < 0)
+            return;
+    }
+}
+
 /* ---- sweeping ---- */
 
-struct sweep {
-    const char **paths; /* of live files, bytewise */
-    size_t count;
-};
+static enum weir_status sweep_directory(const struct dataset *dataset, const char *below, int depth,
+                                        struct weir_error *err);
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void collect(const struct dataset *dataset, struct sweep *sweep)
-{
-    size_t capacity = 0;
-
-    for (size_t g = 0; g < dataset->group_count; g++)
-        capacity += dataset->groups[g]->count;
-    sweep->paths = weir_calloc(capacity + 1, sizeof *sweep->paths);
-    for (size_t g = 0; g < dataset->group_count; g++) {
-        for (size_t i = 0; i < dataset->groups[g]->count; i++) {
-            const struct stored_file *file = &dataset->groups[g]->files[i];
-
-            if (file->state == FILE_LIVE && file->path)
-                sweep->paths[sweep->count++] = file->path;
-        }
-    }
-    qsort(sweep->paths, sweep->count, sizeof *sweep->paths, by_text);
-}
-
-static enum weir_status sweep_directory(const struct dataset *dataset, const struct sweep *sweep,
-                                        const char *below, int depth, struct weir_error *err);
-
-static enum weir_status sweep_entry(const struct dataset *dataset, const struct sweep *sweep,
-                                    const char *path, int depth, struct weir_error *err)
+static enum weir_status sweep_entry(const struct dataset *dataset, const char *path, int depth,
+                                    struct weir_error *err)
 {
     WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
     struct stat found;
@@ -258,16 +254,17 @@ static enum weir_status sweep_entry(const struct dataset *dataset, const struct 
     if (lstat(place, &found) < 0)
         return errno == ENOENT ? WEIR_OK : fail_errno(err, "stat", place);
     if (S_ISDIR(found.st_mode))
-        return depth < DEPTH_MAX ? sweep_directory(dataset, sweep, path, depth + 1, err) : WEIR_OK;
-    if (bsearch(&path, sweep->paths, sweep->count, sizeof *sweep->paths, by_text))
+        return depth < DEPTH_MAX ? sweep_directory(dataset, path, depth + 1, err) : WEIR_OK;
+    if (storage_known_find(dataset, path))
         return WEIR_OK;
     if (unlink(place) < 0 && errno != ENOENT)
         return fail_errno(err, "remove", place);
     return WEIR_OK;
 }
 
-static enum weir_status sweep_directory(const struct dataset *dataset, const struct sweep *sweep,
-                                        const char *below, int depth, struct weir_error *err)
+/* Folders that are empty by then go too: a file of their name may be waiting. */
+static enum weir_status sweep_directory(const struct dataset *dataset, const char *below, int depth,
+                                        struct weir_error *err)
 {
     WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, below);
     DIR *directory = opendir(place);
@@ -282,19 +279,15 @@ static enum weir_status sweep_directory(const struct dataset *dataset, const str
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         path = *below ? weir_format("%s/%s", below, entry->d_name) : weir_strdup(entry->d_name);
-        status = sweep_entry(dataset, sweep, path, depth, err);
+        status = sweep_entry(dataset, path, depth, err);
     }
     closedir(directory);
+    if (status == WEIR_OK && *below)
+        (void)rmdir(place); /* fails while something lives in it */
     return status;
 }
 
 enum weir_status storage_copy_sweep(const struct dataset *dataset, struct weir_error *err)
 {
-    struct sweep sweep = {0};
-    enum weir_status status;
-
-    collect(dataset, &sweep);
-    status = sweep_directory(dataset, &sweep, "", 0, err);
-    free(sweep.paths);
-    return status;
+    return sweep_directory(dataset, "", 0, err);
 }

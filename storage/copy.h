@@ -39,6 +39,12 @@ void storage_copy_abort(struct copying *copying);
 bool storage_copy_adopt(const struct dataset *dataset, const char *path, const struct stat *found,
                         struct stat *ret_copy);
 
+/* True when a folder of copies stands where the copy of `path` is to lie, or a copy where one of its folders
+ * is to be: a file became a folder, or the reverse, and what was there must be removed first. */
+bool storage_copy_is_blocked(const struct dataset *dataset, const char *path);
+/* Unlinks a copy, and the folders that are empty then. What fails is swept at the next start. */
+void storage_copy_remove(const struct dataset *dataset, const char *path);
+
 /* Everything copied so far survives a power cut. */
 enum weir_status storage_copy_sync(const struct dataset *dataset,
                                    struct weir_error *err) WEIR_MUST_USE;

@@ -62,7 +62,7 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
     }
     storage_dataset_name_classes(d);
     storage_catalog_add(storage->catalog, WEIR_TAKE(*dataset));
-    d->is_dirty = true;
+    storage_scope_add_all(&d->dirty);
     storage_scan_dirty(storage);
     return WEIR_OK;
 }
@@ -154,6 +154,8 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
 
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
+    for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)
+        texts[count++] = weir_arena_format(arena, "%s", dataset->notes.at[i].text);
     if (dataset->accounts.quarantined > 0)
         status = DB_RUN(storage->db, Q_complaints, &rows, err, DB_I64(dataset->number));
     for (size_t i = 0;

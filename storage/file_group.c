@@ -30,9 +30,63 @@ void storage_file_group_free(struct file_group *group)
         return;
     for (size_t i = 0; i < group->count; i++)
         free(group->files[i].path);
+    free(group->order);
     free(group->files);
     free(group);
 }
+
+/* ---- order ---- */
+
+static int compare(const struct file_group *group, uint16_t a, uint16_t b)
+{
+    const char *x = group->files[a].path, *y = group->files[b].path;
+    int order = x && y ? strcmp(x, y) : (x != NULL) - (y != NULL);
+
+    return order ? order : (a > b) - (a < b);
+}
+
+static int by_path(const void *a, const void *b, void *group)
+{
+    return compare(group, *(const uint16_t *)a, *(const uint16_t *)b);
+}
+
+static bool is_in_order(const struct file_group *group)
+{
+    for (size_t i = 1; i < group->count; i++) {
+        if (compare(group, (uint16_t)(i - 1), (uint16_t)i) > 0)
+            return false;
+    }
+    return true;
+}
+
+void storage_file_group_reorder(struct file_group *group)
+{
+    free(group->order);
+    group->order = NULL;
+    group->ordered = 0;
+}
+
+/* Files of one scan come in order; those of several may not. */
+static void put_in_order(struct file_group *group)
+{
+    storage_file_group_reorder(group);
+    group->ordered = group->count;
+    if (is_in_order(group))
+        return;
+    group->order = weir_calloc(group->count, sizeof *group->order);
+    for (size_t i = 0; i < group->count; i++)
+        group->order[i] = (uint16_t)i;
+    qsort_r(group->order, group->count, sizeof *group->order, by_path, group);
+}
+
+const uint16_t *storage_file_group_order(struct file_group *group)
+{
+    if (group->ordered != group->count)
+        put_in_order(group);
+    return group->order;
+}
+
+/* ---- packing ---- */
 
 static void pack_file(const struct stored_file *file, struct weir_buf *out)
 {

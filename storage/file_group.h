@@ -47,6 +47,9 @@ struct file_group {
     struct stored_file *files;
     bool is_touched; /* differs from its row */
     bool is_taking;  /* a batch adds files to it */
+
+    uint16_t *order; /* of the first `ordered` files by path; NULL: they lie in order */
+    size_t ordered;
 };
 
 struct file_group *storage_file_group_new(size_t capacity);
@@ -54,6 +57,12 @@ struct file_group *storage_file_group_new(size_t capacity);
 uint64_t storage_file_number(const struct stored_file *file);
 void storage_file_group_free(struct file_group *group);
 WEIR_DEFINE_AUTO(file_group, storage_file_group_free)
+
+/* The indexes of its files by path, bytewise; those without a path come first, of equal paths the one that
+ * was added first. NULL when they lie in this order already. The group's, until it changes. */
+const uint16_t *storage_file_group_order(struct file_group *group);
+/* To be called when a file of the group has lost its path. */
+void storage_file_group_reorder(struct file_group *group);
 
 void storage_file_group_pack(const struct file_group *group, struct weir_buf *out);
 /* CORRUPT when the bytes are not `count` entries. */

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +54,7 @@ static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
 bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,
                             const struct stored_file *file)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", dataset->root, file->path);
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_FD int fd = weir_open_beneath(dataset->root, file->path, O_RDONLY | O_NONBLOCK);
 
     return fd >= 0 && storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash &&
            ends_whole(dataset->declaration->format, fd, file->indexed);
@@ -118,9 +118,9 @@ static enum weir_status step_copy(struct file_job *job, struct weir_error *err)
 }
 
 /* In a copy, what was kept out must not lie around either. */
-static enum weir_status wipe_kept_out(struct file_job *job, const char *path,
-                                      struct weir_error *err)
+static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *err)
 {
+    WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
     const struct format *format = job->intake.dataset->declaration->format;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
     WEIR_AUTO_FD int fd = -1;
@@ -201,8 +201,8 @@ static enum weir_status index_window(struct file_job *job, int fd,
 /* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
 static uint64_t hash_source(const struct file_job *job)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", job->intake.dataset->root, job->file->path);
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_FD int fd =
+        weir_open_beneath(job->intake.dataset->root, job->file->path, O_RDONLY | O_NONBLOCK);
 
     return fd < 0 ? 0 : storage_prefix_hash(job->intake.secret, fd, job->file->indexed);
 }
@@ -215,17 +215,16 @@ static enum weir_status finish(struct file_job *job, bool *ret_done)
     return WEIR_OK;
 }
 
-static enum weir_status step_index(struct file_job *job, const char *path, bool *ret_done,
+static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
                                    struct weir_error *err)
 {
     const struct format *format = job->intake.dataset->declaration->format;
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct format_progress progress;
     bool is_last = false;
     enum weir_status status;
 
-    if (fd < 0 || !read_head(job, fd))
-        return weir_fail(err, WEIR_STALE, "%s: cannot read: %s", path, strerror(errno));
+    if (!read_head(job, fd))
+        return weir_fail(err, WEIR_STALE, "became shorter while it was read");
     if (job->file->records == 0 && format->counts_lines)
         job->file->records = 1;
     status = index_window(job, fd, &progress, &is_last, err);
@@ -244,26 +243,39 @@ static enum weir_status step_index(struct file_job *job, const char *path, bool 
     job->file->indexed += progress.consumed;
     job->file->records = progress.record;
     job->file->prefix_hash = hash_source(job);
-    status = wipe_kept_out(job, path, err);
+    status = wipe_kept_out(job, err);
     if (status == WEIR_OK && (is_last || progress.is_stuck))
         return finish(job, ret_done);
     return status;
 }
 
+/* The copy, or the source if it still is what it was when the job began. */
+static enum weir_status open_served(struct file_job *job, int *ret_fd, struct weir_error *err)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    WEIR_AUTO_FREE char *copy = NULL;
+
+    if (!dataset->declaration->is_copied)
+        return storage_source_open(dataset, job->file->path, &job->source, ret_fd, err);
+    copy = storage_dataset_path(dataset, job->file);
+    *ret_fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*ret_fd < 0)
+        return weir_fail(err, WEIR_STALE, "%s: cannot read: %s", copy, strerror(errno));
+    return WEIR_OK;
+}
+
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
-    struct stat now;
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status;
 
     *ret_done = false;
     if (!job->is_copied)
         return step_copy(job, err);
-    if (!job->intake.dataset->declaration->is_copied) {
-        if (stat(path, &now) < 0 || now.st_size != job->source.st_size ||
-            now.st_mtim.tv_nsec != job->source.st_mtim.tv_nsec ||
-            now.st_mtim.tv_sec != job->source.st_mtim.tv_sec)
-            return weir_fail(err, WEIR_STALE, "%s: changed while it was read", path);
-        describe(job, &now);
-    }
-    return step_index(job, path, ret_done, err);
+    status = open_served(job, &fd, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!job->intake.dataset->declaration->is_copied)
+        describe(job, &job->source);
+    return step_index(job, fd, ret_done, err);
 }

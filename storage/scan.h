@@ -1,7 +1,11 @@
-/* One pass over a dataset's source: list it, compare it with what is known in bytewise path order, and
- * stage what is new, grown, replaced or gone. Works in pieces so that requests are answered between
+/* One pass over a dataset's source, or over the paths in it that events have named: what the walk finds
+ * (listing.h) is compared with what is known (known.h), both in bytewise path order and one file at a time,
+ * and what is new, grown, replaced or gone is staged. Works in pieces so that requests are answered between
  * them; commits a batch whenever one is full. Killed at any point, the next scan goes on where the last
- * commit left off and gives the same ids. Owned by its dataset. */
+ * commit left off and gives the same ids. Owned by its dataset.
+ *
+ * What cannot be read hides nothing but itself: a folder or file that may not be opened is noted, what is
+ * known of it stays, and the rest of the source goes on. */
 #ifndef WEIR_STORAGE_SCAN_H
 #define WEIR_STORAGE_SCAN_H
 
@@ -21,16 +25,18 @@ struct scan;
 
 void storage_scan_free(struct scan *scan);
 
-/* Begins a scan unless one is under way. */
+/* Begins a scan of what is dirty, which is nothing then, unless one is under way. */
 void storage_scan_start(struct dataset *dataset);
 bool storage_scan_is_running(const struct dataset *dataset);
 
 struct scan_outcome {
     bool is_done;
-    bool must_look_again; /* a file was too young, or changed while it was read */
+    bool is_whole;   /* all of the source was looked at */
+    int64_t wait_ms; /* a first scan waits so long for a file that is being written */
 };
 
-/* One piece of work of at most about 10 ms and one window or commit. After an error the scan is over:
+/* One piece of work of at most about 10 ms and one window or commit. What was too young, or changed while it
+ * was read, is dirty afterwards. After an error the scan is over:
  * NOT_FOUND and INVALID tell what is wrong with the source, which may mend; after anything else the
  * catalog must be loaded again. */
 enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,

@@ -145,6 +145,9 @@ static enum weir_status forget_path(struct storage *storage, const struct locate
     free(file->path);
     file->path = NULL;
     file->state = FILE_ERASED;
+    file->prefix_hash = 0;
+    storage_file_group_reorder(file->group);
+    found->dataset->paths_dropped++;
     return status;
 }
 

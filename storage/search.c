@@ -2,6 +2,7 @@
 #include "storage/search.h"
 
 #include "core/base/memory.h"
+#include "storage/known.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,19 +96,6 @@ void storage_search_free(struct search *search)
 
 /* ---- whose a place is ---- */
 
-static const struct stored_file *find_file(const struct dataset *dataset, const char *path)
-{
-    for (size_t g = 0; g < dataset->group_count; g++) {
-        for (size_t i = 0; i < dataset->groups[g]->count; i++) {
-            const struct stored_file *file = &dataset->groups[g]->files[i];
-
-            if (file->state == FILE_LIVE && file->path && strcmp(file->path, path) == 0)
-                return file;
-        }
-    }
-    return NULL;
-}
-
 static void identify(struct search *search, const char *path)
 {
     static const char PREFIX[] = "storage/";
@@ -126,7 +114,7 @@ static void identify(struct search *search, const char *path)
             search->dataset = dataset;
     }
     if (search->dataset && search->dataset->declaration->is_copied)
-        search->file = find_file(search->dataset, slash + 1);
+        search->file = storage_known_find(search->dataset, slash + 1);
 }
 
 static bool is_inside_live(const struct search *search, const struct chunk *chunk, uint64_t offset,

@@ -13,6 +13,9 @@
 #include <string.h>
 
 enum { RESCAN_MS = 30000, FORGET_MS = 60000, RETRY_MS = 1000, WAIT_MS = 50 };
+/* A scan that lasted t is not followed by another for so many t: scans of what events have named, of
+ * everything because events were lost, and of everything only to be sure. */
+enum { REST_SCANS = 4, REST_RESCANS = 19 };
 
 struct scan_tools storage_tools(struct storage *storage)
 {
@@ -54,6 +57,12 @@ static void look_again(struct storage *storage, int64_t delay_ms)
         storage->again_timer = weir_loop_timer(storage->loop, delay_ms, 0, on_again, storage);
 }
 
+static bool may_scan(const struct dataset *dataset, int64_t now_ms)
+{
+    return !storage_scan_is_running(dataset) && now_ms >= dataset->next_scan_ms &&
+           (!dataset->dirty.is_whole || now_ms >= dataset->next_whole_ms);
+}
+
 /* Starts a scan of every dataset that may have changed; those that must wait are looked at again. */
 void storage_scan_dirty(struct storage *storage)
 {
@@ -62,13 +71,12 @@ void storage_scan_dirty(struct storage *storage)
     for (size_t i = 0; i < storage->catalog->count; i++) {
         struct dataset *dataset = storage->catalog->datasets[i];
 
-        if (!dataset->is_dirty)
+        if (storage_scope_is_empty(&dataset->dirty))
             continue;
-        if (storage_scan_is_running(dataset) || dataset->next_scan_ms > now_ms) {
+        if (!may_scan(dataset, now_ms)) {
             look_again(storage, WAIT_MS);
             continue;
         }
-        dataset->is_dirty = false;
         dataset->scan_started_ms = now_ms;
         storage_scan_start(dataset);
     }
@@ -89,7 +97,7 @@ static void on_again(void *owner)
 static void scan_all(struct storage *storage)
 {
     for (size_t i = 0; i < storage->catalog->count; i++)
-        storage->catalog->datasets[i]->is_dirty = true;
+        storage_scope_add_all(&storage->catalog->datasets[i]->dirty);
     storage_scan_dirty(storage);
 }
 
@@ -130,31 +138,66 @@ static void note_trouble(struct storage *storage, const struct dataset *dataset,
     *slot = text ? weir_strdup(text) : NULL;
 }
 
-static void on_changed(void *owner, uint32_t number)
+/* A row of the manifest may be about any file. */
+static bool means_all(const struct dataset *dataset, const char *path)
+{
+    const struct declaration *d = dataset->declaration;
+
+    return !path || (d->wants_manifest && strcmp(path, d->source.manifest) == 0);
+}
+
+static void mark_dirty(struct storage *storage, struct dataset *dataset, const char *path)
+{
+    if (means_all(dataset, path))
+        storage_scope_add_all(&dataset->dirty);
+    else
+        storage_scope_add(&dataset->dirty, path);
+    look_again(storage, dataset->declaration->source.settle / 1000 + 1);
+}
+
+static void on_changed(void *owner, uint32_t number, const char *path)
 {
     struct storage *storage = owner;
-    struct dataset *dataset =
-        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, number);
 
-    if (!dataset)
+    if (storage->is_stale) /* everything is scanned once the catalog is loaded */
         return;
-    dataset->is_dirty = true;
-    look_again(storage, dataset->declaration->source.settle / 1000 + 1);
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        struct dataset *dataset = storage->catalog->datasets[i];
+
+        if (number == 0 || number == dataset->number)
+            mark_dirty(storage, dataset, path);
+    }
 }
 
 static void end_scan(struct storage *storage, struct dataset *dataset,
                      const struct scan_outcome *outcome)
 {
     int64_t now_ms = weir_now_ms();
+    int64_t took_ms = now_ms - dataset->scan_started_ms;
 
     note_trouble(storage, dataset, NULL);
-    dataset->next_scan_ms = now_ms + 4 * (now_ms - dataset->scan_started_ms);
-    weir_log(WEIR_LOG_DEBUG, "scan finished", "dataset=%s sequence=%llu live=%llu", dataset->name,
+    if (outcome->is_whole) {
+        dataset->next_whole_ms = now_ms + REST_SCANS * took_ms;
+        dataset->next_periodic_ms = now_ms + REST_RESCANS * took_ms;
+    } else {
+        dataset->next_scan_ms = now_ms + REST_SCANS * took_ms;
+    }
+    weir_log(WEIR_LOG_DEBUG, "scan finished", "dataset=%s whole=%d ms=%lld sequence=%llu live=%llu",
+             dataset->name, outcome->is_whole, (long long)took_ms,
              (unsigned long long)dataset->sequence, (unsigned long long)dataset->accounts.live);
-    if (!outcome->must_look_again)
-        return;
-    dataset->is_dirty = true;
-    look_again(storage, dataset->declaration->source.settle / 1000 + WAIT_MS);
+    if (!storage_scope_is_empty(&dataset->dirty))
+        look_again(storage, dataset->declaration->source.settle / 1000 + WAIT_MS);
+}
+
+/* A source that is not there is looked for every second: it may be a disk that comes back. */
+static void miss_source(struct storage *storage, struct dataset *dataset, const char *text)
+{
+    int64_t now_ms = weir_now_ms();
+
+    note_trouble(storage, dataset, text);
+    storage_scope_add_all(&dataset->dirty);
+    dataset->next_whole_ms = now_ms + RETRY_MS + REST_SCANS * (now_ms - dataset->scan_started_ms);
+    look_again(storage, RETRY_MS);
 }
 
 /* One piece of one scan; false when no scan is running. */
@@ -175,8 +218,12 @@ static bool step_scans(struct storage *storage)
         if (status == WEIR_OK) {
             if (outcome.is_done)
                 end_scan(storage, dataset, &outcome);
+            if (outcome.wait_ms > 0) {
+                look_again(storage, outcome.wait_ms);
+                continue;
+            }
         } else if (status == WEIR_NOT_FOUND || status == WEIR_INVALID) {
-            note_trouble(storage, dataset, err.text);
+            miss_source(storage, dataset, err.text);
         } else {
             weir_log(WEIR_LOG_WARN, "scan interrupted, starting it again",
                      "dataset=%s error=\"%s\"", dataset->name, err.text);
@@ -250,8 +297,15 @@ static void on_rescan(void *owner)
     struct storage *storage = owner;
 
     storage_open_files_clear(storage->files);
-    if (!storage->is_stale)
-        scan_all(storage);
+    if (storage->is_stale)
+        return;
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        struct dataset *dataset = storage->catalog->datasets[i];
+
+        if (weir_now_ms() >= dataset->next_periodic_ms)
+            storage_scope_add_all(&dataset->dirty);
+    }
+    storage_scan_dirty(storage);
 }
 
 static void on_forget(void *owner)

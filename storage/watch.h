@@ -1,5 +1,5 @@
-/* inotify: which datasets may have changed. Only a hint to scan soon; a scan sees everything, also what
- * no event told. Owned by struct storage. */
+/* inotify: which paths of which datasets may have changed. Only a hint what to scan soon; a scan of
+ * everything sees also what no event told. Owned by struct storage. */
 #ifndef WEIR_STORAGE_WATCH_H
 #define WEIR_STORAGE_WATCH_H
 
@@ -7,13 +7,15 @@
 
 struct watch;
 
-/* Called with the number of a dataset, once per burst of events that was read. */
-typedef void storage_changed_fn(void *owner, uint32_t dataset);
+/* `path` (relative to the source, of a file or folder) was made, changed, moved or removed. NULL: anything in
+ * the dataset may have; dataset 0: in all of them, because events were lost. */
+typedef void storage_changed_fn(void *owner, uint32_t dataset, const char *path);
 
 /* Where the kernel gives no inotify the answer is a watch that never tells anything. */
 struct watch *storage_watch_new(struct weir_loop *loop, storage_changed_fn *changed, void *owner);
 void storage_watch_free(struct watch *watch);
-/* Watching a folder again is fine. When the kernel's limit is reached the folder is left to rescans. */
-void storage_watch_folder(struct watch *watch, uint32_t dataset, const char *path);
+/* Watches the folder that is open as `fd`; "" is the source. Again is fine, also for another dataset or under
+ * a new name. False when the kernel watches no more: the folder is left to rescans. */
+bool storage_watch_folder(struct watch *watch, uint32_t dataset, const char *folder, int fd);
 
 #endif

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { READ_BYTES_MIN = 4096, TREE_DEPTH_MAX = 64 };
@@ -244,4 +246,52 @@ static enum weir_status empty_directory(int fd, const char *path, int depth, str
 enum weir_status weir_remove_tree(const char *path, struct weir_error *err)
 {
     return remove_entry(AT_FDCWD, path, path, 0, err);
+}
+
+/* ---- opening below a folder ---- */
+
+/* For kernels and sandboxes without openat2(): one component at a time. */
+static int open_stepwise(int root, const char *path, int flags)
+{
+    WEIR_AUTO_FREE char *rest = weir_strdup(path);
+    WEIR_AUTO_FD int at = -1;
+    char *next = rest;
+
+    for (char *slash; (slash = strchr(next, '/')) != NULL; next = slash + 1) {
+        int parent = at < 0 ? root : at;
+        int below;
+
+        *slash = '\0';
+        if (strcmp(next, "..") == 0) {
+            errno = EXDEV;
+            return -1;
+        }
+        below = openat(parent, next, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (at >= 0)
+            close(at);
+        at = below;
+        if (at < 0)
+            return -1;
+    }
+    return openat(at < 0 ? root : at, strcmp(next, "..") == 0 ? "" : next, flags | O_NOFOLLOW);
+}
+
+int weir_open_beneath_at(int root, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+    };
+    long fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+        return open_stepwise(root, path, flags | O_CLOEXEC);
+    return (int)fd;
+}
+
+int weir_open_beneath(const char *root, const char *path, int flags)
+{
+    WEIR_AUTO_FD int below = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return below < 0 ? -1 : weir_open_beneath_at(below, path, flags);
 }

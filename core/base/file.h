@@ -30,6 +30,12 @@ enum weir_status weir_remove_tree(const char *path, struct weir_error *err) WEIR
 /* fsyncs the directory that holds `path`, so that a rename or unlink in it survives a power cut. */
 enum weir_status weir_sync_parent(const char *path, struct weir_error *err) WEIR_MUST_USE;
 
+/* open() of `path` below the folder `root` that follows no symbolic link behind `root` and never leaves
+ * it, whatever is swapped meanwhile. -1 and errno; ELOOP where a link stands. `flags` must not create. */
+int weir_open_beneath(const char *root, const char *path, int flags) WEIR_MUST_USE;
+/* The same below an open folder. */
+int weir_open_beneath_at(int root, const char *path, int flags) WEIR_MUST_USE;
+
 /* Closes at the end of the scope: `WEIR_AUTO_FD int fd = open(…);` */
 void weir_auto_fd(const int *fd);
 #define WEIR_AUTO_FD __attribute__((cleanup(weir_auto_fd)))

@@ -17,17 +17,21 @@
 
 enum { MAILS = 3000, LINES = 20000, KILLS = 6 };
 
+#define CLASSES                                                                            \
+    "classes: [ham, spam, kind0, kind1, kind2, kind3, kind4, kind5, kind6, kind7, kind8, " \
+    "kind9, kind10]"
+
 static const char DATASETS[] = "  - name: mails\n"
                                "    source: {path: %s/mails, format: files, include: \"*.txt\",\n"
                                "             import: copy, on_erase: unlink}\n"
                                "    time: {from: manifest}\n"
-                               "    label: {from: manifest, classes: stream}\n"
+                               "    label: {from: manifest, " CLASSES "}\n"
                                "    subject: {from: manifest}\n"
                                "  - name: clicks\n"
                                "    source: {path: %s/clicks, format: csv, import: copy,\n"
                                "             on_erase: scrub}\n"
                                "    time: {from: field, field: ts}\n"
-                               "    label: {field: kind, classes: stream}\n"
+                               "    label: {field: kind, " CLASSES "}\n"
                                "    subject: {field: user}\n";
 
 static struct storage_lab lab;
