@@ -75,6 +75,7 @@ void storage_batch_clear(struct batch *batch)
     batch->met.count = batch->blocked.count = 0;
     batch->row_count = batch->file_count = 0;
     batch->open = NULL;
+    batch->also = NULL;
 }
 
 void storage_batch_free(struct batch *batch)
@@ -230,6 +231,17 @@ void storage_batch_block_new(struct batch *batch, uint64_t hash)
         batch->blocked.at[batch->blocked.count++] = hash;
     }
     storage_batch_block(batch, storage_dataset_blocked(batch->dataset, hash));
+}
+
+void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner)
+{
+    batch->also = also;
+    batch->also_owner = owner;
+}
+
+size_t storage_batch_rows(const struct batch *batch)
+{
+    return batch->row_count;
 }
 
 bool storage_batch_is_full(const struct batch *batch)

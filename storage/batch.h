@@ -53,6 +53,12 @@ void storage_batch_block(struct batch *batch, struct blocked_hash *hash);
 /* The same, for what has no hash of its own yet. */
 void storage_batch_block_new(struct batch *batch, uint64_t hash);
 
+/* What else the transaction of the commit writes, at its end. Its failure is the commit's. */
+typedef enum weir_status storage_batch_also_fn(void *owner, struct weir_db *db,
+                                               struct weir_error *err);
+void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner);
+
+size_t storage_batch_rows(const struct batch *batch);
 bool storage_batch_is_full(const struct batch *batch);
 bool storage_batch_is_empty(const struct batch *batch);
 

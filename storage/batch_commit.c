@@ -315,6 +315,8 @@ static enum weir_status write_all(const struct commit *c)
         status = write_refusals(c);
     if (status == WEIR_OK)
         status = write_blocked(c);
+    if (status == WEIR_OK && c->batch->also)
+        status = c->batch->also(c->batch->also_owner, c->db, c->err);
     return status;
 }
 

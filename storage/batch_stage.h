@@ -60,6 +60,8 @@ struct batch {
     LIST(uint64_t) blocked; /* hashes to be blocked from now on */
     int64_t *columns[BATCH_COLUMNS];
     size_t row_count, row_capacity;
+    storage_batch_also_fn *also;
+    void *also_owner;
 };
 
 /* The files of the batch are committed. */

@@ -83,7 +83,10 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
         return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", origin->file, origin->name);
     dataset->declaration = d;
     dataset->name = weir_strdup(origin->name);
-    dataset->root = origin->root ? weir_strdup(origin->root) : resolve_root(d->source.path);
+    dataset->root = origin->root   ? weir_strdup(origin->root)
+                    : d->is_pushed ? weir_strdup("")
+                                   : resolve_root(d->source.path);
+    dataset->is_scanned = d->is_pushed;
     dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
     storage_declaration_print(d, dataset->root, &text);
     dataset->text = weir_strdup(weir_buf_text(&text));
@@ -359,4 +362,10 @@ char *storage_dataset_path(const struct dataset *dataset, const struct stored_fi
 {
     return weir_format("%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
                        file->path ? file->path : "");
+}
+
+const char *storage_dataset_record_name(const struct dataset *dataset,
+                                        const struct stored_file *file)
+{
+    return dataset->declaration->is_pushed ? "" : file->path;
 }

@@ -53,7 +53,7 @@ struct dataset {
     uint32_t number;
     char *name;
     char *text;   /* the declaration as text: what makes two of them the same */
-    char *root;   /* the source, absolute */
+    char *root;   /* the source, absolute; "" when samples are pushed */
     char *copies; /* where copies are, absolute; also set for references */
     struct weir_yaml *document;
     struct declarations declarations;
@@ -159,6 +159,10 @@ void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
 void storage_dataset_name_classes(struct dataset *dataset);
 /* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */
 int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name);
+/* What an erased record is blocked under, beside its content: the path of its file, where it would come
+ * again; "" when it was pushed, because then it may come anywhere. */
+const char *storage_dataset_record_name(const struct dataset *dataset,
+                                        const struct stored_file *file);
 /* Absolute path of what readers open, in the caller's memory. */
 char *storage_dataset_path(const struct dataset *dataset,
                            const struct stored_file *file) WEIR_MUST_USE;

@@ -103,7 +103,7 @@ static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, 
     };
 
     dataset->number = (uint32_t)weir_rows_i64(rows, i, 0);
-    dataset->is_scanned = weir_rows_bool(rows, i, 6);
+    dataset->is_scanned = weir_rows_bool(rows, i, 6) || dataset->declaration->is_pushed;
     dataset->next_row = (uint64_t)weir_rows_i64(rows, i, 7);
     dataset->sequence = (uint64_t)weir_rows_i64(rows, i, 8);
     dataset->feed_floor = (uint64_t)weir_rows_i64(rows, i, 9);

@@ -31,6 +31,8 @@ static enum weir_status check_source(const struct dataset *dataset, struct weir_
     WEIR_AUTO_FREE char *manifest = weir_format("%s/%s", dataset->root, d->source.manifest);
     struct stat found;
 
+    if (d->is_pushed)
+        return WEIR_OK;
     if (stat(dataset->root, &found) < 0 || !S_ISDIR(found.st_mode))
         return weir_yaml_fail(weir_yaml_get(node, "path"), err,
                               "dataset '%s': source.path: found no folder %s, expected one",

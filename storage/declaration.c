@@ -38,8 +38,11 @@ static const struct cfg_key DATASET[] = {
     CFG_END,
 };
 static const struct cfg_key SOURCE[] = {
-    CFG_TEXT(struct source_section, path, .required = true,
-             .doc = "folder, watched with all below"),
+    CFG_TEXT(struct source_section, path, .doc = "folder, watched with all below"),
+    CFG_BOOL(struct source_section, push, .fallback = "false",
+             .doc = "instead of a path: samples come by weir push into files that Weir owns"),
+    CFG_SIZE(struct source_section, segment_bytes, .fallback = "256MiB", .min = 1 << 16,
+             .max = 1 << 30, .doc = "with push: bytes of such a file, then the next one begins"),
     CFG_TEXT(struct source_section, format, .required = true,
              .doc = "binary, csv, files or jsonl; its own keys follow"),
     CFG_TEXT(struct source_section, include, .fallback = "*",
@@ -129,6 +132,34 @@ static enum weir_status check_source_keys(const struct declaration *d, const cha
     return WEIR_OK;
 }
 
+/* Either there is a folder, or samples are pushed: then nothing about a folder is said. */
+static enum weir_status check_push(const struct declaration *d, const char *path,
+                                   const struct weir_yaml_node *node, struct weir_error *err)
+{
+    static const char *const OF_FOLDERS[] = {"path", "include", "manifest", "import", "settle"};
+
+    if (!d->source.push)
+        return d->source.path
+                   ? WEIR_OK
+                   : weir_yaml_fail(node, err, "%s.path: expected a folder, or push: true", path);
+    for (size_t i = 0; i < WEIR_COUNT(OF_FOLDERS); i++) {
+        const struct weir_yaml_node *found = weir_yaml_get(node, OF_FOLDERS[i]);
+
+        if (found)
+            return weir_yaml_fail(found, err,
+                                  "%s.%s: expected none with push: true: pushed samples have no "
+                                  "folder of their own",
+                                  path, OF_FOLDERS[i]);
+    }
+    if (!d->format->is_pushable)
+        return weir_yaml_fail(
+            weir_yaml_get(node, "format"), err,
+            "%s.format: found '%s' with push: true, expected a format whose files "
+            "are records end to end, like jsonl",
+            path, d->format->name);
+    return WEIR_OK;
+}
+
 static enum weir_status read_source(struct declaration *d, const char *path,
                                     const struct weir_yaml_node *node, struct weir_error *err)
 {
@@ -146,10 +177,13 @@ static enum weir_status read_source(struct declaration *d, const char *path,
                               nearest ? nearest : "", nearest ? "?)" : "");
     }
     status = check_source_keys(d, path, node, err);
+    if (status == WEIR_OK)
+        status = check_push(d, path, node, err);
     if (status != WEIR_OK)
         return status;
     d->options = weir_calloc(1, d->format->options_size + 1);
-    d->is_copied = d->source.import == 1;
+    d->is_pushed = d->source.push;
+    d->is_copied = d->source.import == 1 || d->is_pushed;
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
 }
 
@@ -195,6 +229,11 @@ static enum weir_status read_time(struct declaration *d, const char *path,
     if (d->time_from == TIME_FROM_MTIME)
         return WEIR_OK;
     if (d->time_from == TIME_FROM_FILE_NAME) {
+        if (d->is_pushed)
+            return weir_yaml_fail(node, err,
+                                  "%s.from: found file_name, expected field, or mtime for the time "
+                                  "of arrival: pushed samples come in no file",
+                                  path);
         if (!place.pattern)
             return weir_yaml_fail(node, err, "%s.pattern: expected a pattern with from: file_name",
                                   path);
@@ -308,6 +347,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
     if (status != WEIR_OK)
         return status;
     d->name = section.name;
+    d->source_node = section.source;
     if (!is_name(d->name))
         return weir_yaml_fail(weir_yaml_get(node, "name"), err,
                               "%s.name: found '%s', expected at most %d letters, digits, _ - .",
@@ -489,9 +529,18 @@ static void print_identity(const char *name, const struct format_field *field, s
     weir_buf_append_text(out, "}\n");
 }
 
-void storage_declaration_print(const struct declaration *d, const char *root, struct weir_buf *out)
+static void print_push(const struct declaration *d, struct weir_buf *out)
 {
-    weir_buf_printf(out, "  - name: %s\n    source:\n      path: ", d->name);
+    weir_buf_printf(out,
+                    "      push: true\n      segment_bytes: %llu\n      format: %s\n"
+                    "      on_erase: %s\n",
+                    (unsigned long long)d->source.segment_bytes, d->format->name,
+                    ON_ERASES[d->on_erase]);
+}
+
+static void print_folder(const struct declaration *d, const char *root, struct weir_buf *out)
+{
+    weir_buf_append_text(out, "      path: ");
     print_text(out, root ? root : d->source.path);
     weir_buf_printf(out, "\n      format: %s\n      include: ", d->format->name);
     print_text(out, d->source.include);
@@ -502,6 +551,15 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
     weir_buf_printf(out, "\n      import: %s\n      on_erase: %s\n      settle: %lldms\n",
                     IMPORTS[d->source.import], ON_ERASES[d->on_erase],
                     (long long)(d->source.settle / 1000));
+}
+
+void storage_declaration_print(const struct declaration *d, const char *root, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  - name: %s\n    source:\n", d->name);
+    if (d->is_pushed)
+        print_push(d, out);
+    else
+        print_folder(d, root, out);
     cfg_print(d->format->options, d->options, 6, out);
     print_time(d, out);
     print_label(d, out);

@@ -12,7 +12,9 @@ enum time_from { TIME_FROM_MANIFEST, TIME_FROM_FIELD, TIME_FROM_FILE_NAME, TIME_
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
 
 struct source_section {
-    const char *path;
+    const char *path; /* NULL with push */
+    bool push;
+    uint64_t segment_bytes; /* with push */
     const char *format;
     const char *include;
     const char *manifest;
@@ -36,6 +38,7 @@ struct place_section {
 struct declaration {
     const char *name;
     struct source_section source;
+    const struct weir_yaml_node *source_node;
     const struct format *format;
     void *options; /* of the format; owned */
 
@@ -48,7 +51,8 @@ struct declaration {
     bool has_subject;
     bool has_key;
     bool wants_manifest;
-    bool is_copied;
+    bool is_copied; /* readers open files that storage owns: copies, or segments of pushes */
+    bool is_pushed; /* there is no source to scan */
     enum on_erase on_erase;
 };
 

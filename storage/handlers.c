@@ -1,5 +1,6 @@
 /* One function per message that storage answers; the table is at the end. */
 #include "storage/erasing.h"
+#include "storage/push.h"
 #include "storage/serve.h"
 
 #include "core/base/clock.h"
@@ -143,6 +144,12 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     answer(request, MSG_erase_is, &message, status, &err);
 }
 
+/* Answered when its samples are on disk. */
+static void on_push(void *owner, struct weir_request *request)
+{
+    storage_push(owner, request);
+}
+
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
     WEIR_ON(dataset_ask, on_dataset_ask),
@@ -155,5 +162,6 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(hold_end, on_hold_end),
     WEIR_ON(erase_accept, on_erase_accept),
     WEIR_ON(erase_ask, on_erase_ask),
+    WEIR_ON(push, on_push),
     {MSG_none, NULL},
 };

@@ -33,13 +33,20 @@ char *storage_printable(const char *text)
 
 /* ---- complaints ---- */
 
+static char *name_of(const struct intake *intake)
+{
+    return storage_printable(intake->origin ? intake->origin : intake->file->path);
+}
+
 static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, const char *reason,
                       bool is_tail)
 {
     const struct format *format = intake->dataset->declaration->format;
-    WEIR_AUTO_FREE char *path = storage_printable(intake->file->path);
+    WEIR_AUTO_FREE char *path = name_of(intake);
     WEIR_AUTO_FREE char *place = NULL;
 
+    if (intake->refusing)
+        intake->refusing(intake->listener, record, reason);
     if (intake->refused >= REFUSALS_LISTED_MAX && !is_tail) {
         intake->refused_more++;
         return;
@@ -61,7 +68,7 @@ static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, c
 
 void storage_intake_refuse_file(struct intake *intake, const char *reason)
 {
-    WEIR_AUTO_FREE char *place = storage_printable(intake->file->path);
+    WEIR_AUTO_FREE char *place = name_of(intake);
 
     storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
                                                                 .place = place,
@@ -71,7 +78,7 @@ void storage_intake_refuse_file(struct intake *intake, const char *reason)
 
 void storage_intake_finish(struct intake *intake)
 {
-    WEIR_AUTO_FREE char *place = storage_printable(intake->file->path);
+    WEIR_AUTO_FREE char *place = name_of(intake);
 
     if (intake->refused_more == 0)
         return;
@@ -328,11 +335,12 @@ static bool is_erased_subject(const struct intake *intake, const struct batch_ro
 
 static uint64_t hash_record(const struct intake *intake, const struct format_sample *sample)
 {
+    const char *name = storage_dataset_record_name(intake->dataset, intake->file);
     WEIR_AUTO_BUF key = {0};
 
     if (intake->dataset->declaration->format->is_one_sample)
-        return storage_hash(intake->secret, HASH_PATH, weir_bytes_of(intake->file->path));
-    weir_buf_append(&key, intake->file->path, strlen(intake->file->path) + 1);
+        return storage_hash(intake->secret, HASH_PATH, weir_bytes_of(name));
+    weir_buf_append(&key, name, strlen(name) + 1);
     weir_buf_append(&key, intake->window.at + (sample->offset - intake->window_at), sample->length);
     return storage_hash(intake->secret, HASH_RECORD, weir_buf_view(&key));
 }

@@ -40,6 +40,10 @@ struct intake {
     struct weir_bytes window; /* what the format is reading, */
     uint64_t window_at;       /* and where it begins */
 
+    const char *origin; /* what complaints call the file; NULL: its path */
+    void (*refusing)(void *listener, uint64_t record, const char *reason); /* optional */
+    void *listener;
+
     size_t refused; /* listed so far */
     uint64_t refused_more;
     struct kept_out *kept_out;

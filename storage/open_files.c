@@ -110,7 +110,8 @@ static bool is_as_indexed(int fd, const struct stored_file *file,
         now.st_ino != file->inode || (uint64_t)now.st_size < file->size)
         return false;
     if ((uint64_t)now.st_size == file->size)
-        return (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns;
+        return file->mtime_ns == 0 ||
+               (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns;
     return storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash;
 }
 

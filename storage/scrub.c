@@ -52,11 +52,12 @@ static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t
 static uint64_t hash_of(const struct storage *storage, const struct located *found,
                         struct weir_bytes content)
 {
+    const char *name = storage_dataset_record_name(found->dataset, found->file);
     WEIR_AUTO_BUF key = {0};
 
     if (found->dataset->declaration->format->is_one_sample)
-        return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(found->file->path));
-    weir_buf_append(&key, found->file->path, strlen(found->file->path) + 1);
+        return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(name));
+    weir_buf_append(&key, name, strlen(name) + 1);
     weir_buf_append(&key, content.at, content.size);
     return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
 }
@@ -78,7 +79,7 @@ static bool is_untouched(int fd, const struct stored_file *file)
 
     return fstat(fd, &now) == 0 && now.st_ino == file->inode &&
            (uint64_t)now.st_size >= file->size &&
-           ((uint64_t)now.st_size > file->size ||
+           ((uint64_t)now.st_size > file->size || file->mtime_ns == 0 ||
             (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
 }
 
@@ -290,7 +291,7 @@ static enum weir_status scrub_one(struct storage *storage, struct open_erasure *
 
     if (status != WEIR_OK || !has_bytes(&found))
         return status;
-    if (found.dataset->declaration->is_copied) {
+    if (found.dataset->declaration->is_copied && !found.dataset->declaration->is_pushed) {
         WEIR_AUTO_FREE char *remark =
             weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
                         "Weir's reach and was not changed",

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/copy.h"
 #include "storage/erasing.h"
+#include "storage/push.h"
 #include "storage/queries.h"
 #include "storage/serve.h"
 
@@ -71,7 +72,7 @@ void storage_scan_dirty(struct storage *storage)
     for (size_t i = 0; i < storage->catalog->count; i++) {
         struct dataset *dataset = storage->catalog->datasets[i];
 
-        if (storage_scope_is_empty(&dataset->dirty))
+        if (storage_scope_is_empty(&dataset->dirty) || dataset->declaration->is_pushed)
             continue;
         if (!may_scan(dataset, now_ms)) {
             look_again(storage, WAIT_MS);
@@ -315,6 +316,8 @@ static void on_forget(void *owner)
 
     if (storage_feed_forget(storage, &err) != WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "feed not trimmed", "error=\"%s\"", err.text);
+    if (storage_push_forget(storage, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_DEBUG, "answers to pushes not trimmed", "error=\"%s\"", err.text);
 }
 
 /* ---- life ---- */
@@ -364,12 +367,14 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->replays = storage_replays_new();
     storage->erasure = storage_erasure_new(weir_now_ms());
     storage->watch = storage_watch_new(loop, on_changed, storage);
+    storage->pushes = storage_pushes_new(storage);
     status = open_store(storage, options, err);
     if (status != WEIR_OK) {
         storage_close(storage);
         return status;
     }
     sweep(storage);
+    storage_pushes_recover(storage);
     storage->rescan_timer = weir_loop_timer(loop, RESCAN_MS, RESCAN_MS, on_rescan, storage);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     scan_all(storage);
@@ -386,6 +391,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->again_timer);
     weir_loop_cancel(storage->loop, storage->wake_timer);
     storage_watch_free(storage->watch);
+    storage_pushes_free(storage->pushes);
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);
     storage_replays_free(storage->replays);

@@ -11,6 +11,7 @@
 #include "storage/secret.h"
 
 struct erasing;
+struct pushes;
 struct replays;
 
 struct storage {
@@ -31,6 +32,7 @@ struct storage {
     struct weir_route routes[STORAGE_HOLDERS_MAX];
     struct erased_subjects erased;
     struct erasing *erasing; /* erasures that are not verified yet */
+    struct pushes *pushes;
 
     bool is_pumping;
     uint32_t turn; /* whose scan has the next piece */

@@ -11,6 +11,7 @@ void weir_call_free(struct weir_call *call)
     if (call == NULL)
         return;
     weir_buf_fini(&call->header);
+    weir_frames_clear(&call->frames);
     free(call->refusal);
     free(call);
 }

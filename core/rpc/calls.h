@@ -10,11 +10,13 @@ struct weir_call {
     enum weir_message type;
     struct weir_buf header; /* packed once, sent as often as needed */
     int64_t asked_ms;
-    int64_t deadline_ms;      /* on the loop's clock */
-    int64_t send_ms;          /* next time it is sent */
-    bool over_limit;          /* never sent: it only waits to be refused */
-    char *refusal;            /* newest UNAVAILABLE text, owned; NULL: none */
-    struct weir_arena *arena; /* where the reply is decoded; NULL: the peer's own */
+    int64_t deadline_ms;       /* on the loop's clock */
+    int64_t send_ms;           /* next time it is sent */
+    int64_t resend_ms;         /* how long after that, again */
+    struct weir_frames frames; /* sent beside it */
+    bool over_limit;           /* never sent: it only waits to be refused */
+    char *refusal;             /* newest UNAVAILABLE text, owned; NULL: none */
+    struct weir_arena *arena;  /* where the reply is decoded; NULL: the peer's own */
     weir_rpc_done_fn *done;
     void *owner;
 };

@@ -72,3 +72,13 @@ void weir_frames_move(struct weir_frames *to, struct weir_frames *from)
     to->count = from->count;
     from->count = 0;
 }
+
+void weir_frames_share(struct weir_frames *to, struct weir_frames *from)
+{
+    weir_require(to->count + from->count <= WEIR_WIRE_FRAMES_MAX);
+    for (size_t i = 0; i < from->count; i++) {
+        zmq_msg_t *frame = &to->frame[to->count++];
+        zmq_msg_init(frame);
+        zmq_msg_copy(frame, &from->frame[i]);
+    }
+}

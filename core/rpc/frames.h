@@ -24,5 +24,7 @@ void weir_frames_clear(struct weir_frames *frames);
 /* Moves all frames of `from` to the (empty) `to`: how a receiver keeps payloads without copying
  * them. */
 void weir_frames_move(struct weir_frames *to, struct weir_frames *from);
+/* Appends the frames of `from` to `to` without copying what they hold: both own them. */
+void weir_frames_share(struct weir_frames *to, struct weir_frames *from);
 
 #endif

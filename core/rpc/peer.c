@@ -80,10 +80,14 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
         .request = call->request,
         .trace = weir_mix64(peer->trace ^ call->request),
     };
+    struct weir_frames frames = {.count = 0};
+    weir_frames_share(&frames, &call->frames);
     /* A full queue is like a lost message: the call is sent again. */
-    bool sent = weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&call->header), NULL);
-    (void)sent;
-    call->send_ms = now_ms + WEIR_RPC_RESEND_MS;
+    if (!weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&call->header), &frames))
+        weir_frames_clear(&frames);
+    call->send_ms = now_ms + call->resend_ms;
+    if (call->frames.count > 0 && call->resend_ms < WEIR_RPC_FRAMED_RESEND_MAX_MS)
+        call->resend_ms *= 2;
 }
 
 /* Ends the call: it is out of the list before its owner hears of it, who may ask anew at once. */
@@ -136,31 +140,43 @@ static void tick(void *owner)
     leave(peer);
 }
 
-static struct weir_call *start_call(struct weir_rpc_peer *peer, enum weir_message type,
-                                    const void *message, int64_t deadline_ms)
+static struct weir_call *start_call(struct weir_rpc_peer *peer,
+                                    const struct weir_framed_call *asked)
 {
     int64_t now = weir_loop_clock_ms(peer->loop);
     bool over_limit = peer->calls.count >= WEIR_RPC_CALLS_MAX;
     struct weir_call *call = weir_calls_add(&peer->calls, ++peer->last_request);
-    call->type = type;
+    call->type = asked->type;
+    call->done = asked->done;
+    call->owner = asked->owner;
     call->asked_ms = now;
-    call->deadline_ms = now + (deadline_ms > 0 ? deadline_ms : 0);
+    call->deadline_ms = now + (asked->deadline_ms > 0 ? asked->deadline_ms : 0);
     call->over_limit = over_limit;
+    call->resend_ms = asked->frames != NULL ? WEIR_RPC_FRAMED_RESEND_MS : WEIR_RPC_RESEND_MS;
+    if (asked->frames != NULL)
+        weir_frames_move(&call->frames, asked->frames);
     if (!over_limit) {
-        weir_message_pack(type, message, &call->header);
+        weir_message_pack(asked->type, asked->message, &call->header);
         send_call(peer, call, now);
     }
     return call;
 }
 
+void weir_rpc_call_framed(struct weir_rpc_peer *peer, const struct weir_framed_call *asked)
+{
+    const struct weir_call *call = start_call(peer, asked);
+    set_timer(peer, call->over_limit ? 0 : call->send_ms);
+    set_timer(peer, call->deadline_ms);
+}
+
 void weir_rpc_call(struct weir_rpc_peer *peer, enum weir_message type, const void *message,
                    int64_t deadline_ms, weir_rpc_done_fn *done, void *owner)
 {
-    struct weir_call *call = start_call(peer, type, message, deadline_ms);
-    call->done = done;
-    call->owner = owner;
-    set_timer(peer, call->over_limit ? 0 : call->send_ms);
-    set_timer(peer, call->deadline_ms);
+    weir_rpc_call_framed(peer, &(struct weir_framed_call){.type = type,
+                                                          .message = message,
+                                                          .deadline_ms = deadline_ms,
+                                                          .done = done,
+                                                          .owner = owner});
 }
 
 void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner)
@@ -359,9 +375,11 @@ enum weir_status weir_rpc_ask_question(const struct weir_question *question)
     weir_require(peer->depth == 0); /* it would answer other callbacks inside this one */
     struct waiting waiting = {.question = question, .endpoint = peer->endpoint};
     struct weir_call *call =
-        start_call(peer, question->type, question->message, question->deadline_ms);
-    call->done = on_answer;
-    call->owner = &waiting;
+        start_call(peer, &(struct weir_framed_call){.type = question->type,
+                                                    .message = question->message,
+                                                    .deadline_ms = question->deadline_ms,
+                                                    .done = on_answer,
+                                                    .owner = &waiting});
     call->arena = question->arena;
     enter(peer);
     while (!waiting.answered && !peer->closed)

@@ -11,10 +11,12 @@
 #include "core/wire/wire.h"
 
 enum {
-    WEIR_ROUTE_MAX = 64,            /* bytes of a ROUTER identity */
-    WEIR_RPC_RESEND_MS = 500,       /* an unanswered request is sent again */
-    WEIR_RPC_MESSAGE_MAX = 1 << 30, /* ZMQ_MAXMSGSIZE */
-    WEIR_RPC_CALLS_MAX = 4096,      /* open calls of one peer; more are refused with LIMIT */
+    WEIR_ROUTE_MAX = 64,                  /* bytes of a ROUTER identity */
+    WEIR_RPC_RESEND_MS = 500,             /* an unanswered request is sent again */
+    WEIR_RPC_FRAMED_RESEND_MS = 1000,     /* … one with frames, at first */
+    WEIR_RPC_FRAMED_RESEND_MAX_MS = 8000, /* … and at last */
+    WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* ZMQ_MAXMSGSIZE */
+    WEIR_RPC_CALLS_MAX = 4096,            /* open calls of one peer; more are refused with LIMIT */
 };
 
 /* ---- server: a bound ROUTER ---- */
@@ -102,6 +104,18 @@ typedef void weir_rpc_done_fn(void *owner, const struct weir_reply *reply,
 /* Asks. `deadline_ms` counts from now. */
 void weir_rpc_call(struct weir_rpc_peer *peer, enum weir_message type, const void *message,
                    int64_t deadline_ms, weir_rpc_done_fn *done, void *owner);
+/* A request with raw frames beside it. */
+struct weir_framed_call {
+    enum weir_message type;
+    const void *message;
+    struct weir_frames *frames; /* consumed: kept by the call, so that they can be sent again */
+    int64_t deadline_ms;
+    weir_rpc_done_fn *done;
+    void *owner;
+};
+/* weir_rpc_call() with frames. They may be large, so an unanswered one is sent again after a second, then
+ * after twice as long each time, up to WEIR_RPC_FRAMED_RESEND_MAX_MS. */
+void weir_rpc_call_framed(struct weir_rpc_peer *peer, const struct weir_framed_call *call);
 /* Drops all open calls of `owner` without their callback. */
 void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner);
 /* One-way; dropped when the queue is full. */

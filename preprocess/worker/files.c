@@ -62,7 +62,7 @@ void files_free(struct files *files)
 static bool is_same(const struct open_file *slot, const struct file_about *about)
 {
     return slot->fd >= 0 && slot->device == about->device && slot->inode == about->inode &&
-           slot->size == about->size && slot->mtime_ns == about->mtime_ns;
+           slot->size == about->size && (about->mtime_ns == 0 || slot->mtime_ns == about->mtime_ns);
 }
 
 static struct open_file *find(struct files *files, const struct file_about *about)

@@ -127,6 +127,7 @@ const struct format format_binary = {
     .options = OPTIONS,
     .options_size = sizeof(struct binary_options),
     .gives = FORMAT_AT,
+    .is_pushable = true,
     .check = check,
     .index = index_records,
 };

@@ -187,6 +187,7 @@ const struct format format_csv = {
     .gives = FORMAT_NAMED,
     .counts_lines = true,
     .ends_with_newline = true,
+    .is_pushable = true,
     .scrub_byte = ' ',
     .check = check,
     .index = index_file,

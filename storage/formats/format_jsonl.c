@@ -105,6 +105,7 @@ const struct format format_jsonl = {
     .gives = FORMAT_NAMED,
     .counts_lines = true,
     .ends_with_newline = true,
+    .is_pushable = true,
     .scrub_byte = ' ',
     .index = index_lines,
 };

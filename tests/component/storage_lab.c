@@ -113,6 +113,17 @@ void storage_lab_kill(struct storage_lab *lab)
     (void)end_process(lab, SIGKILL);
 }
 
+bool storage_lab_has_died(struct storage_lab *lab)
+{
+    int status;
+
+    if (waitpid(lab->pid, &status, WNOHANG) != lab->pid)
+        return false;
+    weir_require(WIFSIGNALED(status));
+    disconnect(lab);
+    return true;
+}
+
 void storage_lab_await_death(struct storage_lab *lab)
 {
     int status;

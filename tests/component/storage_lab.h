@@ -28,6 +28,8 @@ void storage_lab_end(struct storage_lab *lab);
 void storage_lab_start(struct storage_lab *lab);
 void storage_lab_stop(struct storage_lab *lab); /* SIGTERM */
 void storage_lab_kill(struct storage_lab *lab); /* SIGKILL */
+/* True, and as after storage_lab_kill(), when a fault has killed it. */
+bool storage_lab_has_died(struct storage_lab *lab);
 /* Waits for a process that a fault kills. */
 void storage_lab_await_death(struct storage_lab *lab);
 

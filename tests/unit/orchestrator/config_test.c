@@ -17,7 +17,8 @@ static void shipped_pipelines_are_good(void **state)
     static const struct {
         const char *path, *name;
     } SHIPPED[] = {{WEIR_SOURCE_DIR "/config/pipelines/quickstart.yaml", "quickstart"},
-                   {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"}};
+                   {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"}};
     for (size_t i = 0; i < WEIR_COUNT(SHIPPED); i++) {
         WEIR_AUTO_BUF text = {0};
         WEIR_AUTO_BUF printed = {0};

@@ -30,6 +30,47 @@ static void a_reply_brings_frames_that_are_aligned(void **state)
         assert_int_equal((uintptr_t)weir_frames_at(&fixture->received, i).at % 8, 0);
 }
 
+/* Waits until the server has heard `served` requests; the newest brought `payload`. */
+static void expect_served(struct fixture *fixture, int served, struct weir_bytes payload)
+{
+    while (fixture->served < served)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    assert_int_equal(fixture->served, served);
+    assert_true(weir_bytes_equal(weir_frames_at(&fixture->received, 0), payload));
+}
+
+static void a_request_with_frames_is_sent_again_ever_more_seldom(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint8_t PAYLOAD[10000] = "payload";
+    struct weir_bytes payload = weir_bytes(PAYLOAD, sizeof PAYLOAD);
+    struct msg_health question;
+    struct weir_frames frames = {0};
+    int64_t wait_ms = WEIR_RPC_FRAMED_RESEND_MS;
+    memset(&question, 0, sizeof question);
+    weir_frames_copy(&frames, PAYLOAD, sizeof PAYLOAD);
+    fixture->silent = true;
+    weir_rpc_call_framed(fixture->peer, &(struct weir_framed_call){.type = MSG_health,
+                                                                   .message = &question,
+                                                                   .frames = &frames,
+                                                                   .deadline_ms = LONG_MS,
+                                                                   .done = on_done,
+                                                                   .owner = fixture});
+    assert_int_equal(frames.count, 0);
+    expect_served(fixture, 1, payload);
+    for (int sends = 2; sends <= 6; sends++) {
+        test_clock_advance(&fixture->clock, fixture->loop, wait_ms - 1);
+        test_loop_rounds(fixture->loop, 5);
+        assert_int_equal(fixture->served, sends - 1);
+        fixture->silent = sends < 6;
+        test_clock_advance(&fixture->clock, fixture->loop, 1);
+        expect_served(fixture, sends, payload);
+        wait_ms = wait_ms < WEIR_RPC_FRAMED_RESEND_MAX_MS ? 2 * wait_ms : wait_ms;
+    }
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(fixture->answers, 1);
+}
+
 static void a_push_reaches_a_peer_that_has_spoken(void **state)
 {
     struct fixture *fixture = *state;
@@ -169,6 +210,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IPC(a_reply_brings_frames_that_are_aligned),
         INPROC(a_reply_brings_frames_that_are_aligned),
+        IPC(a_request_with_frames_is_sent_again_ever_more_seldom),
+        INPROC(a_request_with_frames_is_sent_again_ever_more_seldom),
         IPC(a_push_reaches_a_peer_that_has_spoken),
         INPROC(a_push_reaches_a_peer_that_has_spoken),
         INPROC(a_push_to_nobody_keeps_its_frames),

@@ -1,6 +1,7 @@
 /* The datasets section: what is accepted, what is refused with which words. */
 #include "storage/declaration.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 
 #include <setjmp.h>
@@ -70,10 +71,12 @@ static void what_is_printed_reads_as_the_same(void **state)
     assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
 }
 
-static const struct {
+struct mistake {
     const char *text;
     const char *complaint;
-} MISTAKES[] = {
+};
+
+static const struct mistake MISTAKES[] = {
     {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
     {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
      "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files or "
@@ -121,18 +124,68 @@ static const struct {
      "datasets[1].label.classes: expected the same list of names as in datasets[0]"},
 };
 
-static void mistakes_are_named_with_their_place(void **state)
+static void expect_complaints(const struct mistake *mistakes, size_t count)
 {
-    (void)state;
-    for (size_t i = 0; i < WEIR_COUNT(MISTAKES); i++) {
+    for (size_t i = 0; i < count; i++) {
         WEIR_AUTO(weir_yaml) document = NULL;
         struct declarations all;
         struct weir_error err;
 
-        assert_int_equal(read(MISTAKES[i].text, &document, &all, &err), WEIR_INVALID);
-        if (!strstr(err.text, MISTAKES[i].complaint))
-            fail_msg("expected \"%s\" in \"%s\"", MISTAKES[i].complaint, err.text);
+        assert_int_equal(read(mistakes[i].text, &document, &all, &err), WEIR_INVALID);
+        if (!strstr(err.text, mistakes[i].complaint))
+            fail_msg("expected \"%s\" in \"%s\"", mistakes[i].complaint, err.text);
     }
+}
+
+static void mistakes_are_named_with_their_place(void **state)
+{
+    (void)state;
+    expect_complaints(MISTAKES, WEIR_COUNT(MISTAKES));
+}
+
+static void a_folder_has_no_part_in_pushing(void **state)
+{
+    static const struct mistake CASES[] = {
+        {"datasets:\n  - name: a\n    source: {format: csv}\n    time: {from: mtime}\n",
+         "datasets[0].source.path: expected a folder, or push: true"},
+        {"datasets:\n  - name: a\n    source: {push: true, path: x, format: csv}\n"
+         "    time: {from: mtime}\n",
+         "p.yaml:3:32: datasets[0].source.path: expected none with push: true"},
+        {"datasets:\n  - name: a\n    source: {push: true, format: files}\n"
+         "    time: {from: mtime}\n",
+         "datasets[0].source.format: found 'files' with push: true"},
+        {"datasets:\n  - name: a\n    source: {push: true, format: csv}\n"
+         "    time: {from: file_name, pattern: \"%Y\"}\n",
+         "datasets[0].time.from: found file_name, expected field"},
+    };
+
+    (void)state;
+    expect_complaints(CASES, WEIR_COUNT(CASES));
+}
+
+static void pushed_samples_need_no_folder(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO_BUF file = {0};
+    WEIR_AUTO_BUF printed = {0};
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml",
+                                    WEIR_YAML_BYTES_MAX, &file, &err),
+                     WEIR_OK);
+    assert_int_equal(read(weir_buf_text(&file), &document, &all, &err), WEIR_OK);
+    assert_true(all.at[0].is_pushed);
+    assert_true(all.at[0].is_copied);
+    assert_int_equal(all.at[0].source.segment_bytes, 256 << 20);
+    weir_buf_append_text(&printed, "datasets:\n");
+    storage_declaration_print(&all.at[0], NULL, &printed);
+    storage_declarations_fini(&all);
+    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    assert_true(all.at[0].is_pushed);
+    storage_declarations_fini(&all);
 }
 
 static void a_list_of_one_needs_no_dash(void **state)
@@ -157,6 +210,8 @@ int main(void)
         cmocka_unit_test(a_whole_declaration_is_understood),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
         cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(a_folder_has_no_part_in_pushing),
+        cmocka_unit_test(pushed_samples_need_no_folder),
         cmocka_unit_test(a_list_of_one_needs_no_dash),
     };
     return cmocka_run_group_tests_name("storage: declarations", tests, NULL, NULL);
