@@ -7,10 +7,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +43,7 @@ void storage_lab_begin(struct storage_lab *lab)
     temp_dir_make(&lab->dir);
     lab->arena = weir_arena_new();
     lab->faults = NULL;
+    lab->obeys_modes = false;
     weir_require(weir_make_directories(storage_lab_path(lab, "data"), 0700, &err) == WEIR_OK);
     weir_require(weir_make_directories(storage_lab_path(lab, "source"), 0700, &err) == WEIR_OK);
 }
@@ -55,8 +58,20 @@ void storage_lab_end(struct storage_lab *lab)
 
 /* ---- the process ---- */
 
+/* Postgres is another user's, and must stay within reach. */
+static void obey_modes(const struct storage_lab *lab)
+{
+    WEIR_AUTO_FREE char *socket = weir_format("%s/.s.PGSQL.5432", lab->postgres.dir.path);
+
+    weir_require(chmod(lab->postgres.dir.path, 0711) == 0 && chmod(socket, 0777) == 0);
+    weir_require(prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0 &&
+                 prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH, 0, 0, 0) == 0);
+}
+
 static void run_storage(const struct storage_lab *lab, const char *data, const char *run)
 {
+    if (lab->obeys_modes && geteuid() == 0)
+        obey_modes(lab);
     if (lab->faults)
         setenv("WEIR_FAULTS", lab->faults, 1);
     execl(WEIR_BIN_DIR "/storage", "storage", "--data-dir", data, "--socket-dir", run, "--postgres",

@@ -17,6 +17,7 @@ struct storage_lab {
     struct weir_error err;    /* of the newest refusal */
     pid_t pid;
     const char *faults; /* WEIR_FAULTS of the next start */
+    bool obeys_modes;   /* the next start gives up root's right to read everything */
 };
 
 void storage_lab_open(struct storage_lab *lab); /* once per program */
