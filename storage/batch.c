@@ -71,6 +71,7 @@ void storage_batch_clear(struct batch *batch)
     for (size_t i = 0; i < batch->withdrawals.count; i++)
         free(batch->withdrawals.at[i].path);
     batch->groups.count = batch->segments.count = batch->subjects.count = 0;
+    batch->keys.count = 0;
     batch->kills.count = batch->refusals.count = batch->withdrawals.count = 0;
     batch->met.count = batch->blocked.count = 0;
     batch->row_count = batch->file_count = 0;
@@ -88,6 +89,7 @@ void storage_batch_free(struct batch *batch)
     free(batch->groups.at);
     free(batch->segments.at);
     free(batch->subjects.at);
+    free(batch->keys.at);
     free(batch->kills.at);
     free(batch->refusals.at);
     free(batch->withdrawals.at);
@@ -178,7 +180,11 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
     if (row->has_subject) {
         MAKE_ROOM(batch->subjects);
         batch->subjects.at[batch->subjects.count++] =
-            (struct batch_subject){.hash = row->subject, .row = at};
+            (struct run_entry){.hash = row->subject, .id = at};
+    }
+    if (row->has_key) {
+        MAKE_ROOM(batch->keys);
+        batch->keys.at[batch->keys.count++] = (struct run_entry){.hash = row->key, .id = at};
     }
     batch->segments.at[last - 1].count++;
     batch->row_count++;

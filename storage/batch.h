@@ -18,8 +18,9 @@ struct batch_row {
     int64_t label;
     uint64_t offset;
     uint64_t length;
-    uint64_t subject; /* keyed hash */
-    bool has_subject;
+    uint64_t subject; /* keyed hashes */
+    uint64_t key;
+    bool has_subject, has_key;
 };
 
 struct batch;

@@ -4,6 +4,7 @@
 #include "storage/batch_stage.h"
 #include "storage/column.h"
 #include "storage/id_list.h"
+#include "storage/key_store.h"
 #include "storage/queries.h"
 #include "storage/tombstones.h"
 
@@ -179,46 +180,31 @@ static void join_files(const struct commit *c, uint64_t first_id)
     }
 }
 
-static int by_hash(const void *a, const void *b)
+/* An entry's id is the row of the batch, and then of the dataset (block << 16 | row). */
+static enum weir_status insert_keys(const struct commit *c, struct key_index *index,
+                                    struct run_entry *entries, size_t count, uint64_t first_row)
 {
-    const struct batch_subject *x = a, *y = b;
-
-    if (x->hash != y->hash)
-        return x->hash > y->hash ? 1 : -1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
-static enum weir_status insert_subjects(const struct commit *c, uint64_t first_id)
-{
-    struct batch_subject *subjects = c->batch->subjects.at;
-    size_t count = c->batch->subjects.count;
-    WEIR_AUTO_BUF packed = {0};
-
-    if (count == 0)
-        return WEIR_OK;
     for (size_t i = 0; i < count; i++)
-        subjects[i].row += first_id;
-    qsort(subjects, count, sizeof *subjects, by_hash);
-    for (size_t i = 0; i < count; i++) {
-        uint8_t pair[16];
-
-        weir_put_u64(pair, subjects[i].hash);
-        weir_put_u64(pair + 8, subjects[i].row);
-        weir_buf_append(&packed, pair, sizeof pair);
-    }
-    return DB_RUN(c->db, Q_subject_run_add, NULL, c->err, DB_I64(c->dataset->number),
-                  DB_BYTES(weir_buf_view(&packed)));
+        entries[i].id += first_row;
+    return storage_key_store_add(c->db, c->dataset->number, index, entries, count, c->err);
 }
 
 /* Rows are numbered from the dataset's next one on without gaps: across blocks, ids are too. */
 static enum weir_status insert_samples(const struct commit *c)
 {
-    uint64_t first_id = weir_sample_id(c->dataset->number, 0, 0) + c->dataset->next_row;
+    uint64_t first_row = c->dataset->next_row;
+    uint64_t first_id = storage_dataset_id(c->dataset, first_row);
     enum weir_status status;
 
     join_files(c, first_id);
     status = insert_chunks(c);
-    return status == WEIR_OK ? insert_subjects(c, first_id) : status;
+    if (status == WEIR_OK)
+        status = insert_keys(c, &c->dataset->subjects, c->batch->subjects.at,
+                             c->batch->subjects.count, first_row);
+    if (status == WEIR_OK)
+        status =
+            insert_keys(c, &c->dataset->keys, c->batch->keys.at, c->batch->keys.count, first_row);
+    return status;
 }
 
 /* ---- the rest ---- */

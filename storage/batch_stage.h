@@ -19,10 +19,6 @@ struct batch_segment {
     size_t first;
     size_t count;
 };
-struct batch_subject {
-    uint64_t hash;
-    uint64_t row; /* of the batch; its id from the commit on */
-};
 struct batch_kill {
     struct stored_file *file;
     enum weir_change_kind kind;
@@ -52,7 +48,8 @@ struct batch {
     size_t file_count;
     LIST(struct file_group *) groups; /* to be written: new ones have number 0 */
     LIST(struct batch_segment) segments;
-    LIST(struct batch_subject) subjects;
+    LIST(struct run_entry) subjects; /* their id is the row of the batch until the commit */
+    LIST(struct run_entry) keys;     /* … */
     LIST(struct batch_kill) kills;
     LIST(struct staged_refusal) refusals;
     LIST(struct batch_withdrawal) withdrawals;

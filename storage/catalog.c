@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct catalog *storage_catalog_new(const char *data_dir)
+{
+    struct catalog *catalog = weir_calloc(1, sizeof *catalog);
+
+    catalog->data_dir = data_dir;
+    catalog->filters = weir_calloc(1, sizeof *catalog->filters);
+    catalog->filters->bytes_max = KEY_FILTERS_BYTES_MAX;
+    return catalog;
+}
+
 void storage_catalog_free(struct catalog *catalog)
 {
     if (!catalog)
@@ -15,6 +25,7 @@ void storage_catalog_free(struct catalog *catalog)
     for (size_t i = 0; i < catalog->count; i++)
         storage_dataset_free(catalog->datasets[i]);
     free(catalog->datasets);
+    free(catalog->filters);
     free(catalog);
 }
 
@@ -82,6 +93,8 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     if (!d)
         return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", origin->file, origin->name);
     dataset->declaration = d;
+    dataset->subjects = (struct key_index){.kind = KEY_SUBJECT, .budget = catalog->filters};
+    dataset->keys = (struct key_index){.kind = KEY_SAMPLE, .budget = catalog->filters};
     dataset->name = weir_strdup(origin->name);
     dataset->root = origin->root   ? weir_strdup(origin->root)
                     : d->is_pushed ? weir_strdup("")
@@ -101,6 +114,8 @@ void storage_dataset_free(struct dataset *dataset)
     storage_scan_free(dataset->scan);
     storage_scope_fini(&dataset->dirty);
     storage_notes_fini(&dataset->notes);
+    storage_key_index_fini(&dataset->subjects);
+    storage_key_index_fini(&dataset->keys);
     for (size_t i = 0; i < dataset->class_count; i++)
         free(dataset->classes[i]);
     for (size_t i = 0; i < dataset->group_count; i++)
@@ -186,6 +201,11 @@ void storage_dataset_add_group(struct dataset *dataset, struct file_group *group
     group->first_file = last ? last->first_file + last->capacity : 0;
     dataset->groups[dataset->group_count++] = group;
     group->number = dataset->group_count;
+}
+
+uint64_t storage_dataset_id(const struct dataset *dataset, uint64_t place)
+{
+    return (uint64_t)dataset->number << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) | place;
 }
 
 struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number)

@@ -9,6 +9,7 @@
 #include "core/wire/sample.h"
 #include "storage/declaration.h"
 #include "storage/file_group.h"
+#include "storage/key_index.h"
 #include "storage/notes.h"
 #include "storage/scope.h"
 
@@ -79,6 +80,8 @@ struct dataset {
     size_t dead_count;
     struct blocked_hash *blocked; /* by hash */
     size_t blocked_count;
+    struct key_index subjects; /* whose the samples are */
+    struct key_index keys;     /* what they are */
 
     uint64_t paths_dropped; /* grows when known files lose their paths, to an erasure */
 
@@ -93,10 +96,12 @@ struct dataset {
 
 struct catalog {
     const char *data_dir;
-    struct dataset **datasets; /* by number, from 1 */
+    struct key_budget *filters; /* of all datasets' indexes */
+    struct dataset **datasets;  /* by number, from 1 */
     size_t count;
 };
 
+struct catalog *storage_catalog_new(const char *data_dir);
 enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
                                       struct catalog **ret_catalog,
                                       struct weir_error *err) WEIR_MUST_USE;
@@ -144,6 +149,8 @@ struct chunk_span {
 };
 struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
                                             const struct stored_file *file);
+/* The id of block << 16 | row. */
+uint64_t storage_dataset_id(const struct dataset *dataset, uint64_t place);
 /* The chunk that holds this row, or NULL. */
 const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
                                               uint32_t row);

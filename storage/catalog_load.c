@@ -2,6 +2,7 @@
 #include "core/base/memory.h"
 #include "storage/added_runs.h"
 #include "storage/catalog.h"
+#include "storage/key_store.h"
 #include "storage/queries.h"
 
 #include <stdlib.h>
@@ -93,6 +94,15 @@ static enum weir_status load_blocked(struct weir_db *db, struct dataset *dataset
     return status;
 }
 
+static enum weir_status load_keys(struct weir_db *db, struct dataset *dataset,
+                                  struct weir_error *err)
+{
+    enum weir_status status = storage_key_store_load(db, dataset->number, &dataset->subjects, err);
+
+    return status == WEIR_OK ? storage_key_store_load(db, dataset->number, &dataset->keys, err)
+                             : status;
+}
+
 static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, size_t i)
 {
     struct accounts *accounts = &dataset->accounts;
@@ -135,6 +145,8 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
         status = load_dead(db, dataset, err);
     if (status == WEIR_OK)
         status = load_blocked(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_keys(db, dataset, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", dataset->name);
     storage_catalog_add(catalog, WEIR_TAKE(dataset));
@@ -144,11 +156,10 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
 enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
                                       struct catalog **ret_catalog, struct weir_error *err)
 {
-    WEIR_AUTO(catalog) catalog = weir_calloc(1, sizeof *catalog);
+    WEIR_AUTO(catalog) catalog = storage_catalog_new(data_dir);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_datasets, &rows, err);
 
-    catalog->data_dir = data_dir;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_dataset(db, catalog, rows, i, err);
     if (status == WEIR_OK)

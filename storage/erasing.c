@@ -26,6 +26,7 @@ struct erasing {
 static void free_erasure(struct open_erasure *erasure)
 {
     free(erasure->subjects.at);
+    free(erasure->keys.at);
     free(erasure->wanted.at);
     free(erasure->ids.at);
     free(erasure->blocked.at);
@@ -298,6 +299,8 @@ static enum weir_status commit_scrubbed(struct storage *storage, struct open_era
 {
     enum weir_status status = weir_db_begin(storage->db, err);
 
+    if (status == WEIR_OK)
+        status = storage_stop_merge(storage, err);
     if (status == WEIR_OK)
         status = storage_scrub_rows(storage, erasure, err);
     if (status == WEIR_OK)

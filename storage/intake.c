@@ -387,6 +387,19 @@ static struct format_value value_of(const struct intake *intake, enum format_rol
     return sample->each[role];
 }
 
+/* False when there is no value. */
+static bool hash_value(const struct intake *intake, enum storage_hash_domain domain,
+                       const struct format_value *value, uint64_t *ret_hash)
+{
+    char scratch[NUMBER_MAX];
+    struct weir_bytes text = text_of(value, scratch);
+
+    if (value->kind == FORMAT_ABSENT || text.size == 0)
+        return false;
+    *ret_hash = storage_hash(intake->secret, domain, text);
+    return true;
+}
+
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct intake *intake = owner;
@@ -394,12 +407,11 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct format_value label = value_of(intake, FORMAT_LABEL, sample);
     struct format_value subject = value_of(intake, FORMAT_SUBJECT, sample);
     struct batch_row row = {.offset = sample->offset, .length = sample->length};
-    char reason[REASON_MAX], scratch[NUMBER_MAX];
-    struct weir_bytes name = text_of(&subject, scratch);
+    struct format_value key = value_of(intake, FORMAT_KEY, sample);
+    char reason[REASON_MAX];
 
-    row.has_subject = subject.kind != FORMAT_ABSENT && name.size > 0;
-    if (row.has_subject)
-        row.subject = storage_hash(intake->secret, HASH_SUBJECT, name);
+    row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
+    row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
     if (keep_out(intake, sample, &row))
         return;
     if (!convert_time(intake, &time, &row.time, reason) ||

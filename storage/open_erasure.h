@@ -23,6 +23,7 @@ struct open_erasure {
     enum erasure_state state;
     int64_t accepted_us;
     struct id_list subjects; /* keyed hashes, ascending */
+    struct id_list keys;     /* … */
     struct id_list wanted;
     struct id_list ids; /* ascending; known once tombstoned */
     uint64_t epoch;

@@ -1,8 +1,8 @@
-/* Which samples an erasure means: by id, and by subject through the sorted runs of keyed hashes. */
+/* Which samples an erasure means: by id, and by subject and key through the sorted runs of hashes. */
+#include "storage/key_store.h"
 #include "storage/open_erasure.h"
-#include "storage/queries.h"
 
-enum { ENTRY_BYTES = 16 };
+#include <stdlib.h>
 
 static void add_if_known(const struct storage *storage, const struct open_erasure *erasure,
                          uint64_t id, struct id_list *ids)
@@ -16,39 +16,32 @@ static void add_if_known(const struct storage *storage, const struct open_erasur
         storage_id_list_add(ids, id);
 }
 
-/* The entries of one hash in a run lie together: find the first, take them all. */
-static void look_up(const struct storage *storage, const struct open_erasure *erasure,
-                    struct weir_bytes run, uint64_t hash, struct id_list *ids)
+/* What the hashes mean in one index. */
+static enum weir_status look_up(struct storage *storage, const struct key_index *index,
+                                const struct id_list *hashes, struct key_hits *hits,
+                                struct weir_error *err)
 {
-    size_t low = 0, high = run.size / ENTRY_BYTES;
+    struct key_reader reader = {.db = storage->db};
+    const struct key_source source = storage_key_reader_source(&reader);
+    enum weir_status status =
+        storage_key_index_find(index, hashes->at, hashes->count, &source, hits, err);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (weir_get_u64(run.at + middle * ENTRY_BYTES) < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; (low + 1) * ENTRY_BYTES <= run.size; low++) {
-        if (weir_get_u64(run.at + low * ENTRY_BYTES) != hash)
-            return;
-        add_if_known(storage, erasure, weir_get_u64(run.at + low * ENTRY_BYTES + 8), ids);
-    }
+    storage_key_reader_fini(&reader);
+    return status;
 }
 
-static enum weir_status look_up_all(struct storage *storage, const struct open_erasure *erasure,
-                                    const struct dataset *dataset, struct id_list *ids,
-                                    struct weir_error *err)
+static enum weir_status resolve_in(struct storage *storage, const struct open_erasure *erasure,
+                                   const struct dataset *dataset, struct id_list *ids,
+                                   struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_subject_runs, &rows, err, DB_I64(dataset->number));
+    struct key_hits hits = {0};
+    enum weir_status status = look_up(storage, &dataset->subjects, &erasure->subjects, &hits, err);
 
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        for (size_t s = 0; s < erasure->subjects.count; s++)
-            look_up(storage, erasure, weir_rows_bytes(rows, i, 1), erasure->subjects.at[s], ids);
-    }
+    if (status == WEIR_OK)
+        status = look_up(storage, &dataset->keys, &erasure->keys, &hits, err);
+    for (size_t i = 0; status == WEIR_OK && i < hits.count; i++)
+        add_if_known(storage, erasure, storage_dataset_id(dataset, hits.at[i].id), ids);
+    free(hits.at);
     return status;
 }
 
@@ -59,12 +52,11 @@ enum weir_status storage_resolve(struct storage *storage, const struct open_eras
 
     for (size_t i = 0; i < erasure->wanted.count; i++)
         add_if_known(storage, erasure, erasure->wanted.at[i], ids);
-    for (size_t i = 0;
-         status == WEIR_OK && erasure->subjects.count > 0 && i < storage->catalog->count; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < storage->catalog->count; i++) {
         const struct dataset *dataset = storage->catalog->datasets[i];
 
         if (erasure->dataset == 0 || erasure->dataset == dataset->number)
-            status = look_up_all(storage, erasure, dataset, ids, err);
+            status = resolve_in(storage, erasure, dataset, ids, err);
     }
     storage_id_list_sort(ids);
     return status;

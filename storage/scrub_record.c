@@ -3,13 +3,14 @@
 
 #include "core/base/memory.h"
 #include "storage/column.h"
+#include "storage/key_store.h"
 #include "storage/queries.h"
 #include "storage/tombstones.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRY_BYTES = 16, BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
+enum { BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
 
 /* ---- columns ---- */
 
@@ -84,33 +85,31 @@ static enum weir_status blank_chunks(struct storage *storage, const struct open_
 
 /* ---- subjects ---- */
 
-static enum weir_status thin_run(struct storage *storage, const struct open_erasure *erasure,
-                                 int64_t number, struct weir_bytes run, struct weir_error *err)
+/* The places (block << 16 | row) of the erased samples of one dataset, ascending as the ids are. */
+static void places_in(const struct open_erasure *erasure, const struct dataset *dataset,
+                      struct id_list *places)
 {
-    WEIR_AUTO_BUF kept = {0};
+    for (size_t i = 0; i < erasure->ids.count; i++) {
+        uint64_t id = erasure->ids.at[i];
 
-    for (size_t at = 0; at + ENTRY_BYTES <= run.size; at += ENTRY_BYTES) {
-        if (!storage_id_list_has(&erasure->ids, weir_get_u64(run.at + at + 8)))
-            weir_buf_append(&kept, run.at + at, ENTRY_BYTES);
+        if (weir_sample_dataset(id) == dataset->number)
+            storage_id_list_add(places, id ^ storage_dataset_id(dataset, 0));
     }
-    if (kept.size == run.size)
-        return WEIR_OK;
-    if (kept.size == 0)
-        return DB_RUN(storage->db, Q_subject_run_drop, NULL, err, DB_I64(number));
-    return DB_RUN(storage->db, Q_subject_run_put, NULL, err, DB_I64(number),
-                  DB_BYTES(weir_buf_view(&kept)));
 }
 
 static enum weir_status thin_runs(struct storage *storage, const struct open_erasure *erasure,
-                                  const struct dataset *dataset, struct weir_error *err)
+                                  struct dataset *dataset, struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_subject_runs, &rows, err, DB_I64(dataset->number));
+    struct id_list places = {0};
+    const struct key_erasure what = {.ids = &places};
+    enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status =
-            thin_run(storage, erasure, weir_rows_i64(rows, i, 0), weir_rows_bytes(rows, i, 1), err);
+    places_in(erasure, dataset, &places);
+    if (places.count > 0)
+        status = storage_key_store_erase(storage->db, &dataset->subjects, &what, err);
+    if (places.count > 0 && status == WEIR_OK)
+        status = storage_key_store_erase(storage->db, &dataset->keys, &what, err);
+    free(places.at);
     return status;
 }
 
@@ -245,7 +244,7 @@ void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure)
     bool is_rewritten = rewrite_chunks(storage, erasure);
 
     is_rewritten = rewrite(storage, "file_group") && is_rewritten;
-    is_rewritten = rewrite(storage, "subject_run") && is_rewritten;
+    is_rewritten = rewrite(storage, "run_segment") && is_rewritten;
     is_rewritten = rewrite(storage, "quarantine") && is_rewritten;
     if (!is_rewritten)
         storage_erasure_remark(erasure, "old row versions stay in Postgres until its next VACUUM "

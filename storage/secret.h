@@ -19,6 +19,7 @@ enum storage_hash_domain {
     HASH_RECORD = 3,  /* path and content of an erased record */
     HASH_PREFIX = 4,  /* beginning and end of what is indexed of a file */
     HASH_PROBE = 5,   /* seeds the search for erased content */
+    HASH_KEY = 6,     /* what a sample is */
     HASH_ROW = 20,    /* what the manifest says of a file */
 };
 

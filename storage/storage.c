@@ -6,8 +6,10 @@
 #include "core/base/memory.h"
 #include "storage/copy.h"
 #include "storage/erasing.h"
+#include "storage/key_merge.h"
 #include "storage/push.h"
 #include "storage/queries.h"
+#include "storage/run_policy.h"
 #include "storage/serve.h"
 
 #include <stdlib.h>
@@ -34,7 +36,11 @@ struct scan_tools storage_tools(struct storage *storage)
 static enum weir_status load(struct storage *storage, struct weir_error *err)
 {
     struct catalog *catalog = NULL;
-    enum weir_status status = storage_catalog_load(storage->db, storage->data_dir, &catalog, err);
+    enum weir_status status;
+
+    storage_key_merge_free(storage->merge);
+    storage->merge = NULL;
+    status = storage_catalog_load(storage->db, storage->data_dir, &catalog, err);
 
     if (status != WEIR_OK)
         return status;
@@ -236,6 +242,47 @@ static bool step_scans(struct storage *storage)
     return false;
 }
 
+/* ---- sorted runs ---- */
+
+enum weir_status storage_stop_merge(struct storage *storage, struct weir_error *err)
+{
+    enum weir_status status = storage_key_merge_stop(storage->merge, err);
+
+    storage_key_merge_free(storage->merge);
+    storage->merge = NULL;
+    return status;
+}
+
+/* One piece of a merge; false when there is nothing to merge. Scans go first, until a look-up would have
+ * too many runs to look into. */
+static bool step_merge(struct storage *storage, bool is_scanning)
+{
+    struct weir_error err;
+    bool is_done = false;
+    enum weir_status status = WEIR_OK;
+
+    if (!storage->merge)
+        status = storage_key_merge_begin(storage->db, storage->catalog,
+                                         is_scanning ? RUN_FAN_IN_MAX : RUN_FAN_IN, &storage->merge,
+                                         &err);
+    if (status == WEIR_OK && !storage->merge)
+        return false;
+    if (status == WEIR_OK)
+        status = storage_key_merge_step(storage->merge, &is_done, &err);
+    if (status != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "merging sorted runs interrupted, starting it again",
+                 "error=\"%s\"", err.text);
+        storage->is_stale = true;
+        look_again(storage, RETRY_MS);
+        return false;
+    }
+    if (is_done) {
+        storage_key_merge_free(storage->merge);
+        storage->merge = NULL;
+    }
+    return true;
+}
+
 /* ---- the pump ---- */
 
 static void on_pump(void *owner);
@@ -279,8 +326,13 @@ static void on_pump(void *owner)
         return;
     }
     more = step_erasures(storage);
-    if (!storage->is_stale && !storage_erasing_is_scrubbing(storage))
-        more = step_scans(storage) || more;
+    if (!storage->is_stale && !storage_erasing_is_scrubbing(storage)) {
+        bool is_scanning = step_scans(storage);
+
+        more = is_scanning || more;
+        if (!storage->is_stale)
+            more = step_merge(storage, is_scanning) || more;
+    }
     if (more)
         storage_pump(storage);
 }
@@ -392,6 +444,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->wake_timer);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
+    storage_key_merge_free(storage->merge);
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);
     storage_replays_free(storage->replays);

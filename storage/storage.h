@@ -11,6 +11,7 @@
 #include "storage/secret.h"
 
 struct erasing;
+struct key_merge;
 struct pushes;
 struct replays;
 
@@ -33,6 +34,7 @@ struct storage {
     struct erased_subjects erased;
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
+    struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
     bool is_pumping;
     uint32_t turn; /* whose scan has the next piece */
@@ -55,6 +57,8 @@ enum weir_status storage_ready(struct storage *storage, struct weir_error *err) 
 void storage_doubt(struct storage *storage);
 /* There is work: scans to continue, or an erasure to advance. */
 void storage_pump(struct storage *storage);
+/* What a merge of sorted runs has read is not true any more: it begins again. */
+enum weir_status storage_stop_merge(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
 /* Starts scans of the datasets that are marked dirty, now or as soon as they may. */
 void storage_scan_dirty(struct storage *storage);
 struct scan_tools storage_tools(struct storage *storage);

@@ -1,0 +1,184 @@
+/* The index of subjects and keys against the real service: runs are merged while it works, deaths in a
+ * merge lose nothing, an erasure finds its samples before, during and after. */
+#include "tests/component/storage_lab.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FILES = 20 };
+
+static const char CLICKS[] = "  - name: clicks\n"
+                             "    source: {path: %s, format: jsonl, on_erase: scrub, settle: 0ms}\n"
+                             "    time: {from: field, field: ts}\n"
+                             "    subject: {field: user}\n"
+                             "    key: {field: click}\n";
+static const char MERGED[] =
+    "DO $$ BEGIN FOR i IN 1..600 LOOP "
+    "EXIT WHEN NOT EXISTS (SELECT FROM storage.run GROUP BY kind HAVING count(*) >= 8 "
+    "OR NOT bool_and(is_complete)) AND EXISTS (SELECT FROM storage.run WHERE count >= 8); "
+    "PERFORM pg_sleep(0.05); END LOOP; "
+    "ASSERT (SELECT count(*) < 16 AND sum(count) = 40 FROM storage.run); "
+    "ASSERT (SELECT count(*) FROM storage.run) = "
+    "(SELECT count(DISTINCT run) FROM storage.run_segment); END $$";
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    storage_lab_begin(&lab);
+    storage_lab_start(&lab);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+/* A sample a file, each committed before the next is there; user-0 … user-4 in turn. */
+static void write_click(int i)
+{
+    WEIR_AUTO_FREE char *name = weir_format("c%02d.jsonl", i);
+    WEIR_AUTO_FREE char *line =
+        weir_format("{\"ts\":%d,\"user\":\"user-%d\",\"click\":\"click-%d\"}\n", i + 1, i % 5, i);
+
+    storage_lab_write(&lab, name, line);
+    (void)storage_lab_await(&lab, "clicks", (uint64_t)i + 1);
+}
+
+static void erase_user_three(const char *until)
+{
+    struct msg_erase_is erasure = storage_lab_erase(&lab, "u1", "user-3", until);
+    uint32_t sample;
+
+    assert_int_equal(erasure.ids.count, FILES / 5);
+    for (size_t i = 0; i < erasure.ids.count; i++)
+        assert_int_equal(erasure.ids.at[i], weir_sample_id(1, 0, (uint32_t)(3 + 5 * i)));
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &sample));
+}
+
+static void a_subject_is_found_in_merged_runs(void **state)
+{
+    (void)state;
+    assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
+    for (int i = 0; i < FILES; i++)
+        write_click(i);
+    weir_test_postgres_sql(&lab.postgres, MERGED);
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    erase_user_three("verified");
+    weir_test_postgres_sql(
+        &lab.postgres,
+        "DO $$ BEGIN ASSERT (SELECT sum(count) = 32 FROM storage.run); END $$"); /* of both kinds */
+}
+
+static void a_death_in_a_merge_loses_nothing(void **state)
+{
+    static const char *const FAULTS[] = {"storage.key.merge=!1", "storage.key.merge=!2",
+                                         "storage.key.step=!1", "storage.key.step=!2",
+                                         "storage.key.merge=1"};
+
+    (void)state;
+    for (size_t f = 0; f < WEIR_COUNT(FAULTS); f++) {
+        if (f > 0) {
+            end(state);
+            begin(state);
+        }
+        assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
+        for (int i = 0; i < 7; i++)
+            write_click(i);
+        storage_lab_kill(&lab);
+        lab.faults = FAULTS[f];
+        storage_lab_start(&lab);
+        storage_lab_write(&lab, "c07.jsonl", /* the eighth: enough to merge */
+                          "{\"ts\":8,\"user\":\"user-2\",\"click\":\"click-7\"}\n");
+        if (strchr(FAULTS[f], '!'))
+            storage_lab_await_death(&lab);
+        lab.faults = NULL;
+        if (strchr(FAULTS[f], '!'))
+            storage_lab_start(&lab);
+        (void)storage_lab_await(&lab, "clicks", 8);
+        for (int i = 8; i < FILES; i++)
+            write_click(i);
+        weir_test_postgres_sql(&lab.postgres, MERGED);
+        erase_user_three("tombstoned");
+    }
+}
+
+static void a_store_of_before_is_taken_over(void **state)
+{
+    (void)state;
+    assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
+    for (int i = 0; i < FILES; i++)
+        write_click(i);
+    weir_test_postgres_sql(&lab.postgres, MERGED);
+    storage_lab_kill(&lab);
+    /* Two entries in the words of the old table, for samples that are there. */
+    weir_test_postgres_sql(
+        &lab.postgres,
+        "INSERT INTO storage.subject_run (dataset, entries) VALUES (1, "
+        "'\\x0100000000000000 0200000000100000 0200000000000000 0300000000100000'::bytea)");
+    storage_lab_start(&lab);
+    (void)storage_lab_await(&lab, "clicks", FILES);
+    weir_test_postgres_sql(&lab.postgres,
+                           "DO $$ BEGIN ASSERT (SELECT count(*) = 0 FROM storage.subject_run); "
+                           "ASSERT (SELECT sum(count) = 42 FROM storage.run); END $$");
+    erase_user_three("tombstoned");
+}
+
+static void a_damaged_run_is_said_to_be_so(void **state)
+{
+    const char *subject = "user-3";
+    struct msg_erase_accepted accepted;
+
+    (void)state;
+    assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
+    write_click(0);
+    weir_test_postgres_sql(&lab.postgres, "UPDATE storage.run_segment SET bytes = '\\x0102'");
+    weir_test_postgres_sql(&lab.postgres, "UPDATE storage.run SET filter = ''");
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    assert_int_equal(
+        storage_lab_ask(&lab, MSG_erase_accept,
+                        &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}},
+                        MSG_erase_accepted, &accepted),
+        WEIR_CORRUPT);
+    assert_non_null(strstr(lab.err.text, "segment"));
+    (void)storage_lab_dataset(&lab, "clicks"); /* and it is still there */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_subject_is_found_in_merged_runs, begin, end),
+        cmocka_unit_test_setup_teardown(a_death_in_a_merge_loses_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_store_of_before_is_taken_over, begin, end),
+        cmocka_unit_test_setup_teardown(a_damaged_run_is_said_to_be_so, begin, end),
+    };
+
+    return cmocka_run_group_tests_name("storage_keys", tests, open_lab, close_lab);
+}
