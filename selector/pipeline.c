@@ -177,13 +177,22 @@ static enum weir_status check_page(const struct selector_pipeline *pipeline, siz
                      pipeline->datasets[index], pipeline->cursors[index]);
 }
 
+/* Where the cursor is behind the page: at its last row, or further when nothing live follows. */
+static uint64_t reached_by(const struct selector_pipeline *pipeline, size_t index,
+                           const struct msg_feed_is *page)
+{
+    size_t count = page->sequences.count;
+    uint64_t last = count > 0 ? page->sequences.at[count - 1] : pipeline->cursors[index];
+    return page->passed > last ? page->passed : last;
+}
+
 static enum weir_status store_page(const struct selector_pipeline *pipeline, struct weir_db *db,
                                    size_t index, const struct msg_feed_is *page,
                                    struct weir_error *err)
 {
     size_t count = page->sequences.count;
-    WEIR_AUTO_FREE int64_t *counts = weir_calloc(count, sizeof *counts);
-    WEIR_AUTO_FREE int64_t *kinds = weir_calloc(count, sizeof *kinds);
+    WEIR_AUTO_FREE int64_t *counts = weir_calloc(count + 1, sizeof *counts);
+    WEIR_AUTO_FREE int64_t *kinds = weir_calloc(count + 1, sizeof *kinds);
     for (size_t i = 0; i < count; i++) {
         counts[i] = page->counts.at[i];
         kinds[i] = page->kinds.at[i];
@@ -195,7 +204,7 @@ static enum weir_status store_page(const struct selector_pipeline *pipeline, str
     if (status)
         return status;
     return DB_RUN(db, Q_move_cursor, NULL, err, DB_TEXT(pipeline->name),
-                  DB_I64(pipeline->datasets[index]), DB_I64(page->sequences.at[count - 1]));
+                  DB_I64(pipeline->datasets[index]), DB_I64(reached_by(pipeline, index, page)));
 }
 
 static enum weir_status apply_page(struct selector_pipeline *pipeline, size_t index,
@@ -224,7 +233,8 @@ enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, s
                                            struct weir_error *err)
 {
     enum weir_status status = check_page(pipeline, index, page, err);
-    if (status || page->sequences.count == 0)
+    uint64_t reached = reached_by(pipeline, index, page);
+    if (status || reached == pipeline->cursors[index])
         return status;
     status = weir_db_begin(db, err);
     if (status)
@@ -240,6 +250,23 @@ enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, s
     }
     status = weir_db_commit(db, err);
     if (!status)
-        pipeline->cursors[index] = page->sequences.at[page->sequences.count - 1];
+        pipeline->cursors[index] = reached;
+    return status;
+}
+
+enum weir_status selector_pipeline_restart(const struct selector_pipeline *pipeline,
+                                           struct weir_db *db, size_t index, struct weir_error *err)
+{
+    const struct weir_param name = DB_TEXT(pipeline->name);
+    const struct weir_param dataset = DB_I64(pipeline->datasets[index]);
+    enum weir_status status = weir_db_begin(db, err);
+    if (status)
+        return status;
+    status = DB_RUN(db, Q_drop_ranges, NULL, err, name, dataset);
+    if (!status)
+        status = DB_RUN(db, Q_move_cursor, NULL, err, name, dataset, DB_I64(0));
+    if (!status)
+        return weir_db_commit(db, err);
+    weir_db_rollback(db);
     return status;
 }

@@ -38,5 +38,10 @@ WEIR_DEFINE_AUTO(selector_pipeline, selector_pipeline_free)
 enum weir_status selector_pipeline_advance(struct selector_pipeline *pipeline, struct weir_db *db,
                                            size_t index, const struct msg_feed_is *page,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* Storage cannot tell what follows the cursor: forgets what is known of its `index`-th dataset, in Postgres
+ * alone. Load the pipeline anew afterwards, whatever the outcome. */
+enum weir_status selector_pipeline_restart(const struct selector_pipeline *pipeline,
+                                           struct weir_db *db, size_t index,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -175,12 +175,33 @@ static enum weir_status check_reached(const struct selector_task *task, struct w
                      task->pipeline->datasets[task->dataset], wanted, reached);
 }
 
+/* Storage keeps no longer what follows the cursor: what the pool knows of the dataset goes, and comes again as
+ * a snapshot. Sealed sets stay as they are. */
+static void start_anew(struct selector_task *task)
+{
+    struct selector_pipeline *pipeline = task->pipeline;
+    uint64_t dataset = pipeline->datasets[task->dataset];
+    struct weir_error err;
+    weir_log(WEIR_LOG_INFO, "feed read anew", "pipeline=%s dataset=%" PRIu64, pipeline->name,
+             dataset);
+    if (selector_pipeline_restart(pipeline, task->selector->db, task->dataset, &err) == WEIR_OK)
+        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
+                              "dataset %" PRIu64 ": the feed is read anew from a snapshot",
+                              dataset)); /* the status travels in err */
+    fail_and_forget(task, &err);
+}
+
 static void on_feed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct selector_task *task = owner;
+    if (!reply && err->status == WEIR_STALE) {
+        start_anew(task);
+        return;
+    }
     if (storage_failed(task, reply, MSG_feed_is, err))
         return;
     const struct msg_feed_is *page = reply->message;
+    uint64_t read_from = task->pipeline->cursors[task->dataset];
     struct weir_error own;
     if (selector_pipeline_advance(task->pipeline, task->selector->db, task->dataset, page, &own) !=
         WEIR_OK) {
@@ -191,7 +212,8 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     uint64_t *head = &task->heads[task->dataset];
     if (*head == UINT64_MAX)
         *head = page->head;
-    if (page->sequences.count == 0) /* nothing follows, whatever was announced */
+    if (page->sequences.count == 0 &&
+        page->passed <= read_from) /* nothing follows, whatever was announced */
         *head = task->pipeline->cursors[task->dataset];
     selector_task_step(task);
 }
@@ -204,6 +226,7 @@ static void ask_feed(struct selector_task *task)
         .consumer = pipeline->consumer,
         .after = pipeline->cursors[task->dataset],
         .limit = FEED_ROWS,
+        .snapshot = pipeline->cursors[task->dataset] == 0,
     };
     weir_rpc_call(task->selector->storage, MSG_feed_read, &read, STORAGE_MS, on_feed, task);
 }

@@ -173,7 +173,7 @@ size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
     return low > 0 ? low - 1 : dataset->run_count;
 }
 
-uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position)
+size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position)
 {
     size_t low = 0, high = dataset->run_count;
 
@@ -185,7 +185,14 @@ uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position
         else
             high = middle;
     }
-    return low < dataset->run_count ? dataset->runs[low].first_row : dataset->next_row;
+    return low;
+}
+
+uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position)
+{
+    size_t run = storage_dataset_run_behind(dataset, position);
+
+    return run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
 }
 
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group)

@@ -135,6 +135,8 @@ void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *
 void storage_dataset_add_run(struct dataset *dataset, struct added_run run);
 /* Index of the run that holds this row (block << 16 | row), or the number of runs. */
 size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row);
+/* The first run that was added behind a position of the feed; run_count when there is none. */
+size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position);
 /* The rows that were added up to a position of the feed lie below this one (block << 16 | row). */
 uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position);
 /* Gives the group and its files the next numbers and owns it from now on. */

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "storage/open_erasure.h"
 #include "storage/queries.h"
+#include "storage/replay.h"
 #include "storage/tombstones.h"
 
 #include <stdlib.h>
@@ -294,6 +295,20 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
 
 /* ---- in force -> scrubbed ---- */
 
+/* Times and labels of the erased stand in the orders of replays, and some may be half-made. */
+static void drop_orders(struct storage *storage, const struct open_erasure *erasure)
+{
+    uint32_t dropped = 0;
+
+    for (size_t i = 0; i < erasure->ids.count; i++) {
+        uint32_t dataset = weir_sample_dataset(erasure->ids.at[i]);
+
+        if (dataset != dropped)
+            storage_replays_drop(storage->replays, dataset);
+        dropped = dataset;
+    }
+}
+
 static enum weir_status commit_scrubbed(struct storage *storage, struct open_erasure *erasure,
                                         struct weir_error *err)
 {
@@ -327,6 +342,7 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     status = storage_scrub_bytes(storage, erasure, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
+    drop_orders(storage, erasure);
     status = commit_scrubbed(storage, erasure, err);
     if (status != WEIR_OK)
         return status;

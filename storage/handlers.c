@@ -46,6 +46,15 @@ static void on_feed_read(void *owner, struct weir_request *request)
     answer(request, MSG_feed_is, &message, status, &err);
 }
 
+static void on_feed_end(void *owner, struct weir_request *request)
+{
+    struct msg_feed_ended message = {0};
+    struct weir_error err;
+    enum weir_status status = storage_feed_end(owner, request->message, &message, &err);
+
+    answer(request, MSG_feed_ended, &message, status, &err);
+}
+
 static void on_columns_read(void *owner, struct weir_request *request)
 {
     struct msg_columns_is message = {0};
@@ -154,6 +163,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
     WEIR_ON(dataset_ask, on_dataset_ask),
     WEIR_ON(feed_read, on_feed_read),
+    WEIR_ON(feed_end, on_feed_end),
     WEIR_ON(columns_read, on_columns_read),
     WEIR_ON(replay_read, on_replay_read),
     WEIR_ON(locate, on_locate),

@@ -1,190 +1,310 @@
-/* Replays: the samples of a dataset as of a fixed position, in (event time, id) order. The order is made
- * once per (dataset, position) and kept; only erasures change what is handed out. */
-#include "storage/queries.h"
-#include "storage/serve.h"
+/* Which replays are open, and what they answer: see replay.h. */
+#include "storage/feed_state.h"
+#include "storage/replay_state.h"
 
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { REPLAYS_KEPT = 4, REPLAY_ROWS_MAX = 65536 };
-
-struct replay_row {
-    int64_t time;
-    uint64_t id;
-    int64_t label;
-};
-
-struct replay {
-    uint32_t dataset; /* 0: the slot is free */
-    uint64_t position;
-    uint64_t used;
-    struct replay_row *rows;
-    size_t count, capacity;
+enum {
+    REPLAYS_MAX = 16,
+    REPLAY_ROWS_MAX = 65536,
+    ANSWER_WITHIN_MS = 20, /* what is not made by then is answered later */
+    UNUSED_MS = 3600 * 1000,
+    LEFT_OVER_S = 24 * 3600,
 };
 
 struct replays {
-    struct replay at[REPLAYS_KEPT];
-    uint64_t clock; /* counts uses */
+    char *folder;
+    struct replay at[REPLAYS_MAX];
+    size_t turn; /* whose piece is next */
 };
 
-struct replays *storage_replays_new(void)
+/* ---- life ---- */
+
+typedef bool unwanted_fn(const char *name, const struct stat *found, uint32_t dataset);
+
+/* Of an unfinished sort, or an order that nobody has read for long. */
+static bool is_left_over(const char *name, const struct stat *found, uint32_t dataset)
 {
-    return weir_calloc(1, sizeof(struct replays));
+    size_t size = strlen(name);
+
+    (void)dataset;
+    return (size > 5 && strcmp(name + size - 5, ".part") == 0) ||
+           found->st_mtime < time(NULL) - LEFT_OVER_S;
+}
+
+static bool is_of(const char *name, const struct stat *found, uint32_t dataset)
+{
+    (void)found;
+    return strtoul(name, NULL, 10) == dataset;
+}
+
+static void sweep(const struct replays *replays, unwanted_fn *is_unwanted, uint32_t dataset)
+{
+    DIR *directory = opendir(replays->folder);
+    const struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        struct stat found;
+
+        if (fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(found.st_mode) && is_unwanted(entry->d_name, &found, dataset))
+            (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+struct replays *storage_replays_new(const char *data_dir)
+{
+    struct replays *replays = weir_calloc(1, sizeof *replays);
+
+    replays->folder = weir_format("%s/replays", data_dir);
+    sweep(replays, is_left_over, 0);
+    return replays;
+}
+
+/* Frees the slot; its file stays. */
+static void close_replay(struct replay *replay)
+{
+    storage_order_sort_free(replay->sort);
+    storage_order_free(replay->order);
+    storage_deaths_fini(&replay->deaths);
+    free(replay->marks);
+    free(replay->rows);
+    free(replay->path);
+    free(replay->trouble);
+    *replay = (struct replay){0};
+}
+
+static void drop_replay(struct replay *replay)
+{
+    if (replay->path)
+        (void)unlink(replay->path);
+    close_replay(replay);
 }
 
 void storage_replays_free(struct replays *replays)
 {
-    for (size_t i = 0; replays && i < REPLAYS_KEPT; i++)
-        free(replays->at[i].rows);
+    for (size_t i = 0; replays && i < REPLAYS_MAX; i++)
+        close_replay(&replays->at[i]);
+    if (replays)
+        free(replays->folder);
     free(replays);
 }
 
-/* Removed only after the position: a replay still sees it. */
-static bool is_removed_later(const struct weir_rows *removed, uint64_t id)
+void storage_replays_drop(struct replays *replays, uint32_t dataset)
 {
-    for (size_t i = 0; i < weir_rows_count(removed); i++) {
-        if (id - (uint64_t)weir_rows_i64(removed, i, 0) < (uint64_t)weir_rows_i64(removed, i, 1))
-            return true;
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        if (replays->at[i].dataset == dataset)
+            close_replay(&replays->at[i]);
+    }
+    sweep(replays, is_of, dataset);
+}
+
+enum weir_status storage_replays_tidy(struct storage *storage, struct weir_error *err)
+{
+    struct replays *replays = storage->replays;
+    int64_t now_ms = weir_now_ms();
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[i];
+        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+
+        if (replay->dataset != 0 && (!dataset || now_ms - replay->used_ms > UNUSED_MS))
+            drop_replay(replay);
+        else if (dataset && replay->order)
+            (void)utimensat(AT_FDCWD, replay->path, NULL, 0);
+        if (replay->dataset != 0)
+            status = storage_feed_keep(storage, dataset, replay->position, err);
+    }
+    return status;
+}
+
+/* ---- making ---- */
+
+/* What cannot be made is said to whoever asks next, and then tried anew. */
+static void note_trouble(const struct dataset *dataset, struct replay *replay,
+                         const struct weir_error *err)
+{
+    weir_log(WEIR_LOG_WARN, "replay order cannot be made", "dataset=%s position=%llu error=\"%s\"",
+             dataset->name, (unsigned long long)replay->position, err->text);
+    free(replay->trouble);
+    replay->trouble = weir_strdup(err->text);
+}
+
+bool storage_replays_step(struct storage *storage)
+{
+    struct replays *replays = storage->replays;
+
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[replays->turn++ % REPLAYS_MAX];
+        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+        struct weir_error err;
+
+        if (!dataset || replay->state == REPLAY_READY || replay->trouble)
+            continue;
+        if (storage_replay_make(storage, dataset, replay, &err) != WEIR_OK)
+            note_trouble(dataset, replay, &err);
+        return true;
     }
     return false;
 }
 
-/* The first `count` rows of a chunk: the others were added later. */
-static void add_rows(const struct dataset *dataset, const struct chunk *chunk, uint32_t count,
-                     const struct weir_rows *removed, struct replay *replay)
+/* The slot of this replay, or the one that was not read for longest. */
+static struct replay *slot_of(struct replays *replays, uint32_t dataset, uint64_t position)
 {
-    if (replay->count + count > replay->capacity) {
-        replay->capacity = 2 * replay->capacity + count;
-        replay->rows = weir_realloc(replay->rows, replay->capacity, sizeof *replay->rows);
+    struct replay *oldest = &replays->at[0];
+
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[i];
+
+        if (replay->dataset == dataset && replay->position == position)
+            return replay;
+        if (replay->used_ms < oldest->used_ms)
+            oldest = replay;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = chunk->first_row + i;
-        uint64_t id = weir_sample_id(dataset->number, chunk->block, row);
-
-        if (storage_dataset_is_erased(dataset, chunk->block, row) ||
-            (storage_dataset_is_dead(dataset, chunk->block, row) && !is_removed_later(removed, id)))
-            continue;
-        replay->rows[replay->count++] =
-            (struct replay_row){.time = storage_column_at(&chunk->times, i),
-                                .id = id,
-                                .label = storage_column_at(&chunk->labels, i)};
-    }
+    return oldest;
 }
 
-static int compare(const struct replay_row *x, int64_t time, uint64_t id)
+static enum weir_status begin(struct storage *storage, const struct dataset *dataset,
+                              uint64_t position, struct replay *replay, struct weir_error *err)
 {
-    if (x->time != time)
-        return x->time > time ? 1 : -1;
-    return (x->id > id) - (x->id < id);
-}
+    enum weir_status status = weir_make_directories(storage->replays->folder, 0700, err);
 
-static int by_time(const void *a, const void *b)
-{
-    const struct replay_row *y = b;
-
-    return compare(a, y->time, y->id);
-}
-
-static void sort(struct replay *replay)
-{
-    size_t i = 1;
-
-    while (i < replay->count && by_time(&replay->rows[i - 1], &replay->rows[i]) < 0)
-        i++;
-    if (i < replay->count)
-        qsort(replay->rows, replay->count, sizeof *replay->rows, by_time);
-}
-
-static enum weir_status build(struct storage *storage, const struct dataset *dataset,
-                              struct replay *replay, struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) removed = NULL;
-    uint64_t end = storage_dataset_row_at(dataset, replay->position);
-    enum weir_status status = DB_RUN(storage->db, Q_feed_removed_after, &removed, err,
-                                     DB_I64(dataset->number), DB_I64(replay->position));
-
-    for (size_t i = 0; status == WEIR_OK && i < dataset->chunk_count; i++) {
-        const struct chunk_ref *ref = &dataset->chunks[i];
-        uint64_t first = (uint64_t)ref->block << WEIR_ROW_BITS | ref->first_row;
-        const struct chunk *chunk;
-
-        if (first >= end)
-            break;
-        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
-        if (status == WEIR_OK)
-            add_rows(dataset, chunk,
-                     end - first < ref->count ? (uint32_t)(end - first) : ref->count, removed,
-                     replay);
-    }
+    drop_replay(replay);
+    replay->position = position;
+    replay->path = weir_format("%s/%u-%llu.order", storage->replays->folder, dataset->number,
+                               (unsigned long long)position);
     if (status == WEIR_OK)
-        sort(replay);
+        status = storage_replay_open(dataset, replay, err);
+    if (status == WEIR_OK)
+        status = storage_feed_keep(storage, dataset, position, err);
+    if (status == WEIR_OK)
+        replay->dataset = dataset->number;
+    else
+        close_replay(replay);
     return status;
 }
 
+/* The replay, READY; UNAVAILABLE while it is being made: then ask again. */
 static enum weir_status get(struct storage *storage, const struct dataset *dataset,
                             uint64_t position, struct replay **ret_replay, struct weir_error *err)
 {
-    struct replays *replays = storage->replays;
-    struct replay *slot = &replays->at[0];
-    enum weir_status status;
+    struct replay *replay = slot_of(storage->replays, dataset->number, position);
+    int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
+    enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; i < REPLAYS_KEPT; i++) {
-        struct replay *replay = &replays->at[i];
-
-        if (replay->dataset == dataset->number && replay->position == position) {
-            replay->used = ++replays->clock;
-            *ret_replay = replay;
-            return WEIR_OK;
-        }
-        if (replay->used < slot->used)
-            slot = replay;
-    }
-    free(slot->rows);
-    *slot = (struct replay){.position = position};
-    status = build(storage, dataset, slot, err);
+    if (replay->dataset != dataset->number || replay->position != position || replay->trouble)
+        status = begin(storage, dataset, position, replay, err);
+    replay->used_ms = weir_now_ms();
+    while (status == WEIR_OK && replay->state != REPLAY_READY && weir_now_ms() < until_ms)
+        status = storage_replay_make(storage, dataset, replay, err);
     if (status != WEIR_OK) {
-        free(slot->rows);
-        *slot = (struct replay){0};
+        drop_replay(replay);
         return status;
     }
-    slot->dataset = dataset->number;
-    slot->used = ++replays->clock;
-    *ret_replay = slot;
-    return WEIR_OK;
+    *ret_replay = replay;
+    if (replay->state == REPLAY_READY)
+        return WEIR_OK;
+    storage_pump(storage);
+    return weir_fail(err, WEIR_UNAVAILABLE,
+                     "dataset '%s': the order of its samples is being made: %.0f %%", dataset->name,
+                     100 * storage_replay_progress(replay));
 }
 
-/* Index of the first row behind (time, id). */
-static size_t behind(const struct replay *replay, int64_t time, uint64_t id)
-{
-    size_t low = 0, high = replay->count;
+/* ---- answering ---- */
 
-    while (low < high) {
+static uint64_t row_of(uint64_t id)
+{
+    return (uint64_t)weir_sample_block(id) << WEIR_ROW_BITS | weir_sample_row(id);
+}
+
+/* In samples that lie in order: a row at or before the first one behind `after`. */
+static uint64_t row_before(const struct replay *replay, const struct order_row *after)
+{
+    size_t low = 0, high = replay->mark_count;
+
+    while (low < high) { /* the first mark behind it */
         size_t middle = low + (high - low) / 2;
 
-        if (compare(&replay->rows[middle], time, id) <= 0)
+        if (storage_order_compare(&replay->marks[middle], after) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    return low > 0 ? row_of(replay->marks[low - 1].id) : 0;
 }
 
-static void fill(const struct dataset *dataset, const struct replay *replay,
-                 const struct msg_replay_read *asked, struct weir_arena *arena,
+/* The row to go on from: behind the sample that was handed out last, if `after` is one. */
+static enum weir_status find_row(struct storage *storage, const struct dataset *dataset,
+                                 const struct replay *replay, const struct order_row *after,
+                                 uint64_t *ret_row, struct weir_error *err)
+{
+    uint64_t before = row_before(replay, after);
+    struct located found = {.state = WEIR_SAMPLE_GONE};
+    enum weir_status status;
+
+    *ret_row = before;
+    if (weir_sample_dataset(after->id) != dataset->number || row_of(after->id) < before ||
+        row_of(after->id) >= replay->end_row)
+        return WEIR_OK;
+    status = storage_find(storage, after->id, &found, err);
+    if (status == WEIR_OK && found.dataset && found.time == after->time)
+        *ret_row = row_of(after->id) + 1;
+    return status;
+}
+
+/* Some rows of an order, behind `after`. */
+struct page {
+    struct order_row after;
+    size_t limit, count;
+    struct order_row *rows;
+};
+
+static enum weir_status read_in_place(struct storage *storage, const struct dataset *dataset,
+                                      struct replay *replay, struct page *page,
+                                      struct weir_error *err)
+{
+    uint64_t row = 0;
+    enum weir_status status = find_row(storage, dataset, replay, &page->after, &row, err);
+
+    page->count = 0;
+    while (status == WEIR_OK && row < replay->end_row && page->count < page->limit) {
+        struct replay_piece piece = {.row = row, .limit = page->limit - page->count};
+
+        status = storage_replay_rows(storage, dataset, replay, &piece, err);
+        for (size_t i = 0; status == WEIR_OK && i < piece.count; i++) {
+            if (storage_order_compare(&replay->rows[i], &page->after) > 0)
+                page->rows[page->count++] = replay->rows[i];
+        }
+        row = piece.row;
+    }
+    return status;
+}
+
+/* Less what was erased since the order was made. */
+static void fill(const struct dataset *dataset, const struct page *page, struct weir_arena *arena,
                  struct msg_replay_is *answer)
 {
-    size_t limit =
-        asked->limit == 0 || asked->limit > REPLAY_ROWS_MAX ? REPLAY_ROWS_MAX : asked->limit;
-    size_t at = behind(replay, asked->after_time, asked->after_id);
-    uint64_t *ids = weir_arena_alloc(arena, limit * sizeof *ids);
-    int64_t *times = weir_arena_alloc(arena, limit * sizeof *times);
-    int64_t *labels = weir_arena_alloc(arena, limit * sizeof *labels);
+    uint64_t *ids = weir_arena_alloc(arena, (page->count + 1) * sizeof *ids);
+    int64_t *times = weir_arena_alloc(arena, (page->count + 1) * sizeof *times);
+    int64_t *labels = weir_arena_alloc(arena, (page->count + 1) * sizeof *labels);
     size_t count = 0;
 
-    for (; at < replay->count && count < limit; at++) {
-        const struct replay_row *row = &replay->rows[at];
+    for (size_t i = 0; i < page->count; i++) {
+        const struct order_row *row = &page->rows[i];
 
         if (storage_dataset_is_erased(dataset, weir_sample_block(row->id),
                                       weir_sample_row(row->id)))
@@ -196,13 +316,39 @@ static void fill(const struct dataset *dataset, const struct replay *replay,
     answer->ids = (struct weir_u64s){ids, count};
     answer->times = (struct weir_i64s){times, count};
     answer->labels = (struct weir_i64s){labels, count};
-    answer->end = at == replay->count;
+    answer->end = page->count < page->limit;
+}
+
+/* Goes on while all that was found is erased: an answer without samples is the end. */
+static enum weir_status read_page(struct storage *storage, const struct dataset *dataset,
+                                  struct replay *replay, struct page *page, struct weir_error *err)
+{
+    const struct order_row *last;
+    bool is_over = false;
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && !is_over) {
+        status = replay->order ? storage_order_read(replay->order, &page->after, page->limit,
+                                                    page->rows, &page->count, err)
+                               : read_in_place(storage, dataset, replay, page, err);
+        is_over = page->count < page->limit;
+        last = page->count > 0 ? &page->rows[page->count - 1] : NULL;
+        for (size_t i = 0; i < page->count && !is_over; i++)
+            is_over = !storage_dataset_is_erased(dataset, weir_sample_block(page->rows[i].id),
+                                                 weir_sample_row(page->rows[i].id));
+        if (last && !is_over)
+            page->after = *last;
+    }
+    return status;
 }
 
 enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err)
 {
+    bool is_bounded = asked->limit > 0 && asked->limit < REPLAY_ROWS_MAX;
+    struct page page = {.after = {.time = asked->after_time, .id = asked->after_id},
+                        .limit = is_bounded ? asked->limit : REPLAY_ROWS_MAX};
     const struct dataset *dataset;
     struct replay *replay;
     enum weir_status status = storage_ready(storage, err);
@@ -213,8 +359,15 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
     if (!dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
+    page.rows = weir_arena_alloc(arena, page.limit * sizeof *page.rows);
     status = get(storage, dataset, asked->position, &replay, err);
     if (status == WEIR_OK)
-        fill(dataset, replay, asked, arena, answer);
-    return status;
+        status = read_page(storage, dataset, replay, &page, err);
+    if (status == WEIR_OK)
+        fill(dataset, &page, arena, answer);
+    if (status != WEIR_CORRUPT)
+        return status;
+    drop_replay(replay);
+    return weir_error_wrap(err, WEIR_UNAVAILABLE, "replay order of dataset '%s', made anew",
+                           dataset->name);
 }

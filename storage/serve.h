@@ -22,15 +22,16 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
 enum weir_status storage_feed_read(struct storage *storage, const struct msg_feed_read *asked,
                                    struct weir_arena *arena, struct msg_feed_is *answer,
                                    struct weir_error *err) WEIR_MUST_USE;
-/* Added rows that every consumer has passed are forgotten: chunks can tell them again. */
+/* Rows that every consumer has passed are forgotten; a consumer that is away for good is, too. */
 enum weir_status storage_feed_forget(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed_end *asked,
+                                  struct msg_feed_ended *answer,
+                                  struct weir_error *err) WEIR_MUST_USE;
 /* columns.c */
 enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
                                       struct weir_arena *arena, struct msg_columns_is *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* replay.c */
-struct replays *storage_replays_new(void);
-void storage_replays_free(struct replays *replays);
 enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err) WEIR_MUST_USE;

@@ -9,6 +9,7 @@
 #include "storage/key_merge.h"
 #include "storage/push.h"
 #include "storage/queries.h"
+#include "storage/replay.h"
 #include "storage/run_policy.h"
 #include "storage/serve.h"
 
@@ -333,6 +334,8 @@ static void on_pump(void *owner)
         if (!storage->is_stale)
             more = step_merge(storage, is_scanning) || more;
     }
+    if (!storage->is_stale)
+        more = storage_replays_step(storage) || more;
     if (more)
         storage_pump(storage);
 }
@@ -366,7 +369,8 @@ static void on_forget(void *owner)
     struct weir_error err;
     struct storage *storage = owner;
 
-    if (storage_feed_forget(storage, &err) != WEIR_OK)
+    if (storage_ready(storage, &err) != WEIR_OK || storage_replays_tidy(storage, &err) != WEIR_OK ||
+        storage_feed_forget(storage, &err) != WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "feed not trimmed", "error=\"%s\"", err.text);
     if (storage_push_forget(storage, &err) != WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "answers to pushes not trimmed", "error=\"%s\"", err.text);
@@ -416,7 +420,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->data_dir = weir_strdup(resolved ? resolved : options->data_dir);
     storage->cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES);
     storage->files = storage_open_files_new();
-    storage->replays = storage_replays_new();
+    storage->replays = storage_replays_new(storage->data_dir);
     storage->erasure = storage_erasure_new(weir_now_ms());
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);

@@ -10,6 +10,7 @@
 enum { FEED_IDLE_MS = 500, FEED_ROWS = 1024 };
 
 static void ask_feed(struct pipeline *pipeline);
+static weir_rpc_done_fn on_columns;
 
 /* Samples of one feed row; true when a trigger is due behind it. */
 static bool take_row(struct reader *reader, const struct msg_columns_is *columns)
@@ -48,11 +49,11 @@ static enum weir_status effect_passed(void *subject, const void *what, struct we
                : status;
 }
 
-/* `rows` of the feed are through; `due`: the policy has said true in them. */
-static void rows_done(struct pipeline *pipeline, uint64_t rows, bool due)
+/* The feed is through up to `passed`; `due`: the policy has said true on the way. */
+static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
 {
     struct weir_error err;
-    pipeline->positions[pipeline->reader->asked] += rows;
+    pipeline->positions[pipeline->reader->asked] = passed;
     if (due) {
         pipeline_fire(pipeline);
         return;
@@ -69,14 +70,28 @@ static void rows_done(struct pipeline *pipeline, uint64_t rows, bool due)
 /* An erasure makes many rows; they count together, so that they fire one trigger. */
 static void take_erased(struct pipeline *pipeline, const struct msg_feed_is *feed)
 {
-    uint64_t rows = 0;
+    uint64_t passed = 0;
     bool due = false;
-    while (rows < feed->kinds.count && rows < feed->counts.count &&
-           feed->kinds.at[rows] == WEIR_CHANGE_ERASED) {
-        due |= orchestrator_trigger_erased(pipeline->reader->policy, feed->counts.at[rows]);
-        rows++;
+    for (size_t i = 0; i < feed->kinds.count && feed->kinds.at[i] == WEIR_CHANGE_ERASED; i++) {
+        due |= orchestrator_trigger_erased(pipeline->reader->policy, feed->counts.at[i]);
+        passed = feed->sequences.at[i];
     }
-    rows_done(pipeline, rows, due);
+    rows_done(pipeline, passed, due);
+}
+
+/* What one change added: of a snapshot, several ranges of one block. */
+static void ask_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
+{
+    size_t last = 0;
+    while (last + 1 < feed->sequences.count &&
+           feed->sequences.at[last + 1] == feed->sequences.at[0])
+        last++;
+    uint64_t end = feed->firsts.at[last] + feed->counts.at[last];
+    struct msg_columns_read ask = {.first = feed->firsts.at[0],
+                                   .count = (uint32_t)(end - feed->firsts.at[0])};
+    pipeline->reader->passed = feed->sequences.at[0];
+    weir_rpc_call(pipeline->orch->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS, on_columns,
+                  pipeline);
 }
 
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -86,7 +101,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    rows_done(pipeline, 1, take_row(pipeline->reader, reply->message));
+    rows_done(pipeline, pipeline->reader->passed, take_row(pipeline->reader, reply->message));
 }
 
 static void look_on(void *owner)
@@ -109,28 +124,40 @@ static void next_dataset(struct pipeline *pipeline)
     pipeline->timer = weir_loop_timer(pipeline->orch->loop, FEED_IDLE_MS, 0, look_on, pipeline);
 }
 
+static bool is_whole(const struct msg_feed_is *feed)
+{
+    size_t count = feed->sequences.count;
+    return feed->kinds.count == count && feed->firsts.count == count && feed->counts.count == count;
+}
+
 static void on_feed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
+    struct reader *reader = pipeline->reader;
+    if (reply == NULL && err->status == WEIR_STALE && !reader->snapshot) {
+        reader->snapshot = true; /* storage has not kept what follows: what is live is enough */
+        ask_feed(pipeline);
+        return;
+    }
     if (reply == NULL) {
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
     const struct msg_feed_is *feed = reply->message;
-    if (feed->kinds.count == 0 || feed->firsts.count == 0 || feed->counts.count == 0) {
-        next_dataset(pipeline);
+    reader->snapshot = false;
+    if (!is_whole(feed) || feed->sequences.count == 0) {
+        if (feed->passed > pipeline->positions[reader->asked])
+            rows_done(pipeline, feed->passed, false);
+        else
+            next_dataset(pipeline);
         return;
     }
-    if (feed->kinds.at[0] == WEIR_CHANGE_ADDED) {
-        struct msg_columns_read ask = {.first = feed->firsts.at[0], .count = feed->counts.at[0]};
-        weir_rpc_call(pipeline->orch->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS,
-                      on_columns, pipeline);
-        return;
-    }
-    if (feed->kinds.at[0] == WEIR_CHANGE_ERASED)
+    if (feed->kinds.at[0] == WEIR_CHANGE_ADDED)
+        ask_added(pipeline, feed);
+    else if (feed->kinds.at[0] == WEIR_CHANGE_ERASED)
         take_erased(pipeline, feed);
     else
-        rows_done(pipeline, 1, false);
+        rows_done(pipeline, feed->sequences.at[0], false);
 }
 
 static void ask_feed(struct pipeline *pipeline)
@@ -143,6 +170,7 @@ static void ask_feed(struct pipeline *pipeline)
         .consumer = consumer,
         .after = pipeline->positions[index],
         .limit = FEED_ROWS,
+        .snapshot = pipeline->reader->snapshot || pipeline->positions[index] == 0,
     };
     weir_rpc_call(pipeline->orch->storage, MSG_feed_read, &ask, ORCHESTRATOR_ASK_MS, on_feed,
                   pipeline);

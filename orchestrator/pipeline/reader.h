@@ -23,6 +23,8 @@ struct reader {
     struct reader_page pages[ORCHESTRATOR_DATASETS_MAX];
     size_t page_count;
     size_t asked;         /* index of the page a question is about */
+    uint64_t passed;      /* live: the change whose columns are asked for */
+    bool snapshot;        /* live: the feed was not kept, ask for what is live */
     uint64_t samples_new; /* since the newest trigger */
     int64_t last_time;    /* newest sample taken */
     uint64_t last_id;

@@ -1,18 +1,20 @@
-/* The feed keeps what somebody has not read, forgets what all have, and tells newcomers the same story;
- * a replay at an older position does not change. The service runs in process, so that the test decides
- * when it forgets. */
+/* The feed keeps what somebody has not read, forgets what all have, and tells who comes too late what is
+ * live; a replay at an older position does not change. The service runs in process, so that the test
+ * decides when it forgets. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/serve.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,32 +104,70 @@ static void await_sequence(struct fixture *fixture, uint64_t sequence)
     }
 }
 
+static enum weir_status try_feed(struct fixture *fixture, const struct msg_feed_read *asked,
+                                 struct msg_feed_is *answer, struct weir_error *err)
+{
+    *answer = (struct msg_feed_is){0};
+    return storage_feed_read(fixture->storage, asked, fixture->arena, answer, err);
+}
+
 static struct msg_feed_is read_feed(struct fixture *fixture, const char *consumer, uint64_t after)
 {
-    struct msg_feed_is answer = {0};
+    struct msg_feed_is answer;
     struct weir_error err;
 
-    assert_int_equal(
-        storage_feed_read(fixture->storage,
-                          &(struct msg_feed_read){
-                              .dataset = 1, .consumer = consumer, .after = after, .limit = 100},
-                          fixture->arena, &answer, &err),
-        WEIR_OK);
+    assert_int_equal(try_feed(fixture,
+                              &(struct msg_feed_read){
+                                  .dataset = 1, .consumer = consumer, .after = after, .limit = 100},
+                              &answer, &err),
+                     WEIR_OK);
     return answer;
 }
 
-static void assert_same_feed(const struct msg_feed_is *a, const struct msg_feed_is *b)
+/* What a newcomer knows once it has read all: ranges that live, and how far it is. */
+struct newcomer {
+    const char *name;
+    uint64_t passed;
+    bool live[WEIR_BLOCK_ROWS]; /* rows of block 0 */
+};
+
+/* One page; false when nothing is left. */
+static bool read_on(struct fixture *fixture, struct newcomer *newcomer, uint32_t limit)
 {
-    assert_int_equal(a->sequences.count, b->sequences.count);
-    for (size_t i = 0; i < a->sequences.count; i++) {
-        assert_int_equal(a->sequences.at[i], i + 1);
-        assert_int_equal(b->sequences.at[i], i + 1);
-        assert_int_equal(a->kinds.at[i], b->kinds.at[i]);
-        assert_int_equal(a->firsts.at[i], b->firsts.at[i]);
-        assert_int_equal(a->counts.at[i], b->counts.at[i]);
+    const struct msg_feed_read asked = {.dataset = 1,
+                                        .consumer = newcomer->name,
+                                        .after = newcomer->passed,
+                                        .limit = limit,
+                                        .snapshot = newcomer->passed == 0};
+    struct msg_feed_is page;
+    struct weir_error err;
+    bool is_more;
+
+    assert_int_equal(try_feed(fixture, &asked, &page, &err), WEIR_OK);
+    for (size_t i = 0; i < page.sequences.count; i++) {
+        assert_true(page.sequences.at[i] > newcomer->passed && page.sequences.at[i] <= page.passed);
+        for (uint32_t k = 0; k < page.counts.at[i]; k++) {
+            bool *is_live = &newcomer->live[weir_sample_row(page.firsts.at[i]) + k];
+
+            assert_true(*is_live == (page.kinds.at[i] != WEIR_CHANGE_ADDED)); /* nothing twice */
+            *is_live = page.kinds.at[i] == WEIR_CHANGE_ADDED;
+        }
     }
+    is_more = page.passed > newcomer->passed;
+    newcomer->passed = page.passed;
+    return is_more;
 }
 
+static void assert_knows_what_is_live(struct fixture *fixture, const struct newcomer *newcomer)
+{
+    const struct dataset *dataset = fixture->storage->catalog->datasets[0];
+
+    assert_int_equal(newcomer->passed, dataset->sequence);
+    for (uint32_t row = 0; row < dataset->next_row; row++)
+        assert_int_equal(newcomer->live[row], !storage_dataset_is_dead(dataset, 0, row));
+}
+
+/* Samples of the replay, in one page; it must be in order. */
 static size_t count_replay(struct fixture *fixture, uint64_t position)
 {
     struct msg_replay_is answer = {0};
@@ -140,31 +180,149 @@ static size_t count_replay(struct fixture *fixture, uint64_t position)
             fixture->arena, &answer, &err),
         WEIR_OK);
     assert_true(answer.end);
+    for (size_t i = 1; i < answer.ids.count; i++)
+        assert_true(answer.times.at[i - 1] < answer.times.at[i] ||
+                    (answer.times.at[i - 1] == answer.times.at[i] &&
+                     answer.ids.at[i - 1] < answer.ids.at[i]));
     return answer.ids.count;
 }
 
-static void what_all_have_passed_is_forgotten_and_told_again(void **state)
+static size_t count_orders(struct fixture *fixture)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/replays", fixture->dir.path);
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while (directory && (entry = readdir(directory)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static void write_rows(struct fixture *fixture, const char *name, int first, int count)
+{
+    WEIR_AUTO_BUF text = {0};
+
+    for (int i = 0; i < count; i++)
+        weir_buf_printf(&text, "{\"ts\":%d}\n", first + i);
+    write_file(fixture, name, weir_buf_text(&text));
+}
+
+static void what_all_have_passed_is_forgotten(void **state)
 {
     struct fixture *fixture = *state;
-    struct msg_feed_is before, after;
+    const struct dataset *dataset;
+    struct msg_feed_is answer;
     struct weir_error err;
 
     write_file(fixture, "a.jsonl", "{\"ts\":1}\n{\"ts\":2}\n");
-    write_file(fixture, "b.jsonl", "{\"ts\":3}\n");
     declare(fixture);
     await_sequence(fixture, 1);
-    assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
+    write_file(fixture, "b.jsonl", "{\"ts\":3}\n");
     await_sequence(fixture, 2);
-    before = read_feed(fixture, "selector/x", 0);
-    (void)read_feed(fixture, "orchestrator/x", 2);
+    assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
+    await_sequence(fixture, 3);
+    dataset = fixture->storage->catalog->datasets[0];
+    answer = read_feed(fixture, "selector/x", 0);
+    assert_int_equal(answer.sequences.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(answer.sequences.at[i], i + 1);
+    (void)read_feed(fixture, "orchestrator/x", 3);
     assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
-    assert_int_equal(fixture->storage->catalog->datasets[0]->feed_floor, 0); /* one has not */
-    (void)read_feed(fixture, "selector/x", 2);
+    assert_int_equal(dataset->feed_floor, 0); /* one has not passed them */
+    (void)read_feed(fixture, "selector/x", 3);
     assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
-    assert_int_equal(fixture->storage->catalog->datasets[0]->feed_floor, 2);
-    after = read_feed(fixture, "newcomer", 0);
-    assert_int_equal(before.sequences.count, 2);
-    assert_same_feed(&before, &after);
+    assert_int_equal(dataset->feed_floor, 3);
+    assert_int_equal(try_feed(fixture,
+                              &(struct msg_feed_read){.dataset = 1, .consumer = "late", .after = 1},
+                              &answer, &err),
+                     WEIR_STALE);
+    assert_string_equal(
+        err.text, "consumer 'late' has passed change 1 of dataset 'lines', and what follows up "
+                  "to 3 is not kept any more: start from a snapshot");
+}
+
+static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **state)
+{
+    struct fixture *fixture = *state;
+    struct newcomer *newcomer = weir_calloc(1, sizeof *newcomer);
+    struct msg_feed_is page;
+    struct weir_error err;
+
+    newcomer->name = "newcomer";
+    write_rows(fixture, "a.jsonl", 0, 10);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 10, 20);
+    await_sequence(fixture, 2);
+    write_rows(fixture, "c.jsonl", 30, 5);
+    await_sequence(fixture, 3);
+    assert_int_equal(unlink(temp_path(&fixture->dir, "source/b.jsonl")), 0);
+    await_sequence(fixture, 4);
+    (void)read_feed(fixture, "old", 4);
+    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+
+    assert_true(read_on(fixture, newcomer, 1)); /* the first range of the snapshot, as of 4 */
+    assert_int_equal(newcomer->passed, 1);
+    assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
+    await_sequence(fixture, 5);
+    write_rows(fixture, "d.jsonl", 40, 7);
+    await_sequence(fixture, 6);
+    (void)read_feed(fixture, "old", 6);
+    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    while (read_on(fixture, newcomer, 1))
+        ;
+    assert_knows_what_is_live(fixture, newcomer);
+
+    /* A live range costs one row, however much happened to its neighbours. */
+    assert_int_equal(
+        try_feed(fixture,
+                 &(struct msg_feed_read){.dataset = 1, .consumer = "second", .snapshot = true},
+                 &page, &err),
+        WEIR_OK);
+    assert_int_equal(page.sequences.count, 2);
+    assert_int_equal(page.passed, 6);
+    free(newcomer);
+}
+
+static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct dataset *dataset;
+    struct msg_feed_ended ended = {0};
+    struct msg_feed_is page;
+    struct weir_error err;
+
+    write_rows(fixture, "a.jsonl", 0, 10);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 0, 10);
+    await_sequence(fixture, 2);
+    dataset = fixture->storage->catalog->datasets[0];
+    (void)read_feed(fixture, "gone", 0);
+    (void)read_feed(fixture, "removed", 1);
+    (void)read_feed(fixture, "here", 2);
+    weir_test_postgres_sql(&fixture->postgres,
+                           "UPDATE storage.consumer SET seen_us = 0 WHERE name = 'gone'");
+    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(dataset->feed_floor, 1);
+    assert_int_equal(storage_feed_end(fixture->storage,
+                                      &(struct msg_feed_end){.consumer = "removed"}, &ended, &err),
+                     WEIR_OK);
+    assert_int_equal(ended.consumers, 1);
+    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(dataset->feed_floor, 2);
+    assert_int_equal(
+        try_feed(fixture, &(struct msg_feed_read){.dataset = 1, .consumer = "gone"}, &page, &err),
+        WEIR_STALE);
+    assert_int_equal(
+        try_feed(fixture,
+                 &(struct msg_feed_read){.dataset = 1, .consumer = "gone", .snapshot = true}, &page,
+                 &err),
+        WEIR_OK);
+    assert_int_equal(page.passed, 2);
 }
 
 static void a_replay_sees_nothing_behind_its_position(void **state)
@@ -190,12 +348,92 @@ static void a_replay_sees_nothing_behind_its_position(void **state)
     assert_int_equal(count_replay(fixture, 3), 1);
 }
 
+static void an_order_needs_a_file_only_when_samples_do_not_lie_in_order(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_rows(fixture, "a.jsonl", 100, 50);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    assert_int_equal(count_replay(fixture, 1), 50);
+    assert_int_equal(count_orders(fixture), 0);
+    write_rows(fixture, "b.jsonl", 0, 120); /* earlier, and some at the same time */
+    await_sequence(fixture, 2);
+    assert_int_equal(count_replay(fixture, 2), 170);
+    assert_int_equal(count_orders(fixture), 1);
+    assert_int_equal(count_replay(fixture, 1), 50);
+}
+
+static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **state)
+{
+    struct fixture *fixture = *state;
+    WEIR_AUTO_FREE char *path = weir_format("%s/replays/1-2.order", fixture->dir.path);
+    WEIR_AUTO_FREE char *part = weir_format("%s/replays/1-9.order.3.part", fixture->dir.path);
+    struct stat before, after;
+
+    write_rows(fixture, "a.jsonl", 100, 50);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 0, 120);
+    await_sequence(fixture, 2);
+    assert_int_equal(count_replay(fixture, 2), 170);
+    assert_int_equal(stat(path, &before), 0);
+    storage_close(fixture->storage);
+    close(open(part, O_WRONLY | O_CREAT, 0600)); /* as a death in the middle leaves it */
+    open_storage(fixture);
+    assert_int_equal(access(part, F_OK), -1);
+    assert_int_equal(count_replay(fixture, 2), 170);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    storage_close(fixture->storage);
+    assert_int_equal(truncate(path, before.st_size - 1), 0);
+    open_storage(fixture);
+    assert_int_equal(count_replay(fixture, 2), 170);
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(after.st_size == before.st_size);
+}
+
+static void samples_in_order_are_paged_from_where_they_lie(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_replay_read asked = {
+        .dataset = 1, .position = 2, .after_time = INT64_MIN, .limit = 7};
+    struct msg_replay_is page = {.end = false};
+    struct weir_error err;
+    int64_t next = 0;
+
+    write_rows(fixture, "a.jsonl", 0, 30);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 30, 21);
+    await_sequence(fixture, 2);
+    while (!page.end) {
+        assert_int_equal(storage_replay_read(fixture->storage, &asked, fixture->arena, &page, &err),
+                         WEIR_OK);
+        for (size_t i = 0; i < page.ids.count; i++)
+            assert_int_equal(page.times.at[i], next++ * 1000000);
+        asked.after_time = page.ids.count > 0 ? page.times.at[page.ids.count - 1] : 0;
+        asked.after_id = page.ids.count > 0 ? page.ids.at[page.ids.count - 1] : 0;
+    }
+    assert_int_equal(next, 51);
+    asked.after_time = 29500000; /* between two samples */
+    asked.after_id = 0;
+    assert_int_equal(storage_replay_read(fixture->storage, &asked, fixture->arena, &page, &err),
+                     WEIR_OK);
+    assert_int_equal(page.times.at[0], 30000000);
+}
+
 int main(void)
 {
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_all_have_passed_is_forgotten_and_told_again, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_replay_sees_nothing_behind_its_position, begin, end),
+        CASE(what_all_have_passed_is_forgotten),
+        CASE(a_newcomer_is_told_what_is_live_and_then_all_that_follows),
+        CASE(who_never_returns_does_not_keep_the_feed_for_ever),
+        CASE(a_replay_sees_nothing_behind_its_position),
+        CASE(an_order_needs_a_file_only_when_samples_do_not_lie_in_order),
+        CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),
+        CASE(samples_in_order_are_paged_from_where_they_lie),
     };
     return cmocka_run_group_tests_name("storage: feed and replay", tests, NULL, NULL);
 }

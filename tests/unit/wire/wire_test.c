@@ -288,7 +288,7 @@ static void descriptions_are_those_of_the_list(void **state)
     assert_string_equal(info->name, "feed_read");
     assert_int_equal(info->type, 0x0105);
     assert_int_equal(info->size, sizeof(struct msg_feed_read));
-    assert_int_equal(info->fields, 4);
+    assert_int_equal(info->fields, 5);
     assert_string_equal(info->field[1].kind, "str");
     assert_string_equal(info->field[1].name, "consumer");
     assert_non_null(strstr(info->field[1].doc, "registered by its first read"));
