@@ -92,7 +92,6 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
     WEIR_AUTO_BUF packed = {0};
     size_t ends[BATCH_COLUMNS + 1] = {0};
     struct weir_bytes columns[BATCH_COLUMNS];
-    int64_t min, max;
 
     for (int i = 0; i < BATCH_COLUMNS; i++) {
         storage_column_pack(c->batch->columns[i] + first, chunk->count, &packed);
@@ -100,10 +99,10 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
     }
     for (int i = 0; i < BATCH_COLUMNS; i++)
         columns[i] = weir_bytes(packed.at + ends[i], ends[i + 1] - ends[i]);
-    range_of(c->batch->columns[BATCH_TIME] + first, chunk->count, &min, &max);
     return DB_RUN(c->db, Q_chunk_add, NULL, c->err, DB_I64(c->dataset->number),
                   DB_I64(chunk->block), DB_I64(chunk->first_row), DB_I64(chunk->count),
-                  DB_I64(sequence), DB_I64(min), DB_I64(max), DB_BYTES(columns[BATCH_TIME]),
+                  DB_I64(sequence), DB_BYTES(weir_bytes("", 0)), DB_I64(chunk->time_min),
+                  DB_I64(chunk->time_max), DB_BYTES(columns[BATCH_TIME]),
                   DB_BYTES(columns[BATCH_LABEL]), DB_BYTES(columns[BATCH_FILE]),
                   DB_BYTES(columns[BATCH_OFFSET]), DB_BYTES(columns[BATCH_LENGTH]));
 }
@@ -151,6 +150,8 @@ static enum weir_status insert_chunks(const struct commit *c)
             return weir_fail(c->err, WEIR_LIMIT, "dataset '%s' is full: all blocks are used",
                              c->dataset->name);
         chunk.count = (uint32_t)(rest < room ? rest : room);
+        range_of(c->batch->columns[BATCH_TIME] + done, chunk.count, &chunk.time_min,
+                 &chunk.time_max);
         if (chunk.first_row == 0 && chunk.block % BLOCKS_PER_PARTITION == 0)
             status = make_partition(c, chunk.block);
         if (status == WEIR_OK)

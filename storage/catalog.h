@@ -20,6 +20,7 @@ struct chunk_ref {
     uint32_t block;
     uint32_t first_row;
     uint32_t count;
+    int64_t time_min, time_max; /* no row lies outside; an erasure may have narrowed them since */
 };
 
 /* Rows from this one on, up to the next run's, were added by one change. Rows are given out without gaps
@@ -72,6 +73,7 @@ struct dataset {
 
     struct chunk_ref *chunks; /* in id order */
     size_t chunk_count, chunk_capacity;
+    size_t merged_up_to;    /* chunks that need no merge; they end where a block does */
     struct added_run *runs; /* by row, hence by sequence */
     size_t run_count, run_capacity;
     struct file_group **groups; /* by number, from 1 */

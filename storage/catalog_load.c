@@ -35,6 +35,8 @@ static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
             .block = (uint32_t)weir_rows_i64(rows, i, 0),
             .first_row = (uint32_t)weir_rows_i64(rows, i, 1),
             .count = (uint32_t)weir_rows_i64(rows, i, 2),
+            .time_min = weir_rows_i64(rows, i, 5),
+            .time_max = weir_rows_i64(rows, i, 6),
         };
 
         storage_dataset_add_chunk(dataset, &chunk);

@@ -4,8 +4,10 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/chunk_merge.h"
 #include "storage/copy.h"
 #include "storage/erasing.h"
+
 #include "storage/key_merge.h"
 #include "storage/push.h"
 #include "storage/queries.h"
@@ -284,6 +286,28 @@ static bool step_merge(struct storage *storage, bool is_scanning)
     return true;
 }
 
+/* ---- chunks ---- */
+
+/* At most one merge; false when nothing is to be merged. */
+static bool step_chunk_merges(struct storage *storage)
+{
+    struct weir_error err;
+    bool more = false;
+
+    for (size_t i = 0; !more && i < storage->catalog->count; i++) {
+        struct dataset *dataset = storage->catalog->datasets[i];
+
+        if (storage_chunk_merge_step(storage->db, storage->cache, dataset, &more, &err) == WEIR_OK)
+            continue;
+        weir_log(WEIR_LOG_WARN, "merging chunks interrupted, trying it again",
+                 "dataset=%s error=\"%s\"", dataset->name, err.text);
+        storage->is_stale = true;
+        look_again(storage, RETRY_MS);
+        return false;
+    }
+    return more;
+}
+
 /* ---- the pump ---- */
 
 static void on_pump(void *owner);
@@ -333,6 +357,8 @@ static void on_pump(void *owner)
         more = is_scanning || more;
         if (!storage->is_stale)
             more = step_merge(storage, is_scanning) || more;
+        if (!storage->is_stale && !more) /* a scan leaves most of the time to others */
+            more = step_chunk_merges(storage);
     }
     if (!storage->is_stale)
         more = storage_replays_step(storage) || more;
