@@ -44,7 +44,7 @@ static const struct cfg_key SOURCE[] = {
     CFG_SIZE(struct source_section, segment_bytes, .fallback = "256MiB", .min = 1 << 16,
              .max = 1 << 30, .doc = "with push: bytes of such a file, then the next one begins"),
     CFG_TEXT(struct source_section, format, .required = true,
-             .doc = "binary, csv, files or jsonl; its own keys follow"),
+             .doc = "one of those below; its own keys follow"),
     CFG_TEXT(struct source_section, include, .fallback = "*",
              .doc = "files that count: a pattern of the name, or with / of the path"),
     CFG_TEXT(struct source_section, manifest, .fallback = "manifest.csv",
@@ -170,10 +170,17 @@ static enum weir_status read_source(struct declaration *d, const char *path,
     d->format = format_find(d->source.format);
     if (!d->format) {
         const char *nearest = cfg_nearest(d->source.format, format_names());
+        WEIR_AUTO_BUF names = {0};
 
+        for (size_t i = 0; i < format_count(); i++)
+            weir_buf_printf(&names, "%s%s",
+                            i == 0                   ? ""
+                            : i + 1 < format_count() ? ", "
+                                                     : " or ",
+                            format_at(i)->name);
         return weir_yaml_fail(weir_yaml_get(node, "format"), err,
-                              "%s.format: found '%s', expected binary, csv, files or jsonl%s%s%s",
-                              path, d->source.format, nearest ? " (did you mean " : "",
+                              "%s.format: found '%s', expected %s%s%s%s", path, d->source.format,
+                              weir_buf_text(&names), nearest ? " (did you mean " : "",
                               nearest ? nearest : "", nearest ? "?)" : "");
     }
     status = check_source_keys(d, path, node, err);

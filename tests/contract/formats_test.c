@@ -3,9 +3,11 @@
  * record is gone and passed over. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "storage/formats/crc32c.h"
+#include "storage/formats/tar_member.h"
 #include "tests/support/format_run.h"
 
-enum { RECORDS = 50, NOISE_ROUNDS = 300 };
+enum { RECORDS = 50, NOISE_ROUNDS = 100, CUTS = 2000 };
 
 /* A format must have a builder here: a file of RECORDS samples (or one), its options, and what the
  * sample `index` holds: its payload, and its values as format_run.h writes them. */
@@ -110,6 +112,118 @@ static void expect_jsonl(int index, struct weir_buf *payload,
     say(values[FORMAT_SUBJECT], "t:user%d", index);
 }
 
+static void put_member(const char *name, struct weir_bytes content, struct weir_buf *out)
+{
+    static const uint8_t ZEROS[TAR_BLOCK];
+    uint8_t header[TAR_BLOCK];
+
+    tar_header_write(header, name, content.size);
+    weir_buf_append(out, header, sizeof header);
+    weir_buf_append(out, content.at, content.size);
+    weir_buf_append(out, ZEROS, (TAR_BLOCK - content.size % TAR_BLOCK) % TAR_BLOCK);
+}
+
+static void put_picture(int index, struct weir_buf *out)
+{
+    for (int i = 0; i <= 12 * index; i++)
+        weir_buf_printf(out, "pixel %d ", index);
+}
+
+static void write_tar(struct weir_buf *out)
+{
+    static const uint8_t ZEROS[2 * TAR_BLOCK];
+
+    for (int i = 0; i < RECORDS; i++) {
+        char name[64], text[64];
+        WEIR_AUTO_BUF picture = {0};
+
+        put_picture(i, &picture);
+        snprintf(name, sizeof name, "train/%04d.cls", i);
+        snprintf(text, sizeof text, "%d\n", i % 7);
+        put_member(name, weir_bytes_of(text), out);
+        snprintf(name, sizeof name, "train/%04d.seg.JPG", i);
+        put_member(name, weir_buf_view(&picture), out);
+        snprintf(name, sizeof name, "train/%04d.json", i);
+        snprintf(text, sizeof text, "{\"at\": %d,\n \"who\": {\"id\": \"user%d\"}}", i, i);
+        put_member(name, weir_bytes_of(text), out);
+    }
+    weir_buf_append(out, ZEROS, sizeof ZEROS);
+}
+
+static void expect_tar(int index, struct weir_buf *payload,
+                       char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    put_picture(index, payload);
+    say(values[FORMAT_TIME], "i:%d", index);
+    say(values[FORMAT_LABEL], "t:%d", index % 7);
+    say(values[FORMAT_SUBJECT], "t:user%d", index);
+    say(values[FORMAT_KEY], "t:train/%04d", index);
+}
+
+static void put_bytes(uint8_t tag, struct weir_bytes content, struct weir_buf *out)
+{
+    weir_buf_append(out, &tag, 1);
+    weir_buf_append(out, &(uint8_t){(uint8_t)content.size}, 1);
+    weir_buf_append(out, content.at, content.size);
+}
+
+/* One entry of the map of features; `kind` is the number of the list in Feature. */
+static void put_feature(const char *name, int kind, struct weir_bytes values, struct weir_buf *out)
+{
+    WEIR_AUTO_BUF list = {0}, feature = {0}, entry = {0};
+
+    put_bytes(1 << 3 | 2, values, &list);
+    put_bytes((uint8_t)(kind << 3 | 2), weir_buf_view(&list), &feature);
+    put_bytes(1 << 3 | 2, weir_bytes_of(name), &entry);
+    put_bytes(2 << 3 | 2, weir_buf_view(&feature), &entry);
+    put_bytes(1 << 3 | 2, weir_buf_view(&entry), out);
+}
+
+static void put_example(int index, struct weir_buf *out)
+{
+    const uint8_t floats[8] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}; /* 1, -2 */
+    WEIR_AUTO_BUF features = {0};
+    char user[16];
+
+    snprintf(user, sizeof user, "user%d", index);
+    put_feature("at", 3, weir_bytes(&(uint8_t){(uint8_t)index}, 1), &features);
+    put_feature("user", 1, weir_bytes_of(user), &features);
+    put_feature("target", 2, weir_bytes(floats, sizeof floats), &features);
+    put_bytes(1 << 3 | 2, weir_buf_view(&features), out);
+}
+
+static uint32_t masked(const void *at, size_t size)
+{
+    uint32_t crc = crc32c_portable(weir_bytes(at, size));
+
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+static void write_tfrecord(struct weir_buf *out)
+{
+    for (int i = 0; i < RECORDS; i++) {
+        WEIR_AUTO_BUF example = {0};
+        uint8_t header[12], footer[4];
+
+        put_example(i, &example);
+        weir_put_u64(header, example.size);
+        weir_put_u32(header + 8, masked(header, 8));
+        weir_put_u32(footer, masked(example.at, example.size));
+        weir_buf_append(out, header, sizeof header);
+        weir_buf_append(out, example.at, example.size);
+        weir_buf_append(out, footer, sizeof footer);
+    }
+}
+
+static void expect_tfrecord(int index, struct weir_buf *payload,
+                            char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    put_example(index, payload);
+    say(values[FORMAT_TIME], "i:%d", index);
+    say(values[FORMAT_LABEL], "l:1,-2");
+    say(values[FORMAT_SUBJECT], "t:user%d", index);
+}
+
 #define NAMED(what)                        \
     {                                      \
         .from = FORMAT_NAMED, .name = what \
@@ -133,6 +247,19 @@ static const struct builder BUILDERS[] = {
      write_jsonl,
      {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user.name")},
      expect_jsonl},
+    {"tar",
+     "{sample: [png, seg.jpg]}",
+     write_tar,
+     {.time = NAMED("json.at"),
+      .label = NAMED("cls"),
+      .subject = NAMED("json.who.id"),
+      .key = NAMED("__key__")},
+     expect_tar},
+    {"tfrecord",
+     "{}",
+     write_tfrecord,
+     {.time = NAMED("at"), .label = NAMED("target"), .subject = NAMED("user")},
+     expect_tfrecord},
 };
 
 /* What a case needs: the format under test, its options, and the file of its builder. */
@@ -247,9 +374,11 @@ static void check_cuts(const struct subject *subject)
 {
     static struct format_run whole, run;
 
+    size_t stride = subject->file.size / CUTS + 1;
+
     run_over(subject, subject->file, FORMAT_WINDOW_BYTES, &whole);
-    for (size_t size = 0; size < subject->file.size; size++) {
-        run_over(subject, weir_bytes(subject->file.at, size), 64, &run);
+    for (size_t size = 0; size < subject->file.size; size += stride) {
+        run_over(subject, weir_bytes(subject->file.at, size), 300, &run);
         assert_true(run.count <= whole.count);
         for (size_t i = 0; i + 1 < run.count; i++)
             assert_memory_equal(&run.samples[i], &whole.samples[i], sizeof run.samples[i]);
@@ -274,7 +403,7 @@ static void check_noise(const struct subject *subject)
         weir_buf_append(&file, subject->file.at, subject->file.size);
         for (int k = 0; k < 20; k++)
             file.at[weir_rng_below(&rng, file.size)] = (uint8_t)weir_rng_next(&rng);
-        run_over(subject, weir_buf_view(&file), 100, &run); /* which checks what is told */
+        run_over(subject, weir_buf_view(&file), 400, &run); /* which checks what is told */
     }
 }
 

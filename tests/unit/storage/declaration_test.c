@@ -79,8 +79,8 @@ struct mistake {
 static const struct mistake MISTAKES[] = {
     {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
     {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
-     "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files or "
-     "jsonl (did you mean csv?)"},
+     "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files, "
+     "jsonl, tar or tfrecord (did you mean csv?)"},
     {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
      "    time: {from: mtime}\n",
      "source.delimter: unknown key (did you mean delimiter?)"},
