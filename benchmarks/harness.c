@@ -12,12 +12,15 @@
 
 struct options {
     const char *runs;
+    const char *scale;
     bool json;
     bool help;
 };
 
 static const struct weir_option OPTIONS[] = {
     {"runs", "N", "measured pairs per figure (7)", offsetof(struct options, runs)},
+    {"scale", "F", "part of the data that the figures are stated for (1)",
+     offsetof(struct options, scale)},
     {"json", NULL, "one JSON object per figure and line", offsetof(struct options, json)},
     {"help", NULL, "this text", offsetof(struct options, help)},
     WEIR_OPTION_END,
@@ -27,6 +30,7 @@ static const struct weir_option OPTIONS[] = {
 struct session {
     const struct bench *bench;
     size_t runs;
+    double scale;
     bool json;
     char **wanted; /* beginnings of names; none: all */
     int wanted_count;
@@ -86,7 +90,7 @@ static enum weir_status measure(const struct bench_figure *figure, void *state, 
 {
     enum weir_status status = figure->prepare ? figure->prepare(state, err) : WEIR_OK;
     show_progress(figure, 0, runs);
-    if (status == WEIR_OK) /* the warm-up: not counted */
+    if (status == WEIR_OK && runs > 1) /* the warm-up: not counted */
         status = run_pair(figure, state, &samples->ours[0], &samples->theirs[0], err);
     for (size_t i = 0; status == WEIR_OK && i < runs; i++) {
         show_progress(figure, i + 1, runs);
@@ -99,12 +103,37 @@ static enum weir_status measure(const struct bench_figure *figure, void *state, 
 
 /* ---- printing ---- */
 
+static void append_string(struct weir_buf *out, const char *text)
+{
+    weir_buf_append(out, "\"", 1);
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at < 0x20)
+            weir_buf_printf(out, "\\u%04x", *at);
+        else
+            weir_buf_printf(out, *at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
+    }
+    weir_buf_append(out, "\"", 1);
+}
+
+void bench_figure_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs,
+                       struct weir_buf *out)
+{
+    weir_buf_append_text(out, "{\"bench\":");
+    append_string(out, figure->name);
+    weir_buf_append_text(out, ",\"against\":");
+    append_string(out, figure->against);
+    weir_buf_printf(out,
+                    ",\"ratio\":%.4f,\"min\":%.4f,\"max\":%.4f,\"runs\":%zu,\"bar\":%g,"
+                    "\"pass\":%s}",
+                    ratio.median, ratio.min, ratio.max, runs, figure->bar,
+                    ratio.median >= figure->bar ? "true" : "false");
+}
+
 static void print_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs)
 {
-    printf("{\"bench\":\"%s\",\"against\":\"%s\",\"ratio\":%.4f,\"min\":%.4f,\"max\":%.4f,"
-           "\"runs\":%zu,\"bar\":%g,\"pass\":%s}\n",
-           figure->name, figure->against, ratio.median, ratio.min, ratio.max, runs, figure->bar,
-           ratio.median >= figure->bar ? "true" : "false");
+    WEIR_AUTO_BUF line = {0};
+    bench_figure_json(figure, ratio, runs, &line);
+    puts(weir_buf_text(&line));
 }
 
 static void print_text(const struct bench_figure *figure, struct samples *samples, size_t runs,
@@ -115,7 +144,7 @@ static void print_text(const struct bench_figure *figure, struct samples *sample
     printf("%s against %s: %.2f (%.2f to %.2f, %zu pairs; bar %g): %s\n", figure->name,
            figure->against, ratio.median, ratio.min, ratio.max, runs, figure->bar,
            ratio.median >= figure->bar ? "pass" : "FAIL");
-    printf("    medians in this run: %.0f against %.0f %s\n", ours, theirs, figure->unit);
+    printf("    medians in this run: %.4g against %.4g %s\n", ours, theirs, figure->unit);
 }
 
 static bool is_wanted(const struct session *session, const char *name)
@@ -132,15 +161,17 @@ static bool do_figure(const struct session *session, const struct bench_figure *
                       struct samples *samples)
 {
     struct weir_error err;
-    if (measure(figure, state, session->runs, samples, &err) != WEIR_OK) {
+    size_t most = figure->runs_max > 0 ? figure->runs_max : session->runs;
+    size_t runs = session->runs < most ? session->runs : most;
+    if (measure(figure, state, runs, samples, &err) != WEIR_OK) {
         fprintf(stderr, "%s: %s\n", figure->name, err.text);
         return false;
     }
-    struct bench_spread ratio = bench_spread_of(samples->ratio, session->runs);
+    struct bench_spread ratio = bench_spread_of(samples->ratio, runs);
     if (session->json)
-        print_json(figure, ratio, session->runs);
+        print_json(figure, ratio, runs);
     else
-        print_text(figure, samples, session->runs, ratio);
+        print_text(figure, samples, runs, ratio);
     fflush(stdout);
     return ratio.median >= figure->bar;
 }
@@ -155,7 +186,7 @@ static int do_bench(const char *directory, void *owner)
     struct weir_error err;
     void *state = NULL;
     int code = 0;
-    if (bench->open(directory, &state, &err) != WEIR_OK) {
+    if (bench->open(directory, session->scale, &state, &err) != WEIR_OK) {
         fprintf(stderr, "bench_%s: %s\n", bench->name, err.text);
         return 1;
     }
@@ -170,9 +201,10 @@ static int do_bench(const char *directory, void *owner)
 
 static void print_help(const struct bench *bench)
 {
-    printf("bench_%s: %s\n\nUsage: bench_%s [FIGURE…] [--runs N] [--json]\n\nFigures, each by the "
-           "beginning of its name; without one all:\n",
-           bench->name, bench->summary, bench->name);
+    printf(
+        "bench_%s: %s\n\nUsage: bench_%s [FIGURE…] [--runs N] [--scale F] [--json]\n\nFigures, each by the "
+        "beginning of its name; without one all:\n",
+        bench->name, bench->summary, bench->name);
     for (size_t i = 0; i < bench->figure_count; i++)
         printf("  %s against %s: at least %g\n", bench->figures[i].name, bench->figures[i].against,
                bench->figures[i].bar);
@@ -206,6 +238,17 @@ static enum weir_status read_runs(const char *text, size_t *ret_runs, struct wei
     return WEIR_OK;
 }
 
+static enum weir_status read_scale(const char *text, double *ret_scale, struct weir_error *err)
+{
+    char *end = NULL;
+    double scale = text ? strtod(text, &end) : 1;
+    if (text && (end == text || *end != '\0' || !(scale > 0 && scale <= 1)))
+        return weir_fail(err, WEIR_INVALID,
+                         "--scale: found '%s', expected a number above 0, at most 1", text);
+    *ret_scale = scale;
+    return WEIR_OK;
+}
+
 int bench_main(const struct bench *bench, int argc, char **argv)
 {
     struct options options = {0};
@@ -219,6 +262,8 @@ int bench_main(const struct bench *bench, int argc, char **argv)
     }
     if (status == WEIR_OK)
         status = read_runs(options.runs, &session.runs, &err);
+    if (status == WEIR_OK)
+        status = read_scale(options.scale, &session.scale, &err);
     if (status == WEIR_OK)
         status = check_wanted(&session, &err);
     if (status != WEIR_OK) {

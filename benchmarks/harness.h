@@ -7,6 +7,7 @@
 #ifndef BENCHMARKS_HARNESS_H
 #define BENCHMARKS_HARNESS_H
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 
 #include <stddef.h>
@@ -20,7 +21,8 @@ struct bench_figure {
     const char *name;    /* "slice.batches.records" */
     const char *against; /* "the same work in one process" */
     const char *unit;    /* "samples/s" */
-    double bar;          /* the median ratio ours / theirs must not be below */
+    double bar;          /* the median ratio ours / theirs must not be below; 0: only reported */
+    size_t runs_max;     /* pairs, where more would say nothing new; 0: as many as --runs says */
     /* Optional: what has to be there before the warm-up, in no measured time. */
     enum weir_status (*prepare)(void *state, struct weir_error *err);
     bench_side_fn *ours;
@@ -32,12 +34,14 @@ struct bench {
     const char *summary; /* one sentence for --help */
     const struct bench_figure *figures;
     size_t figure_count;
-    /* Builds what all figures share. `directory` is empty, may be filled, and is removed later. */
-    enum weir_status (*open)(const char *directory, void **ret_state, struct weir_error *err);
+    /* Builds what all figures share. `directory` is empty, may be filled, and is removed later.
+     * `scale` multiplies the amount of data: 1 is what the figures are stated for. */
+    enum weir_status (*open)(const char *directory, double scale, void **ret_state,
+                             struct weir_error *err);
     void (*close)(void *state);
 };
 
-/* main() of a benchmark: --help, --json, --runs N, and figures by the beginnings of their names.
+/* main() of a benchmark: --help, --json, --runs N, --scale F, and figures by the beginnings of their names.
  * Exit codes: 0 every bar is cleared, 1 one is not or something failed, 2 bad usage. */
 int bench_main(const struct bench *bench, int argc, char **argv);
 
@@ -46,5 +50,9 @@ struct bench_spread {
     double median, min, max;
 };
 struct bench_spread bench_spread_of(double *values, size_t count);
+
+/* Appends the line of C15 about a figure, without the line end. */
+void bench_figure_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs,
+                       struct weir_buf *out);
 
 #endif

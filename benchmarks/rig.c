@@ -2,7 +2,6 @@
 #include "benchmarks/rig.h"
 
 #include "core/base/log.h"
-#include "core/rpc/rpc.h"
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
 
@@ -74,6 +73,7 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
 {
     WEIR_AUTO(rig) rig = weir_calloc(1, sizeof *rig);
     weir_log_setup("bench", WEIR_LOG_WARN);
+    weir_memory_keep();
     rig->loop = weir_loop_new();
     rig->arena = weir_arena_new();
     rig->data_dir = weir_format("%s/weir", directory);
@@ -113,6 +113,21 @@ void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
               const void *message)
 {
     weir_rpc_send(rig->peers[service], type, message);
+}
+
+struct weir_rpc_peer *rig_peer(struct rig *rig, enum rig_service service)
+{
+    return rig->peers[service];
+}
+
+pid_t rig_pid(const struct rig *rig, enum rig_service service)
+{
+    return weir_supervisor_pid(weir_platform_supervisor(rig->platform), NAMES[service]);
+}
+
+void rig_step(struct rig *rig)
+{
+    weir_loop_step(rig->loop, STEP_MS);
 }
 
 const char *rig_data_dir(const struct rig *rig)

@@ -6,7 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/memory.h"
-#include "core/wire/wire.h"
+#include "core/rpc/rpc.h"
+
+#include <sys/types.h>
 
 struct rig;
 
@@ -32,6 +34,11 @@ enum weir_status rig_ask(struct rig *rig, const struct rig_question *question, v
 /* Sends a one-way message. */
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
               const void *message);
+/* For questions that are open at the same time: ask with weir_rpc_call() on the peer of a service, and
+ * step the loop until they are answered. */
+struct weir_rpc_peer *rig_peer(struct rig *rig, enum rig_service service);
+void rig_step(struct rig *rig);
+pid_t rig_pid(const struct rig *rig, enum rig_service service);
 const char *rig_data_dir(const struct rig *rig);
 const char *rig_socket_dir(const struct rig *rig);
 const char *rig_postgres(const struct rig *rig); /* conninfo */

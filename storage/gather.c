@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,25 +19,6 @@ struct run {
     struct iovec pieces[PIECES_MAX];
     uint8_t gap[GAP_BYTES_MAX]; /* what lies between ranges goes here */
 };
-
-static int compare(const void *a, const void *b)
-{
-    const struct gather_range *x = a, *y = b;
-
-    if (x->file != y->file)
-        return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-static void sort(struct gather_range *ranges, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (compare(&ranges[i - 1], &ranges[i]) > 0) {
-            qsort(ranges, count, sizeof *ranges, compare);
-            return;
-        }
-    }
-}
 
 static void add_piece(struct run *run, uint8_t *to, size_t size)
 {
@@ -144,7 +124,6 @@ static size_t read_all(struct open_files *files, const struct storage_secret *se
 void storage_gather(struct open_files *files, const struct storage_secret *secret,
                     struct gather_range *ranges, size_t count)
 {
-    sort(ranges, count);
     if (read_all(files, secret, ranges, count, RWF_NOWAIT) < count)
         (void)read_all(files, secret, ranges, count, 0);
 }

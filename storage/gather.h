@@ -15,7 +15,7 @@ struct gather_range {
     bool is_read;    /* set: `to` holds the bytes that were indexed */
 };
 
-/* Sorts `ranges`, and reads them. */
+/* Best in the order of files, and of offsets in each; any order is read. */
 void storage_gather(struct open_files *files, const struct storage_secret *secret,
                     struct gather_range *ranges, size_t count);
 

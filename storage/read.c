@@ -1,5 +1,6 @@
 /* The bytes of samples, for whoever cannot reach the files. */
 #include "storage/gather.h"
+#include "storage/id_order.h"
 #include "storage/serve.h"
 
 #include "core/base/memory.h"
@@ -9,11 +10,12 @@
 
 /* What is being answered: a prefix of the ids asked for. */
 struct reading {
-    size_t count;
+    size_t count; /* ids in the answer */
     uint32_t *states;
     uint64_t *lengths;
     int64_t *labels;
-    uint64_t bytes; /* of the live samples together */
+    uint64_t *places; /* of the samples in the payload */
+    uint64_t bytes;   /* of the payload */
     struct gather_range *ranges;
     size_t range_count;
 };
@@ -24,53 +26,65 @@ static void open_reading(struct reading *reading, struct weir_arena *arena, size
         .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
         .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
         .labels = weir_arena_alloc(arena, count * sizeof *reading->labels + 1),
+        .places = weir_arena_alloc(arena, count * sizeof *reading->places + 1),
         .ranges = weir_arena_alloc(arena, count * sizeof *reading->ranges + 1),
     };
 }
 
-/* False when the answer is long enough without this sample. */
-static bool add(struct reading *reading, const struct located *found)
+static void add(struct reading *reading, uint32_t number, const struct located *found)
 {
-    size_t i = reading->count;
-
-    if (found->state == WEIR_SAMPLE_LIVE) {
-        if (reading->bytes > 0 && reading->bytes + found->length > READ_ANSWER_BYTES)
-            return false;
-        reading->ranges[reading->range_count++] = (struct gather_range){
-            .dataset = found->dataset,
-            .file = found->file,
-            .offset = found->offset,
-            .length = found->length,
-            .number = (uint32_t)i,
-        };
-        reading->bytes += found->length;
-        reading->lengths[i] = found->length;
-        reading->labels[i] = found->label;
-    }
-    reading->states[i] = found->state;
-    reading->count++;
-    return true;
+    reading->states[number] = found->state;
+    if (found->state != WEIR_SAMPLE_LIVE)
+        return;
+    reading->lengths[number] = found->length;
+    reading->labels[number] = found->label;
+    reading->ranges[reading->range_count++] = (struct gather_range){
+        .dataset = found->dataset,
+        .file = found->file,
+        .offset = found->offset,
+        .length = found->length,
+        .number = number,
+    };
 }
 
+/* By ascending id, which is nearly always the order of files and of places in them. */
 static enum weir_status find_all(struct storage *storage, const struct weir_u64s *ids,
-                                 struct reading *reading, struct weir_error *err)
+                                 struct reading *reading, struct weir_arena *arena,
+                                 struct weir_error *err)
 {
+    const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
     struct finder finder = {.storage = storage};
 
     for (size_t i = 0; i < ids->count; i++) {
         struct located found;
-        enum weir_status status = storage_find_next(&finder, ids->at[i], &found, err);
+        enum weir_status status = storage_find_next(&finder, ids->at[order[i]], &found, err);
 
         if (status != WEIR_OK)
             return status;
-        if (found.state == WEIR_SAMPLE_LIVE && found.length > READ_BYTES_MAX)
-            return weir_fail(err, WEIR_LIMIT, "read: sample %llu has %llu bytes, at most %d can be",
-                             (unsigned long long)ids->at[i], (unsigned long long)found.length,
-                             READ_BYTES_MAX);
-        if (!add(reading, &found))
-            break;
+        add(reading, order[i], &found);
     }
     return WEIR_OK;
+}
+
+/* As many as fit; LIMIT when the first sample alone is too long. */
+static enum weir_status cut(struct reading *reading, const struct weir_u64s *ids,
+                            struct weir_error *err)
+{
+    while (reading->count < ids->count) {
+        uint64_t length = reading->lengths[reading->count];
+
+        if (length > READ_BYTES_MAX)
+            break;
+        if (reading->bytes > 0 && reading->bytes + length > READ_ANSWER_BYTES)
+            return WEIR_OK;
+        reading->places[reading->count++] = reading->bytes;
+        reading->bytes += length;
+    }
+    if (reading->count > 0 || ids->count == 0)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT, "read: sample %llu has %llu bytes, at most %d can be",
+                     (unsigned long long)ids->at[0], (unsigned long long)reading->lengths[0],
+                     READ_BYTES_MAX);
 }
 
 /* Takes the samples that could not be read out of the payload. */
@@ -108,17 +122,29 @@ static bool is_complete(const struct reading *reading)
     return true;
 }
 
+/* Ranges of samples that the answer does not cover are left out. */
+static void place_ranges(struct reading *reading, uint8_t *payload)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < reading->range_count; i++) {
+        struct gather_range range = reading->ranges[i];
+
+        if (range.number >= reading->count)
+            continue;
+        range.to = payload + reading->places[range.number];
+        reading->ranges[kept++] = range;
+    }
+    reading->range_count = kept;
+}
+
 static void read_payload(struct storage *storage, struct reading *reading,
                          struct weir_frames *frames)
 {
     uint8_t *payload = weir_aligned_alloc(reading->bytes);
     size_t size = reading->bytes;
-    uint8_t *to = payload;
 
-    for (size_t i = 0; i < reading->range_count; i++) {
-        reading->ranges[i].to = to;
-        to += reading->ranges[i].length;
-    }
+    place_ranges(reading, payload);
     storage_gather(storage->files, &storage->secret, reading->ranges, reading->range_count);
     if (!is_complete(reading))
         size = close_gaps(reading, payload);
@@ -139,7 +165,9 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", count,
                          READ_IDS_MAX);
     open_reading(&reading, arena, count);
-    status = find_all(storage, &asked->ids, &reading, err);
+    status = find_all(storage, &asked->ids, &reading, arena, err);
+    if (status == WEIR_OK)
+        status = cut(&reading, &asked->ids, err);
     if (status != WEIR_OK)
         return status;
     read_payload(storage, &reading, frames);

@@ -36,7 +36,7 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err) WEIR_MUST_USE;
 
-/* locate.c: where one sample is. */
+/* find.c: where one sample is. */
 struct located {
     enum weir_sample_state state;
     struct dataset *dataset;
@@ -52,12 +52,15 @@ struct finder {
     struct dataset *dataset;
     const struct chunk *chunk;
     const struct dead_rows *dead; /* of its block; NULL: none */
+    struct stored_file *file;     /* of the newest sample */
+    uint64_t file_number;
 };
 /* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
 enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
                                    struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
+/* locate.c */
 enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
                                 struct weir_arena *arena, struct msg_located *answer,
                                 struct weir_error *err) WEIR_MUST_USE;

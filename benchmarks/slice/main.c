@@ -1,7 +1,7 @@
 /* bench_slice: what the whole path costs, against the plain way of doing the same (C15). */
 #include "benchmarks/harness.h"
-#include "benchmarks/slice/table.h"
 #include "benchmarks/slice/workload.h"
+#include "benchmarks/table.h"
 #include "core/base/clock.h"
 
 #include <stdlib.h>
@@ -34,6 +34,7 @@ struct slice {
     const char *directory;
     struct rig *rig;
     struct table *table;
+    size_t record_count, text_count;
     struct corpus records, texts;
     struct workload record_batches, text_batches;
     uint64_t jobs;     /* opened so far */
@@ -55,10 +56,13 @@ static void close_slice(void *state)
 }
 
 /* The platform comes first: from then on this process is the user that its services are. */
-static enum weir_status open_slice(const char *directory, void **ret_state, struct weir_error *err)
+static enum weir_status open_slice(const char *directory, double scale, void **ret_state,
+                                   struct weir_error *err)
 {
     struct slice *slice = weir_calloc(1, sizeof *slice);
     slice->directory = directory;
+    slice->record_count = (size_t)(RECORDS * scale);
+    slice->text_count = (size_t)(TEXTS * scale);
     enum weir_status status = rig_start(directory, WORKERS, &slice->rig, err);
     if (status != WEIR_OK) {
         close_slice(slice);
@@ -73,7 +77,7 @@ static enum weir_status need_records(struct slice *slice, struct weir_error *err
     WEIR_AUTO_FREE char *directory = weir_format("%s/records", slice->directory);
     if (slice->records.samples > 0)
         return WEIR_OK;
-    return corpus_make_records(directory, RECORDS, &slice->records, err);
+    return corpus_make_records(directory, slice->record_count, &slice->records, err);
 }
 
 /* ---- slice.batches ---- */
@@ -95,7 +99,7 @@ static enum weir_status prepare_text_batches(void *state, struct weir_error *err
     struct slice *slice = state;
     WEIR_AUTO_FREE char *directory = weir_format("%s/texts", slice->directory);
     WEIR_AUTO_FREE char *source = weir_format(TEXTS_SOURCE, directory);
-    enum weir_status status = corpus_make_texts(directory, TEXTS, &slice->texts, err);
+    enum weir_status status = corpus_make_texts(directory, slice->text_count, &slice->texts, err);
     slice->text_batches.corpus = &slice->texts;
     if (status == WEIR_OK)
         status = workload_prepare(&slice->text_batches, slice->rig, "texts", source,
@@ -145,13 +149,23 @@ static enum weir_status texts_here(void *state, double *ret_rate, struct weir_er
 
 /* ---- slice.ingestion ---- */
 
+static void row_of(const void *owner, size_t sample, struct table_row *ret_row)
+{
+    const struct corpus *corpus = owner;
+    *ret_row = (struct table_row){.file = corpus->files[sample],
+                                  .label = corpus->labels[sample],
+                                  .time_us = corpus->times_us[corpus->files[sample]]};
+}
+
 static enum weir_status prepare_ingestion(void *state, struct weir_error *err)
 {
     struct slice *slice = state;
     enum weir_status status = need_records(slice, err);
     if (status != WEIR_OK)
         return status;
-    return table_open(rig_postgres(slice->rig), &slice->records, &slice->table, err);
+    const struct table_plan plan = {
+        .name = "sample", .count = slice->records.samples, .row = row_of, .owner = &slice->records};
+    return table_open(rig_postgres(slice->rig), &plan, &slice->table, err);
 }
 
 static enum weir_status ingest(void *state, double *ret_rate, struct weir_error *err)
@@ -188,12 +202,33 @@ static enum weir_status copy(void *state, double *ret_rate, struct weir_error *e
 }
 
 static const struct bench_figure FIGURES[] = {
-    {"slice.batches.records", "the same work in one process", "samples/s", 0.5,
-     prepare_record_batches, records_there, records_here},
-    {"slice.batches.texts", "the same work in one process", "samples/s", 0.5, prepare_text_batches,
-     texts_there, texts_here},
-    {"slice.ingestion", "COPY of the same rows into a table with two indexes", "samples/s", 5,
-     prepare_ingestion, ingest, copy},
+    {
+        .name = "slice.batches.records",
+        .against = "the same work in one process",
+        .unit = "samples/s",
+        .bar = 0.5,
+        .prepare = prepare_record_batches,
+        .ours = records_there,
+        .theirs = records_here,
+    },
+    {
+        .name = "slice.batches.texts",
+        .against = "the same work in one process",
+        .unit = "samples/s",
+        .bar = 0.5,
+        .prepare = prepare_text_batches,
+        .ours = texts_there,
+        .theirs = texts_here,
+    },
+    {
+        .name = "slice.ingestion",
+        .against = "COPY of the same rows into a table with two indexes",
+        .unit = "samples/s",
+        .bar = 5,
+        .prepare = prepare_ingestion,
+        .ours = ingest,
+        .theirs = copy,
+    },
 };
 
 static const struct bench SLICE = {

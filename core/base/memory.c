@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,6 +14,8 @@
 
 enum {
     CACHE_LINE_BYTES = 64,
+    KEEP_PIECE_BYTES = 32 << 20, /* the most that the allocator takes for this option */
+    KEEP_BYTES = 64 << 20,
     ARENA_ALIGN_BYTES = 16,
     ARENA_BLOCK_BYTES = 16 << 10, /* first block */
     ARENA_BLOCK_BYTES_MAX =
@@ -23,6 +26,12 @@ WEIR_NORETURN static void out_of_memory(size_t count, size_t size)
 {
     fprintf(stderr, "out of memory: asked for %zu x %zu bytes\n", count, size);
     abort();
+}
+
+void weir_memory_keep(void)
+{
+    mallopt(M_MMAP_THRESHOLD, KEEP_PIECE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
 }
 
 static size_t total_bytes(size_t count, size_t size)

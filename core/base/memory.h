@@ -8,6 +8,10 @@
 
 #include <stddef.h>
 
+/* Has the allocator keep what is freed for what comes next, up to 64 MiB: messages of megabytes otherwise
+ * cost a page fault for every 4 kB, again and again. Called once, by a program that sends them. */
+void weir_memory_keep(void);
+
 /* Zeroed memory of `count` objects; aborts on overflow of the product. Free with free(). */
 void *weir_calloc(size_t count, size_t size) WEIR_MUST_USE;
 /* Like reallocarray(), but never returns NULL for a non-zero size. */

@@ -298,5 +298,6 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
     if (check_options(service, &command.options, &level, &err) != WEIR_OK)
         return complain(service, &err, EXIT_USAGE);
     weir_log_setup(command.options.name, level);
+    weir_memory_keep();
     return run(service, &command.options);
 }

@@ -38,16 +38,14 @@ static inline void format_fuzz_refuse(void *owner, const struct format_refusal *
 /* Options out of the YAML that a `source` mapping would hold; they live as long as the program. */
 static inline const void *format_fuzz_options(const struct format *format, const char *yaml)
 {
-    struct {
-        struct weir_yaml *document; /* which the options borrow from */
-        max_align_t options[];
-    } *kept = weir_calloc(1, sizeof *kept + format->options_size);
+    struct weir_yaml *document;
+    void *options = weir_calloc(1, format->options_size + 1);
     struct weir_error err;
 
-    weir_require(weir_yaml_parse("fuzz", weir_bytes_of(yaml), &kept->document, &err) == WEIR_OK);
-    weir_require(cfg_read(format->options, CFG_CLOSED, weir_yaml_root(kept->document), "source",
-                          NULL, kept->options, &err) == WEIR_OK);
-    return kept->options;
+    weir_require(weir_yaml_parse("fuzz", weir_bytes_of(yaml), &document, &err) == WEIR_OK);
+    weir_require(cfg_read(format->options, CFG_CLOSED, weir_yaml_root(document), "source", NULL,
+                          options, &err) == WEIR_OK);
+    return options;
 }
 
 static inline struct weir_bytes format_fuzz_head(const struct format *format,
