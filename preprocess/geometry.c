@@ -33,6 +33,7 @@ struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t e
         .batch_samples = batch_samples,
         .last = last,
         .group_batches = group_batches,
+        .ranks = 1,
         .batches_per_epoch = batches,
         .groups_per_epoch = ceiling(batches, group_batches),
     };
@@ -81,6 +82,45 @@ struct preprocess_range preprocess_positions(const struct preprocess_geometry *g
         .first = first,
         .count = is_short ? (uint32_t)left : geometry->batch_samples,
     };
+}
+
+static uint32_t slice_begin(uint32_t positions, uint32_t rank, uint32_t ranks)
+{
+    return (uint32_t)((uint64_t)positions * rank / ranks);
+}
+
+struct preprocess_range preprocess_slice(const struct preprocess_geometry *geometry, uint64_t batch,
+                                         uint32_t rank)
+{
+    struct preprocess_range whole = preprocess_positions(geometry, batch);
+    uint32_t begin = slice_begin(whole.count, rank, geometry->ranks);
+    uint32_t end = slice_begin(whole.count, rank + 1, geometry->ranks);
+    return (struct preprocess_range){.first = whole.first + begin, .count = end - begin};
+}
+
+/* Of the first `batches` batches of an epoch: all are alike but the last. */
+static uint64_t slices_below(const struct preprocess_geometry *geometry, uint32_t rank,
+                             uint64_t batches)
+{
+    if (batches == 0)
+        return 0;
+    uint64_t alike = preprocess_slice(geometry, 0, rank).count;
+    return alike * (batches - 1) + preprocess_slice(geometry, batches - 1, rank).count;
+}
+
+uint64_t preprocess_slices_in(const struct preprocess_geometry *geometry, uint32_t rank,
+                              const struct weir_position *position)
+{
+    uint64_t per_epoch = geometry->batches_per_epoch;
+    if (per_epoch == 0)
+        return 0;
+    uint64_t count = position->oldest / per_epoch * slices_below(geometry, rank, per_epoch) +
+                     slices_below(geometry, rank, position->oldest % per_epoch);
+    for (size_t i = 0; i < position->ahead.count; i++) {
+        if (weir_bits_get(&position->ahead, i))
+            count += preprocess_slice(geometry, position->oldest + i, rank).count;
+    }
+    return count;
 }
 
 uint64_t preprocess_epoch_positions(const struct preprocess_geometry *geometry)

@@ -1,11 +1,18 @@
-/* How a sample set is cut into batches and groups (C8). Pure arithmetic that dispatcher and workers
- * share: a batch number means the same samples to everybody, always.
+/* How a sample set is cut into batches, slices and groups (C8). Pure arithmetic that dispatcher and
+ * workers share: a batch number means the same samples to everybody, always.
  *
  * Batches are numbered over all epochs; positions count from 0 in each epoch; a group is a run of
  * batches inside one epoch. With `last: repeat` the positions of the last batch wrap around to the
- * beginning of the epoch. */
+ * beginning of the epoch.
+ *
+ * A batch of n positions is cut evenly over R ranks: slice r holds its positions [n r / R, n (r + 1)
+ * / R), rounded down. So the slices of a batch end to end are the batch, their lengths differ by one
+ * at most, and every rank has a slice of every batch: a short last batch may leave some empty. Cut
+ * by position, not by sample: a hole shortens the slice it lies in and moves nothing. */
 #ifndef WEIR_PREPROCESS_GEOMETRY_H
 #define WEIR_PREPROCESS_GEOMETRY_H
+
+#include "core/wire/position.h"
 
 #include <stdint.h>
 
@@ -27,6 +34,7 @@ struct preprocess_geometry {
     uint32_t batch_samples;
     enum preprocess_last last;
     uint32_t group_batches; /* 1 … PREPROCESS_GROUP_BATCHES_MAX */
+    uint32_t ranks;         /* consumers that share each batch; planned as 1 */
     uint64_t batches_per_epoch;
     uint64_t groups_per_epoch;
 };
@@ -53,6 +61,12 @@ uint32_t preprocess_epoch_of(const struct preprocess_geometry *geometry, uint64_
  * them. */
 struct preprocess_range preprocess_positions(const struct preprocess_geometry *geometry,
                                              uint64_t batch);
+/* Those of them that are in the slice of `rank`. */
+struct preprocess_range preprocess_slice(const struct preprocess_geometry *geometry, uint64_t batch,
+                                         uint32_t rank);
+/* Positions in the slices of `rank` of all batches that `position` contains. */
+uint64_t preprocess_slices_in(const struct preprocess_geometry *geometry, uint32_t rank,
+                              const struct weir_position *position);
 /* Positions that one epoch delivers: `samples`, less or more by what becomes of the last batch. */
 uint64_t preprocess_epoch_positions(const struct preprocess_geometry *geometry);
 

@@ -7,7 +7,7 @@
 static const char *const LAST[] = {"short", "drop", "repeat", NULL};
 static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
 static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
-static const char *const DELIVERY[] = {"exactly_once", NULL};
+static const char *const DELIVERY[] = {"exactly_once", "at_least_once", "at_most_once", NULL};
 
 static const char *const ON_ERROR[] = {"skip", "fail", NULL};
 
@@ -23,7 +23,10 @@ static const struct cfg_key BATCH[] = {
     CFG_CHOICE(struct preprocess_batch, order, .fallback = "deterministic", .choices = ORDER,
                .doc = "deterministic: the same sequence of batches always; relaxed: ready first"),
     CFG_CHOICE(struct preprocess_batch, delivery, .fallback = "exactly_once", .choices = DELIVERY,
-               .doc = "exactly_once: the model is made by each sample once per epoch"),
+               .doc =
+                   "when a trainer dies. exactly_once: the model is made by each sample once per "
+                   "epoch; at_least_once: none is lost, some may be in it twice; "
+                   "at_most_once: none is in it twice, some may be lost"),
     CFG_U64(struct preprocess_batch, group, .fallback = "0", .max = PREPROCESS_GROUP_BATCHES_MAX,
             .doc = "batches leased to a worker in one piece; 0: a sixteenth of an epoch"),
     CFG_SIZE(struct preprocess_batch, sample_bytes_max, .fallback = "64MiB", .min = 1,
@@ -64,6 +67,11 @@ enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
                               "are shuffled together, as shuffle is windowed");
     *ret_options = options;
     return WEIR_OK;
+}
+
+const char *preprocess_delivery_name(enum weir_delivery delivery)
+{
+    return DELIVERY[delivery];
 }
 
 static enum weir_status print_operator(const struct weir_yaml_node *node, struct weir_buf *out,

@@ -3,6 +3,7 @@
 #define WEIR_PREPROCESS_OPTIONS_H
 
 #include "core/config/schema.h"
+#include "core/wire/delivery.h"
 #include "preprocess/geometry.h"
 #include "preprocess/order.h"
 
@@ -17,8 +18,8 @@ struct preprocess_batch {
     int last;    /* enum preprocess_last */
     int shuffle; /* enum preprocess_shuffle */
     uint64_t window;
-    int order; /* enum preprocess_sequence */
-    int delivery;
+    int order;      /* enum preprocess_sequence */
+    int delivery;   /* enum weir_delivery */
     uint64_t group; /* batches; 0: chosen */
     uint64_t sample_bytes_max;
 };
@@ -36,6 +37,8 @@ struct preprocess_options {
 enum weir_status preprocess_options_read(const struct weir_yaml_node *root,
                                          struct preprocess_options *ret_options,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* "exactly_once" */
+const char *preprocess_delivery_name(enum weir_delivery delivery);
 /* Effective values as YAML, operators included. */
 enum weir_status preprocess_options_print(const struct weir_yaml_node *root, struct weir_buf *out,
                                           struct weir_error *err) WEIR_MUST_USE;

@@ -29,8 +29,22 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
     uint32_t group = form->group_batches > 0 ? form->group_batches : (uint32_t)batch->group;
     plan->geometry = preprocess_geometry_plan(plan->set.count, form->epochs,
                                               (uint32_t)batch->samples, last, group);
+    plan->geometry.ranks = form->ranks > 0 ? form->ranks : 1;
+    plan->delivery = trains ? (enum weir_delivery)batch->delivery : WEIR_EXACTLY_ONCE;
     plan->order = preprocess_order_plan(shuffle, batch->window, plan->set.count, &plan->set.digest,
                                         form->seed);
+}
+
+static enum weir_status check_ranks(const struct preprocess_order_form *form,
+                                    const struct preprocess_options *options,
+                                    struct weir_error *err)
+{
+    if (form->ranks <= options->batch.samples)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "preprocess.batch.samples: found %lu, expected at least one for each of %u "
+                     "ranks",
+                     options->batch.samples, form->ranks);
 }
 
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
@@ -42,9 +56,14 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                          "found %u epochs and groups of %u batches, expected "
                          "at least 1, at most %d",
                          form->epochs, form->group_batches, PREPROCESS_GROUP_BATCHES_MAX);
+    if (form->ranks > WEIR_RANKS_MAX)
+        return weir_fail(err, WEIR_INVALID, "found %u ranks, expected at most %d", form->ranks,
+                         WEIR_RANKS_MAX);
     enum weir_status status = weir_yaml_parse(form->file, form->config, &plan.document, err);
     if (status == WEIR_OK)
         status = preprocess_options_read(weir_yaml_root(plan.document), &plan.options, err);
+    if (status == WEIR_OK)
+        status = check_ranks(form, &plan.options, err);
     if (status == WEIR_OK)
         status = chain_new(plan.options.operators, &plan.chain, err);
     if (status == WEIR_OK)
@@ -92,6 +111,27 @@ uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan)
             sum -= weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
         for (uint64_t p = samples; p < positions; p++)
             sum += weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
+    }
+    return sum;
+}
+
+static uint64_t slice_fingerprint(const struct preprocess_plan *plan, uint64_t batch, uint32_t rank)
+{
+    struct preprocess_range slice = preprocess_slice(&plan->geometry, batch, rank);
+    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
+    uint64_t sum = 0;
+    for (uint64_t p = slice.first; p < slice.first + slice.count; p++)
+        sum += weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
+    return sum;
+}
+
+uint64_t preprocess_plan_fingerprint_behind(const struct preprocess_plan *plan, uint32_t rank,
+                                            const struct weir_position *position)
+{
+    uint64_t sum = 0;
+    for (uint64_t batch = position->oldest; batch < preprocess_batches(&plan->geometry); batch++) {
+        if (!weir_position_consumed(position, batch))
+            sum += slice_fingerprint(plan, batch, rank);
     }
     return sum;
 }

@@ -18,6 +18,7 @@ struct preprocess_order_form {
     uint64_t seed;
     const char *mode;       /* anything but "train" keeps the order of the set and drops nothing */
     uint32_t group_batches; /* 0: chosen */
+    uint32_t ranks;         /* consumers that share each batch; 0: 1 */
 };
 
 struct preprocess_plan {
@@ -26,6 +27,7 @@ struct preprocess_plan {
     struct weir_sample_set set;
     struct preprocess_geometry geometry;
     struct preprocess_order order;
+    enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
     struct chain *chain;
 };
 
@@ -41,5 +43,8 @@ uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoc
                                uint64_t position);
 /* The fingerprint of everything that is to be delivered (core/wire/position.h). */
 uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan);
+/* The same of what `rank` is to get behind `position`. */
+uint64_t preprocess_plan_fingerprint_behind(const struct preprocess_plan *plan, uint32_t rank,
+                                            const struct weir_position *position);
 
 #endif

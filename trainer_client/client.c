@@ -27,16 +27,28 @@ SAME(STALE);
 SAME(DENIED);
 SAME(UNSUPPORTED);
 SAME(INTERNAL);
+SAME(RESTART);
 static_assert(sizeof(((struct weir_client_error *)0)->text) >= WEIR_ERROR_TEXT_MAX,
               "an error's text fits");
 
 enum { PREFETCH_BYTES = 64 << 20, OPEN_TIMEOUT_MS = 60000 };
+
+static enum weir_status fail_over(const struct weir_client *client, struct weir_error *err)
+{
+    unsigned long long run = client->run;
+    if (delivery_is_superseded(client->delivery))
+        return weir_fail(err, WEIR_STALE, "run %llu: a later session has taken over: stop", run);
+    return weir_fail(err, WEIR_RESTART,
+                     "run %llu: a rank has returned: close, load the newest state and open again",
+                     run);
+}
 
 static enum weir_client_status give_error(const struct weir_error *err,
                                           struct weir_client_error *ret_error)
 {
     if (ret_error != NULL) {
         ret_error->status = (enum weir_client_status)err->status;
+        ret_error->batches = 0;
         memcpy(ret_error->text, err->text, sizeof(err->text));
     }
     return (enum weir_client_status)err->status;
@@ -57,22 +69,72 @@ static const char *or_environment(const char *given, const char *variable)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* The variable `name` as a number of at least `least`; `otherwise` when it is not set. */
+static enum weir_status read_number(const char *name, uint64_t least, uint64_t otherwise,
+                                    uint64_t *ret_number, struct weir_error *err)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    *ret_number = otherwise;
+    if (text == NULL)
+        return WEIR_OK;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || number < least)
+        return weir_fail(err, WEIR_INVALID, "%s is '%s', expected a number of at least %llu", name,
+                         text, (unsigned long long)least);
+    *ret_number = number;
+    return WEIR_OK;
+}
+
 static enum weir_status find_run(const struct weir_client_options *options, uint64_t *ret_run,
                                  struct weir_error *err)
 {
     *ret_run = options->run;
     if (options->run != 0)
         return WEIR_OK;
-    const char *text = getenv("WEIR_RUN");
-    if (text == NULL)
+    enum weir_status status = read_number("WEIR_RUN", 1, 0, ret_run, err);
+    if (status == WEIR_OK && *ret_run == 0)
         return weir_fail(err, WEIR_INVALID,
                          "no run: expected weir_client_options.run or the variable WEIR_RUN");
-    char *end = NULL;
-    errno = 0;
-    unsigned long long run = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || text[0] == '-' || run == 0)
-        return weir_fail(err, WEIR_INVALID, "WEIR_RUN is '%s', expected a number above 0", text);
-    *ret_run = run;
+    return status;
+}
+
+static enum weir_status find_rank(const struct weir_client_options *options,
+                                  struct weir_client *client, struct weir_error *err)
+{
+    uint64_t rank = options->rank, ranks = options->ranks;
+    enum weir_status status = WEIR_OK;
+    if (options->ranks == 0) {
+        status = read_number("WEIR_RANKS", 1, 1, &ranks, err);
+        if (status == WEIR_OK)
+            status = read_number("WEIR_RANK", 0, 0, &rank, err);
+    }
+    if (status == WEIR_OK && (ranks > WEIR_RANKS_MAX || rank >= ranks))
+        status =
+            weir_fail(err, WEIR_INVALID, "rank %llu of %llu: expected 0 … ranks - 1 of at most %d",
+                      (unsigned long long)rank, (unsigned long long)ranks, WEIR_RANKS_MAX);
+    client->rank = (uint32_t)rank;
+    client->ranks = (uint32_t)ranks;
+    return status;
+}
+
+/* Every opening is a session of its own, unless the caller names one. */
+static enum weir_status make_delivery(struct weir_client *client,
+                                      const struct weir_client_options *options,
+                                      struct weir_error *err)
+{
+    struct weir_position start = {0};
+    uint64_t window = options->prefetch_bytes != 0 ? options->prefetch_bytes : PREFETCH_BYTES;
+    enum weir_status status =
+        weir_position_unpack(weir_bytes(options->state, options->state_size), &start, err);
+    if (status != WEIR_OK)
+        return status;
+    client->session = options->session != 0 ? options->session : weir_random_u64();
+    client->delivery =
+        delivery_new(client->run, client->session, window, options->state_size > 0 ? &start : NULL);
+    delivery_take_part(client->delivery, client->rank, client->ranks);
+    weir_position_fini(&start);
     return WEIR_OK;
 }
 
@@ -92,8 +154,9 @@ static enum weir_status configure(struct weir_client *client,
                          options->version, WEIR_CLIENT_VERSION);
     enum weir_status status = find_run(options, &client->run, err);
     if (status == WEIR_OK)
-        status = weir_position_unpack(weir_bytes(options->state, options->state_size),
-                                      &client->start, err);
+        status = find_rank(options, client, err);
+    if (status == WEIR_OK)
+        status = make_delivery(client, options, err);
     if (status != WEIR_OK)
         return status;
     const char *dir = or_environment(options->socket_dir, "WEIR_SOCKET_DIR");
@@ -104,12 +167,12 @@ static enum weir_status configure(struct weir_client *client,
         return weir_fail(err, WEIR_INVALID,
                          "no platform: expected weir_client_options.socket_dir or the variable "
                          "WEIR_SOCKET_DIR");
-    client->session = options->session != 0 ? options->session : weir_random_u64();
-    client->holder = weir_format("trainer-%llu", (unsigned long long)client->run);
+    client->holder =
+        client->ranks == 1
+            ? weir_format("trainer-%llu", (unsigned long long)client->run)
+            : weir_format("trainer-%llu.%u", (unsigned long long)client->run, client->rank);
     client->open_timeout_ms =
         options->open_timeout_ms != 0 ? (int64_t)options->open_timeout_ms : OPEN_TIMEOUT_MS;
-    uint64_t window = options->prefetch_bytes != 0 ? options->prefetch_bytes : PREFETCH_BYTES;
-    client->delivery = delivery_new(client->run, client->session, window, &client->start);
     return WEIR_OK;
 }
 
@@ -166,8 +229,12 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
     if (status == WEIR_OK)
         status = wait_until_open(client, &err);
     if (status != WEIR_OK) {
+        uint64_t wanted = client->delivery != NULL ? delivery_wanted(client->delivery) : 0;
         weir_client_close(client);
-        return give_error(&err, ret_error);
+        enum weir_client_status failed = give_error(&err, ret_error);
+        if (ret_error != NULL && status == WEIR_RESTART)
+            ret_error->batches = wanted;
+        return failed;
     }
     *ret_client = client;
     return WEIR_CLIENT_OK;
@@ -198,7 +265,6 @@ void weir_client_close(struct weir_client *client)
         close(client->wake_fd);
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->mutex);
-    weir_position_fini(&client->start);
     weir_buf_fini(&client->fitted);
     weir_buf_fini(&client->state);
     free(client->dispatcher_endpoint);
@@ -244,9 +310,10 @@ static enum weir_status look(struct weir_client *client, enum delivery_turn *ret
                          WEIR_BATCHES_HELD_MAX);
     *ret_turn = delivery_next(client->delivery, weir_now_ms(), ret_batch);
     client_free_discarded(client);
-    if (*ret_turn == DELIVERY_SUPERSEDED)
-        return weir_fail(err, WEIR_STALE, "run %llu: a later session has taken over: stop",
-                         (unsigned long long)client->run);
+    if (*ret_turn == DELIVERY_SUPERSEDED || *ret_turn == DELIVERY_REGROUP)
+        return fail_over(client, err);
+    if (*ret_turn == DELIVERY_WAIT && delivery_beat_due(client->delivery, weir_now_ms()))
+        wake(client); /* what waits here is to be listed before the loop may have it */
     return WEIR_OK;
 }
 
@@ -335,6 +402,7 @@ void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret
     pthread_mutex_lock(&client->mutex);
     *ret_stats = client->stats;
     ret_stats->waiting = delivery_waiting(client->delivery);
+    ret_stats->common = delivery_common(client->delivery);
     pthread_mutex_unlock(&client->mutex);
 }
 
@@ -356,8 +424,8 @@ static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_
 {
     struct msg_client_commit message;
     while (delivery_commit_open(client->delivery, &message) != 0) {
-        if (delivery_is_superseded(client->delivery))
-            return weir_fail(err, WEIR_STALE, "commit: a later session has taken over: stop");
+        if (delivery_is_superseded(client->delivery) || delivery_must_regroup(client->delivery))
+            return fail_over(client, err);
         if (client->failed) {
             *err = client->failure;
             return err->status;
@@ -391,4 +459,14 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
     pthread_mutex_unlock(&client->mutex);
     weir_position_fini(&position);
     return status == WEIR_OK ? WEIR_CLIENT_OK : give_error(&err, ret_error);
+}
+
+uint64_t weir_client_state_batches(const void *state, size_t state_size)
+{
+    struct weir_position position = {0};
+    uint64_t batches = 0;
+    if (weir_position_unpack(weir_bytes(state, state_size), &position, NULL) == WEIR_OK)
+        batches = weir_position_batches(&position);
+    weir_position_fini(&position);
+    return batches;
 }

@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 20,     /* how late a heartbeat may be */
-    CALL_MS = 600,    /* an unanswered heartbeat is given up for a newer one */
-    COMMIT_MS = 2000, /* an unanswered commit is asked anew */
-    REPORT_MS = 300,  /* between two run_beats */
-    FAREWELL_MS = 20, /* for hold_end to leave the socket */
+    TICK_MS = 20,         /* how late a heartbeat may be */
+    CALL_MS = 600,        /* an unanswered heartbeat is given up for a newer one */
+    COMMIT_MS = 2000,     /* an unanswered commit is asked anew */
+    REPORT_MS = 300,      /* between two run_beats */
+    FAREWELL_MS = 20,     /* at most, for hold_end to leave the socket */
+    COMMIT_AGAIN_MS = 50, /* a final commit that waits for the other ranks */
 };
 
 void client_free_discarded(struct weir_client *client)
@@ -161,6 +162,8 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     client->info = (struct weir_client_info){
         .run = client->run,
         .attempt = opened->attempt,
+        .rank = client->rank,
+        .ranks = opened->ranks,
         .samples = opened->samples,
         .epochs = opened->epochs,
         .batches_per_epoch = opened->batches_per_epoch,
@@ -173,13 +176,22 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     set_workers(client, opened->workers);
 }
 
-static void ask_open(struct weir_client *client);
+/* What the answer came to. Under `mutex`. */
+static void take_opened(struct weir_client *client, const struct msg_client_opened *opened)
+{
+    struct weir_error failure;
+    if (delivery_opened(client->delivery, opened, &failure) != WEIR_OK)
+        client_fail(client, &failure);
+    else if (delivery_is_open(client->delivery))
+        remember_opened(client, opened);
+}
 
 static void on_opened(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct weir_client *client = ((struct call *)owner)->client;
-    const struct msg_client_opened *opened = reply ? reply->message : NULL;
+    struct call *call = owner;
+    struct weir_client *client = call->client;
     struct weir_error failure;
+    call->open = false;
     lock(client);
     if (reply == NULL) {
         failure = *err;
@@ -192,33 +204,30 @@ static void on_opened(void *owner, const struct weir_reply *reply, const struct 
         weir_ignore(weir_fail(&failure, WEIR_INTERNAL,
                               "the dispatcher answered client_open with another message"));
         client_fail(client, &failure);
-    } else if (opened->attempt == 0 && opened->newest != client->after) {
-        client->after = opened->newest; /* an earlier consumer was here: follow it */
-        unlock(client);
-        ask_open(client);
-        return;
-    } else if (delivery_opened(client->delivery, reply->message, &failure) != WEIR_OK) {
-        client_fail(client, &failure);
-    } else {
-        remember_opened(client, reply->message);
+    } else if (!client->opened) {
+        take_opened(client, reply->message);
     }
     unlock(client);
     step(client);
 }
 
-static void ask_open(struct weir_client *client)
+static void send_open(struct weir_client *client, int64_t now_ms)
 {
-    WEIR_AUTO_BUF position = {0};
-    weir_position_pack(&client->start, &position);
-    struct msg_client_open message = {
-        .job = client->run,
-        .session = client->session,
-        .position = weir_buf_view(&position),
-        .after = client->after,
-    };
-    client->open_call.client = client;
-    weir_rpc_call(client->dispatcher, MSG_client_open, &message, client->open_timeout_ms, on_opened,
-                  &client->open_call);
+    struct msg_client_open message;
+    struct weir_error failure;
+    if (client->open_call.open || !delivery_open_due(client->delivery, now_ms))
+        return;
+    if (now_ms >= client->open_end_ms) {
+        weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
+                              "run %llu: the other ranks have not come within %lld ms",
+                              (unsigned long long)client->run, (long long)client->open_timeout_ms));
+        client_fail(client, &failure);
+        return;
+    }
+    delivery_open(client->delivery, now_ms, &message);
+    client->open_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
+    weir_rpc_call(client->dispatcher, MSG_client_open, &message, client->open_end_ms - now_ms,
+                  on_opened, &client->open_call);
 }
 
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -230,7 +239,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     if (reply != NULL && reply->type == MSG_client_orders) {
         const struct msg_client_orders *orders = reply->message;
         delivery_ordered(client->delivery, orders);
-        if (!orders->superseded)
+        if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);
     } else if (is_refused(err)) {
         client_fail(client, err);
@@ -257,8 +266,11 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
     lock(client);
     if (is_refused(err))
         client->commit_error = *err;
-    if (reply != NULL || is_refused(err))
-        delivery_committed(client->delivery, call->number);
+    client->commit_ms = weir_now_ms() + COMMIT_AGAIN_MS;
+    if (reply != NULL && reply->type == MSG_client_committed)
+        delivery_committed(client->delivery, call->number, reply->message);
+    else if (reply != NULL || is_refused(err))
+        delivery_committed(client->delivery, call->number, NULL);
     unlock(client);
     step(client);
 }
@@ -267,7 +279,9 @@ static void send_commit(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_commit message;
     uint64_t number = delivery_commit_open(client->delivery, &message);
-    if (number == 0 || (client->commit_call.open && client->commit_call.number == number))
+    bool is_asked = client->commit_call.number == number &&
+                    (client->commit_call.open || now_ms < client->commit_ms);
+    if (number == 0 || is_asked)
         return;
     weir_rpc_forget(client->dispatcher, &client->commit_call);
     client->commit_call =
@@ -354,8 +368,12 @@ static void send_due(struct weir_client *client, int64_t now_ms)
 {
     if (!client->hold_call.open && delivery_hold_due(client->delivery, now_ms))
         send_hold(client, now_ms);
-    if (!client->opened || client->failed)
+    if (client->failed)
         return;
+    if (!client->opened) {
+        send_open(client, now_ms);
+        return;
+    }
     if (!client->beat_call.open && delivery_beat_due(client->delivery, now_ms))
         send_beat(client, now_ms);
     send_commit(client, now_ms);
@@ -440,7 +458,7 @@ void *client_io_run(void *owner)
     } else {
         weir_loop_watch_fd(client->loop, client->wake_fd, POLLIN, on_wake, client);
         weir_loop_timer(client->loop, 0, TICK_MS, on_tick, client);
-        ask_open(client);
+        client->open_end_ms = weir_now_ms() + client->open_timeout_ms;
         weir_loop_run(client->loop);
         say_farewell(client);
     }

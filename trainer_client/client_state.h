@@ -31,8 +31,9 @@ struct worker_peer {
 struct weir_client {
     /* Fixed before the thread starts. */
     uint64_t run, session;
+    uint32_t rank, ranks;
     char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder;
-    int64_t open_timeout_ms;
+    int64_t open_timeout_ms, open_end_ms;
     int wake_fd;
     pthread_t thread;
     bool is_running; /* the thread was started */
@@ -41,8 +42,6 @@ struct weir_client {
     pthread_cond_t changed;
     /* Under `mutex`. */
     struct delivery *delivery;
-    struct weir_position start; /* what client_open names */
-    uint64_t after;             /* newest attempt known of: client_open follows it */
     struct weir_client_info info;
     struct weir_buf fitted, state;
     bool closing, opened, failed, stop_ordered;
@@ -60,6 +59,7 @@ struct weir_client {
     struct worker_peer workers[DELIVERY_WORKERS_MAX];
     struct call open_call, beat_call, hold_call, commit_call, report_call;
     int64_t report_ms;
+    int64_t commit_ms; /* not asked again before: a final commit waits for the other ranks */
 };
 
 /* The thread's whole life: connects, opens, works until `closing`. */

@@ -1,5 +1,6 @@
-/* The consumer's delivery state machine (rules: delivery.h): opening, arrivals, what the loop gets,
- * reports and commits. Credit is in delivery_credit.c, erasure and lease in delivery_erasure.c. */
+/* The consumer's delivery state machine (rules: delivery.h): arrivals, what the loop gets, reports
+ * and commits. Opening is in delivery_open.c, credit in delivery_credit.c, erasure and lease in
+ * delivery_erasure.c. */
 #include "trainer_client/delivery_state.h"
 
 #include "core/wire/sample.h"
@@ -22,9 +23,12 @@ struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_by
     struct delivery *delivery = weir_calloc(1, sizeof(*delivery));
     delivery->job = job;
     delivery->session = session;
+    delivery->ranks = 1;
     delivery->window_bytes = window_bytes;
     delivery->lease_end_ms = INT64_MIN;
-    weir_position_copy(&delivery->position, position);
+    delivery->names_state = position != NULL;
+    if (position != NULL)
+        weir_position_copy(&delivery->position, position);
     return delivery;
 }
 
@@ -34,12 +38,15 @@ void delivery_free(struct delivery *delivery)
         return;
     weir_position_fini(&delivery->position);
     weir_bits_fini(&delivery->received);
+    weir_bits_fini(&delivery->handed);
     weir_buf_fini(&delivery->consumed_bytes);
     weir_buf_fini(&delivery->received_bytes);
+    weir_buf_fini(&delivery->handed_bytes);
     weir_buf_fini(&delivery->tally_bytes);
     weir_buf_fini(&delivery->again_groups);
     weir_buf_fini(&delivery->again_fences);
     weir_buf_fini(&delivery->commit_bytes);
+    weir_buf_fini(&delivery->open_bytes);
     free(delivery->discarded);
     free(delivery->erased.at);
     free(delivery);
@@ -47,63 +54,9 @@ void delivery_free(struct delivery *delivery)
 
 /* ---- dispatcher ---- */
 
-/* One past the highest batch the position speaks of. */
-static uint64_t position_end(const struct weir_position *position)
-{
-    uint64_t end = position->oldest;
-    for (size_t i = 0; i < position->ahead.count; i++) {
-        if (weir_bits_get(&position->ahead, i))
-            end = position->oldest + i + 1;
-    }
-    return end;
-}
-
-static enum weir_status check_opened(const struct delivery *delivery,
-                                     const struct msg_client_opened *opened, struct weir_error *err)
-{
-    if (opened->attempt == 0 || opened->epochs == 0)
-        return weir_fail(err, WEIR_INVALID,
-                         "client_opened: attempt and epochs: expected numbers > 0");
-    if (opened->group_batches == 0 || opened->batches_per_epoch > (UINT64_MAX >> 33))
-        return weir_fail(err, WEIR_INVALID, "client_opened: impossible batch numbers");
-    uint64_t total = opened->batches_per_epoch * opened->epochs;
-    uint64_t end = position_end(&delivery->position);
-    if (end > total)
-        return weir_fail(err, WEIR_INVALID,
-                         "the state to start from speaks of batch %llu, the job has %llu: "
-                         "it belongs to another job",
-                         (unsigned long long)end, (unsigned long long)total);
-    return WEIR_OK;
-}
-
-enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
-                                 struct weir_error *err)
-{
-    if (delivery->open)
-        return WEIR_OK;
-    enum weir_status status = check_opened(delivery, opened, err);
-    if (status != WEIR_OK)
-        return status;
-    delivery->open = true;
-    delivery->attempt = opened->attempt;
-    delivery->fence = opened->fence;
-    delivery->deterministic = opened->deterministic;
-    delivery->batches_per_epoch = opened->batches_per_epoch;
-    delivery->group_batches = opened->group_batches;
-    delivery->groups_per_epoch =
-        (opened->batches_per_epoch + opened->group_batches - 1) / opened->group_batches;
-    delivery->total = opened->batches_per_epoch * opened->epochs;
-    return WEIR_OK;
-}
-
-bool delivery_is_open(const struct delivery *delivery)
-{
-    return delivery->open;
-}
-
 bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms)
 {
-    if (!delivery->open || delivery->superseded)
+    if (!delivery->open || delivery_is_over(delivery))
         return false;
     return !delivery->beat_begun || delivery->beat_urgent ||
            now_ms - delivery->beat_ms >= DELIVERY_BEAT_MS;
@@ -145,9 +98,30 @@ static void gather_state(struct delivery *delivery)
     }
 }
 
+/* Rule 10: what is in the loop's hands, and the next ones that may go there once this beat is
+ * acknowledged. */
+static void gather_handed(struct delivery *delivery, uint64_t beat)
+{
+    uint64_t oldest = delivery->position.oldest, claimed = 0;
+    weir_buf_clear(&delivery->handed_bytes);
+    if (!delivery->claims)
+        return;
+    weir_bits_copy(&delivery->handed, &delivery->position.ahead);
+    for (uint64_t number = oldest; number < delivery_scan_end(delivery); number++) {
+        struct slot *slot = delivery_slot(delivery, number);
+        if (slot->batch == NULL || (!slot->held && claimed >= DELIVERY_CLAIM_MAX))
+            continue;
+        claimed += !slot->held;
+        slot->claim = slot->claim != 0 ? slot->claim : beat;
+        weir_bits_set(&delivery->handed, (size_t)(number - oldest));
+    }
+    weir_bits_pack(&delivery->handed, &delivery->handed_bytes);
+}
+
 void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_beat *ret_beat)
 {
     gather_state(delivery);
+    gather_handed(delivery, delivery->beat + 1);
     weir_buf_clear(&delivery->consumed_bytes);
     weir_buf_clear(&delivery->received_bytes);
     weir_buf_clear(&delivery->tally_bytes);
@@ -168,20 +142,24 @@ void delivery_beat(struct delivery *delivery, int64_t now_ms, struct msg_client_
         .again_groups = words(&delivery->again_groups),
         .again_fences = words(&delivery->again_fences),
         .tally = weir_buf_view(&delivery->tally_bytes),
+        .rank = delivery->rank,
+        .handed = weir_buf_view(&delivery->handed_bytes),
     };
 }
 
 void delivery_ordered(struct delivery *delivery, const struct msg_client_orders *orders)
 {
-    if (orders->superseded)
-        delivery->superseded = true;
+    delivery->superseded |= orders->superseded;
+    delivery->regroup |= orders->regroup;
+    if (!delivery_is_over(delivery) && orders->number > delivery->beat_answered)
+        delivery->beat_answered = orders->number;
 }
 
 /* ---- arrivals ---- */
 
 static bool is_ours(const struct delivery *delivery, const struct delivery_batch *batch)
 {
-    return delivery->open && !delivery->superseded && batch->job == delivery->job &&
+    return delivery->open && !delivery_is_over(delivery) && batch->job == delivery->job &&
            batch->attempt == delivery->attempt && batch->session == delivery->session &&
            batch->number < delivery->total &&
            batch->group == delivery_group_of(delivery, batch->number) &&
@@ -264,8 +242,21 @@ static void consume(struct delivery *delivery, struct delivery_batch *batch)
     weir_require(weir_position_consume(&delivery->position, batch->number));
 }
 
+static bool is_shown(const struct delivery *delivery, const struct slot *slot)
+{
+    return slot->batch->samples > 0 || delivery->ranks > 1;
+}
+
+/* Rule 10. One that is not shown needs no permission. */
+static bool is_allowed(const struct delivery *delivery, const struct slot *slot)
+{
+    bool is_answered = slot->claim != 0 && slot->claim <= delivery->beat_answered;
+    return !delivery->claims || is_answered || !is_shown(delivery, slot);
+}
+
 /* What the loop is to get next: the first batch that is neither consumed nor held, or in relaxed
- * order the first that is here. `*ret_all` tells whether everything is consumed or held. */
+ * order the first that may be handed out. `*ret_all` tells whether everything is consumed or held.
+ */
 static struct slot *find_next(struct delivery *delivery, bool *ret_all)
 {
     *ret_all = delivery_window_end(delivery) == delivery->total;
@@ -275,12 +266,23 @@ static struct slot *find_next(struct delivery *delivery, bool *ret_all)
         if (slot->held || weir_position_consumed(&delivery->position, number))
             continue;
         *ret_all = false;
-        if (slot->batch != NULL)
+        if (slot->batch != NULL && is_allowed(delivery, slot))
             return slot;
+        delivery->beat_urgent |= delivery->claims && slot->batch != NULL && slot->claim == 0;
         if (delivery->deterministic || number >= delivery->ceiling)
             return NULL;
     }
     return NULL;
+}
+
+/* The loop is half way through what it may have: ask for more before it has to wait. */
+static void claim_ahead(struct delivery *delivery, uint64_t number)
+{
+    uint64_t ahead = number + DELIVERY_CLAIM_MAX / 2;
+    if (!delivery->claims || ahead >= delivery_scan_end(delivery))
+        return;
+    const struct slot *slot = delivery_slot(delivery, ahead);
+    delivery->beat_urgent |= slot->batch != NULL && slot->claim == 0;
 }
 
 enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
@@ -288,6 +290,8 @@ enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
 {
     if (delivery->superseded)
         return DELIVERY_SUPERSEDED;
+    if (delivery->regroup)
+        return DELIVERY_REGROUP;
     if (!delivery->open)
         return DELIVERY_WAIT;
     for (;;) {
@@ -300,8 +304,9 @@ enum delivery_turn delivery_next(struct delivery *delivery, int64_t now_ms,
         if (slot == NULL)
             return DELIVERY_WAIT;
         weir_require(slot->batch->epoch >= delivery->known);
-        if (slot->batch->samples > 0) {
+        if (is_shown(delivery, slot)) {
             slot->held = true;
+            claim_ahead(delivery, slot->batch->number);
             *ret_batch = slot->batch;
             return DELIVERY_BATCH;
         }
@@ -349,6 +354,11 @@ bool delivery_is_complete(const struct delivery *delivery)
 bool delivery_is_superseded(const struct delivery *delivery)
 {
     return delivery->superseded;
+}
+
+bool delivery_must_regroup(const struct delivery *delivery)
+{
+    return delivery->regroup;
 }
 
 uint64_t delivery_epoch_of(const struct delivery *delivery, uint64_t number)
@@ -411,12 +421,22 @@ uint64_t delivery_commit_open(const struct delivery *delivery, struct msg_client
         .session = delivery->session,
         .position = weir_buf_view(&delivery->commit_bytes),
         .final = delivery->commit_final,
+        .rank = delivery->rank,
     };
     return delivery->commit;
 }
 
-void delivery_committed(struct delivery *delivery, uint64_t commit)
+void delivery_committed(struct delivery *delivery, uint64_t commit,
+                        const struct msg_client_committed *answer)
 {
-    if (commit == delivery->commit)
+    if (answer != NULL && answer->batches > delivery->common)
+        delivery->common = answer->batches;
+    bool must_wait = answer != NULL && delivery->commit_final && !answer->final;
+    if (commit == delivery->commit && !must_wait)
         delivery->commit_open = false;
+}
+
+uint64_t delivery_common(const struct delivery *delivery)
+{
+    return delivery->common;
 }

@@ -10,7 +10,8 @@
  *      the attempt's nor below the newest seen for its group, and it holds no id known as erased.
  *      Anything else stays with whoever brought it.
  *   2. The loop gets each batch at most once: in number order (deterministic), or lowest ready
- *      number first (relaxed). Batches of nothing but holes are consumed without showing them.
+ *      number first (relaxed). A single consumer is not shown batches of nothing but holes: they
+ *      are consumed in their turn.
  *   3. Released means consumed: position, tally and fingerprint grow, the bytes become credit.
  *   4. Credit per worker session: granted = taken + share. Bytes that were sent and never arrived
  *      show as a gap in `batch.sent` and count as taken, bytes of refused batches too. A loop that
@@ -19,7 +20,14 @@
  *      epoch known.
  *   6. A new epoch drops every waiting batch that holds an erased id (it is asked for again),
  *      restamps the others, and is acknowledged once no batch in the loop's hands holds one either.
- *   7. A superseded consumer accepts nothing and hands out nothing, for good.
+ *   7. A consumer that is superseded, or whose group forms anew, accepts nothing and hands out
+ *      nothing, for good.
+ *   8. It is open once every rank has its place in the attempt (dispatcher: job.h). Until then it
+ *      asks again and again, following the newest turn it is told of.
+ *   9. With several ranks every batch of every rank is handed out, one of nothing but holes too: so
+ *      all ranks take equally many steps, and a state's number of batches is its step.
+ *  10. at_most_once: a batch is handed out only after the dispatcher has acknowledged a beat that
+ *      lists it as handed out. The next DELIVERY_CLAIM_MAX that are here are listed.
  *
  * Invariants: consumed, waiting and held numbers are disjoint; `oldest`, every `granted` and
  * `taken` of a worker session, known and acknowledged epoch never decrease; taken <= bytes sent;
@@ -27,6 +35,7 @@
 #ifndef WEIR_TRAINER_CLIENT_DELIVERY_H
 #define WEIR_TRAINER_CLIENT_DELIVERY_H
 
+#include "core/wire/delivery.h"
 #include "core/wire/position.h"
 #include "core/wire/wire.h"
 
@@ -34,6 +43,8 @@ enum {
     DELIVERY_BEAT_MS = 300,         /* between client_beats */
     DELIVERY_HOLD_MS = 500,         /* between holds */
     DELIVERY_CREDIT_MS = 200,       /* between credits to one worker */
+    DELIVERY_OPEN_MS = 50,          /* between two requests for a place in the attempt */
+    DELIVERY_CLAIM_MAX = 32,        /* batches that a crash may lose in at_most_once */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
 };
@@ -73,12 +84,14 @@ enum delivery_turn {
     DELIVERY_LAPSED,     /* no use lease now: wait for storage */
     DELIVERY_END,        /* every batch is consumed or in the loop's hands */
     DELIVERY_SUPERSEDED, /* a later session has taken over */
+    DELIVERY_REGROUP,    /* a rank has returned: begin again from the common state */
 };
 
 struct delivery;
 
-/* `position` is the state the loop starts from (copied). `window_bytes` is what may be in flight
- * and waiting, over all workers together. */
+/* `position` is the state the loop starts from (copied); NULL: it has none, the beginning or what
+ * was committed, as the job's mode has it. `window_bytes` is what may be in flight and waiting, over
+ * all workers together. */
 struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
                               const struct weir_position *position);
 void delivery_free(
@@ -87,11 +100,20 @@ WEIR_DEFINE_AUTO(delivery, delivery_free)
 
 /* ---- dispatcher ---- */
 
-/* The dispatcher's answer. INVALID when its numbers make no sense or the position lies beyond the
- * end. Until then nothing is accepted. The same answer again changes nothing. */
+/* It is one of `ranks` consumers of the job. Before the first delivery_open(). */
+void delivery_take_part(struct delivery *delivery, uint32_t rank, uint32_t ranks);
+/* The request for its place, whose position is borrowed; due until it is open. */
+bool delivery_open_due(const struct delivery *delivery, int64_t now_ms);
+void delivery_open(struct delivery *delivery, int64_t now_ms, struct msg_client_open *ret_open);
+/* The dispatcher's answer; delivery_is_open() tells whether it was the last needed. INVALID when its
+ * numbers make no sense or the position lies beyond the end. STALE: another session has the place.
+ * RESTART: the other ranks cannot have this state, see delivery_wanted(). Until it is open nothing
+ * is accepted. Answers that come late or again change nothing. */
 enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
                                  struct weir_error *err) WEIR_MUST_USE;
 bool delivery_is_open(const struct delivery *delivery);
+/* Batches in the state that the other ranks can have. */
+uint64_t delivery_wanted(const struct delivery *delivery);
 /* The full state, under a new number. Arrays are borrowed until the next call of delivery_beat();
  * `wait_ns` is left to the rim. */
 bool delivery_beat_due(const struct delivery *delivery, int64_t now_ms);
@@ -138,6 +160,7 @@ void delivery_discard_all(struct delivery *delivery);
 const struct weir_position *delivery_position(const struct delivery *delivery);
 bool delivery_is_complete(const struct delivery *delivery); /* everything is consumed */
 bool delivery_is_superseded(const struct delivery *delivery);
+bool delivery_must_regroup(const struct delivery *delivery);
 uint64_t delivery_epoch_of(const struct delivery *delivery,
                            uint64_t number); /* pass over the set, from 0 */
 size_t delivery_waiting(
@@ -148,14 +171,18 @@ uint64_t delivery_count(const struct delivery *delivery,
 /* ---- commit ---- */
 
 /* State that contains `position` is durable. INVALID unless all of it is consumed here; `final`
- * needs all batches. The commit is asked until it is answered; a newer one replaces it. */
+ * needs all batches. The commit is asked until it is answered, a final one until every rank has made
+ * its own; a newer one replaces it. */
 enum weir_status delivery_commit(struct delivery *delivery, const struct weir_position *position,
                                  bool final, struct weir_error *err) WEIR_MUST_USE;
 /* The number of the open commit and its message, whose position is borrowed until the next
  * delivery_commit(); 0: none is open. */
 uint64_t delivery_commit_open(const struct delivery *delivery,
                               struct msg_client_commit *ret_commit);
-void delivery_committed(struct delivery *delivery,
-                        uint64_t commit); /* its answer; one to a replaced commit is ignored */
+/* Its answer; one to a replaced commit is ignored. NULL: it was refused. */
+void delivery_committed(struct delivery *delivery, uint64_t commit,
+                        const struct msg_client_committed *answer);
+/* Batches in the newest state that all ranks have committed, as last heard. */
+uint64_t delivery_common(const struct delivery *delivery);
 
 #endif

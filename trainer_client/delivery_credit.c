@@ -75,7 +75,7 @@ static uint64_t share(const struct delivery *delivery)
 bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
 {
     const struct worker *worker = &delivery->workers[index];
-    if (!delivery->open || delivery->superseded || !worker->present)
+    if (!delivery->open || delivery_is_over(delivery) || !worker->present)
         return false;
     if (worker->credit_ms == INT64_MIN || now_ms - worker->credit_ms >= DELIVERY_CREDIT_MS)
         return true;

@@ -30,7 +30,7 @@ bool delivery_holds_erased(const struct delivery *delivery, const struct deliver
 
 bool delivery_hold_due(const struct delivery *delivery, int64_t now_ms)
 {
-    if (delivery->superseded)
+    if (delivery_is_over(delivery))
         return false;
     return !delivery->hold_begun || delivery->hinted > delivery->known ||
            delivery->acknowledged > delivery->named ||

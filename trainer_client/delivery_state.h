@@ -10,6 +10,7 @@ struct slot {
     bool held;      /* in the loop's hands */
     bool tainted;   /* held, and holds an id erased after it was handed out */
     uint64_t again; /* fence under which it was dropped; 0: it was not */
+    uint64_t claim; /* first beat that listed it as handed out; 0: none */
 };
 
 struct group_fence {
@@ -38,7 +39,13 @@ struct id_list {
 
 struct delivery {
     uint64_t job, session, window_bytes;
-    bool open, superseded, deterministic;
+    uint32_t rank, ranks;
+    bool names_state; /* the loop came with one */
+    bool open, superseded, regroup, deterministic;
+    bool claims; /* rule 10 */
+    bool joined;
+    uint64_t after, wanted; /* before it is open: see client_open, client_opened */
+    int64_t open_ms;        /* next request */
     uint64_t attempt, fence;
     uint64_t total, batches_per_epoch, group_batches, groups_per_epoch;
     struct weir_position position;
@@ -58,16 +65,24 @@ struct delivery {
     int64_t lease_end_ms, hold_ms;
     bool hold_begun;
 
-    uint64_t beat;
+    uint64_t beat, beat_answered;
     int64_t beat_ms;
     bool beat_begun, beat_urgent;
-    struct weir_bits received;
-    struct weir_buf consumed_bytes, received_bytes, tally_bytes, again_groups, again_fences;
+    struct weir_bits received, handed;
+    struct weir_buf consumed_bytes, received_bytes, handed_bytes, tally_bytes, again_groups,
+        again_fences;
 
     uint64_t commit; /* number of the newest commit */
     bool commit_open, commit_final;
-    struct weir_buf commit_bytes;
+    struct weir_buf commit_bytes, open_bytes;
+    uint64_t common;
 };
+
+/* Neither hands out nor accepts anything any more (rule 7). */
+static inline bool delivery_is_over(const struct delivery *delivery)
+{
+    return delivery->superseded || delivery->regroup;
+}
 
 static inline struct slot *delivery_slot(struct delivery *delivery, uint64_t number)
 {

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/service/service.h"
+#include "core/wire/position.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -181,8 +182,12 @@ static enum weir_status open_client(struct trainer *trainer, struct weir_error *
     options.run = trainer->order.job;
     options.session = trainer->session;
     options.socket_dir = trainer->socket_dir;
-    options.state = trainer->progress.position.at;
-    options.state_size = trainer->progress.position.size;
+    /* Without a checkpoint its weights are fresh: the beginning, whatever was committed before. */
+    WEIR_AUTO_BUF beginning = {0};
+    weir_position_pack(&(struct weir_position){0}, &beginning);
+    bool has_position = trainer->progress.position.size > 0;
+    options.state = has_position ? trainer->progress.position.at : beginning.at;
+    options.state_size = has_position ? trainer->progress.position.size : beginning.size;
     options.open_timeout_ms = OPEN_MS;
     if (weir_client_open(&options, &trainer->client, &error) != WEIR_CLIENT_OK)
         return from_client(&error, err);

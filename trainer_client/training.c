@@ -28,7 +28,8 @@ static const struct cfg_key TRAINING[] = {
             .doc = "how often a trainer that fails is started again"),
     CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
                .doc = "where the model computes"),
-    CFG_U64(struct training_keys, ranks, .fallback = "1", .doc = "trainer processes of a run: 1"),
+    CFG_U64(struct training_keys, ranks, .fallback = "1",
+            .doc = "trainer processes that share each batch; built-in models: 1"),
     CFG_END,
 };
 
@@ -99,7 +100,8 @@ static enum weir_status check(const struct training *training, const struct weir
     if (training->keys.ranks != 1)
         return weir_yaml_fail(
             weir_yaml_get(section, "ranks"), err,
-            "training.ranks: expected 1 (a run has one trainer process), found %llu",
+            "training.ranks: expected 1, found %llu: the built-in models exchange no gradients "
+            "between ranks yet; several ranks are for loops of your own (weir/client.h)",
             (unsigned long long)training->keys.ranks);
     return WEIR_OK;
 }

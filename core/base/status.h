@@ -18,7 +18,8 @@
     X(STALE,       9,  "the caller's view is out of date")                          \
     X(DENIED,      10, "not permitted")                                             \
     X(UNSUPPORTED, 11, "not supported here")                                        \
-    X(INTERNAL,    12, "a defect in Weir")
+    X(INTERNAL,    12, "a defect in Weir")                                          \
+    X(RESTART,     13, "begin again from an earlier state")
 // clang-format on
 
 enum weir_status {

@@ -142,25 +142,56 @@ enum weir_status weir_position_unpack(struct weir_bytes bytes, struct weir_posit
     return WEIR_OK;
 }
 
+/* Moves `oldest` over the batches at the front that are marked. */
+static void settle(struct weir_position *position)
+{
+    size_t finished = 0;
+    while (weir_bits_get(&position->ahead, finished))
+        finished++;
+    weir_bits_shift_down(&position->ahead, finished);
+    position->oldest += finished;
+}
+
 bool weir_position_consume(struct weir_position *position, uint64_t batch)
 {
     if (weir_position_consumed(position, batch))
         return false;
     uint64_t ahead = batch - position->oldest;
     weir_require(ahead < WEIR_AHEAD_MAX);
-    if (ahead > 0) {
-        weir_bits_set(&position->ahead, ahead);
-        return true;
-    }
-    size_t finished = 1;
-    while (weir_bits_get(&position->ahead, finished))
-        finished++;
-    weir_bits_shift_down(&position->ahead, finished);
-    position->oldest += finished;
+    weir_bits_set(&position->ahead, ahead);
+    if (ahead == 0)
+        settle(position);
     return true;
 }
 
 bool weir_position_consumed(const struct weir_position *position, uint64_t batch)
 {
     return batch < position->oldest || weir_bits_get(&position->ahead, batch - position->oldest);
+}
+
+uint64_t weir_position_batches(const struct weir_position *position)
+{
+    return position->oldest + weir_bits_population(&position->ahead);
+}
+
+void weir_position_unite(struct weir_position *to, const struct weir_position *from)
+{
+    if (from->oldest > to->oldest) {
+        weir_bits_shift_down(&to->ahead, from->oldest - to->oldest);
+        to->oldest = from->oldest;
+    }
+    uint64_t behind = to->oldest - from->oldest;
+    for (size_t i = behind; i < from->ahead.count; i++) {
+        if (weir_bits_get(&from->ahead, i))
+            weir_bits_set(&to->ahead, i - behind);
+    }
+    settle(to);
+}
+
+void weir_position_set(struct weir_position *position, uint64_t oldest, struct weir_bytes bits)
+{
+    weir_require(bits.size <= AHEAD_BYTES_MAX);
+    position->oldest = oldest;
+    weir_bits_unpack(&position->ahead, bits);
+    settle(position);
 }

@@ -48,5 +48,12 @@ enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *r
  * `batch` < oldest + WEIR_AHEAD_MAX (required). */
 bool weir_position_consume(struct weir_position *position, uint64_t batch);
 bool weir_position_consumed(const struct weir_position *position, uint64_t batch);
+/* How many batches it contains. */
+uint64_t weir_position_batches(const struct weir_position *position);
+/* Adds the batches that `from` contains; the tally stays. */
+void weir_position_unite(struct weir_position *to, const struct weir_position *from);
+/* The batches below `oldest`, and those of the packed bits relative to it (bit 0 may be set here);
+ * the tally stays. At most WEIR_AHEAD_MAX bits (required). */
+void weir_position_set(struct weir_position *position, uint64_t oldest, struct weir_bytes bits);
 
 #endif

@@ -282,13 +282,15 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
     weir_buf_printf(&audit,
                     "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
                     ",\"failed\":%" PRIu64 ",\"erased\":%" PRIu64 ",\"gone\":%" PRIu64
-                    ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64 "}",
+                    ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64
+                    ",\"delivery\":\"%s\"}",
                     job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
-                    job->lost, job->duplicated, job->replayed);
-    if (job->lost != 0 || job->duplicated != 0) {
+                    job->lost, job->duplicated, job->replayed, job->delivery);
+    if (!job->kept) {
         return weir_fail(err, WEIR_INTERNAL,
-                         "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64 " delivered twice",
-                         run->number, job->lost, job->duplicated);
+                         "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64
+                         " delivered twice, which %s does not allow",
+                         run->number, job->lost, job->duplicated, job->delivery);
     }
     enum weir_status status = DB_RUN(run->orch->db, Q_run_audited, NULL, err, DB_I64(run->number),
                                      DB_TEXT(weir_buf_text(&audit)), DB_I64(job->worker_cpu_ns),

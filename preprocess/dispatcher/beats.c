@@ -17,6 +17,7 @@ struct orders {
     uint64_t groups[ORDERS_MAX];
     uint64_t fences[ORDERS_MAX];
     uint64_t sessions[ORDERS_MAX];
+    uint32_t ranks[ORDERS_MAX];
 };
 
 static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
@@ -138,7 +139,8 @@ static void list_leases(const struct dispatcher_entry *entry, const struct dispa
         orders->attempts[at] = entry->job.fitting ? 0 : record->attempt;
         orders->groups[at] = leases[i].group;
         orders->fences[at] = leases[i].fence;
-        orders->sessions[at] = entry->job.fitting ? 0 : record->session;
+        orders->sessions[at] = entry->job.fitting ? 0 : record->seats[leases[i].rank].session;
+        orders->ranks[at] = leases[i].rank;
     }
 }
 
@@ -198,6 +200,7 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         .fences = {orders->fences, orders->count},
         .sessions = {orders->sessions, orders->count},
         .known = is_known,
+        .ranks = {orders->ranks, orders->count},
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
 }

@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Partial fits that may wait at the same time. */
+static size_t partials_of(const struct dispatcher_entry *entry)
+{
+    return entry->job.lanes[0].capacity;
+}
+
 struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open)
 {
     struct dispatcher_entry *entry = weir_calloc(1, sizeof(*entry));
@@ -17,6 +23,7 @@ struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open)
     weir_buf_append(&entry->config, open->config.at, open->config.size);
     weir_buf_append(&entry->fitted, open->fitted.at, open->fitted.size);
     entry->epochs = open->epochs;
+    entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
     return entry;
 }
@@ -25,10 +32,11 @@ void dispatcher_entry_free(struct dispatcher_entry *entry)
 {
     if (entry == NULL)
         return;
-    for (size_t i = 0; entry->partials != NULL && i < entry->job.capacity; i++)
+    for (size_t i = 0; entry->partials != NULL && i < partials_of(entry); i++)
         weir_buf_fini(&entry->partials[i]);
     free(entry->partials);
-    dispatcher_job_fini(&entry->job);
+    if (entry->job.lanes != NULL)
+        dispatcher_job_fini(&entry->job);
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
     weir_buf_fini(&entry->fitted);
@@ -55,6 +63,7 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
         .epochs = entry->epochs,
         .seed = entry->seed,
         .mode = entry->mode,
+        .ranks = entry->ranks,
     };
     enum weir_status status = preprocess_plan_open(&form, &entry->plan, err);
     if (status != WEIR_OK)
@@ -68,13 +77,27 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
     struct dispatcher_about about = {
         .job = entry->number,
         .geometry = entry->plan.geometry,
+        .delivery = entry->plan.delivery,
         .fit = chain_wants_fit(entry->plan.chain),
     };
     dispatcher_job_init(&entry->job, &about, fences);
     dispatcher_job_restore(&entry->job, record, is_fitted);
     if (entry->job.fitting)
-        entry->partials = weir_calloc(entry->job.capacity, sizeof(*entry->partials));
+        entry->partials = weir_calloc(partials_of(entry), sizeof(*entry->partials));
     return WEIR_OK;
+}
+
+uint64_t dispatcher_entry_expected(const struct dispatcher_entry *entry)
+{
+    if (entry->plan.delivery != WEIR_AT_MOST_ONCE)
+        return preprocess_plan_fingerprint(&entry->plan);
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < entry->ranks; rank++) {
+        const struct weir_position *begun = &entry->job.record.seats[rank].begun;
+        sum += begun->tally.fingerprint +
+               preprocess_plan_fingerprint_behind(&entry->plan, rank, begun);
+    }
+    return sum;
 }
 
 static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_error *err)
@@ -82,7 +105,7 @@ static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_e
     enum weir_status status = WEIR_OK;
     uint64_t group;
     while (status == WEIR_OK && dispatcher_job_fit_take(&entry->job, &group)) {
-        struct weir_buf *partial = &entry->partials[group % entry->job.capacity];
+        struct weir_buf *partial = &entry->partials[group % partials_of(entry)];
         status = chain_fit_merge(entry->plan.chain, &entry->merged, weir_buf_view(partial), err);
         weir_buf_clear(partial);
     }
@@ -93,7 +116,7 @@ void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preproces
 {
     if (!dispatcher_job_fit(&entry->job, fit->group))
         return;
-    struct weir_buf *partial = &entry->partials[fit->group % entry->job.capacity];
+    struct weir_buf *partial = &entry->partials[fit->group % partials_of(entry)];
     weir_buf_clear(partial);
     weir_buf_append(partial, fit->partial.at, fit->partial.size);
     struct weir_error err;

@@ -24,6 +24,7 @@ struct dispatcher_entry {
     struct weir_buf config;
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
     uint32_t epochs;
+    uint32_t ranks;
     uint64_t seed;
     bool closed;
     bool has_expected;
@@ -34,7 +35,7 @@ struct dispatcher_entry {
     struct preprocess_plan plan;
     struct dispatcher_job job;
     struct weir_buf merged;    /* partial fits so far, in group order */
-    struct weir_buf *partials; /* waiting for their turn: index group % job.capacity */
+    struct weir_buf *partials; /* waiting for their turn: index group % capacity of a lane */
     struct dispatcher_cost *costs;
     size_t cost_count;
 };
@@ -49,6 +50,10 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
                                        struct dispatcher_fences *fences,
                                        const struct dispatcher_record *record,
                                        struct weir_error *err) WEIR_MUST_USE;
+
+/* The fingerprint that the committed states must add up to once the job is final: of the whole
+ * delivery; in at_most_once, of what the attempt began from and all that lay behind that. */
+uint64_t dispatcher_entry_expected(const struct dispatcher_entry *entry);
 
 /* Takes in a partial fit, unless it is here already. */
 void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);

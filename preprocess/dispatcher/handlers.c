@@ -58,13 +58,14 @@ static void on_job_open(void *state, struct weir_request *request)
     dispatcher_let_go(entry);
 }
 
-/* The fingerprint of the whole delivery is worked out once, when the job is final. */
+/* The fingerprint is worked out when the job is final: once, unless it depends on the attempt. */
 static enum weir_status expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                struct weir_error *err)
 {
-    if (entry->has_expected || !entry->job.record.final)
+    bool is_fixed = entry->closed || entry->plan.delivery != WEIR_AT_MOST_ONCE;
+    if ((entry->has_expected && is_fixed) || !entry->job.record.final)
         return WEIR_OK;
-    entry->expected = preprocess_plan_fingerprint(&entry->plan);
+    entry->expected = dispatcher_entry_expected(entry);
     entry->has_expected = true;
     return dispatcher_store_expect(dispatcher->db, entry, err);
 }
@@ -128,6 +129,8 @@ static void on_job_ask(void *state, struct weir_request *request)
             .attempts = audit.attempts,
             .fitted = weir_buf_view(&entry->fitted),
             .reason = entry->reason,
+            .delivery = preprocess_delivery_name(entry->plan.delivery),
+            .kept = audit.kept,
         };
         add_costs(entry, request->arena, &answer);
         reply(request, MSG_job_is, &answer);
@@ -208,7 +211,8 @@ static void on_job_describe(void *state, struct weir_request *request)
                                       .mode = entry->mode,
                                       .fitted = weir_buf_view(&entry->fitted),
                                       .group_batches = entry->plan.geometry.group_batches,
-                                      .fitting = entry->job.fitting});
+                                      .fitting = entry->job.fitting,
+                                      .ranks = entry->ranks});
     dispatcher_let_go(entry);
 }
 
@@ -236,10 +240,17 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
     if (status != WEIR_OK)
         return status;
     struct weir_position position = {0};
+    struct dispatcher_claim claim = {
+        .session = ask->session,
+        .rank = ask->rank,
+        .ranks = ask->ranks,
+        .after = ask->after,
+        .joined = ask->joined,
+        .state = ask->position.size > 0 ? &position : NULL,
+    };
     status = weir_position_unpack(ask->position, &position, err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_open(&(*ret_entry)->job, ask->session, ask->after, &position,
-                                            ret_opened, err);
+        status = dispatcher_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
     weir_position_fini(&position);
     if (status == WEIR_OK)
         status = dispatcher_store_save(dispatcher->db, *ret_entry, err);
@@ -258,6 +269,9 @@ static void on_client_open(void *state, struct weir_request *request)
     }
     const struct preprocess_geometry *geometry = &entry->plan.geometry;
     const struct preprocess_batch *batch = &entry->plan.options.batch;
+    WEIR_AUTO_BUF begun = {0};
+    if (opened.begun != NULL)
+        weir_position_pack(opened.begun, &begun);
     reply(request, MSG_client_opened,
           &(struct msg_client_opened){
               .attempt = opened.attempt,
@@ -272,6 +286,13 @@ static void on_client_open(void *state, struct weir_request *request)
               .workers = dispatcher_endpoints(dispatcher, request->arena),
               .fitted = weir_buf_view(&entry->fitted),
               .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
+              .ranks = geometry->ranks,
+              .delivery = entry->plan.delivery,
+              .position = weir_buf_view(&begun),
+              .joined = opened.joined,
+              .superseded = opened.superseded,
+              .reload = opened.reload,
+              .batches = opened.batches,
           });
 }
 
@@ -302,20 +323,20 @@ static void on_client_commit(void *state, struct weir_request *request)
     const struct msg_client_commit *commit = request->message;
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
+    struct msg_client_committed committed;
     enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_commit(&entry->job, commit, &err);
+        status = dispatcher_job_client_commit(&entry->job, commit, &committed, &err);
     if (status == WEIR_OK)
         status = dispatcher_store_save(dispatcher->db, entry, &err);
     if (status != WEIR_OK) {
         refuse(request, &err);
         return;
     }
-    if (commit->final)
-        weir_log(WEIR_LOG_INFO, "job finished", "job=%lu delivered=%lu replayed=%lu", entry->number,
-                 entry->job.record.committed.tally.delivered, entry->job.record.replayed);
-    struct msg_client_committed nothing_to_say;
-    reply(request, MSG_client_committed, &nothing_to_say);
+    if (committed.final)
+        weir_log(WEIR_LOG_INFO, "job finished", "job=%lu attempts=%lu replayed=%lu", entry->number,
+                 entry->job.record.attempt, entry->job.record.replayed);
+    reply(request, MSG_client_committed, &committed);
 }
 
 const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {

@@ -65,11 +65,11 @@ enum {
     COL_SEED,
     COL_MODE,
     COL_FITTED,
+    COL_RANKS,
     COL_ATTEMPT,
-    COL_SESSION,
-    COL_COMMITTED,
-    COL_CONSUMED,
+    COL_TURN,
     COL_REPLAYED,
+    COL_DUPLICATED,
     COL_FINAL,
     COL_EXPECTED,
     COL_CLOSED,
@@ -87,6 +87,7 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_
         .seed = (uint64_t)weir_rows_i64(rows, 0, COL_SEED),
         .mode = weir_rows_text(rows, 0, COL_MODE),
         .fitted = weir_rows_bytes(rows, 0, COL_FITTED),
+        .ranks = (uint32_t)weir_rows_i64(rows, 0, COL_RANKS),
     });
     entry->closed = weir_rows_bool(rows, 0, COL_CLOSED);
     entry->has_expected = !weir_rows_is_null(rows, 0, COL_EXPECTED);
@@ -95,20 +96,59 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_
     return entry;
 }
 
-static enum weir_status read_record(const struct weir_rows *rows, struct dispatcher_record *record,
-                                    struct weir_error *err)
+static void read_record(const struct weir_rows *rows, struct dispatcher_record *record)
 {
-    struct weir_bytes consumed = weir_rows_bytes(rows, 0, COL_CONSUMED);
     record->attempt = (uint64_t)weir_rows_i64(rows, 0, COL_ATTEMPT);
-    record->session = (uint64_t)weir_rows_i64(rows, 0, COL_SESSION);
+    record->turn = (uint64_t)weir_rows_i64(rows, 0, COL_TURN);
     record->replayed = (uint64_t)weir_rows_i64(rows, 0, COL_REPLAYED);
+    record->duplicated = (uint64_t)weir_rows_i64(rows, 0, COL_DUPLICATED);
     record->final = weir_rows_bool(rows, 0, COL_FINAL);
+}
+
+/* Columns of ranks, in order. */
+enum {
+    RANK_COL_RANK,
+    RANK_COL_SESSION,
+    RANK_COL_BEGUN,
+    RANK_COL_COMMITTED,
+    RANK_COL_PENDING,
+    RANK_COL_REPORTED,
+    RANK_COL_FINAL,
+};
+
+static enum weir_status read_seat(const struct weir_rows *rows, size_t row,
+                                  struct dispatcher_record *record, struct weir_error *err)
+{
+    int64_t rank = weir_rows_i64(rows, row, RANK_COL_RANK);
+    if (rank < 0 || rank >= WEIR_RANKS_MAX)
+        return weir_fail(err, WEIR_CORRUPT, "a job with a rank %ld, expected 0 … %d", rank,
+                         WEIR_RANKS_MAX - 1);
+    struct dispatcher_seat *seat = &record->seats[rank];
+    const struct {
+        int column;
+        struct weir_position *position;
+    } POSITIONS[] = {
+        {RANK_COL_BEGUN, &seat->begun},
+        {RANK_COL_COMMITTED, &seat->committed},
+        {RANK_COL_PENDING, &seat->pending},
+        {RANK_COL_REPORTED, &seat->reported},
+    };
+    seat->session = (uint64_t)weir_rows_i64(rows, row, RANK_COL_SESSION);
+    seat->final = weir_rows_bool(rows, row, RANK_COL_FINAL);
     enum weir_status status = WEIR_OK;
-    if (consumed.size > 0)
-        status = weir_tally_unpack(consumed, &record->consumed, err);
-    if (status == WEIR_OK)
-        status =
-            weir_position_unpack(weir_rows_bytes(rows, 0, COL_COMMITTED), &record->committed, err);
+    for (size_t i = 0; i < WEIR_COUNT(POSITIONS) && status == WEIR_OK; i++)
+        status = weir_position_unpack(weir_rows_bytes(rows, row, POSITIONS[i].column),
+                                      POSITIONS[i].position, err);
+    return status;
+}
+
+static enum weir_status load_seats(struct weir_db *db, uint64_t number,
+                                   struct dispatcher_record *record, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_ranks, &rows, err, DB_I64(number));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = read_seat(rows, i, record, err);
     return status;
 }
 
@@ -150,17 +190,13 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "there is no job %lu", number);
     WEIR_AUTO(dispatcher_entry) entry = read_entry(rows, number);
-    struct dispatcher_record record = {0};
-    status = read_record(rows, &record, err);
+    read_record(rows, ret_record);
+    status = load_seats(db, number, ret_record, err);
     if (status == WEIR_OK)
         status = load_costs(db, entry, err);
-    if (status != WEIR_OK) {
-        dispatcher_record_fini(&record);
-        return status;
-    }
-    *ret_entry = WEIR_TAKE(entry);
-    *ret_record = record;
-    return WEIR_OK;
+    if (status == WEIR_OK)
+        *ret_entry = WEIR_TAKE(entry);
+    return status;
 }
 
 /* ---- saving ---- */
@@ -171,25 +207,69 @@ enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatche
     return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
                   DB_BYTES(weir_buf_view(&entry->config)), DB_TEXT(entry->set_path),
                   DB_TEXT(entry->set_digest), DB_I64(entry->epochs), DB_I64(entry->seed),
-                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&entry->fitted)));
+                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&entry->fitted)),
+                  DB_I64(entry->ranks));
+}
+
+static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_entry *entry,
+                                  uint32_t rank, struct weir_error *err)
+{
+    const struct dispatcher_seat *seat = &entry->job.record.seats[rank];
+    WEIR_AUTO_BUF begun = {0};
+    WEIR_AUTO_BUF committed = {0};
+    WEIR_AUTO_BUF pending = {0};
+    WEIR_AUTO_BUF reported = {0};
+    weir_position_pack(&seat->begun, &begun);
+    weir_position_pack(&seat->committed, &committed);
+    weir_position_pack(&seat->pending, &pending);
+    weir_position_pack(&seat->reported, &reported);
+    return DB_RUN(db, Q_rank_save, NULL, err, DB_I64(entry->number), DB_I64(rank),
+                  DB_I64(seat->session), DB_BYTES(weir_buf_view(&begun)),
+                  DB_BYTES(weir_buf_view(&committed)), DB_BYTES(weir_buf_view(&pending)),
+                  DB_BYTES(weir_buf_view(&reported)), DB_BOOL(seat->final));
+}
+
+static enum weir_status save_record(struct weir_db *db, const struct dispatcher_entry *entry,
+                                    struct weir_error *err)
+{
+    const struct dispatcher_record *record = &entry->job.record;
+    enum weir_status status =
+        DB_RUN(db, Q_job_save, NULL, err, DB_I64(entry->number), DB_I64(record->attempt),
+               DB_I64(record->turn), DB_I64(record->replayed), DB_I64(record->duplicated),
+               DB_BOOL(record->final));
+    for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++)
+        status = save_seat(db, entry, rank, err);
+    return status;
 }
 
 enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *entry,
                                        struct weir_error *err)
 {
-    const struct dispatcher_record *record = &entry->job.record;
     if (!entry->job.unsaved)
         return WEIR_OK;
-    WEIR_AUTO_BUF committed = {0};
-    WEIR_AUTO_BUF consumed = {0};
-    weir_position_pack(&record->committed, &committed);
-    weir_tally_pack(&record->consumed, &consumed);
-    enum weir_status status = DB_RUN(
-        db, Q_job_save, NULL, err, DB_I64(entry->number), DB_I64(record->attempt),
-        DB_I64(record->session), DB_BYTES(weir_buf_view(&committed)),
-        DB_BYTES(weir_buf_view(&consumed)), DB_I64(record->replayed), DB_BOOL(record->final));
+    enum weir_status status = weir_db_begin(db, err);
+    if (status != WEIR_OK)
+        return status;
+    status = save_record(db, entry, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(db, err);
+    else
+        weir_db_rollback(db);
     if (status == WEIR_OK)
         entry->job.unsaved = entry->job.report_unsaved = false;
+    return status;
+}
+
+static enum weir_status save_reports(struct weir_db *db, const struct dispatcher_entry *entry,
+                                     struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++) {
+        WEIR_AUTO_BUF reported = {0};
+        weir_position_pack(&entry->job.record.seats[rank].reported, &reported);
+        status = DB_RUN(db, Q_rank_report, NULL, err, DB_I64(entry->number), DB_I64(rank),
+                        DB_BYTES(weir_buf_view(&reported)));
+    }
     return status;
 }
 
@@ -212,10 +292,7 @@ enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_e
 {
     enum weir_status status = WEIR_OK;
     if (entry->job.report_unsaved) {
-        WEIR_AUTO_BUF consumed = {0};
-        weir_tally_pack(&entry->job.record.consumed, &consumed);
-        status = DB_RUN(db, Q_job_report, NULL, err, DB_I64(entry->number),
-                        DB_BYTES(weir_buf_view(&consumed)));
+        status = save_reports(db, entry, err);
         entry->job.report_unsaved = status != WEIR_OK;
     }
     for (size_t i = 0; i < entry->cost_count && status == WEIR_OK; i++) {

@@ -13,7 +13,8 @@ enum weir_status dispatcher_store_open(const char *conninfo, struct weir_db **re
 /* Numbers of the jobs that are not closed, ascending; free() them. */
 enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_numbers,
                                        size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
-/* NOT_FOUND. The entry is not planned yet; dispatcher_record_fini() the record. */
+/* NOT_FOUND. The entry is not planned yet; dispatcher_record_fini() the record, which comes zeroed,
+ * in any case. */
 enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record,

@@ -92,7 +92,8 @@ static bool is_complete(const struct msg_worker_orders *orders)
 {
     size_t count = orders->fences.count;
     return orders->jobs.count == count && orders->attempts.count == count &&
-           orders->groups.count == count && orders->sessions.count == count;
+           orders->groups.count == count && orders->sessions.count == count &&
+           orders->ranks.count == count;
 }
 
 void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
@@ -111,6 +112,7 @@ void worker_flow_orders(struct worker_flow *flow, const struct msg_worker_orders
             .attempt = orders->attempts.at[i],
             .group = orders->groups.at[i],
             .session = orders->sessions.at[i],
+            .rank = orders->ranks.at[i],
         };
         if (lease.fence != 0 && worker_flow_lease(flow, lease.fence) == NULL)
             add_lease(flow, &lease);

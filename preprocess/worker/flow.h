@@ -48,6 +48,7 @@ struct worker_lease {
     uint64_t attempt; /* 0: a partial fit is asked for */
     uint64_t group;
     uint64_t session;                /* of the consumer */
+    uint32_t rank;                   /* of the consumer: whose slice of each batch it is */
     struct preprocess_range batches; /* count 0: not begun */
     uint64_t made;                   /* bit i: batch first + i waits, was sent, or was folded */
     uint64_t sent;                   /* bit i: was sent, or was folded */

@@ -21,6 +21,7 @@ static enum weir_status open_plan(const struct msg_job_described *about,
         .seed = about->seed,
         .mode = about->mode,
         .group_batches = about->group_batches,
+        .ranks = about->ranks,
     };
     enum weir_status status = preprocess_plan_open(&form, ret_plan, err);
     if (status != WEIR_OK || about->fitting)

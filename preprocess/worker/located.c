@@ -6,23 +6,45 @@
 
 #include <stdlib.h>
 
-void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group)
+static struct preprocess_range positions_of(const struct located *located,
+                                            const struct preprocess_plan *plan, uint64_t batch)
 {
-    const struct preprocess_geometry *geometry = &plan->geometry;
-    struct preprocess_range batches = preprocess_group(geometry, group);
-    size_t room = (size_t)batches.count * geometry->batch_samples;
-    *located = (struct located){.samples = weir_calloc(room, sizeof(*located->samples))};
-    for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++) {
-        struct preprocess_range positions = preprocess_positions(geometry, batch);
-        uint32_t epoch = preprocess_epoch_of(geometry, batch);
-        for (uint64_t p = positions.first; p < positions.first + positions.count; p++) {
-            uint64_t index = preprocess_plan_index(plan, epoch, p);
-            located->samples[located->count++] = (struct located_sample){
-                .id = plan->set.ids[index],
-                .weight = plan->set.weights != NULL ? plan->set.weights[index] : 1,
-            };
-        }
+    return located->rank == LOCATED_WHOLE ? preprocess_positions(&plan->geometry, batch)
+                                          : preprocess_slice(&plan->geometry, batch, located->rank);
+}
+
+/* Positions in the first `batches` batches of a group. */
+static size_t positions_in(const struct located *located, const struct preprocess_plan *plan,
+                           uint64_t first, uint64_t batches)
+{
+    size_t count = 0;
+    for (uint64_t batch = first; batch < first + batches; batch++)
+        count += positions_of(located, plan, batch).count;
+    return count;
+}
+
+static void set_down(struct located *located, const struct preprocess_plan *plan, uint64_t batch)
+{
+    struct preprocess_range positions = positions_of(located, plan, batch);
+    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
+    for (uint64_t p = positions.first; p < positions.first + positions.count; p++) {
+        uint64_t index = preprocess_plan_index(plan, epoch, p);
+        located->samples[located->count++] = (struct located_sample){
+            .id = plan->set.ids[index],
+            .weight = plan->set.weights != NULL ? plan->set.weights[index] : 1,
+        };
     }
+}
+
+void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group,
+                   uint32_t rank)
+{
+    struct preprocess_range batches = preprocess_group(&plan->geometry, group);
+    *located = (struct located){.rank = rank};
+    size_t room = positions_in(located, plan, batches.first, batches.count);
+    located->samples = weir_calloc(room + 1, sizeof(*located->samples));
+    for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++)
+        set_down(located, plan, batch);
 }
 
 static void forget_files(struct located *located)
@@ -123,7 +145,6 @@ const struct located_sample *located_batch(const struct located *located,
 {
     uint64_t group = preprocess_group_of(&plan->geometry, batch);
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);
-    uint64_t before = (batch - batches.first) * plan->geometry.batch_samples;
-    *ret_count = preprocess_positions(&plan->geometry, batch).count;
-    return located->samples + before;
+    *ret_count = positions_of(located, plan, batch).count;
+    return located->samples + positions_in(located, plan, batches.first, batch - batches.first);
 }

@@ -1,5 +1,5 @@
-/* Where the samples of one lease are, as storage said: piece by piece until all of the group is
- * known. Owned by struct worker, one per lease slot. */
+/* Where the samples of one lease are, as storage said: piece by piece until all of the group, or of
+ * one rank's slices of it, is known. Owned by struct worker, one per lease slot. */
 #ifndef WEIR_PREPROCESS_WORKER_LOCATED_H
 #define WEIR_PREPROCESS_WORKER_LOCATED_H
 
@@ -12,6 +12,8 @@ enum {
     LOCATE_TRIES_MAX = 5,   /* answers that prove stale; then what cannot be read is gone */
     LOCATE_PAUSE_MS = 50,   /* before asking again, doubled each time: a scrub may be under way */
 };
+
+#define LOCATED_WHOLE UINT32_MAX /* instead of a rank: whole batches */
 
 /* One sample at its position. */
 struct located_sample {
@@ -26,6 +28,7 @@ struct located_sample {
 
 struct located {
     struct located_sample *samples; /* in the order of positions, from the group's first */
+    uint32_t rank;                  /* whose slices; or LOCATED_WHOLE */
     size_t count;
     size_t known; /* the first so many are filled in */
     struct file_about *files;
@@ -35,8 +38,10 @@ struct located {
     unsigned tries;
 };
 
-/* Sets down the samples of the group; nothing is known of them yet. */
-void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group);
+/* Sets down the samples of the group that are in the slices of `rank`; nothing is known of them
+ * yet. */
+void located_begin(struct located *located, const struct preprocess_plan *plan, uint64_t group,
+                   uint32_t rank);
 void located_fini(struct located *located); /* zeroed is fine */
 /* Ids to ask for next; 0: everything is known. */
 size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
@@ -45,7 +50,7 @@ enum weir_status located_take(struct located *located, const struct msg_located 
                               struct weir_error *err) WEIR_MUST_USE;
 /* Forgets where they are, to be asked again. */
 void located_again(struct located *located);
-/* The samples of one batch of the group. */
+/* The samples of one batch of the group, or of its slice. */
 const struct located_sample *located_batch(const struct located *located,
                                            const struct preprocess_plan *plan, uint64_t batch,
                                            size_t *ret_count);

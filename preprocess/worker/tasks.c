@@ -73,7 +73,10 @@ static void prepare(struct worker *worker, const struct worker_lease *lease)
     if (!task->begun) {
         if (lease->group >= preprocess_groups(&job->plan.geometry))
             return;
-        located_begin(&task->located, &job->plan, lease->group);
+        if (lease->attempt != 0 && lease->rank >= job->plan.geometry.ranks)
+            return;
+        located_begin(&task->located, &job->plan, lease->group,
+                      lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);
         task->begun = true;
     }
     ask(worker, task);

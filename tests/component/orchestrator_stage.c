@@ -204,7 +204,9 @@ static void on_job_ask(void *owner, struct weir_request *request)
                                 .set = set.count,
                                 .delivered = set.count - erased,
                                 .erased = erased,
-                                .lost = stage->lost};
+                                .lost = stage->lost,
+                                .delivery = "exactly_once",
+                                .kept = stage->lost == 0};
     weir_sample_set_close(&set);
     weir_rpc_reply(request->server, &request->route, MSG_job_is, &answer, NULL);
 }

@@ -250,7 +250,7 @@ static void on_commit(void *owner, struct weir_request *request)
 {
     struct platform *platform = owner;
     const struct msg_client_commit *commit = request->message;
-    static const struct msg_client_committed committed;
+    struct msg_client_committed committed = {.final = commit->final};
     lock(platform);
     platform->view.commits++;
     platform->view.final |= commit->final;

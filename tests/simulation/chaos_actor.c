@@ -15,10 +15,11 @@ static void nothing(void *self)
 
 static size_t somebody(struct lab *lab)
 {
-    static const size_t ONES[] = {LAB_STORAGE, LAB_DISPATCHER, LAB_TRAINER};
-    size_t draw = weir_rng_below(world_rng(lab->world), WEIR_COUNT(ONES) + 2);
-    size_t worker = LAB_FIRST_WORKER + weir_rng_below(world_rng(lab->world), lab->plan.workers);
-    return draw < WEIR_COUNT(ONES) ? ONES[draw] : worker;
+    struct weir_rng *rng = world_rng(lab->world);
+    size_t trainer = LAB_FIRST_TRAINER + weir_rng_below(rng, lab_trainers(&lab->plan));
+    size_t worker = lab_first_worker(&lab->plan) + weir_rng_below(rng, lab->plan.workers);
+    const size_t ONES[] = {LAB_STORAGE, LAB_DISPATCHER, trainer, worker, worker};
+    return ONES[weir_rng_below(rng, WEIR_COUNT(ONES))];
 }
 
 /* A death, a broken link, or a process that stands still: the last two outlive every lease at times. */
@@ -47,6 +48,7 @@ static int64_t tick(void *self)
     struct weir_rng *rng = world_rng(lab->world);
     if (actor->disasters > 0 && --actor->disasters > 0)
         strike(lab);
+    lab->twin_awake |= weir_rng_below(rng, 8) == 0;
     if (actor->erasures > 0 && weir_rng_below(rng, 3) == 0) {
         actor->erasures--;
         lab->erase_wanted += 1 + weir_rng_below(rng, 6);

@@ -1,9 +1,10 @@
-/* The delivery protocol in a simulated world: storage, dispatcher, workers and one trainer around the four pure state
- * machines of the product, and the invariants that must hold whatever the world does to them. Actors keep what is
+/* The delivery protocol in a simulated world: storage, dispatcher, workers and a trainer per rank around the four pure
+ * state machines of the product, and the invariants that must hold whatever the world does to them. Actors keep what is
  * durable in their struct and lose the rest when they are killed. */
 #ifndef WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 #define WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 
+#include "core/wire/delivery.h"
 #include "preprocess/geometry.h"
 #include "tests/simulation/world.h"
 
@@ -11,12 +12,15 @@ enum {
     LAB_WORKERS_MAX = 4,
     LAB_SAMPLES_MAX = 256,
     LAB_EPOCHS_MAX = 3,
+    LAB_RANKS_MAX = 3,
+    LAB_TRAINERS_MAX = LAB_RANKS_MAX + 1,
+    LAB_BATCHES_MAX = LAB_SAMPLES_MAX * LAB_EPOCHS_MAX,
     LAB_JOB = 17,
     LAB_BATCH_BYTES = 1000,
 };
 
 /* Actor numbers, in the order they are added. */
-enum { LAB_STORAGE, LAB_DISPATCHER, LAB_TRAINER, LAB_CHAOS, LAB_FIRST_WORKER };
+enum { LAB_STORAGE, LAB_DISPATCHER, LAB_CHAOS, LAB_FIRST_TRAINER };
 
 /* Drawn from the seed. */
 struct lab_plan {
@@ -24,6 +28,9 @@ struct lab_plan {
     struct world_weather weather;
     size_t workers;
     bool deterministic;
+    enum weir_delivery delivery;
+    uint32_t twin_of; /* a second process claims this rank at some time; LAB_RANKS_MAX: none does */
+    bool names_state; /* a trainer that returns names the newest it has saved */
     uint64_t window_bytes;
     uint32_t checkpoint_batches; /* between two checkpoints */
     int64_t chaos_ms;            /* mean time between two disasters */
@@ -36,6 +43,18 @@ struct lab_ledger {
     uint8_t seen[LAB_EPOCHS_MAX][LAB_SAMPLES_MAX];
 };
 
+enum { LAB_STATES_MAX = 64 };
+
+/* What the trainers of a rank have on disk: states they saved, fewest batches first. */
+struct lab_disk {
+    struct lab_state {
+        uint64_t batches;
+        struct weir_buf position;
+        struct lab_ledger ledger; /* what went into the weights */
+    } state[LAB_STATES_MAX];
+    size_t count;
+};
+
 struct lab {
     uint64_t seed;
     struct lab_plan plan;
@@ -44,9 +63,13 @@ struct lab {
     uint64_t erased_epoch[LAB_SAMPLES_MAX]; /* 0: not erased */
     size_t erase_wanted;                    /* samples storage is to erase next */
     uint64_t forced_epoch;                  /* newest epoch that was ever in force */
-    struct lab_ledger ledger;               /* of the final model */
-    bool trained;                           /* its final commit was acknowledged */
-    uint64_t kills, replayed;
+    struct lab_ledger ledger; /* of the final model, over all ranks; at_least_once: as it grows */
+    bool done[LAB_RANKS_MAX]; /* the final commit was acknowledged, the process has ended */
+    bool finished;            /* what the dispatcher would say of the job */
+    bool twin_awake;
+    struct lab_disk disk[LAB_RANKS_MAX];
+    uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */
+    uint64_t kills, replayed, lost, duplicated;
 };
 
 /* Sample ids are LAB_FIRST_ID + 0 … n - 1. */
@@ -65,13 +88,23 @@ void lab_add(struct lab *lab, size_t number, const struct world_actor *actor);
 void *lab_add_storage(struct lab *lab);
 void *lab_add_dispatcher(struct lab *lab);
 void *lab_add_worker(struct lab *lab, size_t index);
-void *lab_add_trainer(struct lab *lab);
+void *lab_add_trainer(struct lab *lab, size_t index); /* the one behind the ranks is the twin */
 void *lab_add_chaos(struct lab *lab);
 
-/* Frees what outlives a kill. */
-void lab_trainer_forget(void *trainer);
-/* The audit of the finished job must be clean. */
+/* The audit of the finished job must say what the ledger says. */
 void lab_dispatcher_check_audit(void *dispatcher);
+/* How often the set has a sample in an epoch, with what becomes of the last batch. */
+void lab_expect(const struct lab_plan *plan, struct lab_ledger *ret_ledger);
+
+static inline size_t lab_trainers(const struct lab_plan *plan)
+{
+    return plan->geometry.ranks + (plan->twin_of < LAB_RANKS_MAX);
+}
+
+static inline size_t lab_first_worker(const struct lab_plan *plan)
+{
+    return LAB_FIRST_TRAINER + lab_trainers(plan);
+}
 
 /* Requests carry the time they were sent as payload, and replies echo it, as request numbers would. */
 static inline struct weir_bytes lab_stamp(const int64_t *sent_ms)

@@ -16,12 +16,18 @@ struct dispatcher_actor {
     struct dispatcher_job job;
 };
 
+static struct dispatcher_about about_of(const struct lab *lab)
+{
+    return (struct dispatcher_about){
+        .job = LAB_JOB, .geometry = lab->plan.geometry, .delivery = lab->plan.delivery};
+}
+
 static void start(void *self)
 {
     struct dispatcher_actor *actor = self;
     actor->incarnation++;
     actor->fences.newest = actor->incarnation << 32;
-    struct dispatcher_about about = {.job = LAB_JOB, .geometry = actor->lab->plan.geometry};
+    struct dispatcher_about about = about_of(actor->lab);
     dispatcher_job_init(&actor->job, &about, &actor->fences);
     dispatcher_job_restore(&actor->job, &actor->record, true);
 }
@@ -31,11 +37,26 @@ static void stop(void *self)
     dispatcher_job_fini(&((struct dispatcher_actor *)self)->job);
 }
 
+/* A process that stood still, and knows of an old state alone, may open a finished job again: then whoever starts the
+ * ranks starts all of them again. */
+static void note_final(struct dispatcher_actor *actor)
+{
+    struct lab *lab = actor->lab;
+    bool is_reopened = lab->finished && !actor->job.record.final;
+    lab->finished = actor->job.record.final;
+    if (!is_reopened)
+        return;
+    memset(lab->done, 0, sizeof(lab->done));
+    if (lab->plan.delivery != WEIR_AT_LEAST_ONCE)
+        lab->ledger = (struct lab_ledger){0};
+}
+
 /* What the rim does before it answers; the report alone may wait. */
 static void save(struct dispatcher_actor *actor, bool report_too)
 {
     if (!actor->job.unsaved && !(report_too && actor->job.report_unsaved))
         return;
+    note_final(actor);
     dispatcher_record_fini(&actor->record);
     dispatcher_record_copy(&actor->record, &actor->job.record);
     actor->job.unsaved = actor->job.report_unsaved = false;
@@ -60,12 +81,20 @@ static void on_client_open(struct dispatcher_actor *actor, size_t from,
     struct weir_position position = {0};
     struct weir_error err;
     struct dispatcher_opened opened;
+    struct dispatcher_claim claim = {.session = ask->session,
+                                     .rank = ask->rank,
+                                     .ranks = ask->ranks,
+                                     .after = ask->after,
+                                     .joined = ask->joined,
+                                     .state = ask->position.size > 0 ? &position : NULL};
     weir_require(weir_position_unpack(ask->position, &position, &err) == WEIR_OK);
-    enum weir_status status =
-        dispatcher_job_client_open(&actor->job, ask->session, ask->after, &position, &opened, &err);
+    enum weir_status status = dispatcher_job_client_open(&actor->job, &claim, &opened, &err);
     weir_position_fini(&position);
     if (status != WEIR_OK)
         return;
+    WEIR_AUTO_BUF begun = {0};
+    if (opened.begun != NULL)
+        weir_position_pack(opened.begun, &begun);
     save(actor, false);
     struct msg_client_opened answer = {.attempt = opened.attempt,
                                        .newest = opened.newest,
@@ -77,7 +106,14 @@ static void on_client_open(struct dispatcher_actor *actor, size_t from,
                                        .group_batches = lab->plan.geometry.group_batches,
                                        .deterministic = lab->plan.deterministic,
                                        .last_dropped =
-                                           lab->plan.geometry.last == PREPROCESS_LAST_DROP};
+                                           lab->plan.geometry.last == PREPROCESS_LAST_DROP,
+                                       .ranks = lab->plan.geometry.ranks,
+                                       .delivery = lab->plan.delivery,
+                                       .position = weir_buf_view(&begun),
+                                       .joined = opened.joined,
+                                       .superseded = opened.superseded,
+                                       .reload = opened.reload,
+                                       .batches = opened.batches};
     reply(actor, from, MSG_client_opened, &answer, payload);
 }
 
@@ -93,15 +129,26 @@ static void on_client_beat(struct dispatcher_actor *actor, size_t from,
     reply(actor, from, MSG_client_orders, &orders, payload);
 }
 
+/* A step is committed when every rank has committed it: together they make one state. */
+static void check_common(const struct dispatcher_actor *actor)
+{
+    const struct dispatcher_seat *seats = actor->record.seats;
+    for (uint32_t i = 1; i < actor->lab->plan.geometry.ranks; i++)
+        lab_check(actor->lab,
+                  weir_position_batches(&seats[i].committed) ==
+                      weir_position_batches(&seats[0].committed),
+                  "ranks 0 and %u have committed different steps", i);
+}
+
 static void on_client_commit(struct dispatcher_actor *actor, size_t from,
                              const struct msg_client_commit *commit, struct weir_bytes payload)
 {
     struct weir_error err;
-    if (dispatcher_job_client_commit(&actor->job, commit, &err) != WEIR_OK)
+    struct msg_client_committed answer;
+    if (dispatcher_job_client_commit(&actor->job, commit, &answer, &err) != WEIR_OK)
         return;
     save(actor, false);
-    struct msg_client_committed answer;
-    memset(&answer, 0, sizeof(answer)); /* it has no fields */
+    check_common(actor);
     reply(actor, from, MSG_client_committed, &answer, payload);
 }
 
@@ -126,12 +173,14 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
     uint64_t jobs[DISPATCHER_LEASES_MAX], attempts[DISPATCHER_LEASES_MAX],
         groups[DISPATCHER_LEASES_MAX];
     uint64_t fences[DISPATCHER_LEASES_MAX], sessions[DISPATCHER_LEASES_MAX];
+    uint32_t ranks[DISPATCHER_LEASES_MAX];
     for (size_t i = 0; i < given; i++) {
         jobs[i] = LAB_JOB;
         attempts[i] = actor->job.record.attempt;
         groups[i] = leases[i].group;
         fences[i] = leases[i].fence;
-        sessions[i] = actor->job.record.session;
+        sessions[i] = actor->job.record.seats[leases[i].rank].session;
+        ranks[i] = leases[i].rank;
     }
     struct msg_worker_orders orders = {.session = beat->session,
                                        .lease_ms = DISPATCHER_LEASE_MS,
@@ -140,7 +189,8 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
                                        .groups = {groups, given},
                                        .fences = {fences, given},
                                        .sessions = {sessions, given},
-                                       .known = true};
+                                       .known = true,
+                                       .ranks = {ranks, given}};
     reply(actor, from, MSG_worker_orders, &orders, payload);
 }
 
@@ -157,27 +207,84 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
         on_worker_beat(self, from, message, payload);
 }
 
+static uint64_t expected_behind(const struct lab_plan *plan, uint32_t rank,
+                                const struct weir_position *position)
+{
+    uint64_t sum = 0;
+    for (uint64_t batch = 0; batch < preprocess_batches(&plan->geometry); batch++) {
+        struct preprocess_range slice = preprocess_slice(&plan->geometry, batch, rank);
+        uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
+        for (uint32_t i = 0; i < slice.count && !weir_position_consumed(position, batch); i++)
+            sum += weir_fingerprint(lab_id_at(plan, epoch, slice.first + i), epoch);
+    }
+    return sum;
+}
+
+static uint64_t expected_of(const struct dispatcher_actor *actor)
+{
+    const struct lab_plan *plan = &actor->lab->plan;
+    static const struct weir_position beginning;
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < plan->geometry.ranks; rank++) {
+        const struct weir_position *begun = &actor->record.seats[rank].begun;
+        if (plan->delivery == WEIR_AT_MOST_ONCE)
+            sum += begun->tally.fingerprint + expected_behind(plan, rank, begun);
+        else
+            sum += expected_behind(plan, rank, &beginning);
+    }
+    return sum;
+}
+
+/* Samples of the set that the final model lacks, and those that it has more than once. */
+static void count_ledger(const struct lab *lab, uint64_t *ret_missing, uint64_t *ret_again)
+{
+    struct lab_ledger expected;
+    *ret_missing = *ret_again = 0;
+    lab_expect(&lab->plan, &expected);
+    for (size_t epoch = 0; epoch < LAB_EPOCHS_MAX; epoch++) {
+        for (size_t i = 0; i < LAB_SAMPLES_MAX; i++) {
+            uint8_t want = expected.seen[epoch][i], has = lab->ledger.seen[epoch][i];
+            *ret_missing += want > has ? want - has : 0;
+            *ret_again += has > want ? has - want : 0;
+        }
+    }
+}
+
+/* As a dispatcher that just started would answer. */
+static struct dispatcher_audit audit_of(struct dispatcher_actor *actor)
+{
+    struct dispatcher_job job;
+    struct dispatcher_about about = about_of(actor->lab);
+    dispatcher_job_init(&job, &about, &actor->fences);
+    dispatcher_job_restore(&job, &actor->record, true);
+    struct dispatcher_audit audit = dispatcher_job_audit(&job, expected_of(actor));
+    dispatcher_job_fini(&job);
+    return audit;
+}
+
 void lab_dispatcher_check_audit(void *dispatcher)
 {
     struct dispatcher_actor *actor = dispatcher;
-    const struct lab *lab = actor->lab;
-    uint64_t expected = 0;
-    for (uint32_t epoch = 0; epoch < lab->plan.geometry.epochs; epoch++)
-        for (uint64_t position = 0; position < preprocess_epoch_positions(&lab->plan.geometry);
-             position++)
-            expected += weir_fingerprint(lab_id_at(&lab->plan, epoch, position), epoch);
-    struct dispatcher_job job; /* as a dispatcher that just started would answer */
-    struct dispatcher_about about = {.job = LAB_JOB, .geometry = lab->plan.geometry};
-    dispatcher_job_init(&job, &about, &actor->fences);
-    dispatcher_job_restore(&job, &actor->record, true);
-    struct dispatcher_audit audit = dispatcher_job_audit(&job, expected);
-    dispatcher_job_fini(&job);
-    lab_check(lab, audit.lost == 0 && audit.duplicated == 0, "audit: lost %llu, duplicated %llu",
+    struct lab *lab = actor->lab;
+    enum weir_delivery delivery = lab->plan.delivery;
+    struct dispatcher_audit audit = audit_of(actor);
+    uint64_t missing, again;
+    count_ledger(lab, &missing, &again);
+    lab_check(lab, audit.kept, "audit: lost %llu, duplicated %llu, not as promised",
               (unsigned long long)audit.lost, (unsigned long long)audit.duplicated);
-    lab_check(lab, audit.tally.delivered + audit.tally.erased == audit.set,
+    lab_check(lab, audit.lost == missing && (missing == 0 || delivery == WEIR_AT_MOST_ONCE),
+              "audit: lost %llu, the model lacks %llu", (unsigned long long)audit.lost,
+              (unsigned long long)missing);
+    lab_check(lab, again == 0 || delivery == WEIR_AT_LEAST_ONCE, "%llu samples are in it twice",
+              (unsigned long long)again);
+    lab_check(lab, audit.duplicated <= again, "audit: duplicated %llu, the model has %llu",
+              (unsigned long long)audit.duplicated, (unsigned long long)again);
+    lab_check(lab, audit.tally.delivered + audit.tally.erased + audit.lost == audit.set,
               "audit: %llu delivered of %llu", (unsigned long long)audit.tally.delivered,
               (unsigned long long)audit.set);
-    actor->lab->replayed = audit.replayed;
+    lab->replayed = audit.replayed;
+    lab->lost = audit.lost;
+    lab->duplicated = again;
     dispatcher_record_fini(&actor->record);
 }
 

@@ -1,5 +1,5 @@
-/* The trainer in the simulated world: a loop that takes batches, steps, and checkpoints. Durable is what its newest
- * checkpoint holds: the position, and (for the checks) the ledger of what went into the model. */
+/* A trainer in the simulated world: one rank's loop, which takes batches, steps, and saves states. Durable is its rank's
+ * disk: positions, and (for the checks) the ledger of what went into the weights. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/simulation/delivery_lab.h"
@@ -12,55 +12,157 @@ enum { ASK_MS = 200 };
 
 struct trainer_actor {
     struct lab *lab;
-    /* durable */
-    struct weir_buf checkpoint;
-    struct lab_ledger durable;
+    size_t number; /* of the actor */
+    uint32_t rank;
+    bool is_twin, is_asleep; /* the twin comes some time later */
     /* volatile */
     uint64_t session;
-    uint64_t after; /* newest attempt known of */
     struct delivery *delivery;
     struct lab_ledger ledger; /* of the weights in memory */
     struct delivery_batch *held;
     int64_t step_until_ms;
     uint32_t since_checkpoint;
-    int64_t ask_due_ms;   /* client_open, client_commit */
+    int64_t ask_due_ms;   /* client_commit */
     int64_t hold_sent_ms; /* 0: none open */
     int64_t hold_retry_ms;
     uint64_t next_number; /* deterministic order: what must come next */
+    uint64_t begun;       /* batches in the state the attempt began from */
+    uint64_t steps;       /* batches handed out since */
+    bool is_idle;         /* not started yet, done, or superseded: no process */
+    bool is_done;
 };
 
-static void start(void *self)
+/* What requests carry and replies echo, as request numbers would. */
+struct stamp {
+    uint64_t session;
+    int64_t value;
+};
+
+/* ---- the disk ---- */
+
+static struct lab_disk *disk_of(struct trainer_actor *actor)
 {
-    struct trainer_actor *actor = self;
+    return &actor->lab->disk[actor->rank];
+}
+
+/* The newest state of at most so many batches; NULL: the beginning. */
+static const struct lab_state *newest_state(struct trainer_actor *actor, uint64_t batches)
+{
+    const struct lab_disk *disk = disk_of(actor);
+    for (size_t i = disk->count; i-- > 0;)
+        if (disk->state[i].batches <= batches)
+            return &disk->state[i];
+    return NULL;
+}
+
+/* Removes the states of more batches: the group has begun again before them. */
+static void cut_states(struct trainer_actor *actor, uint64_t batches)
+{
+    struct lab_disk *disk = disk_of(actor);
+    while (disk->count > 0 && disk->state[disk->count - 1].batches > batches)
+        disk->count--;
+}
+
+/* States older than the common one may go. */
+static void prune_states(struct trainer_actor *actor)
+{
+    struct lab_disk *disk = disk_of(actor);
+    uint64_t common = delivery_common(actor->delivery);
+    while (disk->count > 1 && disk->state[0].batches < common) {
+        struct lab_state first = disk->state[0];
+        memmove(&disk->state[0], &disk->state[1], (disk->count - 1) * sizeof(first));
+        disk->state[--disk->count] = (struct lab_state){.position = first.position};
+    }
+}
+
+static void write_state(struct trainer_actor *actor)
+{
+    struct lab_disk *disk = disk_of(actor);
+    const struct weir_position *position = delivery_position(actor->delivery);
+    uint64_t batches = weir_position_batches(position);
+    prune_states(actor);
+    cut_states(actor, batches - (batches > 0));
+    if (disk->count == LAB_STATES_MAX)
+        disk->count--; /* a rank that is far behind: then all begin earlier */
+    struct lab_state *state = &disk->state[disk->count++];
+    state->batches = batches;
+    state->ledger = actor->ledger;
+    weir_buf_clear(&state->position);
+    weir_position_pack(position, &state->position);
+    weir_require(state->position.size <= WEIR_POSITION_BYTES_MAX);
+}
+
+/* ---- life ---- */
+
+/* Opens with the newest state of at most so many batches. */
+static void begin(struct trainer_actor *actor, uint64_t batches)
+{
     struct lab *lab = actor->lab;
+    const struct lab_state *state = newest_state(actor, batches);
     struct weir_position position = {0};
     struct weir_error err;
-    weir_require(weir_position_unpack(weir_buf_view(&actor->checkpoint), &position, &err) ==
-                 WEIR_OK);
+    if (state != NULL)
+        weir_require(weir_position_unpack(weir_buf_view(&state->position), &position, &err) ==
+                     WEIR_OK);
+    bool names = lab->plan.delivery != WEIR_AT_LEAST_ONCE || lab->plan.names_state;
     actor->session = weir_rng_next(world_rng(lab->world)) | 1;
-    actor->delivery = delivery_new(LAB_JOB, actor->session, lab->plan.window_bytes, &position);
-    actor->next_number = position.oldest;
+    actor->delivery =
+        delivery_new(LAB_JOB, actor->session, lab->plan.window_bytes, names ? &position : NULL);
+    delivery_take_part(actor->delivery, actor->rank, lab->plan.geometry.ranks);
     weir_position_fini(&position);
-    actor->after = 0;
-    actor->ledger = actor->durable;
+    actor->ledger = state != NULL ? state->ledger : (struct lab_ledger){0};
     actor->held = NULL;
     actor->since_checkpoint = 0;
     actor->ask_due_ms = actor->hold_sent_ms = actor->hold_retry_ms = 0;
+    actor->next_number = actor->steps = 0;
     for (uint32_t worker = 0; worker < lab->plan.workers; worker++)
         delivery_worker_join(actor->delivery, worker);
 }
 
+static void start(void *self)
+{
+    struct trainer_actor *actor = self;
+    actor->is_idle = actor->is_asleep;
+    actor->is_done = false;
+    begin(actor, UINT64_MAX);
+}
+
+/* Batch numbers mean the same samples whoever makes them: all of the slice, in its order. */
+static void check_content(const struct trainer_actor *actor, const struct delivery_batch *batch)
+{
+    const struct lab_plan *plan = &actor->lab->plan;
+    struct preprocess_range slice = preprocess_slice(&plan->geometry, batch->number, actor->rank);
+    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch->number);
+    size_t live = 0, holes = 0;
+    for (uint64_t p = slice.first; p < slice.first + slice.count; p++) {
+        uint64_t id = lab_id_at(plan, epoch, p);
+        if (live < batch->samples && batch->ids[live] == id)
+            live++;
+        else if (holes < batch->hole_count && batch->holes[holes] == id)
+            holes++;
+        else
+            lab_check(actor->lab, false, "batch %llu of rank %u lacks a sample of its slice",
+                      (unsigned long long)batch->number, actor->rank);
+    }
+    lab_check(actor->lab, live == batch->samples && holes == batch->hole_count,
+              "batch %llu of rank %u holds more than its slice", (unsigned long long)batch->number,
+              actor->rank);
+}
+
 static void count(struct trainer_actor *actor, const struct delivery_batch *batch)
 {
+    struct lab *lab = actor->lab;
+    bool is_kept = lab->plan.delivery == WEIR_AT_LEAST_ONCE; /* the weights live elsewhere */
+    struct lab_ledger *ledger = is_kept ? &lab->ledger : &actor->ledger;
     uint64_t epoch = delivery_epoch_of(actor->delivery, batch->number);
     for (size_t i = 0; i < batch->samples; i++)
-        actor->ledger.seen[epoch][batch->ids[i] - LAB_FIRST_ID]++;
+        ledger->seen[epoch][batch->ids[i] - LAB_FIRST_ID]++;
     for (size_t i = 0; i < batch->hole_count; i++) {
         size_t sample = batch->holes[i] - LAB_FIRST_ID;
-        lab_check(actor->lab, actor->lab->erased_epoch[sample] != 0,
-                  "a hole for a sample that was never erased");
-        actor->ledger.seen[epoch][sample]++;
+        lab_check(lab, lab->erased_epoch[sample] != 0, "a hole for a sample that was never erased");
+        ledger->seen[epoch][sample]++;
     }
+    check_content(actor, batch);
 }
 
 static void free_batch(struct delivery_batch *batch)
@@ -93,21 +195,27 @@ static void stop(void *self)
 static void send(struct trainer_actor *actor, size_t to, enum weir_message type,
                  const void *message, int64_t stamp)
 {
-    world_send(actor->lab->world, LAB_TRAINER, to, type, message, lab_stamp(&stamp));
+    struct stamp both = {actor->session, stamp};
+    world_send(actor->lab->world, actor->number, to, type, message,
+               weir_bytes(&both, sizeof(both)));
 }
 
-static void ask_to_open(struct trainer_actor *actor, int64_t now)
+/* The process goes on with another opening of the client. */
+static void reopen(struct trainer_actor *actor, uint64_t batches)
 {
-    struct msg_client_open ask = {.job = LAB_JOB,
-                                  .session = actor->session,
-                                  .position = weir_buf_view(&actor->checkpoint),
-                                  .after = actor->after};
-    send(actor, LAB_DISPATCHER, MSG_client_open, &ask, now);
+    stop(actor);
+    begin(actor, batches);
 }
 
 static void check_handed_out(struct trainer_actor *actor, const struct delivery_batch *batch)
 {
-    const struct lab *lab = actor->lab;
+    struct lab *lab = actor->lab;
+    uint8_t *handed = &lab->handed[actor->rank][batch->number];
+    lab_check(lab, *handed == 0 || lab->plan.delivery != WEIR_AT_MOST_ONCE,
+              "batch %llu is handed to rank %u twice", (unsigned long long)batch->number,
+              actor->rank);
+    *handed = 1;
+    actor->steps++;
     for (size_t i = 0; i < batch->samples; i++) {
         uint64_t epoch = lab->erased_epoch[batch->ids[i] - LAB_FIRST_ID];
         lab_check(lab, epoch == 0 || epoch > lab->forced_epoch,
@@ -123,10 +231,7 @@ static void check_handed_out(struct trainer_actor *actor, const struct delivery_
 
 static void save_checkpoint(struct trainer_actor *actor, bool final)
 {
-    weir_buf_clear(&actor->checkpoint);
-    weir_position_pack(delivery_position(actor->delivery), &actor->checkpoint);
-    weir_require(actor->checkpoint.size <= WEIR_POSITION_BYTES_MAX);
-    actor->durable = actor->ledger;
+    write_state(actor);
     actor->since_checkpoint = 0;
     struct weir_error err;
     enum weir_status status =
@@ -135,39 +240,55 @@ static void save_checkpoint(struct trainer_actor *actor, bool final)
     actor->ask_due_ms = 0;
 }
 
+static void finish(struct trainer_actor *actor)
+{
+    const struct lab_plan *plan = &actor->lab->plan;
+    struct msg_client_commit open;
+    if (delivery_commit_open(actor->delivery, &open) != 0 && open.final)
+        return;
+    lab_check(actor->lab,
+              plan->geometry.ranks == 1 ||
+                  actor->begun + actor->steps == preprocess_batches(&plan->geometry),
+              "rank %u took %llu steps from %llu on", actor->rank, (unsigned long long)actor->steps,
+              (unsigned long long)actor->begun);
+    save_checkpoint(actor, true);
+}
+
+static void release(struct trainer_actor *actor)
+{
+    count(actor, actor->held);
+    free_batch(delivery_release(actor->delivery, actor->held));
+    actor->held = NULL;
+    sweep(actor);
+    if (++actor->since_checkpoint >= actor->lab->plan.checkpoint_batches &&
+        !delivery_must_regroup(actor->delivery))
+        save_checkpoint(actor, false);
+}
+
 static void step(struct trainer_actor *actor, int64_t now)
 {
-    struct lab *lab = actor->lab;
-    if (actor->held && now >= actor->step_until_ms) {
-        count(actor, actor->held);
-        free_batch(delivery_release(actor->delivery, actor->held));
-        actor->held = NULL;
-        sweep(actor);
-        if (++actor->since_checkpoint >= lab->plan.checkpoint_batches)
-            save_checkpoint(actor, false);
-    }
+    if (actor->held && now >= actor->step_until_ms)
+        release(actor);
     if (actor->held || !delivery_is_open(actor->delivery))
         return;
     enum delivery_turn turn = delivery_next(actor->delivery, now, &actor->held);
     sweep(actor);
     if (turn == DELIVERY_BATCH) {
         check_handed_out(actor, actor->held);
-        actor->step_until_ms = now + (int64_t)weir_rng_below(world_rng(lab->world), 40);
+        actor->step_until_ms = now + (int64_t)weir_rng_below(world_rng(actor->lab->world), 40);
     } else if (turn == DELIVERY_END && delivery_is_complete(actor->delivery)) {
-        struct msg_client_commit open;
-        if (delivery_commit_open(actor->delivery, &open) == 0 || !open.final)
-            save_checkpoint(actor, true);
+        finish(actor);
+    } else if (turn == DELIVERY_REGROUP) {
+        reopen(actor, UINT64_MAX);
     }
 }
 
 static void talk_to_dispatcher(struct trainer_actor *actor, int64_t now)
 {
-    if (!delivery_is_open(actor->delivery)) {
-        if (now >= actor->ask_due_ms) {
-            actor->ask_due_ms = now + ASK_MS;
-            ask_to_open(actor, now);
-        }
-        return;
+    if (delivery_open_due(actor->delivery, now)) {
+        struct msg_client_open ask;
+        delivery_open(actor->delivery, now, &ask);
+        send(actor, LAB_DISPATCHER, MSG_client_open, &ask, now);
     }
     if (delivery_beat_due(actor->delivery, now)) {
         struct msg_client_beat beat;
@@ -190,7 +311,7 @@ static void talk_to_workers_and_storage(struct trainer_actor *actor, int64_t now
             continue;
         struct msg_credit credit;
         delivery_credit(actor->delivery, worker, now, &credit);
-        send(actor, LAB_FIRST_WORKER + worker, MSG_credit, &credit, now);
+        send(actor, lab_first_worker(&actor->lab->plan) + worker, MSG_credit, &credit, now);
     }
     bool retry = actor->hold_sent_ms != 0 && now >= actor->hold_retry_ms;
     if (retry || (actor->hold_sent_ms == 0 && delivery_hold_due(actor->delivery, now))) {
@@ -207,6 +328,14 @@ static int64_t tick(void *self)
 {
     struct trainer_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
+    bool must_return = actor->is_done && !actor->lab->finished;
+    if (must_return || (actor->is_asleep && actor->lab->twin_awake)) {
+        actor->is_asleep = actor->is_idle = false;
+        actor->is_done = false;
+        reopen(actor, UINT64_MAX);
+    }
+    if (actor->is_idle)
+        return 50;
     step(actor, now);
     talk_to_dispatcher(actor, now);
     talk_to_workers_and_storage(actor, now);
@@ -223,74 +352,114 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
     if (states_bytes > 0)
         memcpy(kept + payload.size, message->hole_states.at, states_bytes);
     struct delivery_batch *batch = weir_calloc(1, sizeof(*batch));
-    *batch = (struct delivery_batch){.job = message->job,
-                                     .attempt = message->attempt,
-                                     .session = message->session,
-                                     .worker_session = message->worker_session,
-                                     .number = message->batch,
-                                     .group = message->group,
-                                     .fence = message->fence,
-                                     .epoch = message->erasure_epoch,
-                                     .bytes = message->bytes,
-                                     .sent = message->sent,
-                                     .ids = (const uint64_t *)(void *)kept,
-                                     .holes = (const uint64_t *)(void *)(kept + ids_bytes),
-                                     .hole_states = (const uint32_t *)(void *)(kept + payload.size),
-                                     .samples = message->samples,
-                                     .hole_count = hole_count,
-                                     .worker = (uint32_t)(world_actor_of(from) - LAB_FIRST_WORKER),
-                                     .payload = kept};
+    *batch = (struct delivery_batch){
+        .job = message->job,
+        .attempt = message->attempt,
+        .session = message->session,
+        .worker_session = message->worker_session,
+        .number = message->batch,
+        .group = message->group,
+        .fence = message->fence,
+        .epoch = message->erasure_epoch,
+        .bytes = message->bytes,
+        .sent = message->sent,
+        .ids = (const uint64_t *)(void *)kept,
+        .holes = (const uint64_t *)(void *)(kept + ids_bytes),
+        .hole_states = (const uint32_t *)(void *)(kept + payload.size),
+        .samples = message->samples,
+        .hole_count = hole_count,
+        .worker = (uint32_t)(world_actor_of(from) - lab_first_worker(&actor->lab->plan)),
+        .payload = kept};
     if (delivery_arrive(actor->delivery, batch) != DELIVERY_ACCEPTED)
         free_batch(batch);
     sweep(actor);
 }
 
-static void on_committed(struct trainer_actor *actor, uint64_t number)
+static void add_ledger(struct lab *lab, const struct lab_ledger *ledger)
 {
-    struct msg_client_commit open;
-    bool final = delivery_commit_open(actor->delivery, &open) == number && open.final;
-    delivery_committed(actor->delivery, number);
-    if (!final)
-        return;
-    actor->lab->ledger = actor->durable;
-    actor->lab->trained = true;
+    for (size_t epoch = 0; epoch < LAB_EPOCHS_MAX; epoch++)
+        for (size_t i = 0; i < LAB_SAMPLES_MAX; i++)
+            lab->ledger.seen[epoch][i] =
+                (uint8_t)(lab->ledger.seen[epoch][i] + ledger->seen[epoch][i]);
 }
 
-static void receive(void *self, size_t from, enum weir_message type, const void *message,
-                    struct weir_bytes payload)
+static void on_committed(struct trainer_actor *actor, uint64_t number,
+                         const struct msg_client_committed *answer)
 {
-    struct trainer_actor *actor = self;
+    struct lab *lab = actor->lab;
+    struct msg_client_commit open;
+    bool was_final = delivery_commit_open(actor->delivery, &open) == number && open.final;
+    delivery_committed(actor->delivery, number, answer);
+    if (!was_final || delivery_commit_open(actor->delivery, &open) != 0)
+        return;
+    actor->is_done = actor->is_idle = true;
+    if (!lab->finished)
+        return;
+    if (!lab->done[actor->rank] && lab->plan.delivery != WEIR_AT_LEAST_ONCE)
+        add_ledger(lab, &actor->ledger); /* nothing came behind the final state */
+    lab->done[actor->rank] = true;
+}
+
+static void on_opened(struct trainer_actor *actor, const struct msg_client_opened *answer)
+{
     struct weir_error err;
-    if (type == MSG_client_opened && ((const struct msg_client_opened *)message)->attempt == 0) {
-        actor->after = ((const struct msg_client_opened *)message)->newest;
-    } else if (type == MSG_client_opened) {
-        enum weir_status status = delivery_opened(actor->delivery, message, &err);
+    bool was_open = delivery_is_open(actor->delivery);
+    enum weir_status status = delivery_opened(actor->delivery, answer, &err);
+    if (status == WEIR_STALE) {
+        actor->is_idle = true;
+    } else if (status == WEIR_RESTART) {
+        reopen(actor, delivery_wanted(actor->delivery));
+    } else {
         lab_check(actor->lab, status == WEIR_OK, "client_opened refused: %s", err.text);
+        if (was_open || !delivery_is_open(actor->delivery))
+            return;
+        actor->begun = weir_position_batches(delivery_position(actor->delivery));
+        cut_states(actor, actor->begun);
+    }
+}
+
+static void on_reply(struct trainer_actor *actor, enum weir_message type, const void *message,
+                     struct weir_bytes payload)
+{
+    struct stamp stamp;
+    weir_require(payload.size == sizeof(stamp));
+    memcpy(&stamp, payload.at, sizeof(stamp));
+    if (stamp.session != actor->session)
+        return;
+    if (type == MSG_client_opened) {
+        on_opened(actor, message);
     } else if (type == MSG_client_orders) {
         delivery_ordered(actor->delivery, message);
+        actor->is_idle |= delivery_is_superseded(actor->delivery);
     } else if (type == MSG_client_committed) {
-        on_committed(actor, (uint64_t)lab_stamped(payload));
-    } else if (type == MSG_batch) {
-        on_batch(actor, from, message, payload);
-    } else if (type == MSG_erased) {
-        delivery_hint(actor->delivery, ((const struct msg_erased *)message)->epoch);
-    } else if (type == MSG_hold_is && lab_stamped(payload) == actor->hold_sent_ms) {
+        on_committed(actor, (uint64_t)stamp.value, message);
+    } else if (type == MSG_hold_is && stamp.value == actor->hold_sent_ms) {
         delivery_held(actor->delivery, actor->hold_sent_ms, message);
         actor->hold_sent_ms = 0;
         sweep(actor);
     }
 }
 
-void lab_trainer_forget(void *trainer)
+static void receive(void *self, size_t from, enum weir_message type, const void *message,
+                    struct weir_bytes payload)
 {
-    weir_buf_fini(&((struct trainer_actor *)trainer)->checkpoint);
+    struct trainer_actor *actor = self;
+    if (type == MSG_batch)
+        on_batch(actor, from, message, payload);
+    else if (type == MSG_erased)
+        delivery_hint(actor->delivery, ((const struct msg_erased *)message)->epoch);
+    else
+        on_reply(actor, type, message, payload);
 }
 
-void *lab_add_trainer(struct lab *lab)
+void *lab_add_trainer(struct lab *lab, size_t index)
 {
     struct trainer_actor *actor = weir_calloc(1, sizeof(*actor));
     actor->lab = lab;
-    lab_add(lab, LAB_TRAINER,
+    actor->number = LAB_FIRST_TRAINER + index;
+    actor->is_twin = actor->is_asleep = index >= lab->plan.geometry.ranks;
+    actor->rank = actor->is_twin ? lab->plan.twin_of : (uint32_t)index;
+    lab_add(lab, actor->number,
             &(struct world_actor){.name = "trainer",
                                   .self = actor,
                                   .start = start,

@@ -110,14 +110,14 @@ static void hold(struct worker_actor *actor, int64_t now)
     send_stamped(actor, LAB_STORAGE, MSG_hold, &message);
 }
 
-/* The ids of a group, in the order of their positions. */
-static size_t group_ids(const struct lab *lab, uint64_t group, uint64_t *ids)
+/* The ids of a lease, in the order of their positions. */
+static size_t lease_ids(const struct lab *lab, const struct worker_lease *lease, uint64_t *ids)
 {
     const struct preprocess_geometry *geometry = &lab->plan.geometry;
-    struct preprocess_range batches = preprocess_group(geometry, group);
+    struct preprocess_range batches = preprocess_group(geometry, lease->group);
     size_t count = 0;
     for (uint64_t b = batches.first; b < batches.first + batches.count; b++) {
-        struct preprocess_range positions = preprocess_positions(geometry, b);
+        struct preprocess_range positions = preprocess_slice(geometry, b, lease->rank);
         for (uint64_t p = positions.first; p < positions.first + positions.count; p++)
             ids[count++] = lab_id_at(&lab->plan, preprocess_epoch_of(geometry, b), p);
     }
@@ -132,7 +132,7 @@ static void locate(struct worker_actor *actor, int64_t now)
         if (lease->fence == 0 || lease->batches.count > 0)
             continue;
         uint64_t ids[LAB_SAMPLES_MAX];
-        struct msg_locate message = {.ids = {ids, group_ids(actor->lab, lease->group, ids)}};
+        struct msg_locate message = {.ids = {ids, lease_ids(actor->lab, lease, ids)}};
         world_send(actor->lab->world, actor->number, LAB_STORAGE, MSG_locate, &message,
                    weir_bytes(&lease->fence, sizeof(lease->fence)));
     }
@@ -159,8 +159,10 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
     struct worker_lease *lease = worker_flow_lease(&actor->flow, what->fence);
     const uint32_t *states = actor->located[lease - actor->flow.leases].states;
     struct preprocess_range group = preprocess_group(&lab->plan.geometry, lease->group);
-    struct preprocess_range positions = preprocess_positions(&lab->plan.geometry, what->batch);
-    states += positions.first - preprocess_positions(&lab->plan.geometry, group.first).first;
+    struct preprocess_range positions =
+        preprocess_slice(&lab->plan.geometry, what->batch, lease->rank);
+    for (uint64_t b = group.first; b < what->batch; b++)
+        states += preprocess_slice(&lab->plan.geometry, b, lease->rank).count;
     struct finished *made = weir_calloc(1, sizeof(*made));
     for (uint32_t i = 0; i < positions.count; i++) {
         uint32_t epoch = preprocess_epoch_of(&lab->plan.geometry, what->batch);
@@ -273,7 +275,7 @@ void *lab_add_worker(struct lab *lab, size_t index)
 {
     struct worker_actor *actor = weir_calloc(1, sizeof(*actor));
     actor->lab = lab;
-    actor->number = LAB_FIRST_WORKER + index;
+    actor->number = lab_first_worker(&lab->plan) + index;
     lab_add(lab, actor->number,
             &(struct world_actor){.name = "worker",
                                   .self = actor,

@@ -31,6 +31,7 @@ static void end(struct worker_flow *flow)
 static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t asked_ms)
 {
     uint64_t jobs[8], attempts[8], groups[8], fences[8], sessions[8];
+    uint32_t ranks[8] = {0};
     for (size_t i = 0; i < count; i++) {
         jobs[i] = JOB;
         attempts[i] = 1;
@@ -45,6 +46,7 @@ static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_
                                        .groups = {groups, count},
                                        .fences = {fences, count},
                                        .sessions = {sessions, count},
+                                       .ranks = {ranks, count},
                                        .known = true};
     worker_flow_orders(flow, &orders, asked_ms);
     for (size_t i = 0; i < count; i++) /* two batches a group */

@@ -89,12 +89,55 @@ static void a_group_is_a_sixteenth_of_an_epoch_within_limits(void **state)
     assert_int_equal(preprocess_geometry_plan(1 << 24, 1, 1 << 20, 0, 0).group_batches, 1);
 }
 
+static void slices_end_to_end_are_the_batch(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct preprocess_geometry geometry = plan(i);
+        for (geometry.ranks = 1; geometry.ranks <= 5; geometry.ranks++) {
+            for (uint64_t batch = 0; batch < preprocess_batches(&geometry); batch++) {
+                struct preprocess_range whole = preprocess_positions(&geometry, batch);
+                uint64_t next = whole.first;
+                for (uint32_t rank = 0; rank < geometry.ranks; rank++) {
+                    struct preprocess_range slice = preprocess_slice(&geometry, batch, rank);
+                    assert_int_equal(slice.first, next);
+                    assert_in_range(slice.count, whole.count / geometry.ranks,
+                                    (whole.count + geometry.ranks - 1) / geometry.ranks);
+                    next += slice.count;
+                }
+                assert_int_equal(next, whole.first + whole.count);
+            }
+        }
+    }
+}
+
+static void the_slices_in_a_position_are_counted(void **state)
+{
+    (void)state;
+    struct preprocess_geometry geometry = preprocess_geometry_plan(33, 3, 4, 0, 2);
+    struct weir_position position = {0};
+    geometry.ranks = 3;
+    uint64_t counted[3] = {0};
+    for (uint64_t i = 0; i < preprocess_batches(&geometry); i++) { /* 27: 10, 20, 3, 13, 23, … */
+        uint64_t batch = (10 * i + 10) % 27;
+        assert_true(weir_position_consume(&position, batch));
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            counted[rank] += preprocess_slice(&geometry, batch, rank).count;
+            assert_int_equal(preprocess_slices_in(&geometry, rank, &position), counted[rank]);
+        }
+    }
+    assert_int_equal(counted[0] + counted[1] + counted[2], 99);
+    weir_position_fini(&position);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_follow_from_the_last_batch),
         cmocka_unit_test(groups_hold_every_batch_once_and_never_straddle_epochs),
         cmocka_unit_test(batches_hold_every_position_once),
+        cmocka_unit_test(slices_end_to_end_are_the_batch),
+        cmocka_unit_test(the_slices_in_a_position_are_counted),
         cmocka_unit_test(a_group_is_a_sixteenth_of_an_epoch_within_limits),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void an_answer_that_makes_no_sense_is_refused(void **unused)
     struct delivery *delivery = delivery_new(JOB, SESSION, WINDOW, &position);
     struct msg_client_opened cases[] = {opened_with(true), opened_with(true), opened_with(true),
                                         opened_with(true)};
-    cases[0].attempt = 0;
+    cases[0].delivery = WEIR_AT_MOST_ONCE + 1;
     cases[1].group_batches = 0;
     cases[2].epochs = 0;
     for (size_t i = 0; i < WEIR_COUNT(cases); i++) { /* the last: 8 batches, the position says 9 */
@@ -543,6 +543,7 @@ static void commits_speak_only_of_what_was_consumed(void **unused)
     (void)unused;
     struct fixture fixture;
     struct msg_client_commit message;
+    struct msg_client_committed answer = {.batches = 1};
     struct weir_position saved = {0};
     start(&fixture, true);
     bring(&fixture, 0);
@@ -557,10 +558,10 @@ static void commits_speak_only_of_what_was_consumed(void **unused)
     assert_int_equal(message.attempt, ATTEMPT);
     assert_false(message.final);
     assert_int_equal(delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_OK);
-    delivery_committed(fixture.delivery, first); /* the answer to the replaced one */
+    delivery_committed(fixture.delivery, first, &answer); /* the answer to the replaced one */
     uint64_t second = delivery_commit_open(fixture.delivery, &message);
     assert_int_not_equal(second, 0);
-    delivery_committed(fixture.delivery, second);
+    delivery_committed(fixture.delivery, second, &answer);
     assert_int_equal(delivery_commit_open(fixture.delivery, &message), 0);
     weir_position_consume(&saved, 1);
     assert_int_equal(delivery_commit(fixture.delivery, &saved, false, NULL), WEIR_INVALID);

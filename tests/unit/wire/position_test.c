@@ -229,12 +229,53 @@ static void a_tally_is_packed_alone_as_well(void **state)
     weir_position_fini(&example);
 }
 
+static void the_union_holds_what_either_holds(void **state)
+{
+    (void)state;
+    struct weir_rng rng;
+    weir_rng_init(&rng, 7);
+    for (int round = 0; round < 200; round++) {
+        struct weir_position one = {0}, other = {0}, both = {0};
+        for (int i = 0; i < 60; i++) {
+            uint64_t batch = weir_rng_below(&rng, 40);
+            weir_position_consume(i % 2 == 0 ? &one : &other, batch);
+            weir_position_consume(&both, batch);
+        }
+        one.tally.delivered = 5;
+        weir_position_unite(&one, &other);
+        assert_int_equal(one.oldest, both.oldest);
+        assert_int_equal(weir_position_batches(&one), weir_position_batches(&both));
+        for (uint64_t batch = 0; batch < 41; batch++)
+            assert_int_equal(weir_position_consumed(&one, batch),
+                             weir_position_consumed(&both, batch));
+        assert_int_equal(one.tally.delivered, 5);
+        weir_position_fini(&one);
+        weir_position_fini(&other);
+        weir_position_fini(&both);
+    }
+}
+
+static void a_position_is_set_from_bits_that_may_begin_at_its_oldest(void **state)
+{
+    (void)state;
+    struct weir_position position = {.tally.gone = 2};
+    const uint8_t bits[] = {0x0b}; /* 7, 8 and 10 */
+    weir_position_set(&position, 7, weir_bytes(bits, sizeof(bits)));
+    assert_int_equal(position.oldest, 9);
+    assert_true(weir_position_consumed(&position, 10));
+    assert_int_equal(weir_position_batches(&position), 10);
+    assert_int_equal(position.tally.gone, 2);
+    weir_position_fini(&position);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fingerprint_depends_on_the_sample_and_the_epoch),
         cmocka_unit_test(the_oldest_batch_moves_over_what_is_finished),
         cmocka_unit_test(a_batch_is_consumed_once),
+        cmocka_unit_test(the_union_holds_what_either_holds),
+        cmocka_unit_test(a_position_is_set_from_bits_that_may_begin_at_its_oldest),
         cmocka_unit_test(the_farthest_batch_ahead_is_the_4096th),
         cmocka_unit_test(any_order_of_consumption_ends_at_the_same_position),
         cmocka_unit_test(a_position_lies_in_bytes_as_drawn),

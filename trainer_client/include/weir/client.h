@@ -20,6 +20,22 @@
  * weir_client_options.state and gets exactly the batches that this state does not contain. The run
  * is finished by a commit with `final` set.
  *
+ * Ranks. A run may have several consumers, one per rank: each opens with its `rank` and gets its
+ * slice of every batch, and all get equally many (one of nothing but holes is shown too: samples is
+ * 0 then). weir_client_open() waits until all ranks have come. They save their states at the same
+ * step, that is, when each has released equally many batches; a step is committed when every rank has
+ * committed it, and a final commit waits for those of the others. When one rank dies, the whole group
+ * begins again: weir_client_next() and weir_client_commit() return RESTART to those that lived. They
+ * close, load the newest state they have, model included, and open again, as does the one that
+ * returns. Ranks whose state is newer than another's get RESTART from weir_client_open(), with the
+ * number of batches of the state to load instead (weir_client_state_batches() tells it of a saved
+ * one). So keep every state newer than weir_client_stats.common; what is older may go.
+ *
+ * Other promises. What is said above is `delivery: exactly_once`. With at_least_once a loop may
+ * return without going back: it names no state, and gets again what it had not committed. With
+ * at_most_once a loop that returns gets nothing again that was, or may have been, handed to one
+ * before; what its state does not contain of it is lost.
+ *
  * Erasure. weir_client_next() returns no batch that holds a sample erased before the call, and
  * nothing at all while it cannot know (its use lease of 2 seconds, renewed in the background, has
  * run out: it waits). An erasure is in force when, among others, every batch in a loop's hands that
@@ -56,13 +72,15 @@ enum weir_client_status {
     WEIR_CLIENT_DENIED = 10,     /**< not permitted */
     WEIR_CLIENT_UNSUPPORTED = 11,
     WEIR_CLIENT_INTERNAL = 12, /**< a defect in Weir */
+    WEIR_CLIENT_RESTART = 13,  /**< the ranks begin again: close, load an earlier state, open */
     WEIR_CLIENT_END = 64       /**< no batch follows: every one has been handed out */
 };
 
 /** Filled by a call that fails; untouched otherwise. Every function accepts NULL for it. */
 struct weir_client_error {
     enum weir_client_status status;
-    char text[512]; /**< what was found, what was expected, what to do */
+    char text[512];   /**< what was found, what was expected, what to do */
+    uint64_t batches; /**< RESTART from weir_client_open(): the state to load contains so many */
 };
 
 /** Where the platform is and what to open. Start from WEIR_CLIENT_OPTIONS_INIT; strings are copied
@@ -76,15 +94,17 @@ struct weir_client_options {
     const char *storage;      /**< endpoint; NULL: storage.sock in socket_dir */
     const char *orchestrator; /**< endpoint for progress; NULL: orchestrator.sock in socket_dir */
     const void *state; /**< what weir_client_state() returned when the model was saved; NULL: the
-                          beginning */
+                          beginning, or in at_least_once what was committed */
     size_t state_size; /**< bytes of it */
     uint64_t prefetch_bytes;  /**< batches under way or waiting, over all workers; 0: 64 MiB */
     uint32_t open_timeout_ms; /**< how long weir_client_open() tries; 0: 60 s */
-    uint64_t session;         /**< a number that names this process's life; 0: drawn at random */
+    uint64_t session;         /**< a number that names this opening; 0: drawn at random */
+    uint32_t rank;            /**< which consumer of the run this is, from 0 */
+    uint32_t ranks; /**< how many there are; 0: the variables WEIR_RANK and WEIR_RANKS, else 1 */
 };
-#define WEIR_CLIENT_OPTIONS_INIT                                         \
-    {                                                                    \
-        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0 \
+#define WEIR_CLIENT_OPTIONS_INIT                                               \
+    {                                                                          \
+        WEIR_CLIENT_VERSION, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 /** An open run. */
@@ -94,10 +114,11 @@ struct weir_client;
 struct weir_client_info {
     uint64_t run;
     uint64_t attempt; /**< 1 for the first session of the run, 2 for the next, … */
-    uint64_t samples; /**< of one pass over the set */
+    uint32_t rank, ranks;
+    uint64_t samples; /**< of one pass over the set, over all ranks */
     uint64_t epochs;  /**< passes */
     uint64_t batches_per_epoch;
-    uint32_t batch_samples; /**< most samples of a batch */
+    uint32_t batch_samples; /**< most samples of a batch, over all ranks */
     int is_deterministic;   /**< batches come in number order */
     const void *fitted; /**< fitted state of the operators, to be stored with the model; lives with
                            the client */
@@ -149,7 +170,7 @@ struct weir_tensor {
 struct weir_batch {
     uint64_t number; /**< counted over all epochs, from 0 */
     uint64_t epoch;  /**< pass over the set, from 0 */
-    size_t samples;  /**< live samples, > 0 */
+    size_t samples;  /**< live samples; > 0 unless there are several ranks */
     size_t holes;    /**< samples of this batch that were erased, filtered, unreadable or gone */
     const uint64_t *ids;
     const int64_t *labels;
@@ -168,12 +189,14 @@ struct weir_client_stats {
     int64_t busy_ns;  /**< outside of it, from the first batch on */
     uint64_t waiting; /**< batches ready now */
     uint64_t refused; /**< arrivals that were copies, outdated or erased */
+    uint64_t common;  /**< batches in the newest state that all ranks have committed */
 };
 
 /** Opens the run: connects, announces the state the loop starts from, waits for the dispatcher.
  * `*ret_client` is to be closed with weir_client_close().
- * @return INVALID for missing options or a state of another run, NOT_FOUND, UNAVAILABLE after
- * open_timeout_ms. */
+ * @return INVALID for missing options, a state of another run or a rank it does not have, NOT_FOUND,
+ * UNAVAILABLE after open_timeout_ms, RESTART when the other ranks cannot have this state, STALE when
+ * a later process has taken the rank over. */
 enum weir_client_status weir_client_open(const struct weir_client_options *options,
                                          struct weir_client **ret_client,
                                          struct weir_client_error *ret_error);
@@ -187,7 +210,7 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
 /** Waits for the next batch, at most `timeout_ms` (negative: for ever). Batches of nothing but
  * holes are not shown.
  * @return OK with `*ret_batch`; END; TIMEOUT; LIMIT when WEIR_BATCHES_HELD_MAX are in hand; STALE;
- * or what made the session fail. */
+ * RESTART; or what made the session fail. */
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
                                          struct weir_batch **ret_batch,
                                          struct weir_client_error *ret_error);
@@ -210,11 +233,14 @@ void weir_client_state(struct weir_client *client, const void **ret_state, size_
 
 /** States that a model containing `state` is durable, and waits (at most `timeout_ms`, negative:
  * for ever) until that is recorded. `final`: the model is made, the run is over; needs every batch
- * consumed. Repeating it is harmless.
- * @return INVALID, TIMEOUT, STALE. */
+ * consumed, and waits until every rank has made its own. Repeating it is harmless.
+ * @return INVALID, TIMEOUT, STALE, RESTART. */
 enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
                                            size_t state_size, int final, int64_t timeout_ms,
                                            struct weir_client_error *ret_error);
+
+/** How many batches a state contains; 0 when these bytes are none. */
+uint64_t weir_client_state_batches(const void *state, size_t state_size);
 
 void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats);
 

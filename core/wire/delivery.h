@@ -1,0 +1,22 @@
+/* What a job promises of its batches (C7), and how many consumers share it (C8). Dispatcher and
+ * client both act on these words. */
+#ifndef WEIR_WIRE_DELIVERY_H
+#define WEIR_WIRE_DELIVERY_H
+
+/* Numbers travel in `client_opened`; names are those of `batch.delivery`. */
+enum weir_delivery {
+    /* The stored model was made by each sample once per epoch: an attempt begins at the state that
+     * its consumer names, and what was done behind that state is done again. */
+    WEIR_EXACTLY_ONCE,
+    /* For consumers that do not go back when they return: an attempt begins like that too (a
+     * consumer that names no state goes on behind what it has committed), but what is delivered
+     * again was in the model before, and counts as duplicated. Nothing is lost. */
+    WEIR_AT_LEAST_ONCE,
+    /* An attempt begins behind everything that may have been handed to a loop before. What of it
+     * the named state does not contain is lost. Nothing is duplicated. */
+    WEIR_AT_MOST_ONCE,
+};
+
+enum { WEIR_RANKS_MAX = 64 }; /* consumers of one job */
+
+#endif

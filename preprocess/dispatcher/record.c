@@ -1,0 +1,37 @@
+/* What of a job must survive a crash of the dispatcher. */
+#include "preprocess/dispatcher/record.h"
+
+#include "core/base/memory.h"
+
+static void copy_seat(struct dispatcher_seat *to, const struct dispatcher_seat *from)
+{
+    to->session = from->session;
+    to->final = from->final;
+    weir_position_copy(&to->begun, &from->begun);
+    weir_position_copy(&to->committed, &from->committed);
+    weir_position_copy(&to->pending, &from->pending);
+    weir_position_copy(&to->reported, &from->reported);
+}
+
+void dispatcher_record_copy(struct dispatcher_record *to, const struct dispatcher_record *from)
+{
+    to->attempt = from->attempt;
+    to->turn = from->turn;
+    to->replayed = from->replayed;
+    to->duplicated = from->duplicated;
+    to->final = from->final;
+    for (size_t i = 0; i < WEIR_RANKS_MAX; i++)
+        copy_seat(&to->seats[i], &from->seats[i]);
+}
+
+void dispatcher_record_fini(struct dispatcher_record *record)
+{
+    for (size_t i = 0; i < WEIR_RANKS_MAX; i++) {
+        struct dispatcher_seat *seat = &record->seats[i];
+        weir_position_fini(&seat->begun);
+        weir_position_fini(&seat->committed);
+        weir_position_fini(&seat->pending);
+        weir_position_fini(&seat->reported);
+    }
+    *record = (struct dispatcher_record){0};
+}
