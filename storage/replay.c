@@ -350,7 +350,7 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
     struct page page = {.after = {.time = asked->after_time, .id = asked->after_id},
                         .limit = is_bounded ? asked->limit : REPLAY_ROWS_MAX};
     const struct dataset *dataset;
-    struct replay *replay;
+    struct replay *replay = NULL;
     enum weir_status status = storage_ready(storage, err);
 
     if (status != WEIR_OK)
