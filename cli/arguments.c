@@ -1,6 +1,7 @@
 /* Options and operands as JSON; numbers and times are checked here, before a platform is started for them. */
 #include "cli/arguments.h"
 
+#include "cli/erase_names.h"
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/rng.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UUID_BYTES = 16, VALUES_MAX = 10000, LIMIT_MAX = 100000 };
+enum { UUID_BYTES = 16, LIMIT_MAX = 100000 };
 
 static bool read_number(const char *text, int64_t max, int64_t *ret_number)
 {
@@ -107,7 +108,12 @@ json_t *cli_arguments_lineage(const struct cli_call *call, struct weir_error *er
 
 json_t *cli_arguments_erase_plan(const struct cli_call *call, struct weir_error *err)
 {
-    return samples_json(call, "erase plan: expected --id or --erasure", err);
+    if (call->options.erasure != NULL)
+        return erasure_json(call->options.erasure, err);
+    json_t *arguments = cli_erase_names(call, "erase plan", err);
+    return arguments == NULL
+               ? NULL
+               : finish(arguments, set_text(arguments, "dataset", call->options.dataset), err);
 }
 
 /* RFC 4122, version 4. */
@@ -124,28 +130,14 @@ static json_t *draw_uuid(void)
 
 json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_error *err)
 {
-    const struct cli_options *options = &call->options;
-    size_t count = options->subjects.count + options->ids.count;
-    if (count == 0 || count > VALUES_MAX) {
-        weir_ignore(weir_fail(err, WEIR_INVALID,
-                              "erase request: expected 1 to %d of --subject VALUE and --id N, "
-                              "found %zu",
-                              VALUES_MAX, count)); /* the status travels in err */
+    json_t *arguments = cli_erase_names(call, "erase request", err);
+    if (arguments == NULL)
         return NULL;
-    }
-    json_t *subjects = json_array(), *ids = ids_json(&options->ids, err);
-    bool good = true;
-    for (size_t i = 0; i < options->subjects.count; i++)
-        good = good && json_array_append_new(subjects, json_string(options->subjects.at[i])) == 0;
-    if (ids == NULL) {
-        json_decref(subjects);
-        return NULL;
-    }
-    json_t *arguments =
-        json_pack("{so,so,so}", "uuid", draw_uuid(), "subjects", subjects, "ids", ids);
-    good = good && set_text(arguments, "dataset", options->dataset) &&
-           set_text(arguments, "reference", options->reference);
-    return finish(arguments, good, err);
+    json_object_set_new(arguments, "uuid", draw_uuid());
+    return finish(arguments,
+                  set_text(arguments, "dataset", call->options.dataset) &&
+                      set_text(arguments, "reference", call->options.reference),
+                  err);
 }
 
 /* ---- predict ---- */

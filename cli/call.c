@@ -193,6 +193,7 @@ enum weir_status cli_call_read(int argc, char **argv, struct cli_call *ret_call,
 void cli_call_fini(struct cli_call *call)
 {
     weir_option_values_fini(&call->options.subjects);
+    weir_option_values_fini(&call->options.keys);
     weir_option_values_fini(&call->options.ids);
 }
 

@@ -22,9 +22,11 @@ struct cli_options {
     bool help;
     bool version;
     struct weir_option_values subjects;
+    struct weir_option_values keys;
     struct weir_option_values ids;
     const char *dataset;
     const char *reference;
+    const char *csv;
     bool wait;
     const char *erasure;
     const char *pipeline;

@@ -36,7 +36,11 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     {"subject", "VALUE…",
      "whose data it is, as the dataset's subject field has it; may be given again",
      OPTION(subjects)},
+    {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
+     OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
+    {"csv", "FILE", "a file of them: columns subject, key, id, one or more, with a header",
+     OPTION(csv)},
     {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
     {"wait", NULL, "until the receipt is written, telling how it goes", OPTION(wait)},
@@ -44,7 +48,15 @@ static const struct weir_option REQUEST_OPTIONS[] = {
 };
 
 static const struct weir_option PLAN_OPTIONS[] = {
+    {"subject", "VALUE…",
+     "whose data it is, as the dataset's subject field has it; may be given again",
+     OPTION(subjects)},
+    {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
+     OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
+    {"csv", "FILE", "a file of them: columns subject, key, id, one or more, with a header",
+     OPTION(csv)},
+    {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"erasure", "N", "the samples of this erasure", OPTION(erasure)},
     WEIR_OPTION_END,
 };
@@ -91,8 +103,8 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir erase request --subject someone@example.org --wait",
      .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,
      .follow = cli_follow_erasure, .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
-    {.words = "erase plan", .summary = "which models an erasure would concern; changes nothing",
-     .example = "weir erase plan --id 1099511627776",
+    {.words = "erase plan", .summary = "which samples, bytes and models an erasure would concern; changes nothing",
+     .example = "weir erase plan --subject someone@example.org",
      .options = PLAN_OPTIONS, .topic = "erase_plan", .arguments = cli_arguments_erase_plan,
      .render = cli_render_erase_plan},
     {.words = "erase status", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,

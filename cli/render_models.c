@@ -158,7 +158,9 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
     size_t live = 0;
     for (size_t i = 0; i < json_array_size(models); i++)
         live += cli_flag(json_array_get(models, i), "live") ? 1 : 0;
-    cli_line(page, "erasing %lld samples would concern %zu live models; nothing was changed",
-             (long long)cli_number(answer, "samples"), live);
+    WEIR_AUTO_BUF bytes = {0};
+    cli_put_bytes(&bytes, cli_real(answer, "bytes"));
+    cli_line(page, "erasing %lld samples, %s, would concern %zu live models; nothing was changed",
+             (long long)cli_number(answer, "samples"), weir_buf_text(&bytes), live);
     show_seen(models, page);
 }

@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/key_identify.h"
 #include "storage/open_erasure.h"
 #include "storage/queries.h"
 #include "storage/replay.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORCE_POLL_MS = 50, UUID_MAX = 64, REFERENCE_MAX = 1000 };
+enum { FORCE_POLL_MS = 50 };
 
 static const char *const STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed", "verified"};
 
@@ -24,8 +25,11 @@ struct erasing {
 
 /* ---- life ---- */
 
-static void free_erasure(struct open_erasure *erasure)
+void storage_open_erasure_free(struct open_erasure *erasure)
 {
+    storage_key_identifier_free(erasure->identifier);
+    free(erasure->names.at);
+    free(erasure->hashes.at);
     free(erasure->subjects.at);
     free(erasure->keys.at);
     free(erasure->wanted.at);
@@ -43,7 +47,7 @@ void storage_erasing_free(struct erasing *erasing)
     if (!erasing)
         return;
     for (size_t i = 0; i < erasing->count; i++)
-        free_erasure(erasing->at[i]);
+        storage_open_erasure_free(erasing->at[i]);
     free(erasing->at);
     free(erasing);
 }
@@ -54,17 +58,56 @@ static void add_erasure(struct erasing *erasing, struct open_erasure *erasure)
     erasing->at[erasing->count++] = erasure;
 }
 
-static void add_erased_subjects(struct storage *storage, uint32_t dataset, int64_t accepted_us,
-                                const struct id_list *subjects)
+static int by_hash(const void *a, const void *b)
+{
+    const struct erased_subject *x = a, *y = b;
+
+    return (x->name.hash > y->name.hash) - (x->name.hash < y->name.hash);
+}
+
+static void add_erased_names(struct storage *storage, uint32_t dataset, int64_t accepted_us,
+                             const struct key_names *names)
 {
     struct erased_subjects *erased = &storage->erased;
 
-    if (subjects->count == 0)
+    if (names->count == 0)
         return;
-    erased->at = weir_realloc(erased->at, erased->count + subjects->count, sizeof *erased->at);
-    for (size_t i = 0; i < subjects->count; i++)
+    erased->at = weir_realloc(erased->at, erased->count + names->count, sizeof *erased->at);
+    for (size_t i = 0; i < names->count; i++)
         erased->at[erased->count++] = (struct erased_subject){
-            .hash = subjects->at[i], .dataset = dataset, .accepted_us = accepted_us};
+            .name = names->at[i], .dataset = dataset, .accepted_us = accepted_us};
+    qsort(erased->at, erased->count, sizeof *erased->at, by_hash);
+}
+
+/* What was asked for before there were proofs is known by its hashes alone. */
+static enum weir_status unpack_names(struct weir_bytes proofs, struct weir_bytes subjects,
+                                     struct key_names *names, struct weir_error *err)
+{
+    if (proofs.size > 0)
+        return storage_key_names_unpack(proofs, names, err);
+    for (size_t at = 0; at + sizeof(uint64_t) <= subjects.size; at += sizeof(uint64_t))
+        storage_key_names_add(names, &(struct key_name){.domain = HASH_SUBJECT,
+                                                        .hash = weir_get_u64(subjects.at + at)});
+    return WEIR_OK;
+}
+
+void storage_open_erasure_list(struct open_erasure *erasure)
+{
+    for (size_t i = 0; i < erasure->names.count; i++) {
+        const struct key_name *name = &erasure->names.at[i];
+
+        storage_id_list_add(name->domain == HASH_SUBJECT ? &erasure->subjects : &erasure->keys,
+                            name->hash);
+    }
+    storage_id_list_sort(&erasure->subjects);
+    storage_id_list_sort(&erasure->keys);
+}
+
+void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure)
+{
+    add_erased_names(storage, erasure->dataset, erasure->accepted_us, &erasure->names);
+    add_erasure(storage->erasing, erasure);
+    storage_pump(storage);
 }
 
 static enum erasure_state state_of(const char *name)
@@ -76,22 +119,31 @@ static enum erasure_state state_of(const char *name)
     return (enum erasure_state)i;
 }
 
-static struct open_erasure *read_erasure(const struct weir_rows *rows, size_t i)
+static enum weir_status read_erasure(const struct weir_rows *rows, size_t i,
+                                     struct open_erasure **ret_erasure, struct weir_error *err)
 {
     struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
     struct weir_bytes prints = weir_rows_bytes(rows, i, 6);
+    enum weir_status status;
 
     erasure->number = (uint64_t)weir_rows_i64(rows, i, 0);
     erasure->dataset = (uint32_t)weir_rows_i64(rows, i, 1);
     erasure->state = state_of(weir_rows_text(rows, i, 2));
-    storage_id_list_unpack(weir_rows_bytes(rows, i, 3), &erasure->subjects);
+    status = unpack_names(weir_rows_bytes(rows, i, 10), weir_rows_bytes(rows, i, 3),
+                          &erasure->names, err);
+    storage_open_erasure_list(erasure);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 4), &erasure->wanted);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 5), &erasure->ids);
     erasure->is_prepared = prints.size > 0 && storage_fingerprints_unpack(prints, &erasure->prints);
     erasure->epoch = (uint64_t)weir_rows_i64(rows, i, 7);
     erasure->accepted_us = weir_rows_i64(rows, i, 8);
     weir_buf_append_text(&erasure->remarks, weir_rows_text(rows, i, 9));
-    return erasure;
+    storage_id_list_unpack(weir_rows_bytes(rows, i, 11), &erasure->hashes);
+    if (status == WEIR_OK)
+        *ret_erasure = erasure;
+    else
+        storage_open_erasure_free(erasure);
+    return status;
 }
 
 static enum weir_status load_epochs(struct storage *storage, struct weir_error *err)
@@ -117,12 +169,13 @@ static enum weir_status load_subjects(struct storage *storage, struct weir_error
 
     storage->erased.count = 0;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct id_list subjects = {0};
+        struct key_names names = {0};
 
-        storage_id_list_unpack(weir_rows_bytes(rows, i, 1), &subjects);
-        add_erased_subjects(storage, (uint32_t)weir_rows_i64(rows, i, 0), weir_rows_i64(rows, i, 2),
-                            &subjects);
-        free(subjects.at);
+        status =
+            unpack_names(weir_rows_bytes(rows, i, 3), weir_rows_bytes(rows, i, 1), &names, err);
+        add_erased_names(storage, (uint32_t)weir_rows_i64(rows, i, 0), weir_rows_i64(rows, i, 2),
+                         &names);
+        free(names.at);
     }
     return status;
 }
@@ -140,10 +193,15 @@ enum weir_status storage_erasing_load(struct storage *storage, struct weir_error
         return status;
     storage_erasing_free(storage->erasing);
     storage->erasing = weir_calloc(1, sizeof *storage->erasing);
-    for (size_t i = 0; i < weir_rows_count(rows); i++)
-        add_erasure(storage->erasing, read_erasure(rows, i));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct open_erasure *erasure;
+
+        status = read_erasure(rows, i, &erasure, err);
+        if (status == WEIR_OK)
+            add_erasure(storage->erasing, erasure);
+    }
     storage_erasing_hint(storage);
-    return WEIR_OK;
+    return status;
 }
 
 void storage_erasing_hint(struct storage *storage)
@@ -222,16 +280,19 @@ static enum weir_status commit_tombstones(struct storage *storage, struct open_e
                                           struct weir_error *err)
 {
     WEIR_AUTO_BUF packed = {0};
+    WEIR_AUTO_BUF hashes = {0};
     enum weir_status status = weir_db_begin(storage->db, err);
 
     storage_id_list_pack(&erasure->ids, &packed);
+    storage_id_list_pack(&erasure->hashes, &hashes);
     if (status == WEIR_OK)
         status = tombstone_datasets(storage, &erasure->ids, err);
     if (status == WEIR_OK)
         status = write_epochs(storage, erasure, &erasure->epoch, err);
     if (status == WEIR_OK)
         status = DB_RUN(storage->db, Q_erasure_tombstoned, NULL, err, DB_I64(erasure->number),
-                        DB_BYTES(weir_buf_view(&packed)), DB_I64(erasure->epoch));
+                        DB_BYTES(weir_buf_view(&packed)), DB_I64(erasure->epoch),
+                        DB_BYTES(weir_buf_view(&hashes)));
     if (status == WEIR_OK && weir_fault("storage.erase.tombstone"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.tombstone");
     if (status == WEIR_OK)
@@ -244,14 +305,14 @@ static enum weir_status commit_tombstones(struct storage *storage, struct open_e
 static enum weir_status tombstone(struct storage *storage, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
-    enum weir_status status = flush_scans(storage, err);
+    bool is_done = false;
+    enum weir_status status = erasure->identifier ? WEIR_OK : flush_scans(storage, err);
 
-    erasure->ids.count = 0;
     if (status == WEIR_OK)
-        status = storage_resolve(storage, erasure, &erasure->ids, err);
-    if (status == WEIR_OK)
+        status = storage_resolve_step(storage, erasure, &is_done, err);
+    if (status == WEIR_OK && is_done)
         status = commit_tombstones(storage, erasure, err);
-    if (status != WEIR_OK)
+    if (status != WEIR_OK || !is_done)
         return status;
     for (size_t at = 0; at < erasure->ids.count; at += STORAGE_ERASED_MAX) {
         size_t rest = erasure->ids.count - at;
@@ -422,7 +483,7 @@ static void forget_verified(struct erasing *erasing)
 
     for (size_t i = 0; i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_VERIFIED)
-            free_erasure(erasing->at[i]);
+            storage_open_erasure_free(erasing->at[i]);
         else
             erasing->at[kept++] = erasing->at[i];
     }
@@ -442,6 +503,7 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_ACCEPTED)
             status = tombstone(storage, erasing->at[i], err);
+        *ret_more = *ret_more || erasing->at[i]->state == ERASURE_ACCEPTED;
     }
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_TOMBSTONED)
@@ -460,167 +522,4 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     }
     forget_verified(erasing);
     return status;
-}
-
-/* ---- requests ---- */
-
-static enum weir_status check_accept(const struct storage *storage,
-                                     const struct msg_erase_accept *asked, uint32_t *ret_dataset,
-                                     struct weir_error *err)
-{
-    const struct dataset *dataset = storage_catalog_find(storage->catalog, asked->dataset);
-    size_t size = strlen(asked->uuid);
-
-    if (size == 0 || size > UUID_MAX || strlen(asked->reference) > REFERENCE_MAX)
-        return weir_fail(err, WEIR_INVALID,
-                         "erase_accept: expected a uuid of 1 to %d and a reference of at most %d "
-                         "characters",
-                         UUID_MAX, REFERENCE_MAX);
-    if (asked->subjects.count > ERASE_SUBJECTS_MAX || asked->ids.count > ERASE_IDS_MAX)
-        return weir_fail(err, WEIR_LIMIT,
-                         "erase_accept: expected at most %d subjects and %d ids: split the request",
-                         ERASE_SUBJECTS_MAX, ERASE_IDS_MAX);
-    if (asked->subjects.count + asked->ids.count == 0)
-        return weir_fail(err, WEIR_INVALID, "erase_accept: found no subject and no id");
-    if (*asked->dataset && !dataset)
-        return weir_fail(err, WEIR_NOT_FOUND, "no dataset '%.80s': `weir datasets` lists them",
-                         asked->dataset);
-    *ret_dataset = dataset ? dataset->number : 0;
-    return WEIR_OK;
-}
-
-static enum weir_status insert(struct storage *storage, struct open_erasure *erasure,
-                               const struct msg_erase_accept *asked, struct weir_error *err)
-{
-    WEIR_AUTO_BUF subjects = {0};
-    WEIR_AUTO_BUF wanted = {0};
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status;
-
-    storage_id_list_pack(&erasure->subjects, &subjects);
-    storage_id_list_pack(&erasure->wanted, &wanted);
-    status = DB_RUN(storage->db, Q_erasure_add, &rows, err, DB_TEXT(asked->uuid),
-                    DB_I64(erasure->dataset), DB_TEXT(asked->reference),
-                    DB_BYTES(weir_buf_view(&subjects)), DB_BYTES(weir_buf_view(&wanted)),
-                    DB_I64(erasure->accepted_us));
-    if (status == WEIR_OK)
-        erasure->number = (uint64_t)weir_rows_i64(rows, 0, 0);
-    else
-        storage_doubt(storage);
-    return status;
-}
-
-/* The same request again: its number, and what it means by now. */
-static enum weir_status accepted_before(struct storage *storage, uint64_t number,
-                                        struct msg_erase_accepted *answer, struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(number));
-
-    answer->erasure = number;
-    if (status == WEIR_OK)
-        answer->matched = weir_rows_bytes(rows, 0, 2).size / sizeof(uint64_t);
-    return status;
-}
-
-static enum weir_status accept_new(struct storage *storage, const struct msg_erase_accept *asked,
-                                   uint32_t dataset, struct msg_erase_accepted *answer,
-                                   struct weir_error *err)
-{
-    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
-    struct id_list matched = {0};
-    enum weir_status status;
-
-    erasure->dataset = dataset;
-    erasure->accepted_us = weir_now_wall_us();
-    for (size_t i = 0; i < asked->subjects.count; i++)
-        storage_id_list_add(&erasure->subjects, storage_hash(&storage->secret, HASH_SUBJECT,
-                                                             weir_bytes_of(asked->subjects.at[i])));
-    for (size_t i = 0; i < asked->ids.count; i++)
-        storage_id_list_add(&erasure->wanted, asked->ids.at[i]);
-    storage_id_list_sort(&erasure->subjects);
-    storage_id_list_sort(&erasure->wanted);
-    status = storage_resolve(storage, erasure, &matched, err);
-    answer->matched = matched.count;
-    free(matched.at);
-    if (status == WEIR_OK)
-        status = insert(storage, erasure, asked, err);
-    if (status != WEIR_OK) {
-        free_erasure(erasure);
-        return status;
-    }
-    answer->erasure = erasure->number;
-    add_erased_subjects(storage, dataset, erasure->accepted_us, &erasure->subjects);
-    add_erasure(storage->erasing, erasure);
-    storage_pump(storage);
-    return WEIR_OK;
-}
-
-enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
-                                      struct msg_erase_accepted *answer, struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    uint32_t dataset = 0; /* every one */
-    enum weir_status status = storage_ready(storage, err);
-
-    if (status == WEIR_OK)
-        status = check_accept(storage, asked, &dataset, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_find, &rows, err, DB_TEXT(asked->uuid));
-    if (status != WEIR_OK)
-        return status;
-    if (weir_rows_count(rows) == 1)
-        return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), answer, err);
-    return accept_new(storage, asked, dataset, answer, err);
-}
-
-static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
-{
-    size_t count = 0, capacity = 1;
-    const char **lines;
-
-    for (const char *c = text; *c; c++)
-        capacity += *c == '\n';
-    lines = weir_arena_alloc(arena, capacity * sizeof *lines);
-    while (*text) {
-        size_t size = strcspn(text, "\n");
-
-        lines[count++] = weir_arena_strndup(arena, text, size);
-        text += size + (text[size] == '\n');
-    }
-    return (struct weir_strs){lines, count};
-}
-
-enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
-                                   struct weir_arena *arena, struct msg_erase_is *answer,
-                                   struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_bytes ids;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(asked->erasure));
-
-    if (status != WEIR_OK)
-        return status;
-    if (weir_rows_count(rows) == 0)
-        return weir_fail(err, WEIR_NOT_FOUND, "no erasure %llu",
-                         (unsigned long long)asked->erasure);
-    ids = weir_rows_bytes(rows, 0, 2);
-    *answer = (struct msg_erase_is){
-        .state = weir_arena_format(arena, "%s", weir_rows_text(rows, 0, 0)),
-        .epoch = (uint64_t)weir_rows_i64(rows, 0, 1),
-        .ids = {weir_arena_copy(arena, ids.at, ids.size), ids.size / sizeof(uint64_t)},
-        .accepted_us = weir_rows_i64(rows, 0, 3),
-        .in_force_us = weir_rows_i64(rows, 0, 4),
-        .scrubbed_us = weir_rows_i64(rows, 0, 5),
-        .verified_us = weir_rows_i64(rows, 0, 6),
-        .files_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 7),
-        .bytes_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 8),
-        .bytes_searched = (uint64_t)weir_rows_i64(rows, 0, 9),
-        .found = (uint64_t)weir_rows_i64(rows, 0, 10),
-        .remarks = split_lines(weir_rows_text(rows, 0, 11), arena),
-        .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
-        .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
-    };
-    return WEIR_OK;
 }

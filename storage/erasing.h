@@ -26,6 +26,11 @@ enum weir_status storage_erase_accept(struct storage *storage, const struct msg_
 enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* Which samples such a request would mean now, as far as hashes tell; changes nothing. LIMIT when they are
+ * more than one message holds. */
+enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,
+                                    struct weir_arena *arena, struct msg_found *answer,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* Tells the holders that have not named the newest epoch to ask. */
 void storage_erasing_hint(struct storage *storage);
 

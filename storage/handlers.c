@@ -159,6 +159,16 @@ static void on_push(void *owner, struct weir_request *request)
     storage_push(owner, request);
 }
 
+static void on_find(void *owner, struct weir_request *request)
+{
+    struct msg_found message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_erase_find(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_found, &message, status, &err);
+}
+
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_declare, on_dataset_declare),
     WEIR_ON(dataset_ask, on_dataset_ask),
@@ -173,5 +183,6 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(erase_accept, on_erase_accept),
     WEIR_ON(erase_ask, on_erase_ask),
     WEIR_ON(push, on_push),
+    WEIR_ON(find, on_find),
     {MSG_none, NULL},
 };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256, NUMBER_MAX = 64 };
+enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 
 void storage_intake_fini(struct intake *intake)
 {
@@ -108,7 +108,7 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
 
 static bool parse_number(struct weir_bytes text, double *ret_number)
 {
-    char digits[NUMBER_MAX];
+    char digits[STORAGE_NUMBER_MAX];
     char *end;
 
     if (text.size == 0 || text.size >= sizeof digits)
@@ -122,7 +122,7 @@ static bool parse_number(struct weir_bytes text, double *ret_number)
 
 static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
 {
-    char digits[NUMBER_MAX];
+    char digits[STORAGE_NUMBER_MAX];
     char *end;
 
     if (text.size == 0 || text.size >= sizeof digits)
@@ -162,20 +162,34 @@ static bool real_of(const struct format_value *value, double *ret_number)
     return isfinite(*ret_number);
 }
 
-/* A value as text: what classes and subjects are compared by. */
-static struct weir_bytes text_of(const struct format_value *value, char *scratch)
+/* Digits from the end of `scratch` on: this is done for every sample. */
+static struct weir_bytes decimal(uint64_t number, bool is_negative, char *scratch)
 {
-    int size = 0;
+    char *end = scratch + STORAGE_NUMBER_MAX, *at = end;
+
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    if (is_negative)
+        *--at = '-';
+    return weir_bytes(at, (size_t)(end - at));
+}
+
+struct weir_bytes storage_value_text(const struct format_value *value, char *scratch)
+{
+    uint64_t magnitude = value->i64 < 0 ? -(uint64_t)value->i64 : (uint64_t)value->i64;
 
     if (value->kind == FORMAT_TEXT)
         return value->text;
     if (value->kind == FORMAT_INT)
-        size = snprintf(scratch, NUMBER_MAX, "%lld", (long long)value->i64);
-    else if (value->kind == FORMAT_UINT)
-        size = snprintf(scratch, NUMBER_MAX, "%llu", (unsigned long long)value->u64);
-    else if (value->kind == FORMAT_REAL)
-        size = snprintf(scratch, NUMBER_MAX, "%.17g", value->f64);
-    return weir_bytes(scratch, (size_t)size);
+        return decimal(magnitude, value->i64 < 0, scratch);
+    if (value->kind == FORMAT_UINT)
+        return decimal(value->u64, false, scratch);
+    if (value->kind == FORMAT_REAL)
+        return weir_bytes(scratch,
+                          (size_t)snprintf(scratch, STORAGE_NUMBER_MAX, "%.17g", value->f64));
+    return weir_bytes(scratch, 0);
 }
 
 /* ---- time ---- */
@@ -222,7 +236,7 @@ static bool time_of_name(struct intake *intake, int64_t *ret_time)
 static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
                          char *reason)
 {
-    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
 
     switch (intake->dataset->declaration->time_from) {
     case TIME_FROM_MTIME:
@@ -245,8 +259,9 @@ static bool convert_time(struct intake *intake, const struct format_value *value
         return true;
     snprintf(reason, REASON_MAX,
              "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
-             value->kind == FORMAT_ABSENT ? "none"
-                                          : quote(intake, text_of(value, scratch), quoted));
+             value->kind == FORMAT_ABSENT
+                 ? "none"
+                 : quote(intake, storage_value_text(value, scratch), quoted));
     return false;
 }
 
@@ -271,8 +286,8 @@ static bool convert_class(const struct intake *intake, const struct format_value
                           int64_t *ret_label, char *reason)
 {
     const struct declaration *d = intake->dataset->declaration;
-    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
-    struct weir_bytes name = text_of(value, scratch);
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    struct weir_bytes name = storage_value_text(value, scratch);
 
     if (d->classes && d->fields.label.from == FORMAT_AT) { /* the number is the class */
         if (integer_of(value, ret_label) && *ret_label >= 0 &&
@@ -292,7 +307,7 @@ static bool convert_class(const struct intake *intake, const struct format_value
 static bool convert_label(const struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
-    char scratch[NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
     double real;
 
     *ret_label = 0;
@@ -312,22 +327,48 @@ static bool convert_label(const struct intake *intake, const struct format_value
         }
         break;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
-             value->kind == FORMAT_ABSENT ? "none" : quote(intake, text_of(value, scratch), quoted),
-             intake->dataset->declaration->label_kind == WEIR_LABEL_INT ? "an integer"
-                                                                        : "a number");
+    snprintf(
+        reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
+        value->kind == FORMAT_ABSENT ? "none"
+                                     : quote(intake, storage_value_text(value, scratch), quoted),
+        intake->dataset->declaration->label_kind == WEIR_LABEL_INT ? "an integer" : "a number");
     return false;
 }
 
 /* ---- what was erased before ---- */
 
-static bool is_erased_subject(const struct intake *intake, const struct batch_row *row)
+/* The first that has this hash or a greater one. */
+static size_t erased_from(const struct erased_subjects *erased, uint64_t hash)
 {
-    for (size_t i = 0; row->has_subject && i < intake->erased->count; i++) {
-        const struct erased_subject *erased = &intake->erased->at[i];
+    size_t low = 0, high = erased->count;
 
-        if (erased->hash == row->subject && intake->mtime_us < erased->accepted_us &&
-            (erased->dataset == 0 || erased->dataset == intake->dataset->number))
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (erased->at[middle].name.hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The clear value is looked at only when its hash was met. */
+static bool is_erased_name(const struct intake *intake, enum storage_hash_domain domain,
+                           uint64_t hash, const struct format_value *value)
+{
+    const struct erased_subjects *all = intake->erased;
+    char scratch[STORAGE_NUMBER_MAX];
+    struct key_name name;
+
+    for (size_t i = erased_from(all, hash); i < all->count && all->at[i].name.hash == hash; i++) {
+        const struct erased_subject *erased = &all->at[i];
+
+        if (intake->mtime_us >= erased->accepted_us ||
+            (erased->dataset != 0 && erased->dataset != intake->dataset->number))
+            continue;
+        name = storage_key_name(intake->secret, domain, storage_value_text(value, scratch));
+        if (storage_key_name_is(&erased->name, &name))
             return true;
     }
     return false;
@@ -354,10 +395,8 @@ static void remember_kept_out(struct intake *intake, const struct format_sample 
 }
 
 /* True when the sample must not come in: it is counted as blocked instead. */
-static bool keep_out(struct intake *intake, const struct format_sample *sample,
-                     const struct batch_row *row)
+static bool keep_out(struct intake *intake, const struct format_sample *sample, bool is_erased)
 {
-    bool is_erased = is_erased_subject(intake, row);
     struct blocked_hash *blocked;
     uint64_t hash;
 
@@ -391,8 +430,8 @@ static struct format_value value_of(const struct intake *intake, enum format_rol
 static bool hash_value(const struct intake *intake, enum storage_hash_domain domain,
                        const struct format_value *value, uint64_t *ret_hash)
 {
-    char scratch[NUMBER_MAX];
-    struct weir_bytes text = text_of(value, scratch);
+    char scratch[STORAGE_NUMBER_MAX];
+    struct weir_bytes text = storage_value_text(value, scratch);
 
     if (value->kind == FORMAT_ABSENT || text.size == 0)
         return false;
@@ -412,7 +451,9 @@ static void on_sample(void *owner, const struct format_sample *sample)
 
     row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
     row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
-    if (keep_out(intake, sample, &row))
+    if (keep_out(intake, sample,
+                 (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
+                     (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key))))
         return;
     if (!convert_time(intake, &time, &row.time, reason) ||
         !convert_label(intake, &label, &row.label, reason)) {

@@ -5,16 +5,16 @@
 
 #include "storage/batch.h"
 #include "storage/formats/manifest.h"
-#include "storage/secret.h"
+#include "storage/key_names.h"
 
-/* Whose data was asked to be erased, and when: what is older must not come in any more. */
+/* Whose data, or what, was asked to be erased, and when: what is older must not come in any more. */
 struct erased_subject {
-    uint64_t hash;
+    struct key_name name;
     uint32_t dataset; /* 0: all */
     int64_t accepted_us;
 };
 struct erased_subjects {
-    struct erased_subject *at;
+    struct erased_subject *at; /* by hash */
     size_t count;
 };
 
@@ -57,6 +57,9 @@ struct format_sink storage_intake_sink(struct intake *intake);
 void storage_intake_refuse_file(struct intake *intake, const char *reason);
 /* Stages what was refused beyond the listed ones; call when the file is done. */
 void storage_intake_finish(struct intake *intake);
+/* A value as text: what classes, subjects and keys are compared by; in `scratch` or borrowed. */
+enum { STORAGE_NUMBER_MAX = 64 };
+struct weir_bytes storage_value_text(const struct format_value *value, char *scratch);
 /* `text` with everything but plain characters replaced, in the caller's memory: for places. */
 char *storage_printable(const char *text) WEIR_MUST_USE;
 

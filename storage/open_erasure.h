@@ -6,6 +6,7 @@
 #include "storage/erasing.h"
 #include "storage/fingerprint.h"
 #include "storage/id_list.h"
+#include "storage/key_names.h"
 #include "storage/search.h"
 #include "storage/serve.h"
 
@@ -22,11 +23,18 @@ struct open_erasure {
     uint32_t dataset; /* 0: all */
     enum erasure_state state;
     int64_t accepted_us;
-    struct id_list subjects; /* keyed hashes, ascending */
+    struct key_names names;  /* subjects and keys */
+    struct id_list subjects; /* their hashes, ascending */
     struct id_list keys;     /* … */
     struct id_list wanted;
-    struct id_list ids; /* ascending; known once tombstoned */
+    struct id_list ids;    /* ascending; known once tombstoned */
+    struct id_list hashes; /* of subjects and keys of `ids`, ascending; empty: not all are known */
     uint64_t epoch;
+
+    /* While ids are being resolved. */
+    struct key_identifier *identifier; /* NULL: not begun */
+    size_t checked, kept;              /* of `ids` */
+    bool is_blind;                     /* a sample could not be read: its hashes are not known */
 
     struct fingerprints prints;
     struct id_list blocked; /* hashes to be blocked, with `prints` */
@@ -40,12 +48,22 @@ struct open_erasure {
     struct search *search;
 };
 
+void storage_open_erasure_free(struct open_erasure *erasure);
+/* Fills `subjects` and `keys` from `names`. */
+void storage_open_erasure_list(struct open_erasure *erasure);
+/* An accepted erasure begins: it is storage's from now on. */
+void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure);
 /* Adds a line unless it is there. */
 void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
 
-/* resolve.c: the ids that the erasure means and that are not erased yet. */
+/* resolve.c: the ids that the erasure may mean and that are not erased yet: all that have the hash. */
 enum weir_status storage_resolve(struct storage *storage, const struct open_erasure *erasure,
                                  struct id_list *ids, struct weir_error *err) WEIR_MUST_USE;
+
+/* resolve.c, a bounded piece of work: fills erasure->ids with those it does mean, by what their records say,
+ * and erasure->hashes. A sample whose record cannot be read any more counts as meant. */
+enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
+                                      bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 
 /* scrub.c: reads what is to be overwritten, so that it can be searched for and kept out later. */
 enum weir_status storage_scrub_prepare(struct storage *storage, struct open_erasure *erasure,

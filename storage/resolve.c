@@ -1,8 +1,11 @@
 /* Which samples an erasure means: by id, and by subject and key through the sorted runs of hashes. */
+#include "storage/key_identify.h"
 #include "storage/key_store.h"
 #include "storage/open_erasure.h"
 
 #include <stdlib.h>
+
+enum { SAMPLES_PER_STEP = 2048 };
 
 static void add_if_known(const struct storage *storage, const struct open_erasure *erasure,
                          uint64_t id, struct id_list *ids)
@@ -59,5 +62,73 @@ enum weir_status storage_resolve(struct storage *storage, const struct open_eras
             status = resolve_in(storage, erasure, dataset, ids, err);
     }
     storage_id_list_sort(ids);
+    return status;
+}
+
+/* ---- by what records say ---- */
+
+static void note_hashes(struct open_erasure *erasure, const struct key_identity *identity)
+{
+    erasure->is_blind = erasure->is_blind || !identity->is_known;
+    if (identity->has_subject)
+        storage_id_list_add(&erasure->hashes, identity->subject.hash);
+    if (identity->has_key)
+        storage_id_list_add(&erasure->hashes, identity->key.hash);
+}
+
+/* Another's hash may be the same by chance: then the sample stays. */
+static bool is_meant(const struct open_erasure *erasure, uint64_t id,
+                     const struct key_identity *identity)
+{
+    return !identity->is_known || storage_id_list_has(&erasure->wanted, id) ||
+           (identity->has_subject && storage_key_names_have(&erasure->names, &identity->subject)) ||
+           (identity->has_key && storage_key_names_have(&erasure->names, &identity->key));
+}
+
+static enum weir_status check_one(struct storage *storage, struct open_erasure *erasure,
+                                  uint64_t id, struct weir_error *err)
+{
+    struct located found;
+    struct key_identity identity;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    if (status != WEIR_OK)
+        return status;
+    identity = storage_key_identify(erasure->identifier, &found);
+    if (!is_meant(erasure, id, &identity))
+        return WEIR_OK;
+    note_hashes(erasure, &identity);
+    erasure->ids.at[erasure->kept++] = id;
+    return WEIR_OK;
+}
+
+static enum weir_status begin_checking(struct storage *storage, struct open_erasure *erasure,
+                                       struct weir_error *err)
+{
+    erasure->ids.count = erasure->hashes.count = 0;
+    erasure->checked = erasure->kept = 0;
+    erasure->is_blind = false;
+    erasure->identifier = storage_key_identifier_new(storage);
+    return storage_resolve(storage, erasure, &erasure->ids, err);
+}
+
+enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
+                                      bool *ret_done, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (!erasure->identifier)
+        status = begin_checking(storage, erasure, err);
+    for (size_t i = 0;
+         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->checked < erasure->ids.count; i++)
+        status = check_one(storage, erasure, erasure->ids.at[erasure->checked++], err);
+    *ret_done = status == WEIR_OK && erasure->checked == erasure->ids.count;
+    if (status == WEIR_OK && !*ret_done)
+        return WEIR_OK;
+    storage_key_identifier_free(erasure->identifier);
+    erasure->identifier = NULL;
+    erasure->ids.count = erasure->kept;
+    storage_id_list_sort(&erasure->hashes);
+    erasure->hashes.count = erasure->is_blind ? 0 : erasure->hashes.count;
     return status;
 }

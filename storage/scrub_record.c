@@ -101,7 +101,8 @@ static enum weir_status thin_runs(struct storage *storage, const struct open_era
                                   struct dataset *dataset, struct weir_error *err)
 {
     struct id_list places = {0};
-    const struct key_erasure what = {.ids = &places};
+    const struct key_erasure what = {.ids = &places,
+                                     .hashes = erasure->hashes.count > 0 ? &erasure->hashes : NULL};
     enum weir_status status = WEIR_OK;
 
     places_in(erasure, dataset, &places);

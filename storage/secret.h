@@ -6,10 +6,11 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
-enum { STORAGE_SECRET_BYTES = 32 };
+enum { STORAGE_SECRET_BYTES = 32, STORAGE_PROOF_BYTES = 16 };
 
 struct storage_secret {
     uint8_t bytes[STORAGE_SECRET_BYTES];
+    unsigned shift; /* bits that hashes of names lack: 0 but where a test wants collisions */
 };
 
 /* What is hashed: equal bytes in two domains have unrelated hashes. */
@@ -26,6 +27,10 @@ enum storage_hash_domain {
 /* Reads DATA_DIR/secret, or draws it (0600) when it is absent. CORRUPT when it has another size. */
 enum weir_status storage_secret_load(const char *data_dir, struct storage_secret *ret_secret,
                                      struct weir_error *err) WEIR_MUST_USE;
+
+/* BLAKE2b: what tells two values apart whose hashes are the same. */
+void storage_proof(const struct storage_secret *secret, enum storage_hash_domain domain,
+                   struct weir_bytes bytes, uint8_t *ret_proof);
 
 /* SipHash-2-4. */
 uint64_t storage_hash(const struct storage_secret *secret, enum storage_hash_domain domain,

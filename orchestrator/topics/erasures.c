@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-enum { SUBJECTS_MAX = 10000, IDS_MAX = 100000 };
-
 /* ---- erase_request ---- */
 
 static void on_accepted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -44,37 +42,28 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
 
 void topic_erase_request(struct topic_call *call)
 {
-    const json_t *subjects = json_object_get(call->arguments, "subjects");
-    const json_t *ids = json_object_get(call->arguments, "ids");
-    size_t subject_count = json_array_size(subjects), id_count = json_array_size(ids);
     struct weir_error err;
-    if (subject_count + id_count == 0 || subject_count > SUBJECTS_MAX || id_count > IDS_MAX ||
-        topic_text(call, "uuid", "")[0] == '\0') {
-        weir_ignore(weir_fail(&err, WEIR_INVALID,
-                              "erase: expected a uuid and 1 to %d subjects or 1 to %d ids",
-                              SUBJECTS_MAX, IDS_MAX));
+    struct topic_names names;
+    if (topic_text(call, "uuid", "")[0] == '\0') {
+        weir_ignore(weir_fail(&err, WEIR_INVALID, "erase: expected a uuid"));
         topic_refuse(call, &err);
         return;
     }
-    const char **texts = weir_calloc(subject_count + 1, sizeof *texts);
-    uint64_t *numbers = weir_calloc(id_count + 1, sizeof *numbers);
-    for (size_t i = 0; i < subject_count; i++) {
-        const char *text = json_string_value(json_array_get(subjects, i));
-        texts[i] = text == NULL ? "" : text;
+    if (topic_names_read(call, &names, &err) != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
     }
-    for (size_t i = 0; i < id_count; i++)
-        numbers[i] = (uint64_t)json_integer_value(json_array_get(ids, i));
-    struct msg_erase_accept accept = {
+    const struct msg_erase_accept accept = {
         .uuid = topic_text(call, "uuid", ""),
         .dataset = topic_text(call, "dataset", ""),
-        .subjects = {.at = texts, .count = subject_count},
-        .ids = {.at = numbers, .count = id_count},
+        .subjects = {names.subjects, names.subject_count},
+        .ids = {names.ids, names.id_count},
         .reference = topic_text(call, "reference", ""),
+        .keys = {names.keys, names.key_count},
     };
     weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
                   call);
-    free(texts);
-    free(numbers);
+    topic_names_fini(&names);
 }
 
 /* ---- looking ---- */

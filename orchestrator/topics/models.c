@@ -169,6 +169,21 @@ static void answer_ancestors(struct topic_call *call, const char *model)
     topic_answer(call, json_pack("{ss,so}", "model", model, "ancestors", ancestors));
 }
 
+enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
+                                    json_t **ret_json, struct weir_error *err)
+{
+    struct lineage_answer answer = {0};
+    int64_t before_ns = weir_now_ns();
+    enum weir_status status = orchestrator_lineage_ask(call->orch, ids, &answer, err);
+    if (status == WEIR_OK) {
+        *ret_json = json_pack("{sI,so,sf}", "samples", (json_int_t)id_blocks_population(ids),
+                              "models", seen_json(&answer), "milliseconds",
+                              (double)(weir_now_ns() - before_ns) / 1e6);
+    }
+    orchestrator_lineage_answer_fini(&answer);
+    return status;
+}
+
 void topic_lineage(struct topic_call *call)
 {
     struct weir_error err;
@@ -178,25 +193,13 @@ void topic_lineage(struct topic_call *call)
         return;
     }
     struct id_blocks ids = {0};
-    struct lineage_answer answer = {0};
-    int64_t before_ns = weir_now_ns();
+    json_t *json = NULL;
     enum weir_status status = asked_ids(call, &ids, &err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(call->orch, &ids, &answer, &err);
-    if (status == WEIR_OK) {
-        topic_answer(call,
-                     json_pack("{sI,so,sf}", "samples", (json_int_t)id_blocks_population(&ids),
-                               "models", seen_json(&answer), "milliseconds",
-                               (double)(weir_now_ns() - before_ns) / 1e6));
-    } else {
-        topic_refuse(call, &err);
-    }
+        status = topic_lineage_json(call, &ids, &json, &err);
     id_blocks_fini(&ids);
-    orchestrator_lineage_answer_fini(&answer);
-}
-
-/* What an erasure of these ids would do to models. */
-void topic_erase_plan(struct topic_call *call)
-{
-    topic_lineage(call);
+    if (status == WEIR_OK)
+        topic_answer(call, json);
+    else
+        topic_refuse(call, &err);
 }

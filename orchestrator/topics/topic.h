@@ -32,6 +32,21 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
 struct pipeline *topic_pipeline(struct topic_call *call);
 
+struct id_blocks;
+/* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
+enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
+                                    json_t **ret_json, struct weir_error *err) WEIR_MUST_USE;
+/* The texts or numbers of the arguments that name samples; borrowed from the call's arguments, but for the arrays,
+ * which topic_names_fini() frees. INVALID when there are none or too many. */
+struct topic_names {
+    const char **subjects, **keys;
+    uint64_t *ids;
+    size_t subject_count, key_count, id_count;
+};
+enum weir_status topic_names_read(const struct topic_call *call, struct topic_names *ret_names,
+                                  struct weir_error *err) WEIR_MUST_USE;
+void topic_names_fini(struct topic_names *names);
+
 typedef void topic_fn(struct topic_call *call);
 topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_lineage,
     topic_erase_request, topic_erase_plan, topic_erase_status, topic_erase_list,

@@ -29,5 +29,5 @@ CREATE TABLE run_segment_small PARTITION OF run_segment DEFAULT;
 
 ALTER TABLE erasure
     ADD COLUMN keys bytea NOT NULL DEFAULT '',   -- keyed hashes of keys, as `subjects`
-    ADD COLUMN proofs bytea NOT NULL DEFAULT '', -- keyed 128-bit hashes of `subjects`, then of `keys`
+    ADD COLUMN proofs bytea NOT NULL DEFAULT '', -- of both, storage/key_names.h
     ADD COLUMN hashes bytea NOT NULL DEFAULT ''; -- where the ids stand in the runs, until they are out

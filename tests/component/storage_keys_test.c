@@ -5,10 +5,12 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -152,7 +154,7 @@ static void a_store_of_before_is_taken_over(void **state)
 
 static void a_damaged_run_is_said_to_be_so(void **state)
 {
-    const char *subject = "user-3";
+    const char *subject = "user-0";
     struct msg_erase_accepted accepted;
 
     (void)state;
@@ -171,6 +173,109 @@ static void a_damaged_run_is_said_to_be_so(void **state)
     (void)storage_lab_dataset(&lab, "clicks"); /* and it is still there */
 }
 
+/* ---- who is meant ---- */
+
+static const char PEOPLE[] = "  - name: people\n"
+                             "    source: {path: %s, format: csv, on_erase: scrub, settle: 0ms}\n"
+                             "    time: {from: field, field: ts}\n"
+                             "    subject: {field: user}\n"
+                             "    key: {field: row}\n";
+enum { PEOPLE_COUNT = 40 };
+
+/* PEOPLE_COUNT rows from number `first` on. */
+static void write_people(const char *name, int first)
+{
+    WEIR_AUTO_BUF text = {0};
+
+    weir_buf_append_text(&text, "ts,user,row\n");
+    for (int i = first; i < first + PEOPLE_COUNT; i++)
+        weir_buf_printf(&text, "%d,user-%d,row-%d\n", i, i, i);
+    storage_lab_write(&lab, name, weir_buf_text(&text));
+}
+
+static struct msg_erase_is erase(const struct msg_erase_accept *asked, const char *until)
+{
+    struct msg_erase_accepted accepted;
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, asked, MSG_erase_accepted, &accepted),
+                     WEIR_OK);
+    return storage_lab_await_erasure(&lab, accepted.erasure, until);
+}
+
+/* Eight hashes for forty people: each is shared by five. */
+static void a_collision_of_hashes_harms_nobody(void **state)
+{
+    const char *subject = "user-3", *key = "row-17";
+    struct msg_erase_is erasure;
+    struct msg_dataset_is is;
+    struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+
+    (void)state;
+    storage_lab_kill(&lab);
+    lab.faults = "storage.secret.narrow=1";
+    storage_lab_start(&lab);
+    write_people("a.csv", 0);
+    assert_int_equal(storage_lab_declare(&lab, PEOPLE), WEIR_OK);
+    (void)storage_lab_await(&lab, "people", 1);
+    erasure = erase(
+        &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}, .keys = {&key, 1}},
+        "verified");
+    assert_int_equal(erasure.ids.count, 2);
+    assert_int_equal(erasure.ids.at[0], weir_sample_id(1, 0, 3));
+    assert_int_equal(erasure.ids.at[1], weir_sample_id(1, 0, 17));
+    assert_false(storage_lab_holds(&lab, "source", "user-3,"));
+    assert_true(storage_lab_holds(&lab, "source", "user-4,"));
+
+    storage_lab_kill(&lab); /* an older file: what was erased stays out, others come in */
+    write_people("b.csv", 2);
+    assert_int_equal(utimensat(AT_FDCWD, storage_lab_path(&lab, "source/b.csv"), old, 0), 0);
+    storage_lab_start(&lab);
+    is = storage_lab_await(&lab, "people", 4);
+    assert_int_equal(is.blocked, 2);
+    assert_int_equal(is.live, 2 * PEOPLE_COUNT - 4);
+    weir_test_postgres_sql(&lab.postgres, "DO $$ BEGIN ASSERT (SELECT sum(count) = 152 "
+                                          "FROM storage.run); END $$");
+    lab.faults = NULL;
+}
+
+static void a_plan_says_what_an_erasure_would_mean_and_keeps_nothing(void **state)
+{
+    const char *subject = "user-3", *key = "row-17", *nobody = "user-99";
+    const uint64_t ids[] = {weir_sample_id(1, 0, 5), weir_sample_id(1, 0, 5000)};
+    struct msg_found found;
+
+    (void)state;
+    write_people("a.csv", 0);
+    assert_int_equal(storage_lab_declare(&lab, PEOPLE), WEIR_OK);
+    (void)storage_lab_await(&lab, "people", 1);
+    assert_int_equal(storage_lab_ask(&lab, MSG_find,
+                                     &(struct msg_find){.dataset = "people",
+                                                        .subjects = {&subject, 1},
+                                                        .keys = {&key, 1},
+                                                        .ids = {ids, 2}},
+                                     MSG_found, &found),
+                     WEIR_OK);
+    assert_int_equal(found.ids.count, 3);
+    assert_int_equal(found.ids.at[1], weir_sample_id(1, 0, 5));
+    assert_int_equal(found.bytes,
+                     2 * strlen("3,user-3,row-3\n") + strlen("17,user-17,row-17\n") - 3);
+    assert_int_equal(storage_lab_ask(&lab, MSG_find,
+                                     &(struct msg_find){.dataset = "", .subjects = {&nobody, 1}},
+                                     MSG_found, &found),
+                     WEIR_OK);
+    assert_int_equal(found.ids.count, 0);
+    assert_int_equal(
+        storage_lab_ask(&lab, MSG_find, &(struct msg_find){.dataset = ""}, MSG_found, &found),
+        WEIR_INVALID);
+    assert_int_equal(storage_lab_ask(&lab, MSG_find,
+                                     &(struct msg_find){.dataset = "x", .keys = {&key, 1}},
+                                     MSG_found, &found),
+                     WEIR_NOT_FOUND);
+    assert_int_equal(storage_lab_dataset(&lab, "people").live, PEOPLE_COUNT);
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "user-3"));
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "row-17"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +283,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_death_in_a_merge_loses_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_store_of_before_is_taken_over, begin, end),
         cmocka_unit_test_setup_teardown(a_damaged_run_is_said_to_be_so, begin, end),
+        cmocka_unit_test_setup_teardown(a_collision_of_hashes_harms_nobody, begin, end),
+        cmocka_unit_test_setup_teardown(a_plan_says_what_an_erasure_would_mean_and_keeps_nothing,
+                                        begin, end),
     };
 
     return cmocka_run_group_tests_name("storage_keys", tests, open_lab, close_lab);

@@ -1,6 +1,7 @@
 /* Command lines as arguments of topics: what is sent, and what is refused before anything is started. */
 #include "cli/answer.h"
 #include "cli/arguments.h"
+#include "cli/erase_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,9 @@ static void options_become_members(void **state)
         {"models lineage m-1", "{\"model\": \"m-1\"}"},
         {"models lineage --id 5 --id 17592186044416", "{\"ids\": [5, 17592186044416]}"},
         {"models lineage --erasure 2", "{\"erasure\": 2}"},
-        {"erase plan --id 5", "{\"ids\": [5]}"},
+        {"erase plan --id 5", "{\"ids\": [5], \"keys\": [], \"subjects\": []}"},
+        {"erase plan --subject a --key k --dataset d",
+         "{\"dataset\": \"d\", \"ids\": [], \"keys\": [\"k\"], \"subjects\": [\"a\"]}"},
         {"erase status 3", "{\"erasure\": 3}"},
         {"predict --model m --from 2002-12-01 --to 2003-01-01T00:00:00Z --limit 5",
          "{\"limit\": 5, \"model\": \"m\", \"from\": \"2002-12-01\", \"to\": "
@@ -73,13 +76,45 @@ static void a_request_carries_a_uuid_of_its_own(void **state)
     json_decref(other);
 }
 
+static void a_csv_names_subjects_keys_and_ids(void **state)
+{
+    static const struct {
+        const char *text, *expected; /* the lists, or the complaint */
+    } CASES[] = {
+        {"subject\na@b\n", "{\"ids\":[],\"keys\":[],\"subjects\":[\"a@b\"]}"},
+        {"id,note,key\r\n7,x,k 1\r\n,,k2\r\n9,,",
+         "{\"ids\":[7,9],\"keys\":[\"k 1\",\"k2\"],\"subjects\":[]}"},
+        {"\xef\xbb\xbfsubject,key\n\"Doe, \"\"J\"\"\nJr\",1\n",
+         "{\"ids\":[],\"keys\":[\"1\"],\"subjects\":[\"Doe, \\\"J\\\"\\nJr\"]}"},
+        {"", "f.csv:1: found no column subject, key or id, expected one in the header"},
+        {"name\na\n", "f.csv:1: found no column subject, key or id, expected one in the header"},
+        {"id\n1\nx\n", "f.csv:3: id: expected a sample number"},
+        {"subject\n\xff\n", "f.csv:2: subject: expected UTF-8"},
+        {"subject,key\na\n", "f.csv:2: found 1 fields, expected 2 as in the header"},
+        {"subject\n\"a\n", "f.csv:2: expected at most 64 fields, separated by commas, with text in "
+                           "double quotes where it has commas itself"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_error err;
+        json_t *names = json_pack("{s[],s[],s[]}", "subjects", "keys", "ids");
+        enum weir_status status =
+            cli_erase_names_csv("f.csv", weir_bytes_of(CASES[i].text), names, &err);
+        char *text = json_dumps(names, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(status == WEIR_OK ? text : err.text, CASES[i].expected);
+        free(text);
+        json_decref(names);
+    }
+}
+
 static void bad_values_are_refused_in_these_words(void **state)
 {
     static const struct {
         const char *line, *text;
     } CASES[] = {
         {"erase request",
-         "erase request: expected 1 to 10000 of --subject VALUE and --id N, found 0"},
+         "erase request: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, or a "
+         "--csv FILE of them, found 0"},
         {"erase request --id x", "--id: expected a sample number, found 'x'"},
         {"erase request --id 1x", "--id: expected a sample number, found '1x'"},
         {"erase request --id 0", "--id: expected a sample number, found '0'"},
@@ -88,7 +123,9 @@ static void bad_values_are_refused_in_these_words(void **state)
         {"erase status one",
          "expected the number of an erasure, found 'one'; weir erase list shows them"},
         {"models lineage", "models lineage: expected a model, or --id or --erasure"},
-        {"erase plan", "erase plan: expected --id or --erasure"},
+        {"erase plan",
+         "erase plan: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, "
+         "or a --csv FILE of them, found 0"},
         {"predict --from yesterday", "--from: expected a time such as 2002-12-01 or "
                                      "2002-12-01T12:00:00Z, found 'yesterday'"},
         {"predict --to 2002-13-01", "--to: expected a time such as 2002-12-01 or "
@@ -111,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_become_members),
         cmocka_unit_test(a_request_carries_a_uuid_of_its_own),
+        cmocka_unit_test(a_csv_names_subjects_keys_and_ids),
         cmocka_unit_test(bad_values_are_refused_in_these_words),
     };
     return cmocka_run_group_tests_name("cli arguments", tests, NULL, NULL);

@@ -1,0 +1,17 @@
+/* What an erasure is asked for by: subjects, keys and sample numbers, from options and from a CSV of them. */
+#ifndef CLI_ERASE_NAMES_H
+#define CLI_ERASE_NAMES_H
+
+#include "cli/command.h"
+
+enum { CLI_NAMES_MAX = 65536, CLI_CSV_BYTES_MAX = 64 << 20 };
+
+/* {"subjects": […], "keys": […], "ids": […]}, or NULL with INVALID in `err`: "FILE:line: …". `command` is named
+ * when there are none or too many. */
+json_t *cli_erase_names(const struct cli_call *call, const char *command, struct weir_error *err);
+/* Adds the rows of a CSV (RFC 4180) whose header names columns `subject`, `key` and `id`, one of them or more; empty
+ * fields are nobody. */
+enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text, json_t *names,
+                                     struct weir_error *err) WEIR_MUST_USE;
+
+#endif
