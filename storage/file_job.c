@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/extent.h"
 #include "storage/source.h"
 
 #include <errno.h>
@@ -121,54 +122,30 @@ static enum weir_status step_copy(struct file_job *job, struct weir_error *err)
 static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
-    const struct format *format = job->intake.dataset->declaration->format;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
     WEIR_AUTO_FD int fd = -1;
 
     if (job->intake.kept_out_count == 0 || !job->intake.dataset->declaration->is_copied)
         return WEIR_OK;
-    fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return weir_fail(err, WEIR_STALE, "%s: cannot open: %s", path, strerror(errno));
     for (size_t i = 0; i < job->intake.kept_out_count; i++) {
-        const struct kept_out *range = &job->intake.kept_out[i];
-        WEIR_AUTO_FREE uint8_t *fill = weir_calloc((size_t)range->length + 1, 1);
+        const struct format_range *range = &job->intake.kept_out[i];
+        WEIR_AUTO_BUF bytes = {0};
+        enum weir_status status = storage_range_read(fd, *range, &bytes, err);
 
-        memset(fill, format->scrub_byte, (size_t)range->length);
-        if (pwrite(fd, fill, (size_t)range->length, (off_t)range->offset) != (ssize_t)range->length)
+        if (status != WEIR_OK)
+            return status;
+        storage_extent_erase(job->intake.dataset->declaration, weir_buf_view(&job->head), bytes.at,
+                             bytes.size);
+        if (pwrite(fd, bytes.at, bytes.size, (off_t)range->offset) != (ssize_t)bytes.size)
             return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
     }
     job->intake.kept_out_count = 0;
     if (futimens(fd, times) < 0 || fsync(fd) < 0)
         return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
     return WEIR_OK;
-}
-
-static bool read_buf(int fd, uint64_t at, struct weir_buf *buf, uint64_t size)
-{
-    weir_buf_clear(buf);
-    weir_buf_reserve(buf, (size_t)size + 1);
-    buf->size = (size_t)size;
-    return read_fully(fd, at, buf->at, buf->size);
-}
-
-/* The beginning of the file, as much of it as the format wants to see; once per job. */
-static bool read_head(struct file_job *job, int fd)
-{
-    const struct format *format = job->intake.dataset->declaration->format;
-    uint64_t size = job->file->size < FORMAT_HEAD_MAX ? job->file->size : FORMAT_HEAD_MAX;
-
-    if (job->head.size > 0)
-        return true;
-    if (!read_buf(fd, 0, &job->head, size))
-        return false;
-    if (format->head_bytes)
-        size = format->head_bytes(weir_buf_view(&job->head));
-    if (size > FORMAT_RECORD_MAX)
-        size = FORMAT_RECORD_MAX;
-    if (size > job->file->size)
-        size = job->file->size;
-    return size <= job->head.size || read_buf(fd, 0, &job->head, size);
 }
 
 /* Reads the next window and hands it to the format. */
@@ -189,7 +166,7 @@ static enum weir_status index_window(struct file_job *job, int fd,
         .is_full = size == FORMAT_RECORD_MAX,
     };
 
-    if (!read_buf(fd, input.at, &job->window, size))
+    if (storage_range_read(fd, (struct format_range){input.at, size}, &job->window, err) != WEIR_OK)
         return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
     input.window = weir_buf_view(&job->window);
     job->intake.window = input.window;
@@ -223,7 +200,8 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     bool is_last = false;
     enum weir_status status;
 
-    if (!read_head(job, fd))
+    if (job->head.size == 0 &&
+        storage_head_read(format, fd, job->file->size, &job->head, err) != WEIR_OK)
         return weir_fail(err, WEIR_STALE, "became shorter while it was read");
     if (job->file->records == 0 && format->counts_lines)
         job->file->records = 1;

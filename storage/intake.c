@@ -391,7 +391,8 @@ static void remember_kept_out(struct intake *intake, const struct format_sample 
     intake->kept_out =
         weir_realloc(intake->kept_out, intake->kept_out_count + 1, sizeof *intake->kept_out);
     intake->kept_out[intake->kept_out_count++] =
-        (struct kept_out){.offset = sample->offset, .length = sample->length};
+        sample->extent.length > 0 ? sample->extent
+                                  : (struct format_range){sample->offset, sample->length};
 }
 
 /* True when the sample must not come in: it is counted as blocked instead. */

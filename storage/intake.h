@@ -18,11 +18,6 @@ struct erased_subjects {
     size_t count;
 };
 
-/* Bytes of a record that was kept out, so that a copy of the file can lose them too. */
-struct kept_out {
-    uint64_t offset, length;
-};
-
 /* Whether the file's name holds a time. */
 enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
 
@@ -46,7 +41,7 @@ struct intake {
 
     size_t refused; /* listed so far */
     uint64_t refused_more;
-    struct kept_out *kept_out;
+    struct format_range *kept_out; /* so that a copy of the file can lose them too */
     size_t kept_out_count;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/extent.h"
 #include "storage/file_job.h"
 #include "storage/queries.h"
 
@@ -60,15 +61,6 @@ static uint64_t hash_of(const struct storage *storage, const struct located *fou
     weir_buf_append(&key, name, strlen(name) + 1);
     weir_buf_append(&key, content.at, content.size);
     return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
-}
-
-static bool is_filled(struct weir_bytes bytes, uint8_t fill)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        if (bytes.at[i] != fill)
-            return false;
-    }
-    return true;
 }
 
 /* ---- preparing ---- */
@@ -227,14 +219,13 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
 }
 
 /* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
-static enum weir_status overwrite(int fd, const struct located *found, uint8_t fill,
+static enum weir_status overwrite(int fd, const struct located *found, const struct extent *extent,
                                   struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc((size_t)found->length + 1, 1);
+    const struct weir_buf *erased = &extent->erased;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     struct stat before;
 
-    memset(bytes, fill, (size_t)found->length);
     if (fstat(fd, &before) < 0)
         return weir_fail(err, WEIR_IO, "cannot look at a file to be scrubbed: %s", strerror(errno));
     times[1] = before.st_mtim;
@@ -242,43 +233,79 @@ static enum weir_status overwrite(int fd, const struct located *found, uint8_t f
         found->file->size) /* also after a death between the next lines */
         times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
                                      .tv_nsec = found->file->mtime_ns % 1000000000};
-    if (pwrite(fd, bytes, (size_t)found->length, (off_t)found->offset) != (ssize_t)found->length ||
+    if (pwrite(fd, erased->at, erased->size, (off_t)extent->at.offset) != (ssize_t)erased->size ||
         futimens(fd, times) < 0 || fdatasync(fd) < 0)
         return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
     return WEIR_OK;
 }
 
-static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
-                                         const struct located *found, const char *path,
-                                         struct weir_error *err)
+/* The end of the payload of the sample before it in the same file; 0: there is none. */
+static uint64_t end_before(struct storage *storage, const struct located *found, uint64_t id)
 {
-    const struct format *format = found->dataset->declaration->format;
-    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct located before;
+    struct weir_error err;
+
+    if (weir_sample_row(id) == 0 || storage_find(storage, id - 1, &before, &err) != WEIR_OK ||
+        before.file != found->file || before.offset >= found->offset)
+        return 0;
+    return before.offset + before.length;
+}
+
+static bool is_as_erased(int fd, const struct extent *extent)
+{
+    WEIR_AUTO_BUF now = {0};
+    struct weir_error err;
+
+    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
+           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
+}
+
+/* False when other bytes than the sample's are there now. */
+static bool is_what_was_meant(const struct storage *storage, const struct located *found, int fd,
+                              const struct extent *extent)
+{
     WEIR_AUTO_BUF content = {0};
+    struct weir_error err;
+
+    if (found->dataset->declaration->format->is_one_sample || extent->is_scrubbed ||
+        is_as_erased(fd, extent))
+        return true;
+    return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
+                              &err) == WEIR_OK &&
+           storage_dataset_blocked(found->dataset,
+                                   hash_of(storage, found, weir_buf_view(&content)));
+}
+
+static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
+                                         const struct located *found, uint64_t from,
+                                         const char *path, struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct extent extent = {0};
     struct stat now;
     enum weir_status status = WEIR_OK;
 
     if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
         return weir_fail(err, WEIR_IO, "cannot open a file to be scrubbed: %s", strerror(errno));
     if (fd < 0 || fstat(fd, &now) < 0 || now.st_ino != found->file->inode ||
-        !read_range(fd, found->offset, &content, found->length)) {
+        storage_extent_read(
+            d,
+            &(struct extent_place){fd, (uint64_t)now.st_size, from, {found->offset, found->length}},
+            &extent, err) != WEIR_OK ||
+        !is_what_was_meant(storage, found, fd, &extent)) {
+        storage_extent_fini(&extent);
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     }
-    if (!is_filled(weir_buf_view(&content), format->scrub_byte) && !format->is_one_sample &&
-        !storage_dataset_blocked(found->dataset,
-                                 hash_of(storage, found, weir_buf_view(&content)))) {
-        storage_erasure_remark(erasure, CHANGED);
-        return WEIR_OK;
-    }
-    status = overwrite(fd, found, format->scrub_byte, err);
-    if (status == WEIR_OK && (!read_range(fd, found->offset, &content, found->length) ||
-                              !is_filled(weir_buf_view(&content), format->scrub_byte)))
+    status = overwrite(fd, found, &extent, err);
+    if (status == WEIR_OK && !is_as_erased(fd, &extent))
         erasure->not_gone++;
-    if (status == WEIR_OK && !found->dataset->declaration->is_copied && !format->is_one_sample)
+    if (status == WEIR_OK && !d->is_copied && !d->format->is_one_sample)
         found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
     erasure->files_scrubbed++;
-    erasure->bytes_scrubbed += found->length;
+    erasure->bytes_scrubbed += extent.at.length;
+    storage_extent_fini(&extent);
     return status;
 }
 
@@ -302,7 +329,7 @@ static enum weir_status scrub_one(struct storage *storage, struct open_erasure *
     path = storage_dataset_path(found.dataset, found.file);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, path, err);
-    return overwrite_sample(storage, erasure, &found, path, err);
+    return overwrite_sample(storage, erasure, &found, end_before(storage, &found, id), path, err);
 }
 
 enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasure *erasure,

@@ -166,6 +166,9 @@ struct format {
      * nothing of it is left, the file can still be read, and index() passes over it. Overwriting
      * twice is the same as once. */
     void (*scrub)(struct weir_bytes head, const void *options, uint8_t *extent, size_t size);
+    /* Optional, with scrub. Where index() may begin behind the payload that ends at `end`, so that an
+     * erasure need not begin at the beginning; a record cut off there is of no harm. */
+    uint64_t (*behind)(uint64_t end);
 };
 
 /* NULL for an unknown name. */

@@ -399,6 +399,11 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     tar_header_write(extent, ERASED, size - TAR_BLOCK);
 }
 
+static uint64_t behind(uint64_t end)
+{
+    return (end + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+}
+
 const struct format format_tar = {
     .name = "tar",
     .summary = "WebDataset's shards: members of one base name are a sample; fields are parts of it",
@@ -408,4 +413,5 @@ const struct format format_tar = {
     .check = check,
     .index = index_members,
     .scrub = scrub,
+    .behind = behind,
 };

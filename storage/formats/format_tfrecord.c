@@ -142,6 +142,11 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     weir_put_u32(extent + HEADER_BYTES + data, masked_crc(extent + HEADER_BYTES, data));
 }
 
+static uint64_t behind(uint64_t end)
+{
+    return end + FOOTER_BYTES;
+}
+
 const struct format format_tfrecord = {
     .name = "tfrecord",
     .summary = "TensorFlow's records, checksums checked; fields are features of tf.train.Example",
@@ -149,4 +154,5 @@ const struct format format_tfrecord = {
     .gives = FORMAT_NAMED,
     .index = index_records,
     .scrub = scrub,
+    .behind = behind,
 };

@@ -1,0 +1,228 @@
+/* Container formats against the real service: ingested, read, and erased with all that belongs to a
+ * sample, so that the file's own tools still read the rest. */
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "storage/formats/crc32c.h"
+#include "storage/formats/tar_member.h"
+#include "tests/component/storage_lab.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char TAR[] = "  - name: shards\n"
+                          "    source: {path: %%s, format: tar, sample: txt, on_erase: scrub,\n"
+                          "             import: %s, settle: 0ms}\n"
+                          "    time: {from: field, field: json.at}\n"
+                          "    label: {field: cls, type: int}\n"
+                          "    subject: {field: json.who}\n";
+static const char RECORDS[] = "  - name: records\n"
+                              "    source: {path: %s, format: tfrecord, on_erase: scrub,\n"
+                              "             settle: 0ms}\n"
+                              "    time: {from: mtime}\n"
+                              "    subject: {field: who}\n";
+static const char ANNA[] = "anna@example.org";
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    storage_lab_begin(&lab);
+    storage_lab_start(&lab);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+static void put_file(const char *name, const struct weir_buf *content)
+{
+    FILE *file = fopen(storage_lab_path(&lab, name), "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(content->at, 1, content->size, file), content->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void read_file(const char *name, struct weir_buf *ret_content)
+{
+    FILE *file = fopen(storage_lab_path(&lab, name), "rb");
+    uint8_t block[4096];
+    size_t got;
+
+    assert_non_null(file);
+    while ((got = fread(block, 1, sizeof block, file)) > 0)
+        weir_buf_append(ret_content, block, got);
+    fclose(file);
+}
+
+static void put_member(const char *name, const char *content, struct weir_buf *out)
+{
+    static const uint8_t ZEROS[TAR_BLOCK];
+    uint8_t header[TAR_BLOCK];
+    size_t size = strlen(content);
+
+    tar_header_write(header, name, size);
+    weir_buf_append(out, header, sizeof header);
+    weir_buf_append(out, content, size);
+    weir_buf_append(out, ZEROS, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
+}
+
+/* Four samples, Anna's the second and the fourth; her name stands beside the payload, and in a path. */
+static void put_shard(void)
+{
+    static const uint8_t ZEROS[2 * TAR_BLOCK];
+    static const char *const WHO[] = {"bob@example.org", ANNA, "carl@example.org", ANNA};
+    WEIR_AUTO_BUF shard = {0};
+
+    for (int i = 0; i < 4; i++) {
+        char name[96], text[128];
+
+        snprintf(name, sizeof name, "%s/%d.cls", i % 2 ? "of-anna" : "others", i);
+        put_member(name, i % 2 ? "7" : "3", &shard);
+        snprintf(name, sizeof name, "%s/%d.txt", i % 2 ? "of-anna" : "others", i);
+        snprintf(text, sizeof text, "the letter number %d, which says that %d herons came", i,
+                 i * i + 1000);
+        put_member(name, text, &shard);
+        snprintf(name, sizeof name, "%s/%d.json", i % 2 ? "of-anna" : "others", i);
+        snprintf(text, sizeof text, "{\"at\": %d, \"who\": \"%s\"}", 100 + i, WHO[i]);
+        put_member(name, text, &shard);
+    }
+    weir_buf_append(&shard, ZEROS, sizeof ZEROS);
+    put_file("source/shard.tar", &shard);
+}
+
+static void declare_shard(const char *import)
+{
+    WEIR_AUTO_FREE char *yaml = weir_format(TAR, import);
+
+    put_shard();
+    assert_int_equal(storage_lab_declare(&lab, yaml), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "shards", 1).live, 4);
+}
+
+static void check_erased_shard(const char *folder)
+{
+    uint32_t state;
+
+    assert_false(storage_lab_holds(&lab, folder, ANNA));
+    assert_false(storage_lab_holds(&lab, folder, "of-anna"));
+    assert_false(storage_lab_holds(&lab, folder, "1001 herons"));
+    assert_true(storage_lab_holds(&lab, folder, "1004 herons"));
+    assert_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &state));
+    assert_int_equal(state, WEIR_SAMPLE_ERASED);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &state),
+                        "the letter number 2, which says that 1004 herons came");
+}
+
+static void all_parts_of_an_erased_tar_sample_are_gone(void **state)
+{
+    static const char *const IMPORTS[][2] = {{"reference", "source"}, {"copy", "data"}};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(IMPORTS); i++) {
+        struct msg_erase_is erasure;
+        struct msg_dataset_is is;
+
+        if (i > 0) {
+            end(NULL);
+            begin(NULL);
+        }
+        declare_shard(IMPORTS[i][0]);
+        erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
+        assert_int_equal(erasure.ids.count, 2);
+        assert_int_equal(erasure.found, 0);
+        check_erased_shard(IMPORTS[i][1]);
+        storage_lab_kill(&lab);
+        storage_lab_start(&lab);
+        is = storage_lab_await(&lab, "shards", 2);
+        assert_int_equal(is.live, 2);
+        assert_int_equal(is.erased, 2);
+        assert_int_equal(is.quarantined, 0);
+        check_erased_shard(IMPORTS[i][1]);
+    }
+}
+
+static uint32_t masked(const void *at, size_t size)
+{
+    uint32_t crc = crc32c(weir_bytes(at, size));
+
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+/* A tf.train.Example with the feature "who". */
+static void put_record(const char *who, struct weir_buf *out)
+{
+    uint8_t example[128], footer[4], header[12];
+    uint8_t size = (uint8_t)strlen(who);
+    const uint8_t head[] = {
+        0x0a, (uint8_t)(size + 13), 0x0a, (uint8_t)(size + 11), 0x0a, 3,   'w', 'h', 'o',
+        0x12, (uint8_t)(size + 4),  0x0a, (uint8_t)(size + 2),  0x0a, size};
+
+    memcpy(example, head, sizeof head);
+    memcpy(example + sizeof head, who, size);
+    weir_put_u64(header, sizeof head + size);
+    weir_put_u32(header + 8, masked(header, 8));
+    weir_put_u32(footer, masked(example, sizeof head + size));
+    weir_buf_append(out, header, sizeof header);
+    weir_buf_append(out, example, sizeof head + size);
+    weir_buf_append(out, footer, sizeof footer);
+}
+
+static void an_erased_tfrecord_leaves_right_checksums(void **state)
+{
+    WEIR_AUTO_BUF file = {0}, after = {0};
+    struct msg_dataset_is is;
+
+    (void)state;
+    put_record("bob@example.org", &file);
+    put_record(ANNA, &file);
+    put_record("carl@example.org", &file);
+    put_file("source/a.tfrecord", &file);
+    assert_int_equal(storage_lab_declare(&lab, RECORDS), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "records", 1).live, 3);
+    assert_int_equal(storage_lab_erase(&lab, "u1", ANNA, "verified").ids.count, 1);
+    assert_false(storage_lab_holds(&lab, "source", ANNA));
+
+    read_file("source/a.tfrecord", &after);
+    assert_int_equal(after.size, file.size);
+    put_record("dora@example.org", &after);
+    put_file("source/a.tfrecord", &after); /* grown: what is there is passed over */
+    is = storage_lab_await(&lab, "records", 3);
+    assert_int_equal(is.live, 3);
+    assert_int_equal(is.erased, 1);
+    assert_int_equal(is.quarantined, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_parts_of_an_erased_tar_sample_are_gone, begin, end),
+        cmocka_unit_test_setup_teardown(an_erased_tfrecord_leaves_right_checksums, begin, end),
+    };
+    return cmocka_run_group_tests_name("storage: container formats", tests, open_lab, close_lab);
+}
