@@ -34,6 +34,7 @@ struct cli_options {
     const char *from;
     const char *to;
     const char *limit;
+    const char *client;
 };
 
 struct cli_command;
@@ -52,7 +53,7 @@ typedef json_t *cli_arguments_fn(const struct cli_call *call, struct weir_error 
 /* Goes on asking from the first answer to the last, telling on stderr how it goes; replaces `*answer`. */
 typedef enum weir_status cli_follow_fn(struct cli_platform *platform, const struct cli_call *call,
                                        json_t **answer, struct weir_error *err);
-/* Makes the answer without a platform. */
+/* Makes the answer by itself: without a platform, or with one in a way of its own. */
 typedef enum weir_status cli_answer_fn(const struct cli_call *call, json_t **ret_answer,
                                        struct weir_error *err);
 /* Writes the answer for a person. Any field may be missing: an older or newer orchestrator may have answered. */

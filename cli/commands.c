@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/config.h"
 #include "cli/follow.h"
+#include "cli/push.h"
 #include "cli/render.h"
 
 #include <stddef.h>
@@ -70,6 +71,13 @@ static const struct weir_option PREDICT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option PUSH_OPTIONS[] = {
+    {"client", "NAME",
+     "whose batches these are (drawn): with the same name and input, it goes on where it stood",
+     OPTION(client)},
+    WEIR_OPTION_END,
+};
+
 // clang-format off
 static const struct cli_command COMMANDS[] = {
     {.words = "status", .summary = "how the platform and its pipelines stand",
@@ -78,6 +86,11 @@ static const struct cli_command COMMANDS[] = {
     {.words = "datasets", .summary = "the accounting of every dataset",
      .example = "weir datasets --json",
      .topic = "datasets", .render = cli_render_datasets},
+    {.words = "push", .operands = "DATASET [FILE]", .operands_min = 1, .operands_max = 2,
+     .summary = "append samples from a file or stdin; exit code 1 when some are refused",
+     .example = "weir push notes notes.jsonl",
+     .options = PUSH_OPTIONS, .answer = cli_answer_push, .render = cli_render_push,
+     .exit_code = cli_exit_of_push},
     {.words = "report", .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost",
      .example = "weir report --pipeline quickstart",
      .options = PIPELINE_OPTIONS, .topic = "report", .arguments = cli_arguments_pipeline,

@@ -32,6 +32,7 @@ struct cli_platform {
     struct cli_serving serving; /* pid 0: somebody else serves */
     int signal_fd;
     bool interrupted;
+    int64_t look_ms; /* when to look again whether it is still served */
 };
 
 /* ---- waiting ---- */
@@ -103,6 +104,42 @@ enum weir_status cli_platform_pause(struct cli_platform *platform, int64_t pause
         status = check(platform, err);
     }
     return status;
+}
+
+struct weir_loop *cli_platform_loop(const struct cli_platform *platform)
+{
+    return platform->loop;
+}
+
+enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_ms,
+                                   struct weir_error *err)
+{
+    weir_loop_step(platform->loop, wait_ms);
+    if (weir_now_ms() < platform->look_ms)
+        return check(platform, err);
+    platform->look_ms = weir_now_ms() + WATCH_MS;
+    return check_still_served(platform, err);
+}
+
+enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
+                                    struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + patience_ms;
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    while (weir_now_ms() < until_ms) {
+        CLI_AUTO_LOCK lock = {.held = false};
+        enum weir_status status = cli_lock_look(data_dir, &lock, err);
+        if (status != WEIR_OK || lock.held)
+            return status;
+        if (sigtimedwait(&signals, NULL, &pause) > 0) /* they stay blocked: see open_signals() */
+            return weir_fail(err, WEIR_UNAVAILABLE, "interrupted");
+    }
+    return weir_fail(err, WEIR_TIMEOUT, "nobody has served %s for %lld s: orchestrator serve does",
+                     data_dir, (long long)patience_ms / 1000);
 }
 
 /* ---- asking ---- */

@@ -5,6 +5,7 @@
 #define CLI_PLATFORM_H
 
 #include "core/base/error.h"
+#include "core/loop/loop.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -27,6 +28,15 @@ bool cli_platform_is_own(const struct cli_platform *platform);
 enum weir_status cli_platform_ask(struct cli_platform *platform, const char *topic,
                                   const json_t *arguments, json_t **ret_answer,
                                   struct weir_error *err) WEIR_MUST_USE;
+/* What it is asked in; for further peers, which must be closed before the platform is. */
+struct weir_loop *cli_platform_loop(const struct cli_platform *platform);
+/* Lets the loop run until something happens, for at most `wait_ms`. UNAVAILABLE as below; STALE when whoever served has
+ * stopped. */
+enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_ms,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Waits until somebody serves `data_dir` again. TIMEOUT; UNAVAILABLE when the person lost patience. */
+enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* Lets time pass; UNAVAILABLE when the person lost patience or the platform ended. */
 enum weir_status cli_platform_pause(struct cli_platform *platform, int64_t pause_ms,
                                     struct weir_error *err) WEIR_MUST_USE;

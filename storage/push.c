@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/copy.h"
 #include "storage/formats/format.h"
 
 #include <stdlib.h>
@@ -184,8 +185,8 @@ static enum weir_status open_target(const struct dataset *dataset, const struct 
     return status;
 }
 
-/* Makes an empty segment under the first name that is free: one may be taken by what a failed commit left,
- * until the next start sweeps it. `*ret_name` is the caller's. */
+/* Makes an empty segment under the first name that is free: one may be taken by what a batch left that could
+ * not be staged. `*ret_name` is the caller's. */
 static enum weir_status make_segment(const struct push_group *group, uint64_t size, char **ret_name,
                                      struct weir_error *err)
 {
@@ -639,18 +640,28 @@ void storage_pushes_free(struct pushes *pushes)
     free(pushes);
 }
 
+static enum weir_status recover(struct pushes *pushes, const struct dataset *dataset,
+                                struct weir_error *err)
+{
+    const struct stored_file *file = newest_file(dataset);
+    struct push_target *target = target_of(pushes, dataset->number);
+    enum weir_status status = WEIR_OK;
+
+    storage_segment_close(&target->segment);
+    if (file)
+        status = open_target(dataset, file, target, err);
+    storage_segment_close(&target->segment);
+    return status == WEIR_OK ? storage_copy_sweep(dataset, err) : status;
+}
+
 void storage_pushes_recover(struct storage *storage)
 {
     for (size_t i = 0; i < storage->catalog->count; i++) {
         const struct dataset *dataset = storage->catalog->datasets[i];
-        const struct stored_file *file =
-            dataset->declaration->is_pushed ? newest_file(dataset) : NULL;
-        struct push_target *target = target_of(storage->pushes, dataset->number);
         struct weir_error err;
 
-        if (file && open_target(dataset, file, target, &err) != WEIR_OK)
-            weir_log(WEIR_LOG_WARN, "segment is damaged", "dataset=%s error=\"%s\"", dataset->name,
-                     err.text);
-        storage_segment_close(&target->segment);
+        if (dataset->declaration->is_pushed && recover(storage->pushes, dataset, &err) != WEIR_OK)
+            weir_log(WEIR_LOG_WARN, "segments are damaged", "dataset=%s error=\"%s\"",
+                     dataset->name, err.text);
     }
 }

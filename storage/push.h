@@ -26,7 +26,7 @@ struct pushes;
 
 struct pushes *storage_pushes_new(struct storage *storage);
 void storage_pushes_free(struct pushes *pushes);
-/* After a start: cuts off what a death left behind the committed bytes. */
+/* After the catalog was loaded: removes what a death or a failed commit left behind the committed bytes. */
 void storage_pushes_recover(struct storage *storage);
 
 /* Answers the request, now or when its samples are on disk. */

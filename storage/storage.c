@@ -50,6 +50,7 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     storage_chunk_cache_clear(storage->cache);
     storage_catalog_free(storage->catalog);
     storage->catalog = catalog;
+    storage_pushes_recover(storage);
     return storage_erasing_load(storage, err);
 }
 
@@ -456,7 +457,6 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
         return status;
     }
     sweep(storage);
-    storage_pushes_recover(storage);
     storage->rescan_timer = weir_loop_timer(loop, RESCAN_MS, RESCAN_MS, on_rescan, storage);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     scan_all(storage);

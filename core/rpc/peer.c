@@ -315,6 +315,11 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
     return WEIR_OK;
 }
 
+const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer)
+{
+    return peer->endpoint;
+}
+
 void weir_rpc_peer_close(struct weir_rpc_peer *peer)
 {
     if (peer == NULL)

@@ -89,6 +89,9 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
 void weir_rpc_peer_close(struct weir_rpc_peer *peer);
 WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
+/* As given to weir_rpc_connect(). */
+const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer);
+
 struct weir_reply {
     enum weir_message type;
     const void *message; /* valid during the callback */

@@ -11,13 +11,21 @@ static const struct topic {
     const char *name;
     topic_fn *fn;
 } TOPICS[] = {
-    {"status", topic_status},         {"datasets", topic_datasets},
-    {"models", topic_models},         {"model", topic_model},
-    {"lineage", topic_lineage},       {"erase_request", topic_erase_request},
-    {"erase_plan", topic_erase_plan}, {"erase_status", topic_erase_status},
-    {"erase_list", topic_erase_list}, {"erase_receipt", topic_erase_receipt},
-    {"predict", topic_predict},       {"report", topic_report},
-    {"events", topic_events},         {"stop", topic_stop},
+    {"status", topic_status},
+    {"datasets", topic_datasets},
+    {"models", topic_models},
+    {"model", topic_model},
+    {"lineage", topic_lineage},
+    {"erase_request", topic_erase_request},
+    {"erase_plan", topic_erase_plan},
+    {"erase_status", topic_erase_status},
+    {"erase_list", topic_erase_list},
+    {"erase_receipt", topic_erase_receipt},
+    {"predict", topic_predict},
+    {"report", topic_report},
+    {"events", topic_events},
+    {"stop", topic_stop},
+    {"push", topic_push},
 };
 
 static void drop(struct topic_call *call)
