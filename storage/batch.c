@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROWS_AT_LEAST = 1024 };
+
 /* Grows `*array` so that one more element fits. */
 static void make_room(void **array, size_t count, size_t *capacity, size_t size)
 {
@@ -152,27 +154,43 @@ void storage_batch_touch(struct batch *batch, struct stored_file *file)
     touch_group(batch, file->group);
 }
 
-static void grow_columns(struct batch *batch)
+static void grow_columns(struct batch *batch, size_t more)
 {
-    if (batch->row_count < batch->row_capacity)
+    if (more <= batch->row_capacity - batch->row_count)
         return;
-    batch->row_capacity = 2 * batch->row_capacity + 1024;
+    batch->row_capacity = 2 * batch->row_capacity + more;
     for (int i = 0; i < BATCH_COLUMNS; i++)
         batch->columns[i] = weir_realloc(batch->columns[i], batch->row_capacity, sizeof(int64_t));
 }
 
-void storage_batch_row(struct batch *batch, struct stored_file *file, const struct batch_row *row)
+void storage_batch_room(struct batch *batch, size_t count, int64_t *ret_columns[BATCH_COLUMNS])
 {
-    size_t at = batch->row_count;
+    grow_columns(batch, count);
+    for (int i = 0; i < BATCH_COLUMNS; i++)
+        ret_columns[i] = batch->columns[i] + batch->row_count;
+}
+
+void storage_batch_add_rows(struct batch *batch, struct stored_file *file, size_t count)
+{
     size_t last = batch->segments.count;
 
     if (last == 0 || batch->segments.at[last - 1].file != file) {
         MAKE_ROOM(batch->segments);
         batch->segments.at[batch->segments.count++] =
-            (struct batch_segment){.file = file, .first = at};
+            (struct batch_segment){.file = file, .first = batch->row_count};
         last++;
     }
-    grow_columns(batch);
+    batch->segments.at[last - 1].count += count;
+    batch->row_count += count;
+    file->samples += count;
+    storage_batch_touch(batch, file);
+}
+
+void storage_batch_row(struct batch *batch, struct stored_file *file, const struct batch_row *row)
+{
+    size_t at = batch->row_count;
+
+    grow_columns(batch, ROWS_AT_LEAST);
     batch->columns[BATCH_TIME][at] = row->time;
     batch->columns[BATCH_LABEL][at] = row->label;
     batch->columns[BATCH_OFFSET][at] = (int64_t)row->offset;
@@ -186,10 +204,7 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
         MAKE_ROOM(batch->keys);
         batch->keys.at[batch->keys.count++] = (struct run_entry){.hash = row->key, .id = at};
     }
-    batch->segments.at[last - 1].count++;
-    batch->row_count++;
-    file->samples++;
-    storage_batch_touch(batch, file);
+    storage_batch_add_rows(batch, file, 1);
 }
 
 void storage_batch_kill(struct batch *batch, struct stored_file *file, enum weir_change_kind kind)

@@ -9,7 +9,7 @@
 
 enum {
     BATCH_FILES_MAX = 4096,    /* commit when a batch has so many */
-    BATCH_ROWS_MAX = 262144,   /* … */
+    BATCH_ROWS_MAX = 1 << 20,  /* …: what a commit waits for the disk is little to so many */
     REFUSALS_LISTED_MAX = 100, /* of one file, with their reasons; the rest is only counted */
 };
 

@@ -61,6 +61,10 @@ struct batch {
     void *also_owner;
 };
 
+/* Columns that have room for `count` more rows; all but BATCH_FILE are the caller's to fill. */
+void storage_batch_room(struct batch *batch, size_t count, int64_t *ret_columns[BATCH_COLUMNS]);
+/* `count` samples of `file`, whose columns are filled. */
+void storage_batch_add_rows(struct batch *batch, struct stored_file *file, size_t count);
 /* The files of the batch are committed. */
 void storage_batch_keep_files(struct batch *batch);
 void storage_batch_clear(struct batch *batch);

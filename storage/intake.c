@@ -232,6 +232,14 @@ static bool time_of_name(struct intake *intake, int64_t *ret_time)
     return true;
 }
 
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time)
+{
+    *ret_time = intake->mtime_us;
+    return intake->dataset->declaration->time_from == TIME_FROM_MTIME ||
+           (intake->dataset->declaration->time_from == TIME_FROM_FILE_NAME &&
+            time_of_name(intake, ret_time));
+}
+
 /* False, with `reason` filled, when there is no time. */
 static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
                          char *reason)
@@ -471,5 +479,8 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
 
 struct format_sink storage_intake_sink(struct intake *intake)
 {
-    return (struct format_sink){.owner = intake, .sample = on_sample, .refuse = on_refuse};
+    return (struct format_sink){.owner = intake,
+                                .sample = on_sample,
+                                .records = storage_intake_records,
+                                .refuse = on_refuse};
 }

@@ -46,6 +46,10 @@ struct intake {
 };
 
 void storage_intake_fini(struct intake *intake);
+/* The time that all samples of the file have, from its name or mtime; false when there is none. */
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
+/* intake_records.c: what the sink does with records that come all at once. */
+bool storage_intake_records(void *owner, const struct format_records *records);
 /* The sink to hand to format->index(); its owner is `intake`. */
 struct format_sink storage_intake_sink(struct intake *intake);
 /* A complaint about the whole file. */

@@ -113,10 +113,25 @@ struct format_refusal {
     bool is_tail;       /* the end of the file, which may be completed later */
 };
 
+enum format_order { FORMAT_LITTLE, FORMAT_BIG };
+
+/* Records of one length, end to end. */
+struct format_records {
+    uint64_t offset; /* of the first, in the file */
+    uint64_t length; /* of each */
+    uint64_t record; /* number of the first */
+    size_t count;
+    const uint8_t *at; /* the bytes of all */
+    enum format_order order;
+};
+
 /* What an index run tells. Called in the order of the file, from inside index(). */
 struct format_sink {
     void *owner;
     void (*sample)(void *owner, const struct format_sample *sample);
+    /* Optional, for formats of equal records: all of a window at once, whose fields the sink reads column
+     * by column; false: it wants them one by one. */
+    bool (*records)(void *owner, const struct format_records *records);
     void (*refuse)(void *owner, const struct format_refusal *refusal);
     void (*scrubbed)(void *owner, struct format_range extent); /* optional: met one, passed over */
 };
@@ -182,8 +197,12 @@ const char *const *format_names(void);
 extern const char *const FORMAT_TYPE_NAMES[];
 size_t format_type_bytes(enum format_type type);
 
-enum format_order { FORMAT_LITTLE, FORMAT_BIG };
-
+/* One field of all records as integers, or as reals (their bits); `values` has room for `count`. False when
+ * one of them is none, or the field is a list. */
+bool format_column_integers(const struct format_field *field, const struct format_records *records,
+                            int64_t *values);
+bool format_column_reals(const struct format_field *field, const struct format_records *records,
+                         int64_t *values);
 /* Reads the number or list of a FORMAT_AT field; `at` holds all of it, `list` has room for
  * field->count. */
 struct format_value format_numbers(const struct format_field *field, enum format_order order,

@@ -91,6 +91,27 @@ static void refuse_tail(const struct format_input *input, const struct format_si
                                                        .is_tail = true});
 }
 
+/* All records of the window at once, to whoever takes them so. */
+static void hand_over(const struct format_input *input, const struct binary_options *options,
+                      const struct format_sink *sink, struct format_progress *progress)
+{
+    struct format_records records = {
+        .offset = input->at + progress->consumed,
+        .length = options->record_bytes,
+        .record = progress->record,
+        .at = input->window.at + progress->consumed,
+        .order = (enum format_order)options->byte_order,
+    };
+
+    if (!sink->records || progress->consumed > input->window.size)
+        return;
+    records.count = (input->window.size - progress->consumed) / options->record_bytes;
+    if (records.count == 0 || !sink->records(sink->owner, &records))
+        return;
+    progress->consumed += records.count * options->record_bytes;
+    progress->record += records.count;
+}
+
 static enum weir_status index_records(const struct format_input *input, const void *options,
                                       const struct format_fields *fields,
                                       const struct format_sink *sink,
@@ -106,6 +127,7 @@ static enum weir_status index_records(const struct format_input *input, const vo
                          (unsigned long long)input->size, (unsigned long long)o->header_bytes);
     if (input->at == 0)
         progress.consumed = o->header_bytes;
+    hand_over(input, o, sink, &progress);
     prepare(&reader, o, fields);
     while (progress.consumed <= input->window.size &&
            input->window.size - progress.consumed >= o->record_bytes) {

@@ -1,6 +1,8 @@
 /* Packed columns: every shape comes back, in as few bytes as it needs. */
 #include "storage/column.h"
 
+#include "core/base/rng.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,12 +115,101 @@ static void long_columns_come_back_from_memory_without_padding(void **state)
     }
 }
 
+/* What is packed once is read for ever. */
+static void frames_are_laid_out_as_documented(void **state)
+{
+    static const uint8_t SECONDS[] = {254,  0x40, 0x42, 0x0f, 0,    0,    0,   0,
+                                      0,                                          /* base 1000000 */
+                                      0,    0,    0,    0,    0,    0,    0,   0, /* no slope */
+                                      0x40, 0x42, 0x0f, 0,    0,    0,    0,   0, /* unit 1000000 */
+                                      4,    0x40, 0x21, 0x30, 0x14, 0xcb, 0xda};
+    static const int64_t VALUES[] = {1, 5, 2, 3, 1, 4, 5, 2, 12, 13, 11, 14};
+    enum { MANY = 12 };
+    int64_t values[MANY];
+    WEIR_AUTO_BUF packed = {0};
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        values[i] = VALUES[i] * 1000000;
+    storage_column_pack(values, MANY, &packed);
+    assert_int_equal(packed.size, sizeof SECONDS);
+    assert_memory_equal(packed.at, SECONDS, sizeof SECONDS);
+}
+
+/* A shape of data, and the bytes a value of it may take. */
+struct shape {
+    int64_t unit, slope;
+    uint64_t noise;
+    double bytes_max;
+};
+
+static void data_with_a_pattern_takes_few_bytes(void **state)
+{
+    enum { MANY = 65536 };
+    static const struct shape SHAPES[] = {
+        {1, 0, 2, 0.13},          /* a click or none */
+        {1, 0, 10, 0.51},         /* ten classes */
+        {1000000, 0, 86400, 3.1}, /* seconds of a day, in any order */
+        {1000000, 3, 200, 1.01},  /* seconds, one after the other */
+        {1, 57, 8000, 2.01},      /* where lines of about 57 bytes begin */
+        {160, 1, 1, 0.01},        /* where records begin */
+        {1, -7, 100, 1.01},       /* newest first */
+        {1, 0, UINT64_C(1) << 40, 6.01},
+    };
+    static int64_t values[MANY], back[MANY];
+    struct weir_rng rng;
+
+    (void)state;
+    weir_rng_init(&rng, 1);
+    for (size_t i = 0; i < WEIR_COUNT(SHAPES); i++) {
+        const struct shape *shape = &SHAPES[i];
+        WEIR_AUTO_BUF packed = {0};
+        struct weir_error err;
+
+        for (int64_t row = 0; row < MANY; row++)
+            values[row] = shape->unit * (1030000000 + row * shape->slope +
+                                         (int64_t)weir_rng_below(&rng, shape->noise));
+        storage_column_pack(values, MANY, &packed);
+        assert_true((double)packed.size <= MANY * shape->bytes_max);
+        assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, MANY, &err), WEIR_OK);
+        assert_memory_equal(back, values, sizeof values);
+    }
+}
+
+static void any_values_come_back(void **state)
+{
+    enum { MANY = 200, ROUNDS = 3000 };
+    int64_t values[MANY], back[MANY];
+    struct weir_rng rng;
+
+    (void)state;
+    weir_rng_init(&rng, 4711);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t count = weir_rng_below(&rng, MANY + 1);
+        unsigned shift = (unsigned)weir_rng_below(&rng, 64);
+        uint64_t unit = 1 + weir_rng_below(&rng, 3) * weir_rng_below(&rng, 1000000);
+        uint64_t slope = weir_rng_next(&rng) >> weir_rng_below(&rng, 64);
+        WEIR_AUTO_BUF packed = {0};
+        struct weir_error err;
+
+        for (size_t i = 0; i < count; i++)
+            values[i] = (int64_t)(unit * ((weir_rng_next(&rng) >> shift) + i * slope) - slope);
+        storage_column_pack(values, count, &packed);
+        assert_true(packed.size <= COLUMN_HEADER_BYTES + 8 * count);
+        assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, count, &err), WEIR_OK);
+        assert_memory_equal(back, values, count * sizeof *values);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_shape_takes_as_few_bytes_as_it_needs),
         cmocka_unit_test(a_value_is_read_where_it_lies),
         cmocka_unit_test(long_columns_come_back_from_memory_without_padding),
+        cmocka_unit_test(frames_are_laid_out_as_documented),
+        cmocka_unit_test(data_with_a_pattern_takes_few_bytes),
+        cmocka_unit_test(any_values_come_back),
         cmocka_unit_test(a_column_of_another_length_is_corrupt),
     };
     return cmocka_run_group_tests_name("storage: columns", tests, NULL, NULL);

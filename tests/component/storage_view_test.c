@@ -1,0 +1,160 @@
+/* What people see with psql (the view storage.sample) is what the service answers, row by row. */
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/db/db.h"
+#include "core/wire/sample.h"
+#include "tests/component/storage_lab.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FILES = 4, LINES = 700, LOCATE_MAX = 4096 };
+enum { ID, TIME, LABEL, STATE, OFFSET, LENGTH };
+
+#define DATASET(name, label)                                               \
+    "  - name: " name "\n"                                                 \
+    "    source: {path: %s, format: csv, import: copy, on_erase: scrub,\n" \
+    "             settle: 0ms}\n"                                          \
+    "    time: {from: field, field: ts, unit: s}\n" label "    subject: {field: who}\n"
+static const struct {
+    const char *name, *text;
+} DATASETS[] = {
+    {"ints", DATASET("ints", "    label: {field: n, type: i64}\n")},
+    {"reals", DATASET("reals", "    label: {field: x, type: f64}\n")},
+    {"classes", DATASET("classes", "    label: {field: kind, classes: stream}\n")},
+    {"none", DATASET("none", "")},
+};
+
+static const struct weir_query QUERIES[] = {
+    {"view", "SELECT id, time_us, label, state, \"offset\", length FROM storage.sample "
+             "WHERE dataset = $1 ORDER BY id"},
+};
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    storage_lab_begin(&lab);
+    storage_lab_start(&lab);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+static void write_lines(int file, struct weir_rng *rng)
+{
+    WEIR_AUTO_FREE char *name = weir_format("f%d.csv", file);
+    WEIR_AUTO_BUF text = {0};
+
+    weir_buf_append_text(&text, "ts,n,x,kind,who\n");
+    for (int i = 0; i < LINES; i++)
+        weir_buf_printf(&text, "%lld,%lld,%.17g,kind%llu,u%d\n",
+                        (long long)(1000000000 + i * 60 + (int64_t)weir_rng_below(rng, 600)),
+                        (long long)(weir_rng_next(rng) >> weir_rng_below(rng, 64)),
+                        weir_rng_unit(rng) - 0.5, (unsigned long long)weir_rng_below(rng, 7), i);
+    storage_lab_write(&lab, name, weir_buf_text(&text));
+}
+
+static void assert_same_row(const struct weir_rows *rows, size_t row, const struct msg_located *is,
+                            size_t i)
+{
+    const char *state = weir_rows_text(rows, row, STATE);
+
+    assert_int_equal(is->states.at[i], strcmp(state, "live") == 0     ? WEIR_SAMPLE_LIVE
+                                       : strcmp(state, "erased") == 0 ? WEIR_SAMPLE_ERASED
+                                                                      : WEIR_SAMPLE_GONE);
+    if (is->states.at[i] != WEIR_SAMPLE_LIVE)
+        return;
+    assert_int_equal(weir_rows_i64(rows, row, TIME), is->times.at[i]);
+    assert_int_equal(weir_rows_i64(rows, row, LABEL), is->labels.at[i]);
+    assert_int_equal(weir_rows_i64(rows, row, OFFSET), is->offsets.at[i]);
+    assert_int_equal(weir_rows_i64(rows, row, LENGTH), is->lengths.at[i]);
+}
+
+static size_t compare(struct weir_db *db, const char *name)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_error err;
+    size_t count;
+
+    if (DB_RUN(db, 0, &rows, &err, DB_TEXT(name)) != WEIR_OK)
+        fail_msg("%s", err.text);
+    count = weir_rows_count(rows);
+    for (size_t at = 0; at < count; at += LOCATE_MAX) {
+        uint64_t ids[LOCATE_MAX];
+        size_t piece = count - at < LOCATE_MAX ? count - at : LOCATE_MAX;
+        struct msg_located located;
+
+        for (size_t i = 0; i < piece; i++)
+            ids[i] = (uint64_t)weir_rows_i64(rows, at + i, ID);
+        assert_int_equal(storage_lab_ask(&lab, MSG_locate,
+                                         &(struct msg_locate){.ids = {ids, piece}}, MSG_located,
+                                         &located),
+                         WEIR_OK);
+        for (size_t i = 0; i < piece; i++)
+            assert_same_row(rows, at + i, &located, i);
+    }
+    return count;
+}
+
+static void the_view_shows_what_the_service_answers(void **state)
+{
+    WEIR_AUTO(weir_db) db = NULL;
+    struct weir_error err;
+    struct weir_rng rng;
+
+    (void)state;
+    weir_rng_init(&rng, 7);
+    for (int i = 0; i < FILES; i++)
+        write_lines(i, &rng);
+    for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++) {
+        assert_int_equal(storage_lab_declare(&lab, DATASETS[i].text), WEIR_OK);
+        (void)storage_lab_await(&lab, DATASETS[i].name, 1);
+    }
+    storage_lab_remove(&lab, "f1.csv");
+    write_lines(2, &rng);
+    for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++) {
+        struct msg_dataset_is is = storage_lab_await(&lab, DATASETS[i].name, 2);
+
+        while (is.removed + is.replaced < 2 * LINES || is.ingested < (FILES + 1) * LINES)
+            is = storage_lab_await(&lab, DATASETS[i].name, is.sequence + 1);
+    }
+    (void)storage_lab_erase(&lab, "e-1", "u5", "verified");
+    assert_int_equal(
+        weir_db_open(lab.postgres.conninfo, "public", QUERIES, WEIR_COUNT(QUERIES), &db, &err),
+        WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++)
+        assert_int_equal(compare(db, DATASETS[i].name), (FILES + 1) * LINES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_view_shows_what_the_service_answers, begin, end),
+    };
+    return cmocka_run_group_tests_name("storage: the view", tests, open_lab, close_lab);
+}
