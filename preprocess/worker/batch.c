@@ -88,32 +88,62 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     return WEIR_SAMPLE_FAILED;
 }
 
+/* A file that is not the one located may be so again once it is located again, and is storage's to read
+ * after that; one that cannot be opened is so at once. */
+static enum weir_status read_file(struct kitchen *kitchen, const struct recipe *recipe,
+                                  const struct located_sample *sample, struct weir_buf *out,
+                                  struct weir_error *err)
+{
+    struct file_range range = {.file = &recipe->located->files[sample->file],
+                               .offset = sample->offset,
+                               .length = sample->length};
+    enum weir_status status = files_read(kitchen->files, &range, out, err);
+    if (status == WEIR_OK || (status == WEIR_STALE && recipe->located->tries == 0))
+        return status;
+    fetched_add_file(recipe->fetched, sample->file);
+    return WEIR_UNAVAILABLE;
+}
+
+static enum weir_status read_fetched(const struct recipe *recipe,
+                                     const struct located_sample *sample, struct weir_buf *out,
+                                     enum weir_sample_state *ret_state)
+{
+    if (!fetched_has_batch(recipe->fetched, recipe->batch))
+        return WEIR_UNAVAILABLE;
+    const struct fetched_sample *found = fetched_next(recipe->fetched, sample->id);
+    *ret_state = found != NULL ? found->state : WEIR_SAMPLE_GONE;
+    if (*ret_state == WEIR_SAMPLE_GONE && recipe->located->tries < LOCATE_TRIES_MAX)
+        return WEIR_STALE;
+    if (*ret_state == WEIR_SAMPLE_LIVE)
+        weir_buf_append(out, recipe->fetched->bytes.at + found->offset, found->length);
+    return WEIR_OK;
+}
+
 static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe *recipe,
                                     const struct located_sample *sample, struct column *payload,
                                     struct weir_error *err)
 {
     enum weir_sample_state state = state_of(kitchen, recipe, sample, payload->values.size);
-    if (state == WEIR_SAMPLE_LIVE) {
-        struct file_range range = {.file = &recipe->located->files[sample->file],
-                                   .offset = sample->offset,
-                                   .length = sample->length};
-        enum weir_status status = files_read(kitchen->files, &range, &payload->values, err);
-        if (status != WEIR_OK && recipe->located->tries < LOCATE_TRIES_MAX)
-            return WEIR_STALE;
-        if (status != WEIR_OK)
-            state = WEIR_SAMPLE_GONE;
-    }
+    enum weir_status status = WEIR_OK;
+    size_t before = payload->values.size;
+    if (state == WEIR_SAMPLE_LIVE && fetched_has_file(recipe->fetched, sample->file))
+        status = read_fetched(recipe, sample, &payload->values, &state);
+    else if (state == WEIR_SAMPLE_LIVE)
+        status = read_file(kitchen, recipe, sample, &payload->values, err);
+    if (status != WEIR_OK)
+        return status;
     if (state != WEIR_SAMPLE_LIVE) {
         add_hole(kitchen, sample->id, state);
         return WEIR_OK;
     }
-    kitchen->bytes_read += sample->length;
+    kitchen->bytes_read += payload->values.size - before;
     weir_buf_append(&kitchen->rows, &sample, sizeof(struct located_sample *));
     column_end_row(payload);
     return WEIR_OK;
 }
 
-/* Fills the payload column with the live samples of the batch; returns how many through ret_rows. */
+/* Fills the payload column with the live samples of the batch; returns how many through ret_rows. Goes on
+ * behind what storage has to read, so that it is asked for all of it at once. */
 static enum weir_status read_samples(struct kitchen *kitchen, const struct recipe *recipe,
                                      size_t *ret_rows, struct weir_error *err)
 {
@@ -121,14 +151,19 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     const struct located_sample *samples =
         located_batch(recipe->located, recipe->plan, recipe->batch, &count);
     struct column *payload = chain_begin(recipe->plan->chain);
+    bool is_whole = true;
     weir_buf_clear(&kitchen->rows);
     weir_buf_clear(&kitchen->holes);
     files_begin(kitchen->files);
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = read_sample(kitchen, recipe, &samples[i], payload, err);
+    fetched_rewind(recipe->fetched);
+    for (size_t i = 0; i < count; i++) {
+        enum weir_status status = read_sample(kitchen, recipe, &samples[i], payload, err);
+        if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
+            return status;
+        is_whole = is_whole && status == WEIR_OK;
+    }
     *ret_rows = kitchen->rows.size / sizeof(struct located_sample *);
-    return status;
+    return is_whole ? WEIR_OK : WEIR_UNAVAILABLE;
 }
 
 /* ---- frames ---- */

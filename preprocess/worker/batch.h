@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
 #include "core/rpc/frames.h"
+#include "preprocess/worker/fetched.h"
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/located.h"
 
@@ -33,11 +34,13 @@ void kitchen_free(struct kitchen *kitchen);
 struct recipe {
     struct preprocess_plan *plan;
     const struct located *located;
+    struct fetched *fetched;        /* what storage read of it */
     const struct worker_flow *flow; /* knows what was erased since */
     uint64_t batch;
 };
 
-/* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again. */
+/* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again.
+ * UNAVAILABLE: files of it cannot be read from here; `fetched` knows which: have storage read them. */
 enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
                               struct worker_batch **ret_batch,
                               struct weir_error *err) WEIR_MUST_USE;

@@ -17,6 +17,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     worker_flow_held(&worker->flow, reply->message, worker->hold_ms);
     worker_free_discarded(worker);
     if (worker->flow.epoch > before) { /* acknowledge at once */
+        worker_tasks_drop_fetched(worker);
         worker->hold_ms = 0;
         kitchen_forget_files(
             worker->kitchen); /* a scrubbed file must be opened and checked again */

@@ -49,16 +49,17 @@ static void keep(struct worker *worker, const struct worker_make *what, struct w
         worker_batch_free(batch);
 }
 
-/* A file is not the one located: ask storage again before anything else is made of this lease. */
-static void locate_again(struct worker *worker, struct worker_task *task,
-                         const struct weir_error *err)
+/* What is missing: ask storage before anything else is made of this lease. */
+static void get_missing(struct worker *worker, struct worker_task *task, uint64_t batch,
+                        enum weir_status status, const struct weir_error *err)
 {
-    weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
-    task->ask_ms =
-        weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
-    located_again(&task->located);
     worker_flow_suspend(&worker->flow, task->fence);
-    worker_prepare(worker);
+    if (status == WEIR_UNAVAILABLE) {
+        worker_fetch(worker, task, batch);
+        return;
+    }
+    weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
+    worker_locate_again(worker, task);
 }
 
 static void make(struct worker *worker, const struct worker_make *what)
@@ -70,10 +71,13 @@ static void make(struct worker *worker, const struct worker_make *what)
         worker_flow_suspend(&worker->flow, what->fence);
         return;
     }
-    struct recipe recipe = {
-        .plan = &job->plan, .located = &task->located, .flow = &worker->flow, .batch = what->batch};
+    struct recipe recipe = {.plan = &job->plan,
+                            .located = &task->located,
+                            .fetched = &task->fetched,
+                            .flow = &worker->flow,
+                            .batch = what->batch};
     struct worker_batch *batch = NULL;
-    struct weir_error err;
+    struct weir_error err = {.text = "storage cannot read it either"};
     enum weir_status status;
     int64_t before_ns = weir_cpu_thread_ns();
     uint64_t before_bytes = kitchen_bytes_read(worker->kitchen);
@@ -84,7 +88,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
     if (status != WEIR_OK)
-        locate_again(worker, task, &err);
+        get_missing(worker, task, what->batch, status, &err);
     else if (lease->attempt == 0)
         worker_flow_folded(&worker->flow, what->fence, what->batch);
     else if (!fails_run(worker, job, batch))

@@ -1,4 +1,4 @@
-/* Getting leases ready: what their job is, then where their samples are. */
+/* Getting leases ready: what their job is, where their samples are, and what only storage can read. */
 #include "preprocess/worker/worker.h"
 
 #include "core/base/log.h"
@@ -9,6 +9,7 @@ static void reset(struct worker *worker, struct worker_task *task)
     if (task->asking)
         weir_rpc_forget(worker->storage, task);
     located_fini(&task->located);
+    fetched_fini(&task->fetched);
     weir_buf_fini(&task->partial);
     *task = (struct worker_task){.worker = worker};
 }
@@ -25,43 +26,109 @@ struct worker_task *worker_task_of(struct worker *worker, const struct worker_le
 
 static void ask(struct worker *worker, struct worker_task *task);
 
-static void on_located(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+/* The answer is in, or it was none: then it is asked for again a little later. */
+static void answered(struct worker_task *task, enum weir_status status,
+                     const struct weir_error *err)
 {
-    struct worker_task *task = owner;
-    struct weir_error reason = {.text = "another answer than expected"};
     task->asking = false;
-    enum weir_status status = WEIR_INVALID;
-    if (reply != NULL && reply->type == MSG_located)
-        status = located_take(&task->located, reply->message, &reason);
     if (status == WEIR_OK) {
         ask(task->worker, task);
         return;
     }
     task->ask_ms = weir_loop_now_ms(task->worker->loop) + WORKER_RETRY_MS;
-    weir_log(WEIR_LOG_DEBUG, "samples not located, asking again", "reason=\"%s\"",
-             err != NULL ? err->text : reason.text);
+    weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
-/* Asks for the next piece; when there is none, the lease begins. */
+static void on_located(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {.text = "another answer than expected"};
+    enum weir_status status = WEIR_INVALID;
+    if (reply != NULL && reply->type == MSG_located)
+        status = located_take(&task->located, reply->message, &reason);
+    answered(task, status, err != NULL ? err : &reason);
+}
+
+static void on_read(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {.text = "another answer than expected"};
+    enum weir_status status = WEIR_INVALID;
+    if (reply != NULL && reply->type == MSG_read_is)
+        status =
+            fetched_take(&task->fetched, reply->message, weir_frames_at(reply->frames, 0), &reason);
+    if (err != NULL && err->status != WEIR_TIMEOUT) {
+        fetched_give_up(&task->fetched);
+        status = WEIR_OK;
+    }
+    answered(task, status, err != NULL ? err : &reason);
+}
+
+/* Asks for the next piece of what is not known; false when there is none. */
+static bool ask_storage(struct worker *worker, struct worker_task *task)
+{
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(LOCATE_IDS_MAX, sizeof(*ids));
+    size_t count = located_wanted(&task->located, ids);
+    if (count > 0) {
+        weir_rpc_call(worker->storage, MSG_locate, &(struct msg_locate){.ids = {ids, count}},
+                      WORKER_ASK_MS, on_located, task);
+        return true;
+    }
+    count = fetched_wanted(&task->fetched, ids);
+    if (count > 0)
+        weir_rpc_call(worker->storage, MSG_read, &(struct msg_read){.ids = {ids, count}},
+                      WORKER_ASK_MS, on_read, task);
+    return count > 0;
+}
+
+/* Asks on; when everything is known, the lease begins. */
 static void ask(struct worker *worker, struct worker_task *task)
 {
     struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
     if (task->asking || lease == NULL || weir_loop_now_ms(worker->loop) < task->ask_ms)
         return;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(LOCATE_IDS_MAX, sizeof(*ids));
-    size_t count = located_wanted(&task->located, ids);
-    if (count > 0) {
-        task->asking = true;
-        weir_rpc_call(worker->storage, MSG_locate, &(struct msg_locate){.ids = {ids, count}},
-                      WORKER_ASK_MS, on_located, task);
+    task->asking = ask_storage(worker, task);
+    if (task->asking)
         return;
-    }
     struct worker_job *job = worker_job_for(worker, lease);
     if (job == NULL)
         return;
     worker_flow_begin(&worker->flow, lease->fence,
                       preprocess_group(&job->plan.geometry, lease->group));
     worker_pump_soon(worker);
+}
+
+void worker_fetch(struct worker *worker, struct worker_task *task, uint64_t batch)
+{
+    struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
+    struct worker_job *job = lease != NULL ? worker_job_for(worker, lease) : NULL;
+    size_t count;
+    if (job == NULL)
+        return;
+    const struct located_sample *samples = located_batch(&task->located, &job->plan, batch, &count);
+    fetched_begin(&task->fetched, batch, samples, count);
+    ask(worker, task);
+}
+
+void worker_locate_again(struct worker *worker, struct worker_task *task)
+{
+    task->ask_ms =
+        weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
+    located_again(&task->located);
+    fetched_fini(&task->fetched);
+    worker_prepare(worker);
+}
+
+void worker_tasks_drop_fetched(struct worker *worker)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        struct worker_task *task = &worker->tasks[i];
+        bool is_reading = task->asking && task->fetched.known < task->fetched.count;
+        if (is_reading)
+            weir_rpc_forget(worker->storage, task);
+        task->asking = task->asking && !is_reading;
+        fetched_drop(&task->fetched);
+    }
 }
 
 static void prepare(struct worker *worker, const struct worker_lease *lease)
@@ -97,6 +164,7 @@ void worker_tasks_close(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         located_fini(&worker->tasks[i].located);
+        fetched_fini(&worker->tasks[i].fetched);
         weir_buf_fini(&worker->tasks[i].partial);
     }
 }

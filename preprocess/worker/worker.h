@@ -40,10 +40,11 @@ struct worker_job {
 /* What the worker keeps for each lease slot of the flow. */
 struct worker_task {
     uint64_t fence; /* of the lease it belongs to */
-    bool asking;    /* locate is open */
+    bool asking;    /* locate or read is open */
     int64_t ask_ms; /* not asked before */
     bool begun;     /* `located` is set down */
     struct located located;
+    struct fetched fetched;
     struct weir_buf partial; /* of a partial fit */
     struct worker *worker;
 };
@@ -84,9 +85,15 @@ void worker_on_erased(void *state, struct weir_request *request);
 struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease);
 void worker_jobs_expire(struct worker *worker, int64_t now_ms);
 void worker_jobs_close(struct worker *worker);
-/* tasks.c: gets leases ready: job, then where the samples are. */
+/* tasks.c: gets leases ready: job, where the samples are, and those that only storage can read. */
 void worker_prepare(struct worker *worker);
 struct worker_task *worker_task_of(struct worker *worker, const struct worker_lease *lease);
+/* Has storage read what this batch needs of files that cannot be read from here. */
+void worker_fetch(struct worker *worker, struct worker_task *task, uint64_t batch);
+/* Where its samples are is out of date. */
+void worker_locate_again(struct worker *worker, struct worker_task *task);
+/* Drops what storage read, of every lease. */
+void worker_tasks_drop_fetched(struct worker *worker);
 void worker_tasks_close(struct worker *worker);
 /* pump.c: makes and sends. */
 void worker_pump_soon(struct worker *worker);

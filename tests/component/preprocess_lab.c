@@ -117,6 +117,16 @@ void lab_lose_file(struct lab *lab)
     weir_require(rename(other, lab->data_path) == 0);
 }
 
+void lab_hide_file(struct lab *lab)
+{
+    scripted_storage_hide(lab->storage);
+}
+
+size_t lab_storage_reads(struct lab *lab)
+{
+    return scripted_storage_reads(lab->storage);
+}
+
 void lab_erase(struct lab *lab, uint64_t id)
 {
     scripted_storage_erase(lab->storage, id);

@@ -1,15 +1,18 @@
 /* The storage that preprocess tests script. What a test changes is under one mutex. */
 #include "tests/component/preprocess_storage.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/sample.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10 };
+enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10, READ_MAX = 10 };
 
 struct scripted_storage {
     struct storage_script script;
@@ -22,6 +25,8 @@ struct scripted_storage {
     bool stopping;
     uint64_t erased[ERASED_MAX]; /* the n-th is erased under epoch n + 1 */
     uint64_t epoch;
+    bool is_hidden;
+    size_t reads;
 };
 
 static bool is_erased(const struct scripted_storage *storage, uint64_t id)
@@ -55,8 +60,8 @@ static void on_locate(void *owner, struct weir_request *request)
         labels[i] = row % 2;
     }
     uint64_t epoch = storage->epoch;
+    const char *paths[] = {storage->is_hidden ? "/nowhere/lines" : storage->script.path};
     pthread_mutex_unlock(&storage->mutex);
-    const char *paths[] = {storage->script.path};
     uint64_t layouts[] = {1}, devices[] = {about->st_dev}, inodes[] = {about->st_ino};
     uint64_t sizes[] = {(uint64_t)about->st_size};
     int64_t mtimes[] = {about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec};
@@ -80,6 +85,48 @@ static void on_locate(void *owner, struct weir_request *request)
                    NULL);
 }
 
+/* As storage does: nothing of a file that is not the one it knows, and the first ids only. */
+static void on_read(void *owner, struct weir_request *request)
+{
+    struct scripted_storage *storage = owner;
+    const struct msg_read *ask = request->message;
+    size_t count = ask->ids.count < READ_MAX ? ask->ids.count : READ_MAX;
+    uint32_t states[READ_MAX];
+    uint64_t lengths[READ_MAX] = {0};
+    int64_t labels[READ_MAX] = {0};
+    WEIR_AUTO_BUF payload = {0};
+    WEIR_AUTO_FD int fd = open(storage->script.path, O_RDONLY | O_CLOEXEC);
+    struct stat now;
+    weir_require(fd >= 0 && fstat(fd, &now) == 0);
+    pthread_mutex_lock(&storage->mutex);
+    storage->reads++;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t row = ask->ids.at[i] - storage->script.first_id;
+        uint64_t offset = storage->script.offsets[row];
+        states[i] = now.st_ino == storage->about.st_ino ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_GONE;
+        if (is_erased(storage, ask->ids.at[i]))
+            states[i] = WEIR_SAMPLE_ERASED;
+        if (states[i] != WEIR_SAMPLE_LIVE)
+            continue;
+        lengths[i] = storage->script.offsets[row + 1] - offset;
+        weir_buf_reserve(&payload, lengths[i]);
+        weir_require(pread(fd, payload.at + payload.size, lengths[i], (off_t)offset) ==
+                     (ssize_t)lengths[i]);
+        payload.size += lengths[i];
+    }
+    uint64_t epoch = storage->epoch;
+    pthread_mutex_unlock(&storage->mutex);
+    struct weir_frames frames = {.count = 0};
+    weir_frames_copy(&frames, payload.at, payload.size);
+    weir_rpc_reply(request->server, &request->route, MSG_read_is,
+                   &(struct msg_read_is){.epoch = epoch,
+                                         .states = {states, count},
+                                         .lengths = {lengths, count},
+                                         .labels = {labels, count},
+                                         .ids = {ask->ids.at, count}},
+                   &frames);
+}
+
 static void on_hold(void *owner, struct weir_request *request)
 {
     struct scripted_storage *storage = owner;
@@ -100,10 +147,8 @@ static void on_hold_end(void *owner, struct weir_request *request)
 }
 
 static const struct weir_rpc_handler HANDLERS[] = {
-    WEIR_ON(locate, on_locate),
-    WEIR_ON(hold, on_hold),
-    WEIR_ON(hold_end, on_hold_end),
-    {MSG_none, NULL},
+    WEIR_ON(locate, on_locate),     WEIR_ON(read, on_read), WEIR_ON(hold, on_hold),
+    WEIR_ON(hold_end, on_hold_end), {MSG_none, NULL},
 };
 
 static void on_tick(void *owner)
@@ -157,4 +202,19 @@ void scripted_storage_erase(struct scripted_storage *storage, uint64_t id)
     weir_require(storage->epoch < ERASED_MAX);
     storage->erased[storage->epoch++] = id;
     pthread_mutex_unlock(&storage->mutex);
+}
+
+void scripted_storage_hide(struct scripted_storage *storage)
+{
+    pthread_mutex_lock(&storage->mutex);
+    storage->is_hidden = true;
+    pthread_mutex_unlock(&storage->mutex);
+}
+
+size_t scripted_storage_reads(struct scripted_storage *storage)
+{
+    pthread_mutex_lock(&storage->mutex);
+    size_t reads = storage->reads;
+    pthread_mutex_unlock(&storage->mutex);
+    return reads;
 }

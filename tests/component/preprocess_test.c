@@ -260,6 +260,29 @@ static void a_replaced_file_gives_holes_never_other_bytes(void **state)
     lab_stop(lab);
 }
 
+static void what_no_worker_can_open_comes_through_storage(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_hide_file(lab);
+    lab_erase(lab, LAB_FIRST_ID + 40);
+    lab_open_job(lab, 1, COARSE, 2);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    assert_int_equal(seen.times[40], 0);
+    seen.times[40] = 2;
+    expect_each(&seen, 2);
+    assert_true(lab_storage_reads(lab) > 0);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
+    assert_int_equal(audit.erased, 2);
+    assert_int_equal(audit.gone, 0);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static int start_postgres(void **state)
 {
     static struct weir_test_postgres postgres;
@@ -285,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
+        cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage, reset),
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
