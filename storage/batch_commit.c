@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "storage/batch_stage.h"
 #include "storage/column.h"
+#include "storage/duplicates.h"
 #include "storage/id_list.h"
 #include "storage/key_store.h"
 #include "storage/queries.h"
@@ -191,13 +192,12 @@ static enum weir_status insert_keys(const struct commit *c, struct key_index *in
 }
 
 /* Rows are numbered from the dataset's next one on without gaps: across blocks, ids are too. */
-static enum weir_status insert_samples(const struct commit *c)
+static enum weir_status insert_rows(const struct commit *c)
 {
     uint64_t first_row = c->dataset->next_row;
-    uint64_t first_id = storage_dataset_id(c->dataset, first_row);
     enum weir_status status;
 
-    join_files(c, first_id);
+    join_files(c, storage_dataset_id(c->dataset, first_row));
     status = insert_chunks(c);
     if (status == WEIR_OK)
         status = insert_keys(c, &c->dataset->subjects, c->batch->subjects.at,
@@ -206,6 +206,35 @@ static enum weir_status insert_samples(const struct commit *c)
         status =
             insert_keys(c, &c->dataset->keys, c->batch->keys.at, c->batch->keys.count, first_row);
     return status;
+}
+
+/* Rows take the place of the live samples of their keys. */
+static enum weir_status insert_and_replace(const struct commit *c)
+{
+    struct id_list places = {0};
+    enum weir_status status =
+        storage_duplicates_replaced(c->batch, c->db, c->dataset->next_row, &places, c->err);
+
+    if (status == WEIR_OK)
+        status = insert_rows(c);
+    for (size_t i = 0; i < places.count; i++)
+        places.at[i] = storage_dataset_id(c->dataset, places.at[i]);
+    if (status == WEIR_OK && places.count > 0)
+        status = storage_tombstones_write(c->db, c->cache, c->dataset, WEIR_CHANGE_REPLACED,
+                                          &(struct weir_u64s){places.at, places.count}, c->err);
+    free(places.at);
+    return status;
+}
+
+static enum weir_status insert_samples(const struct commit *c)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (c->dataset->declaration->keep == KEEP_LAST)
+        return insert_and_replace(c);
+    if (c->dataset->declaration->keep == KEEP_FIRST)
+        status = storage_duplicates_refuse(c->batch, c->db, c->err);
+    return status == WEIR_OK ? insert_rows(c) : status;
 }
 
 /* ---- the rest ---- */

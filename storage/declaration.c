@@ -14,12 +14,18 @@ struct dataset_section {
     const struct weir_yaml_node *label;
     const struct weir_yaml_node *subject;
     const struct weir_yaml_node *key;
+    const struct weir_yaml_node *duplicates;
+};
+
+struct duplicates_section {
+    int keep;
 };
 
 static const char *const IMPORTS[] = {"reference", "copy", NULL};
 static const char *const ON_ERASES[] = {"scrub", "unlink", NULL};
 static const char *const TIME_FROMS[] = {"manifest", "field", "file_name", "mtime", NULL};
 static const char *const PLACE_FROMS[] = {"manifest", "field", NULL};
+static const char *const KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
 static const char *const UNITS[] = {"s", "ms", "us", NULL};
 static const int64_t UNIT_US[] = {1000000, 1000, 1};
 /* The first ten are enum format_type. */
@@ -35,6 +41,7 @@ static const struct cfg_key DATASET[] = {
     CFG_NODE(struct dataset_section, subject, .doc = "whose data a sample is"),
     CFG_NODE(struct dataset_section, key,
              .doc = "what a sample is: later labels and duplicates are matched by it"),
+    CFG_NODE(struct dataset_section, duplicates, .doc = "which samples of one key stay"),
     CFG_END,
 };
 static const struct cfg_key SOURCE[] = {
@@ -80,6 +87,12 @@ static const struct cfg_key LABEL[] = {
              .doc =
                  "list of class names, or stream: in order of first appearance; several datasets "
                  "need one list"),
+    CFG_END,
+};
+static const struct cfg_key DUPLICATES[] = {
+    CFG_CHOICE(struct duplicates_section, keep, .choices = KEEPS, .fallback = "all",
+               .doc = "all; first: later ones are refused and counted; last: earlier ones are "
+                      "replaced"),
     CFG_END,
 };
 static const struct cfg_key IDENTITY[] = {
@@ -309,6 +322,22 @@ static enum weir_status read_identity(const struct declaration *d, const char *p
     return status == WEIR_OK ? resolve(d, &place, node, path, field, err) : status;
 }
 
+static enum weir_status read_duplicates(struct declaration *d, const char *path,
+                                        const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct duplicates_section section = {0};
+    enum weir_status status = WEIR_OK;
+
+    if (node)
+        status = cfg_read(DUPLICATES, CFG_CLOSED, node, path, NULL, &section, err);
+    d->keep = (enum keep)section.keep;
+    if (status == WEIR_OK && d->keep != KEEP_ALL && !d->has_key)
+        return weir_yaml_fail(
+            node, err, "%s.keep: found %s without a key, expected key: {field: NAME} beside it",
+            path, KEEPS[d->keep]);
+    return status;
+}
+
 static enum weir_status check_erase(struct declaration *d, const char *path,
                                     const struct weir_yaml_node *source, struct weir_error *err)
 {
@@ -349,6 +378,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
     WEIR_AUTO_FREE char *label = weir_format("%s.label", path);
     WEIR_AUTO_FREE char *subject = weir_format("%s.subject", path);
     WEIR_AUTO_FREE char *key = weir_format("%s.key", path);
+    WEIR_AUTO_FREE char *duplicates = weir_format("%s.duplicates", path);
     enum weir_status status = cfg_read(DATASET, CFG_CLOSED, node, path, NULL, &section, err);
 
     if (status != WEIR_OK)
@@ -370,6 +400,8 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         status = read_identity(d, subject, section.subject, &d->fields.subject, err);
     if (status == WEIR_OK)
         status = read_identity(d, key, section.key, &d->fields.key, err);
+    if (status == WEIR_OK)
+        status = read_duplicates(d, duplicates, section.duplicates, err);
     if (status == WEIR_OK)
         status = check_erase(d, path, section.source, err);
     if (status != WEIR_OK)
@@ -572,6 +604,8 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
     print_label(d, out);
     print_identity("subject", &d->fields.subject, out);
     print_identity("key", &d->fields.key, out);
+    if (d->keep != KEEP_ALL)
+        weir_buf_printf(out, "    duplicates: {keep: %s}\n", KEEPS[d->keep]);
 }
 
 static void document(struct weir_buf *out, const char *title, const char *text,
@@ -596,5 +630,7 @@ void storage_declarations_document(struct weir_buf *out)
     document(out, "datasets[].time", "When a sample happened.", TIME);
     document(out, "datasets[].label", "What is to be learnt; `label: none` if nothing.", LABEL);
     document(out, "datasets[].subject", "Whose data a sample is.", IDENTITY);
+    document(out, "datasets[].duplicates",
+             "Which samples of one key stay, in the order in which they came.", DUPLICATES);
     document(out, "datasets[].key", "What a sample is.", IDENTITY);
 }

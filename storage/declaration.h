@@ -9,6 +9,8 @@
 enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
 
 enum time_from { TIME_FROM_MANIFEST, TIME_FROM_FIELD, TIME_FROM_FILE_NAME, TIME_FROM_MTIME };
+/* Which samples of one key stay. */
+enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
 
 struct source_section {
@@ -50,6 +52,7 @@ struct declaration {
     const struct weir_yaml_node *classes; /* NULL: in order of first appearance */
     bool has_subject;
     bool has_key;
+    enum keep keep;
     bool wants_manifest;
     bool is_copied; /* readers open files that storage owns: copies, or segments of pushes */
     bool is_pushed; /* there is no source to scan */

@@ -276,6 +276,141 @@ static void a_plan_says_what_an_erasure_would_mean_and_keeps_nothing(void **stat
     assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "row-17"));
 }
 
+/* ---- duplicates ---- */
+
+#define ORDERS(keep)                                                      \
+    "  - name: orders\n"                                                  \
+    "    source: {path: %s, format: csv, on_erase: scrub, settle: 0ms}\n" \
+    "    time: {from: field, field: ts}\n"                                \
+    "    label: {field: paid}\n"                                          \
+    "    subject: {field: user}\n"                                        \
+    "    key: {field: order}\n"                                           \
+    "    duplicates: {keep: " keep "}\n"
+
+static int64_t label_of(uint32_t row)
+{
+    const struct msg_columns_read asked = {.first = weir_sample_id(1, 0, row), .count = 1};
+    struct msg_columns_is answer;
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_columns_read, &asked, MSG_columns_is, &answer),
+                     WEIR_OK);
+    return answer.labels.count == 1 ? answer.labels.at[0] : -1;
+}
+
+static void the_first_sample_of_a_key_stays(void **state)
+{
+    const char *subject = "u2";
+    struct msg_dataset_is is;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv",
+                      "ts,order,paid,user\n1,A,1,u1\n2,B,2,u2\n3,A,3,u3\n4,,4,u4\n5,,5,u5\n");
+    assert_int_equal(storage_lab_declare(&lab, ORDERS("first")), WEIR_OK);
+    is = storage_lab_await(&lab, "orders", 1);
+    assert_int_equal(is.live, 4); /* without a key nothing is a duplicate */
+    assert_int_equal(is.duplicate, 1);
+    assert_int_equal(label_of(0), 1);
+    assert_int_equal(label_of(2), 4);
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    storage_lab_write(&lab, "b.csv",
+                      "ts,order,paid,user\n6,B,6,u6\n7,C,7,u2\n8,B,8,u8\n9,C,9,u9\n");
+    is = storage_lab_await(&lab, "orders", 2);
+    assert_int_equal(is.live, 5);
+    assert_int_equal(is.duplicate, 4);
+    assert_int_equal(label_of(4), 7);
+    assert_int_equal(
+        erase(&(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}}, "tombstoned")
+            .ids.at[1],
+        weir_sample_id(1, 0, 4)); /* rows that went took their subjects along */
+    storage_lab_write(&lab, "c.csv", "ts,order,paid,user\n10,B,10,u7\n"); /* B is free again */
+    is = storage_lab_await(&lab, "orders", 5);
+    assert_int_equal(is.duplicate, 4);
+    assert_int_equal(label_of(5), 10);
+}
+
+static void the_last_sample_of_a_key_takes_the_place_of_earlier_ones(void **state)
+{
+    struct msg_dataset_is is;
+    struct msg_feed_is feed;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,order,paid,user\n1,A,1,u\n2,B,2,u\n3,A,3,u\n4,,4,u\n");
+    assert_int_equal(storage_lab_declare(&lab, ORDERS("last")), WEIR_OK);
+    is = storage_lab_await(&lab, "orders", 2);
+    assert_int_equal(is.ingested, 4);
+    assert_int_equal(is.replaced, 1);
+    assert_int_equal(label_of(0), -1);
+    assert_int_equal(label_of(2), 3);
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    storage_lab_write(&lab, "b.csv", "ts,order,paid,user\n5,A,5,u\n6,C,6,u\n");
+    is = storage_lab_await(&lab, "orders", 4);
+    assert_int_equal(is.ingested, 6);
+    assert_int_equal(is.replaced, 2);
+    assert_int_equal(is.duplicate, 0);
+    assert_int_equal(label_of(2), -1);
+    assert_int_equal(label_of(4), 5);
+    feed = storage_lab_feed(&lab, 1, "test", 0);
+    assert_int_equal(feed.kinds.at[3], WEIR_CHANGE_REPLACED);
+    assert_int_equal(feed.firsts.at[3], weir_sample_id(1, 0, 2));
+}
+
+static void write_orders(int file)
+{
+    WEIR_AUTO_FREE char *name = weir_format("%d.csv", file);
+    WEIR_AUTO_BUF text = {0};
+
+    weir_buf_append_text(&text, "ts,order,paid,user\n");
+    for (int i = 0; i < 3000; i++)
+        weir_buf_printf(&text, "%d,o%d,%d,u%d\n", i, (i * 7 + file * 100) % 5000, i, i);
+    storage_lab_write(&lab, name, weir_buf_text(&text));
+}
+
+/* Four files, the last two of which come in calmly, or at the second attempt. */
+static struct msg_dataset_is take_orders(const char *yaml, bool dies)
+{
+    uint64_t sequence;
+
+    storage_lab_kill(&lab);
+    storage_lab_end(&lab);
+    storage_lab_begin(&lab);
+    storage_lab_start(&lab);
+    write_orders(0);
+    write_orders(1);
+    assert_int_equal(storage_lab_declare(&lab, yaml), WEIR_OK);
+    sequence = storage_lab_await(&lab, "orders", 1).sequence;
+    storage_lab_kill(&lab);
+    lab.faults = dies ? "storage.batch.commit=!1" : NULL;
+    write_orders(2);
+    write_orders(3);
+    storage_lab_start(&lab);
+    if (dies) {
+        storage_lab_await_death(&lab);
+        lab.faults = NULL;
+        storage_lab_start(&lab);
+    }
+    return storage_lab_await(&lab, "orders", sequence + 1);
+}
+
+static void duplicates_do_not_depend_on_deaths(void **state)
+{
+    static const char *const KEEPS[] = {ORDERS("first"), ORDERS("last")};
+
+    (void)state;
+    for (size_t k = 0; k < WEIR_COUNT(KEEPS); k++) {
+        struct msg_dataset_is calm = take_orders(KEEPS[k], false);
+        struct msg_dataset_is stormy = take_orders(KEEPS[k], true);
+
+        assert_int_equal(calm.live, 5000);
+        assert_int_equal(calm.ingested + calm.duplicate, 12000);
+        assert_int_equal(stormy.live, calm.live);
+        assert_int_equal(stormy.duplicate, calm.duplicate);
+        assert_int_equal(stormy.replaced, calm.replaced);
+        assert_int_equal(stormy.sequence, calm.sequence);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +421,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_collision_of_hashes_harms_nobody, begin, end),
         cmocka_unit_test_setup_teardown(a_plan_says_what_an_erasure_would_mean_and_keeps_nothing,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(the_first_sample_of_a_key_stays, begin, end),
+        cmocka_unit_test_setup_teardown(the_last_sample_of_a_key_takes_the_place_of_earlier_ones,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(duplicates_do_not_depend_on_deaths, begin, end),
     };
 
     return cmocka_run_group_tests_name("storage_keys", tests, open_lab, close_lab);
