@@ -43,6 +43,13 @@ json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *e
     return finish(arguments, set_text(arguments, "pipeline", call->options.pipeline), err);
 }
 
+json_t *cli_arguments_doctor(const struct cli_call *call, struct weir_error *err)
+{
+    (void)err;
+    return json_pack("{sI,sb}", "session", (json_int_t)(weir_random_u64() >> 1), "deep",
+                     call->options.deep);
+}
+
 json_t *cli_arguments_model(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();

@@ -28,6 +28,7 @@ struct cli_options {
     const char *reference;
     const char *csv;
     bool wait;
+    bool deep;
     const char *erasure;
     const char *pipeline;
     const char *model;

@@ -27,6 +27,11 @@ static const struct weir_option PIPELINE_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option DOCTOR_OPTIONS[] = {
+    {"deep", NULL, "read every byte that the platform owns, and compare it", OPTION(deep)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option LINEAGE_OPTIONS[] = {
     {"id", "N…", "which models have seen this sample; may be given again", OPTION(ids)},
     {"erasure", "N", "which models have seen the samples of this erasure", OPTION(erasure)},
@@ -86,6 +91,10 @@ static const struct cli_command COMMANDS[] = {
     {.words = "datasets", .summary = "the accounting of every dataset",
      .example = "weir datasets --json",
      .topic = "datasets", .render = cli_render_datasets},
+    {.words = "doctor", .summary = "examine everything that is stored; exit code 1 when something is wrong",
+     .example = "weir doctor --deep",
+     .options = DOCTOR_OPTIONS, .topic = "doctor", .arguments = cli_arguments_doctor,
+     .follow = cli_follow_doctor, .render = cli_render_doctor, .exit_code = cli_exit_of_doctor},
     {.words = "push", .operands = "DATASET [FILE]", .operands_min = 1, .operands_max = 2,
      .summary = "append samples from a file or stdin; exit code 1 when some are refused",
      .example = "weir push notes notes.jsonl",

@@ -1,4 +1,4 @@
-/* Asking again and again how far an erasure is. */
+/* Asking again and again how far an erasure or an examination is. */
 #include "cli/follow.h"
 
 #include "cli/answer.h"
@@ -91,4 +91,31 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
                                  "erasure %lld is accepted and goes on whenever the platform is up "
                                  "(weir erase status %lld)",
                                  number, number);
+}
+
+/* ---- doctor ---- */
+
+enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct cli_call *call,
+                                   json_t **answer, struct weir_error *err)
+{
+    json_t *which = json_pack("{sI,sb}", "session", (json_int_t)cli_number(*answer, "session"),
+                              "deep", call->options.deep);
+    char told[200] = "";
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && !cli_flag(*answer, "done")) {
+        json_t *newer = NULL;
+        status = cli_platform_ask(platform, "doctor", which, &newer, err);
+        if (status != WEIR_OK)
+            break;
+        json_decref(*answer);
+        *answer = newer;
+        const char *doing = cli_text(newer, "doing");
+        if (doing[0] != '\0' && strcmp(told, doing) != 0)
+            (void)fprintf(stderr, "examining %s\n", doing);
+        (void)snprintf(told, sizeof told, "%s", doing);
+        if (!cli_flag(newer, "done"))
+            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+    }
+    json_decref(which);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Waiting for an erasure to end. */
+/* Waiting for an erasure, or an examination, to end. */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 
@@ -6,5 +6,7 @@
 
 /* With --wait: asks erase_status until the receipt is written, each new step a line on stderr. Without: nothing. */
 cli_follow_fn cli_follow_erasure;
+/* Asks doctor until all is examined; what is examined goes to stderr. */
+cli_follow_fn cli_follow_doctor;
 
 #endif

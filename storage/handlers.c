@@ -1,4 +1,5 @@
 /* One function per message that storage answers; the table is at the end. */
+#include "storage/doctor.h"
 #include "storage/erasing.h"
 #include "storage/push.h"
 #include "storage/serve.h"
@@ -53,6 +54,16 @@ static void on_feed_end(void *owner, struct weir_request *request)
     enum weir_status status = storage_feed_end(owner, request->message, &message, &err);
 
     answer(request, MSG_feed_ended, &message, status, &err);
+}
+
+static void on_doctor_ask(void *owner, struct weir_request *request)
+{
+    struct msg_doctor_is message = {.doing = ""};
+    struct weir_error err;
+    enum weir_status status =
+        storage_doctor_ask(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_doctor_is, &message, status, &err);
 }
 
 static void on_columns_read(void *owner, struct weir_request *request)
@@ -174,6 +185,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_ask, on_dataset_ask),
     WEIR_ON(feed_read, on_feed_read),
     WEIR_ON(feed_end, on_feed_end),
+    WEIR_ON(doctor_ask, on_doctor_ask),
     WEIR_ON(columns_read, on_columns_read),
     WEIR_ON(replay_read, on_replay_read),
     WEIR_ON(locate, on_locate),

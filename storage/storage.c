@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/chunk_merge.h"
 #include "storage/copy.h"
+#include "storage/doctor.h"
 #include "storage/erasing.h"
 
 #include "storage/key_merge.h"
@@ -352,7 +353,8 @@ static void on_pump(void *owner)
         return;
     }
     more = step_erasures(storage);
-    if (!storage->is_stale && !storage_erasing_is_scrubbing(storage)) {
+    if (!storage->is_stale && !storage_erasing_is_scrubbing(storage) &&
+        !storage_doctor_counts(storage->doctor)) {
         bool is_scanning = step_scans(storage);
 
         more = is_scanning || more;
@@ -363,6 +365,8 @@ static void on_pump(void *owner)
     }
     if (!storage->is_stale)
         more = storage_replays_step(storage) || more;
+    if (!storage->is_stale)
+        more = storage_doctor_step(storage) || more;
     if (more)
         storage_pump(storage);
 }
@@ -478,6 +482,7 @@ void storage_close(void *state)
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);
     storage_replays_free(storage->replays);
+    storage_doctor_free(storage->doctor);
     storage_chunk_cache_free(storage->cache);
     storage_open_files_free(storage->files);
     storage_catalog_free(storage->catalog);

@@ -26,6 +26,7 @@ struct storage {
     struct chunk_cache *cache;
     struct open_files *files;
     struct replays *replays;
+    struct doctor *doctor; /* the newest examination; NULL: none yet */
     struct watch *watch;
 
     struct storage_erasure *erasure; /* who may still use an erased sample */

@@ -26,6 +26,7 @@ static const struct topic {
     {"events", topic_events},
     {"stop", topic_stop},
     {"push", topic_push},
+    {"doctor", topic_doctor},
 };
 
 static void drop(struct topic_call *call)
