@@ -23,7 +23,9 @@ struct duplicates_section {
 
 static const char *const IMPORTS[] = {"reference", "copy", NULL};
 static const char *const ON_ERASES[] = {"scrub", "unlink", NULL};
-static const char *const TIME_FROMS[] = {"manifest", "field", "file_name", "mtime", NULL};
+static const char *const TIME_FROMS[] = {"manifest", "field",   "file_name",
+                                         "mtime",    "sidecar", NULL};
+static const char *const LABEL_FROMS[] = {"manifest", "field", "sidecar", "folder", NULL};
 static const char *const PLACE_FROMS[] = {"manifest", "field", NULL};
 static const char *const KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
 static const char *const UNITS[] = {"s", "ms", "us", NULL};
@@ -56,6 +58,9 @@ static const struct cfg_key SOURCE[] = {
              .doc = "files that count: a pattern of the name, or with / of the path"),
     CFG_TEXT(struct source_section, manifest, .fallback = "manifest.csv",
              .doc = "file beside the samples, with the header path,time,label,subject,key"),
+    CFG_TEXT(struct source_section, sidecar,
+             .doc = "with from: sidecar; what a sample's name has there instead of its extension, "
+                    "like .json"),
     CFG_CHOICE(struct source_section, import, .choices = IMPORTS, .fallback = "reference",
                .doc = "reference: files stay where they are; copy: the data directory owns a copy"),
     CFG_CHOICE(struct source_section, on_erase, .choices = ON_ERASES,
@@ -67,19 +72,24 @@ static const struct cfg_key SOURCE[] = {
 static const struct cfg_key TIME[] = {
     CFG_CHOICE(struct place_section, from, .choices = TIME_FROMS, .required = true,
                .doc = "where the time is: RFC 3339 text, or a number since 1970"),
-    CFG_TEXT(struct place_section, field, .doc = "with from: field; its name"),
+    CFG_TEXT(struct place_section, field,
+             .doc = "with from: field; its name. With from: sidecar; a member of its JSON"),
     CFG_U64(struct place_section, offset, .doc = "with from: field; byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = FORMAT_TYPE_NAMES,
                .doc = "with offset: type of the number"),
     CFG_TEXT(struct place_section, pattern,
-             .doc = "with from: file_name; as strptime() reads it: day_%Y-%m-%d"),
+             .doc =
+                 "with from: file_name; as strptime() reads it: day_%Y-%m-%d; with / of the path"),
     CFG_CHOICE(struct place_section, unit, .choices = UNITS, .fallback = "s",
                .doc = "what a number counts"),
     CFG_END,
 };
 static const struct cfg_key LABEL[] = {
-    CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "where the label is"),
-    CFG_TEXT(struct place_section, field, .doc = "name of the field"),
+    CFG_CHOICE(struct place_section, from, .choices = LABEL_FROMS, .doc = "where the label is"),
+    CFG_TEXT(struct place_section, field,
+             .doc = "name of the field; with from: sidecar, a member of its JSON"),
+    CFG_U64(struct place_section, depth, .fallback = "1", .min = 1, .max = 64,
+            .doc = "with from: folder; 1 is the folder right below the source"),
     CFG_U64(struct place_section, offset, .doc = "byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = LABEL_TYPES,
                .doc = "of a number: int or float in text, i32 and so on with offset"),
@@ -211,7 +221,7 @@ static enum weir_status read_source(struct declaration *d, const char *path,
 static const char *ways_of(const struct format *format)
 {
     if (format->gives & FORMAT_MANIFEST)
-        return "{from: manifest}";
+        return "{from: manifest} or, but for subject and key, {from: sidecar}";
     return format->gives & FORMAT_AT ? "{offset: BYTE, type: TYPE}" : "{field: NAME}";
 }
 
@@ -219,14 +229,23 @@ static enum weir_status resolve(const struct declaration *d, const struct place_
                                 const struct weir_yaml_node *node, const char *path,
                                 struct format_field *field, struct weir_error *err)
 {
-    if (weir_yaml_get(node, "offset")) {
+    const char *from =
+        weir_yaml_get(node, "from") ? weir_yaml_text(weir_yaml_get(node, "from")) : "";
+
+    if (strcmp(from, "folder") == 0) {
+        *field = (struct format_field){.from = FORMAT_FOLDER, .depth = (unsigned)place->depth};
+        return WEIR_OK;
+    }
+    if (strcmp(from, "sidecar") == 0) {
+        *field = (struct format_field){.from = FORMAT_SIDECAR, .name = place->field};
+    } else if (weir_yaml_get(node, "offset")) {
         *field = (struct format_field){
             .from = FORMAT_AT, .offset = place->offset, .type = (enum format_type)place->type};
         if (!weir_yaml_get(node, "type") || place->type >= FORMAT_TYPES)
             return weir_yaml_fail(node, err, "%s.type: expected one of i8 … f64 with offset", path);
     } else if (place->field) {
         *field = (struct format_field){.from = FORMAT_NAMED, .name = place->field};
-    } else if (weir_yaml_get(node, "from") && place->from == 0) {
+    } else if (strcmp(from, "manifest") == 0) {
         *field = (struct format_field){.from = FORMAT_MANIFEST};
     }
     if (!(field->from & d->format->gives))
@@ -408,6 +427,18 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         return status;
     for (int i = 0; i < FORMAT_ROLES; i++)
         d->wants_manifest = d->wants_manifest || d->fields.each[i].from == FORMAT_MANIFEST;
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        d->wants_sidecar = d->wants_sidecar || d->fields.each[i].from == FORMAT_SIDECAR;
+    if (d->wants_sidecar && d->wants_manifest)
+        return weir_yaml_fail(section.source, err,
+                              "%s: found a manifest and a sidecar, expected one of them", path);
+    if (d->wants_sidecar &&
+        (!d->source.sidecar || d->source.sidecar[0] != '.' || strchr(d->source.sidecar, '/')))
+        return weir_yaml_fail(
+            section.source, err,
+            "%s.source.sidecar: expected an ending like .json, because a field is "
+            "in a sidecar",
+            path);
     if (d->format->check && d->format->check(d->options, &d->fields, err) != WEIR_OK) {
         struct weir_error why = *err;
 
@@ -514,11 +545,16 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
 {
     if (field->from == FORMAT_MANIFEST) {
         weir_buf_append_text(out, "from: manifest");
+    } else if (field->from == FORMAT_FOLDER) {
+        weir_buf_printf(out, "from: folder, depth: %u", field->depth);
+    } else if (field->from == FORMAT_SIDECAR && !field->name) {
+        weir_buf_append_text(out, "from: sidecar");
     } else if (field->from == FORMAT_AT) {
         weir_buf_printf(out, "from: field, offset: %llu, type: %s",
                         (unsigned long long)field->offset, FORMAT_TYPE_NAMES[field->type]);
     } else {
-        weir_buf_append_text(out, "from: field, field: ");
+        weir_buf_printf(out,
+                        "from: %s, field: ", field->from == FORMAT_SIDECAR ? "sidecar" : "field");
         print_text(out, field->name);
     }
 }
@@ -583,6 +619,10 @@ static void print_folder(const struct declaration *d, const char *root, struct w
     print_text(out, root ? root : d->source.path);
     weir_buf_printf(out, "\n      format: %s\n      include: ", d->format->name);
     print_text(out, d->source.include);
+    if (d->wants_sidecar) {
+        weir_buf_append_text(out, "\n      sidecar: ");
+        print_text(out, d->source.sidecar);
+    }
     if (d->wants_manifest) {
         weir_buf_append_text(out, "\n      manifest: ");
         print_text(out, d->source.manifest);

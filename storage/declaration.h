@@ -8,7 +8,13 @@
 
 enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
 
-enum time_from { TIME_FROM_MANIFEST, TIME_FROM_FIELD, TIME_FROM_FILE_NAME, TIME_FROM_MTIME };
+enum time_from {
+    TIME_FROM_MANIFEST,
+    TIME_FROM_FIELD,
+    TIME_FROM_FILE_NAME,
+    TIME_FROM_MTIME,
+    TIME_FROM_SIDECAR
+};
 /* Which samples of one key stay. */
 enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
@@ -20,6 +26,7 @@ struct source_section {
     const char *format;
     const char *include;
     const char *manifest;
+    const char *sidecar;
     int import; /* 0 reference, 1 copy */
     int on_erase;
     int64_t settle;
@@ -32,6 +39,7 @@ struct place_section {
     uint64_t offset;
     int type;
     const char *pattern;
+    uint64_t depth;
     int unit;
     const struct weir_yaml_node *classes;
 };
@@ -54,6 +62,7 @@ struct declaration {
     bool has_key;
     enum keep keep;
     bool wants_manifest;
+    bool wants_sidecar;
     bool is_copied; /* readers open files that storage owns: copies, or segments of pushes */
     bool is_pushed; /* there is no source to scan */
     enum on_erase on_erase;

@@ -211,11 +211,12 @@ static bool scaled_time(const struct intake *intake, const struct format_value *
 
 static bool parse_name(const struct intake *intake, int64_t *ret_time)
 {
-    const char *slash = strrchr(intake->file->path, '/');
+    const char *path = intake->file->path;
+    const char *pattern = intake->dataset->declaration->time_pattern;
+    const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
     struct tm fields = {.tm_mday = 1};
 
-    if (!strptime(slash ? slash + 1 : intake->file->path,
-                  intake->dataset->declaration->time_pattern, &fields))
+    if (!strptime(slash ? slash + 1 : path, pattern, &fields))
         return false;
     *ret_time = (int64_t)timegm(&fields) * 1000000;
     return true;
@@ -258,6 +259,7 @@ static bool convert_time(struct intake *intake, const struct format_value *value
         return false;
     case TIME_FROM_MANIFEST:
     case TIME_FROM_FIELD:
+    case TIME_FROM_SIDECAR:
         break;
     }
     if (value->kind == FORMAT_TEXT &&
@@ -425,12 +427,30 @@ static bool keep_out(struct intake *intake, const struct format_sample *sample, 
 
 /* ---- the sink ---- */
 
+/* The name of the folder above the file that is `depth` below the source. */
+static struct format_value folder_of(const struct intake *intake, unsigned depth)
+{
+    const char *path = intake->file->path, *slash = strchr(path, '/');
+
+    for (; depth > 1 && slash; depth--) {
+        path = slash + 1;
+        slash = strchr(path, '/');
+    }
+    if (!slash)
+        return (struct format_value){.kind = FORMAT_ABSENT};
+    return (struct format_value){.kind = FORMAT_TEXT,
+                                 .text = weir_bytes(path, (size_t)(slash - path))};
+}
+
 static struct format_value value_of(const struct intake *intake, enum format_role role,
                                     const struct format_sample *sample)
 {
     const struct format_field *field = &intake->dataset->declaration->fields.each[role];
 
-    if (field->from == FORMAT_MANIFEST && intake->row && intake->row->each[role].size > 0)
+    if (field->from == FORMAT_FOLDER)
+        return folder_of(intake, field->depth);
+    if ((field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR) && intake->row &&
+        intake->row->each[role].size > 0)
         return (struct format_value){.kind = FORMAT_TEXT, .text = intake->row->each[role]};
     return sample->each[role];
 }

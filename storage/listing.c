@@ -153,12 +153,21 @@ static void descend(struct listing *listing, const char *name, struct listed *li
 
 /* ---- names ---- */
 
+static bool is_sidecar(const char *ending, const char *name)
+{
+    size_t size = strlen(name), tail = strlen(ending);
+
+    return size >= tail && strcmp(name + size - tail, ending) == 0;
+}
+
 static bool is_included(const struct dataset *dataset, const char *path, const char *name)
 {
     const struct declaration *d = dataset->declaration;
     const char *pattern = d->source.include;
 
     if (d->wants_manifest && strcmp(path, d->source.manifest) == 0)
+        return false;
+    if (d->wants_sidecar && is_sidecar(d->source.sidecar, name))
         return false;
     if (strchr(pattern, '/'))
         return fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0;

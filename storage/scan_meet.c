@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/sidecar.h"
 #include "storage/source.h"
 
 #include <stdlib.h>
@@ -96,24 +97,72 @@ static enum weir_status copy_whole(struct dataset *dataset, const struct listed 
     return status;
 }
 
-/* A one-sample file: what the manifest says of it, then its bytes. The format may refuse it, and it may
- * be kept out; then no copy of it is left. */
+/* What is said of a one-sample file elsewhere: in the manifest, or in a file beside it. */
+struct said {
+    const struct manifest_row *row; /* NULL: nothing */
+    const char *complaint;          /* why the file cannot be taken in; NULL: it can */
+    struct sidecar sidecar;         /* what `row` and `complaint` may point into */
+    struct weir_error err;
+};
+
+static void look_up(struct dataset *dataset, const char *path, struct said *said)
+{
+    const struct declaration *d = dataset->declaration;
+    const struct manifest *manifest = dataset->scan->manifest;
+
+    if (d->wants_sidecar) {
+        if (storage_sidecar_read(dataset, path, &said->sidecar, &said->err) == WEIR_OK)
+            said->row = &said->sidecar.row;
+        else
+            said->complaint = said->err.text;
+    } else if (manifest) {
+        said->row = manifest_find(manifest, path);
+    }
+    if (d->wants_manifest && !said->row)
+        said->complaint = "found no row in the manifest, expected one";
+}
+
+static void note_sample(struct dataset *dataset, const struct listed *listed, struct intake *intake,
+                        const struct said *said)
+{
+    const struct declaration *d = dataset->declaration;
+    const struct format_sink sink = storage_intake_sink(intake);
+    struct format_input input = {.size = (uint64_t)listed->stat.st_size, .is_last = true};
+    struct format_progress progress;
+    struct weir_error err;
+
+    intake->row = said->row;
+    intake->file->is_unlisted = said->complaint != NULL;
+    if (d->wants_manifest)
+        intake->file->prefix_hash = storage_scan_row_hash(intake->secret, said->row);
+    if (said->complaint)
+        storage_intake_refuse_file(intake, said->complaint);
+    else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
+        storage_intake_refuse_file(intake, err.text);
+    if (intake->kept_out_count > 0) {
+        WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake->file);
+
+        if (d->is_copied)
+            unlink(copy);
+        free(intake->file->path);
+        intake->file->path = NULL;
+        intake->file->state = FILE_ERASED;
+    }
+}
+
+/* A one-sample file: what is said of it, then its bytes. The format may refuse it, and it may be kept out;
+ * then no copy of it is left. */
 static enum weir_status take_one_sample(struct dataset *dataset, const struct scan_tools *tools,
                                         const struct listed *listed, uint64_t layout,
                                         struct weir_error *err)
 {
-    struct scan *scan = dataset->scan;
-    const struct declaration *d = dataset->declaration;
     struct intake intake = intake_for(dataset, tools, &listed->stat);
-    const struct format_sink sink = storage_intake_sink(&intake);
-    struct format_input input = {.size = (uint64_t)listed->stat.st_size, .is_last = true};
-    struct format_progress progress;
     struct stat served = listed->stat;
     bool is_usable = listed->stat.st_size > 0 && listed->stat.st_size <= FORMAT_RECORD_MAX;
+    struct said said = {0};
     enum weir_status status = WEIR_OK;
 
-    intake.row = scan->manifest ? manifest_find(scan->manifest, listed->path) : NULL;
-    if (d->is_copied && is_usable)
+    if (dataset->declaration->is_copied && is_usable)
         status = copy_whole(dataset, listed, &served, err);
     if (status == WEIR_STALE) {
         storage_scan_again(dataset, listed->path);
@@ -121,25 +170,12 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
     }
     if (status != WEIR_OK)
         return status;
-    intake.file = storage_batch_file(scan->batch, listed->path);
+    look_up(dataset, listed->path, &said);
+    intake.file = storage_batch_file(dataset->scan->batch, listed->path);
     intake.file->layout = layout;
     describe(intake.file, &listed->stat, &served);
-    intake.file->is_unlisted = d->wants_manifest && !intake.row;
-    if (d->wants_manifest)
-        intake.file->prefix_hash = storage_scan_row_hash(tools->secret, intake.row);
-    if (intake.file->is_unlisted)
-        storage_intake_refuse_file(&intake, "found no row in the manifest, expected one");
-    else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, err) != WEIR_OK)
-        storage_intake_refuse_file(&intake, err->text);
-    if (intake.kept_out_count > 0) {
-        WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake.file);
-
-        if (d->is_copied)
-            unlink(copy);
-        free(intake.file->path);
-        intake.file->path = NULL;
-        intake.file->state = FILE_ERASED;
-    }
+    note_sample(dataset, listed, &intake, &said);
+    storage_sidecar_fini(&said.sidecar);
     storage_intake_fini(&intake);
     return WEIR_OK;
 }
@@ -255,6 +291,20 @@ static bool has_grown(const struct dataset *dataset, const struct scan_tools *to
            storage_file_has_grown(dataset, tools->secret, file);
 }
 
+/* Whether a file that lacked its sidecar, or had a bad one, can be taken in now. */
+static bool is_beside_now(const struct dataset *dataset, const struct stored_file *file,
+                          const struct manifest_row **ret_row)
+{
+    static const struct manifest_row SOME;
+    struct sidecar sidecar = {0};
+    struct weir_error err;
+    bool is_there = storage_sidecar_read(dataset, file->path, &sidecar, &err) == WEIR_OK;
+
+    storage_sidecar_fini(&sidecar);
+    *ret_row = is_there ? &SOME : NULL;
+    return is_there;
+}
+
 /* Whether the manifest says something else of the file than when it was taken in. A store from before this
  * was noticed learns it now. */
 static bool has_other_row(struct dataset *dataset, const struct scan_tools *tools,
@@ -263,6 +313,8 @@ static bool has_other_row(struct dataset *dataset, const struct scan_tools *tool
     struct scan *scan = dataset->scan;
     uint64_t hash;
 
+    if (file->is_unlisted && dataset->declaration->wants_sidecar)
+        return is_beside_now(dataset, file, ret_row);
     if (!scan->manifest || !scan->manifest_is_new)
         return false;
     *ret_row = manifest_find(scan->manifest, file->path);

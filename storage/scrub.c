@@ -7,6 +7,7 @@
 #include "storage/extent.h"
 #include "storage/file_job.h"
 #include "storage/queries.h"
+#include "storage/sidecar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -309,6 +310,24 @@ static enum weir_status overwrite_sample(struct storage *storage, struct open_er
     return status;
 }
 
+/* Where the source itself is erased, what stands beside the sample goes with it. */
+static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struct located *found,
+                                       struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    WEIR_AUTO_FREE char *beside = NULL;
+    WEIR_AUTO_FREE char *path = NULL;
+
+    if (!d->wants_sidecar || d->is_copied)
+        return WEIR_OK;
+    beside = storage_sidecar_path(found->dataset, found->file->path);
+    path = weir_format("%s/%s", found->dataset->root, beside);
+    if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+        return weir_fail(err, WEIR_IO, "cannot unlink what stands beside an erased file: %s",
+                         strerror(errno));
+    return sync_later(erasure, path, err);
+}
+
 static enum weir_status scrub_one(struct storage *storage, struct open_erasure *erasure,
                                   uint64_t id, struct weir_error *err)
 {
@@ -326,6 +345,9 @@ static enum weir_status scrub_one(struct storage *storage, struct open_erasure *
 
         storage_erasure_remark(erasure, remark);
     }
+    status = unlink_sidecar(erasure, &found, err);
+    if (status != WEIR_OK)
+        return status;
     path = storage_dataset_path(found.dataset, found.file);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, path, err);

@@ -21,6 +21,8 @@ enum format_from {
     FORMAT_MANIFEST = 1, /* in the dataset's manifest, not in the file: for one sample a file */
     FORMAT_NAMED = 2,    /* a named field of the record */
     FORMAT_AT = 4,       /* numbers at a byte of the record */
+    FORMAT_SIDECAR = 8,  /* in a file beside it: all of its text, or a named field of it */
+    FORMAT_FOLDER = 16,  /* the name of a folder above the file: with any format */
 };
 
 enum format_type {
@@ -43,6 +45,7 @@ struct format_field {
     struct cfg_texts names; /* FORMAT_NAMED: instead, a list out of several fields */
     uint64_t offset;        /* FORMAT_AT */
     enum format_type type;  /* FORMAT_AT */
+    unsigned depth;         /* FORMAT_FOLDER: 1 is right below the source */
     size_t count;           /* numbers of a list, at most FORMAT_LIST_MAX; 0: a single value */
 };
 

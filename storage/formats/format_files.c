@@ -1,5 +1,5 @@
-/* Format `files`: one sample a file; time, label, subject and key come from a manifest, the file's name
- * or its mtime. Nothing is read to index it. */
+/* Format `files`: one sample a file; time, label, subject and key come from a manifest, a sidecar,
+ * the file's path or its mtime. Nothing is read to index it. */
 #include "storage/formats/format.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
@@ -23,9 +23,9 @@ static enum weir_status index_file(const struct format_input *input, const void 
 
 const struct format format_files = {
     .name = "files",
-    .summary = "one sample a file; time, label, subject and key from a manifest",
+    .summary = "one sample a file; time, label, subject and key from a manifest or a sidecar",
     .options = OPTIONS,
-    .gives = FORMAT_MANIFEST,
+    .gives = FORMAT_MANIFEST | FORMAT_SIDECAR,
     .is_one_sample = true,
     .index = index_file,
 };

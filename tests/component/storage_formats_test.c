@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -218,11 +219,43 @@ static void an_erased_tfrecord_leaves_right_checksums(void **state)
     assert_int_equal(is.quarantined, 0);
 }
 
+static const char PICTURES[] =
+    "  - name: pictures\n"
+    "    source: {path: %s, format: files, sidecar: .json, settle: 0ms}\n"
+    "    time: {from: sidecar, field: at}\n"
+    "    label: {from: folder, classes: [cat, dog]}\n";
+
+static void a_picture_waits_for_its_sidecar_and_is_named_by_its_folder(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/dog"), 0755), 0);
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/cow"), 0755), 0);
+    storage_lab_write(&lab, "dog/1.jpg", "a dog");
+    storage_lab_write(&lab, "dog/1.json", "{\"at\": \"2002-08-22T11:36:23Z\"}");
+    storage_lab_write(&lab, "dog/2.jpg", "another");
+    storage_lab_write(&lab, "cow/3.jpg", "neither");
+    storage_lab_write(&lab, "cow/3.json", "{\"at\": 7}");
+    assert_int_equal(storage_lab_declare(&lab, PICTURES), WEIR_OK);
+    is = storage_lab_await(&lab, "pictures", 1);
+    assert_int_equal(is.live, 1);
+    assert_int_equal(is.quarantined, 2);
+    storage_lab_write(&lab, "dog/2.json", "{\"at\": 8}");
+    storage_lab_stop(&lab);
+    storage_lab_start(&lab); /* which scans */
+    is = storage_lab_await(&lab, "pictures", 2);
+    assert_int_equal(is.live, 2);
+    assert_int_equal(is.quarantined, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_parts_of_an_erased_tar_sample_are_gone, begin, end),
         cmocka_unit_test_setup_teardown(an_erased_tfrecord_leaves_right_checksums, begin, end),
+        cmocka_unit_test_setup_teardown(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder,
+                                        begin, end),
     };
     return cmocka_run_group_tests_name("storage: container formats", tests, open_lab, close_lab);
 }

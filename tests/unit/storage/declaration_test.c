@@ -76,7 +76,41 @@ struct mistake {
     const char *complaint;
 };
 
+static void folders_and_sidecars_are_places_too(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO_BUF printed = {0};
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(read("dataset: {name: a, source: {path: x, format: files, sidecar: .json},\n"
+                          "          time: {from: sidecar, field: meta.at, unit: ms},\n"
+                          "          label: {from: folder, depth: 2, classes: stream}}\n",
+                          &document, &all, &err),
+                     WEIR_OK);
+    assert_int_equal(all.at[0].fields.time.from, FORMAT_SIDECAR);
+    assert_string_equal(all.at[0].fields.time.name, "meta.at");
+    assert_int_equal(all.at[0].fields.label.from, FORMAT_FOLDER);
+    assert_int_equal(all.at[0].fields.label.depth, 2);
+    weir_buf_append_text(&printed, "datasets:\n");
+    storage_declaration_print(&all.at[0], NULL, &printed);
+    storage_declarations_fini(&all);
+    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    assert_string_equal(all.at[0].source.sidecar, ".json");
+    assert_string_equal(all.at[0].fields.time.name, "meta.at");
+    assert_int_equal(all.at[0].fields.label.depth, 2);
+    storage_declarations_fini(&all);
+}
+
 static const struct mistake MISTAKES[] = {
+    {"datasets:\n  - name: a\n    source: {path: x, format: files}\n"
+     "    time: {from: sidecar}\n",
+     "source.sidecar: expected an ending like .json, because a field is in a sidecar"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv, sidecar: .json}\n"
+     "    time: {from: sidecar}\n",
+     "datasets[0].time: with format csv expected {field: NAME}"},
     {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
     {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
      "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files, "
@@ -209,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_declaration_is_understood),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
+        cmocka_unit_test(folders_and_sidecars_are_places_too),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_has_no_part_in_pushing),
         cmocka_unit_test(pushed_samples_need_no_folder),
