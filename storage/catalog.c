@@ -269,6 +269,14 @@ const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uin
     return chunk && chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
 }
 
+size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row)
+{
+    uint32_t block = (uint32_t)(row >> WEIR_ROW_BITS), in_block = row & (WEIR_BLOCK_ROWS - 1);
+    size_t at = chunks_up_to(dataset, block, in_block);
+
+    return at > 0 && storage_dataset_chunk(dataset, block, in_block) ? at - 1 : at;
+}
+
 struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
                                             const struct stored_file *file)
 {

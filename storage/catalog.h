@@ -147,6 +147,8 @@ void storage_dataset_add_group(struct dataset *dataset, struct file_group *group
 struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number);
 /* The group that still takes files, or NULL. */
 struct file_group *storage_dataset_open_group(const struct dataset *dataset);
+/* Index of the first chunk with a row at or behind this one (block << 16 | row). */
+size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row);
 /* The chunks that may hold samples of `file`: [first, end) of dataset->chunks. */
 struct chunk_span {
     size_t first, end;

@@ -221,6 +221,15 @@ static void pack_plain(const int64_t *values, size_t count, const struct spread 
         store(values, count, base, width, at + COLUMN_HEADER_BYTES);
 }
 
+void storage_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out)
+{
+    uint8_t packed[COLUMN_HEADER_BYTES + sizeof step] = {COLUMN_STEPS};
+
+    weir_put_u64(packed + 1, (uint64_t)base);
+    weir_put_u64(packed + COLUMN_HEADER_BYTES, step);
+    weir_buf_append(out, packed, sizeof packed);
+}
+
 void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *out)
 {
     struct spread spread = measure(values, count);
@@ -300,6 +309,7 @@ enum weir_status storage_column_view(struct weir_bytes packed, size_t count,
     else
         return weir_fail(err, WEIR_CORRUPT, "column of %zu bytes is not one of %zu values",
                          packed.size, count);
+    ret_view->packed = packed;
     return WEIR_OK;
 }
 
@@ -308,7 +318,9 @@ void storage_column_range(const struct column_view *view, size_t from, size_t co
 {
     const struct column_view local = *view; /* `values` may alias nothing of it then */
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; local.bits == 0 && i < count; i++)
+        values[i] = (int64_t)(local.base + (from + i) * local.step);
+    for (size_t i = 0; local.bits > 0 && i < count; i++)
         values[i] = storage_column_at(&local, from + i);
 }
 

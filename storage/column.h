@@ -32,6 +32,8 @@ enum {
 };
 
 void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *out);
+/* The column base, base + step, base + 2 * step … */
+void storage_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out);
 /* Fills `values` (count). CORRUPT when `packed` is not the column of `count` values. Needs no
  * padding. */
 enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
@@ -44,6 +46,7 @@ struct column_view {
     size_t bits;   /* from one value to the next */
     uint64_t mask; /* of the bits that belong to a value */
     uint64_t base, step, unit;
+    struct weir_bytes packed; /* the whole column */
 };
 
 /* Readable memory must go on for COLUMN_PADDING bytes behind `packed`. CORRUPT when it is not the

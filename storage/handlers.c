@@ -110,6 +110,20 @@ static void on_read(void *owner, struct weir_request *request)
         weir_rpc_refuse(request->server, &request->route, &err);
 }
 
+static void on_list(void *owner, struct weir_request *request)
+{
+    struct msg_list_is message = {0};
+    struct weir_frames frames = {.count = 0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_list(owner, request->message, request->arena, &message, &frames, &err);
+
+    if (status == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_list_is, &message, &frames);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
 /* Answered from memory alone, whatever becomes of Postgres: a holder must not lose its lease to that. */
 static void on_hold(void *owner, struct weir_request *request)
 {
@@ -190,6 +204,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(replay_read, on_replay_read),
     WEIR_ON(locate, on_locate),
     WEIR_ON(read, on_read),
+    WEIR_ON(list, on_list),
     WEIR_ON(hold, on_hold),
     WEIR_ON(hold_end, on_hold_end),
     WEIR_ON(erase_accept, on_erase_accept),

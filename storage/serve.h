@@ -31,6 +31,10 @@ enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed
 enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
                                       struct weir_arena *arena, struct msg_columns_is *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* list.c */
+enum weir_status storage_list(struct storage *storage, const struct msg_list *asked,
+                              struct weir_arena *arena, struct msg_list_is *answer,
+                              struct weir_frames *frames, struct weir_error *err) WEIR_MUST_USE;
 /* replay.c */
 enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,

@@ -3,6 +3,7 @@
 #include "core/base/rng.h"
 #include "core/db/db.h"
 #include "core/wire/sample.h"
+#include "storage/list.h"
 #include "tests/component/storage_lab.h"
 
 #include <setjmp.h>
@@ -121,6 +122,82 @@ static size_t compare(struct weir_db *db, const char *name)
     return count;
 }
 
+/* ---- list ---- */
+
+enum { LISTED_MAX = (FILES + 1) * LINES, PAGE_ROWS = 333 };
+
+struct listed {
+    int64_t columns[LIST_COLUMNS][LISTED_MAX];
+    size_t count;
+    uint64_t cursor;
+    bool is_done, end;
+};
+
+static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct listed *listed = owner;
+    const struct msg_list_is *page = reply ? reply->message : NULL;
+    int64_t *columns[LIST_COLUMNS];
+    struct weir_error failed;
+
+    if (!page)
+        fail_msg("%s", err->text);
+    assert_true(listed->count + storage_list_rows(page) <= LISTED_MAX);
+    for (int c = 0; c < LIST_COLUMNS; c++)
+        columns[c] = listed->columns[c] + listed->count;
+    assert_int_equal(storage_list_unpack(page, reply->frames, columns, &failed), WEIR_OK);
+    listed->count += storage_list_rows(page);
+    listed->cursor = page->cursor;
+    listed->end = page->end;
+    listed->is_done = true;
+}
+
+static void list(uint64_t dataset, int64_t from, int64_t to, uint64_t position,
+                 struct listed *listed)
+{
+    *listed = (struct listed){0};
+    while (!listed->end) {
+        const struct msg_list asked = {.dataset = dataset,
+                                       .from_time = from,
+                                       .to_time = to,
+                                       .after_id = listed->cursor,
+                                       .position = position,
+                                       .limit = PAGE_ROWS};
+
+        listed->is_done = false;
+        weir_rpc_call(lab.peer, MSG_list, &asked, 10000, on_page, listed);
+        while (!listed->is_done)
+            weir_loop_step(lab.loop, 10);
+    }
+}
+
+/* Live rows of a range of time, as the view has them. */
+static void compare_list(struct weir_db *db, const char *name, uint64_t dataset)
+{
+    const int64_t from = INT64_C(1000010000) * 1000000, to = INT64_C(1000030000) * 1000000;
+    static struct listed listed;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_error err;
+    size_t found = 0;
+
+    assert_int_equal(DB_RUN(db, 0, &rows, &err, DB_TEXT(name)), WEIR_OK);
+    list(dataset, from, to, 0, &listed);
+    for (size_t row = 0; row < weir_rows_count(rows); row++) {
+        int64_t time = weir_rows_i64(rows, row, TIME);
+
+        if (time < from || time >= to || strcmp(weir_rows_text(rows, row, STATE), "live") != 0)
+            continue;
+        assert_true(found < listed.count);
+        assert_int_equal(listed.columns[LIST_IDS][found], weir_rows_i64(rows, row, ID));
+        assert_int_equal(listed.columns[LIST_TIMES][found], time);
+        assert_int_equal(listed.columns[LIST_LABELS][found++], weir_rows_i64(rows, row, LABEL));
+    }
+    assert_int_equal(found, listed.count);
+    assert_true(found > PAGE_ROWS);
+    list(dataset, INT64_MIN, INT64_MAX, 1, &listed);       /* before anything stopped being live */
+    assert_int_equal(listed.count, FILES * LINES - FILES); /* one erased in each */
+}
+
 static void the_view_shows_what_the_service_answers(void **state)
 {
     WEIR_AUTO(weir_db) db = NULL;
@@ -147,8 +224,10 @@ static void the_view_shows_what_the_service_answers(void **state)
     assert_int_equal(
         weir_db_open(lab.postgres.conninfo, "public", QUERIES, WEIR_COUNT(QUERIES), &db, &err),
         WEIR_OK);
-    for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++)
+    for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++) {
         assert_int_equal(compare(db, DATASETS[i].name), (FILES + 1) * LINES);
+        compare_list(db, DATASETS[i].name, i + 1);
+    }
 }
 
 int main(void)
