@@ -47,7 +47,10 @@ static const struct cfg_key DATASET[] = {
     CFG_END,
 };
 static const struct cfg_key SOURCE[] = {
-    CFG_TEXT(struct source_section, path, .doc = "folder, watched with all below"),
+    CFG_TEXT(
+        struct source_section, path,
+        .doc =
+            "folder, watched with all below; a relative path starts where the platform was started"),
     CFG_BOOL(struct source_section, push, .fallback = "false",
              .doc = "instead of a path: samples come by weir push into files that Weir owns"),
     CFG_SIZE(struct source_section, segment_bytes, .fallback = "256MiB", .min = 1 << 16,

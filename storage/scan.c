@@ -56,7 +56,7 @@ void storage_scan_start(struct dataset *dataset)
     storage_scope_seal(&scan->scope);
     scan->batch = storage_batch_new(dataset);
     scan->has_copied = false;
-    scan->patience_us = weir_now_wall_us() + dataset->declaration->source.settle;
+    scan->patience_us = weir_now_wall_us() + SCAN_TICK_US + dataset->declaration->source.settle;
 }
 
 bool storage_scan_is_running(const struct dataset *dataset)

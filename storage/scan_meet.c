@@ -18,13 +18,16 @@ void storage_scan_again(struct dataset *dataset, const char *path)
     storage_scope_add(&dataset->dirty, path);
 }
 
-/* By ctime, which nobody sets back; a file from a clock that is ahead of ours counts as written. */
+/* By ctime, which nobody sets back; a file from a clock that is ahead of ours counts as written. Times of files
+ * move in ticks: what is written twice in one has the time of the first, and must not be looked at between. */
 int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *found)
 {
     int64_t changed_us = (int64_t)found->st_ctim.tv_sec * 1000000 + found->st_ctim.tv_nsec / 1000;
     int64_t age_us = weir_now_wall_us() - changed_us;
     int64_t settle_us = dataset->declaration->source.settle;
 
+    if (settle_us < SCAN_TICK_US)
+        settle_us = SCAN_TICK_US;
     return age_us >= 0 && age_us < settle_us ? settle_us - age_us : 0;
 }
 

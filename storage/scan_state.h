@@ -9,6 +9,8 @@
 #include "storage/scan.h"
 #include "storage/source.h"
 
+enum { SCAN_TICK_US = 20000 }; /* twice what a kernel's clock for files may stand still */
+
 enum scan_phase { SCAN_IDLE, SCAN_BEGIN, SCAN_COMPARE };
 
 struct scan {

@@ -464,6 +464,26 @@ static void two_datasets_may_watch_one_folder(void **state)
     (void)storage_lab_await(&lab, "others", 2);
 }
 
+static void a_relative_path_starts_where_the_platform_was_started(void **state)
+{
+    WEIR_AUTO_FREE char *here = realpath(".", NULL);
+
+    (void)state;
+    storage_lab_write(&lab, "x", "x");
+    storage_lab_kill(&lab);
+    assert_int_equal(chdir(lab.dir.path), 0);
+    storage_lab_start(&lab);
+    assert_int_equal(chdir(here), 0);
+    declare("  - name: texts\n"
+            "    source: {path: source, format: files, settle: 0ms}\n"
+            "    time: {from: mtime}\n");
+    (void)await(1, 0, 0);
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab); /* from here now, but the path is kept as it was resolved */
+    storage_lab_write(&lab, "y", "y");
+    (void)await(2, 0, 0);
+}
+
 /* ---- when the kernel tells too little ---- */
 
 static void lost_events_lead_to_a_look_at_everything(void **state)
@@ -527,6 +547,7 @@ int main(void)
         CASE(links_are_refused),
         CASE(a_changed_row_of_the_manifest_replaces_its_sample),
         CASE(two_datasets_may_watch_one_folder),
+        CASE(a_relative_path_starts_where_the_platform_was_started),
         CASE(lost_events_lead_to_a_look_at_everything),
         CASE(folders_beyond_the_limit_of_watches_are_named),
     };
