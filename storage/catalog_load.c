@@ -56,6 +56,7 @@ static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
         struct file_group *group;
 
         status = storage_file_group_unpack(weir_rows_bytes(rows, i, 2),
+                                           (uint64_t)weir_rows_i64(rows, i, 4),
                                            (size_t)weir_rows_i64(rows, i, 1), &group, err);
         if (status != WEIR_OK)
             return status;

@@ -1,8 +1,9 @@
-/* File groups and their encoding: 11 words, state, flags, length of the path, path, and with FLAG_SPAN
- * the last id, for each file. */
+/* File groups: see file_group.h; entries are in file_entry.c. Before there were entries, a file was 11 words,
+ * state, flags, length of the path, path, and with FLAG_SPAN the last id: stores of then are still read. */
 #include "storage/file_group.h"
 
 #include "core/base/memory.h"
+#include "storage/file_entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,45 +89,20 @@ const uint16_t *storage_file_group_order(struct file_group *group)
 
 /* ---- packing ---- */
 
-static void pack_file(const struct stored_file *file, struct weir_buf *out)
-{
-    const uint64_t words[WORDS] = {file->size,         (uint64_t)file->mtime_ns,
-                                   file->device,       file->inode,
-                                   file->source_inode, file->layout,
-                                   file->first_id,     file->samples,
-                                   file->indexed,      file->records,
-                                   file->prefix_hash};
-    size_t size = file->path ? strlen(file->path) : 0;
-    uint8_t fixed[FIXED_BYTES];
-
-    for (size_t i = 0; i < WORDS; i++)
-        weir_put_u64(fixed + 8 * i, words[i]);
-    fixed[STATE_AT] = (uint8_t)file->state;
-    fixed[FLAGS_AT] = (uint8_t)((file->is_complete ? FLAG_COMPLETE : 0) |
-                                (file->is_unlisted ? FLAG_UNLISTED : 0) |
-                                (file->last_id != file->first_id ? FLAG_SPAN : 0));
-    weir_put_u16(fixed + PATH_SIZE_AT, (uint16_t)size);
-    weir_buf_append(out, fixed, sizeof fixed);
-    if (size > 0)
-        weir_buf_append(out, file->path, size);
-    if (file->last_id != file->first_id) {
-        weir_put_u64(fixed, file->last_id);
-        weir_buf_append(out, fixed, sizeof file->last_id);
-    }
-}
-
 void storage_file_group_pack(const struct file_group *group, struct weir_buf *out)
 {
     for (size_t i = 0; i < group->count; i++)
-        pack_file(&group->files[i], out);
+        storage_file_pack(i > 0 ? &group->files[i - 1] : NULL, &group->files[i], out);
 }
 
-/* Bytes of the entry, or 0 when it is cut. */
-static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
+/* FILE_GROUP_WORDS. Bytes of the entry, or 0 when it is cut. */
+static size_t unpack_words(const struct stored_file *before, struct weir_bytes packed,
+                           struct stored_file *file)
 {
     const uint8_t *at = packed.at;
     size_t size, span;
 
+    (void)before;
     if (packed.size < FIXED_BYTES)
         return 0;
     size = weir_get_u16(at + PATH_SIZE_AT);
@@ -154,19 +130,29 @@ static size_t unpack_file(struct weir_bytes packed, struct stored_file *file)
     return FIXED_BYTES + size + span;
 }
 
-enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t count,
-                                           struct file_group **ret_group, struct weir_error *err)
+typedef size_t unpack_fn(const struct stored_file *before, struct weir_bytes packed,
+                         struct stored_file *ret_file);
+static unpack_fn *const ENCODINGS[] = {
+    [FILE_GROUP_WORDS] = unpack_words, [FILE_GROUP_DIFFERENCES] = storage_file_unpack};
+
+enum weir_status storage_file_group_unpack(struct weir_bytes packed, uint64_t encoding,
+                                           size_t count, struct file_group **ret_group,
+                                           struct weir_error *err)
 {
     WEIR_AUTO(file_group) group = NULL;
     size_t at = 0;
 
+    if (encoding >= WEIR_COUNT(ENCODINGS))
+        return weir_fail(err, WEIR_CORRUPT, "file group of an unknown encoding %llu",
+                         (unsigned long long)encoding);
     if (count > FILE_GROUP_MAX)
         return weir_fail(err, WEIR_CORRUPT, "file group of %zu files, expected at most %d", count,
                          FILE_GROUP_MAX);
     group = storage_file_group_new(count < FILE_GROUP_GROWING ? FILE_GROUP_GROWING : count);
     while (group->count < count) {
         struct stored_file *file = &group->files[group->count];
-        size_t size = unpack_file(weir_bytes(packed.at + at, packed.size - at), file);
+        size_t size = ENCODINGS[encoding](group->count > 0 ? file - 1 : NULL,
+                                          weir_bytes(packed.at + at, packed.size - at), file);
 
         if (size == 0)
             return weir_fail(err, WEIR_CORRUPT, "file group ends inside file %zu of %zu",

@@ -15,6 +15,7 @@ enum {
 };
 
 /* Stored as numbers: append only. */
+enum file_group_encoding { FILE_GROUP_WORDS, FILE_GROUP_DIFFERENCES };
 enum file_state { FILE_LIVE, FILE_REMOVED, FILE_REPLACED, FILE_ERASED };
 
 struct stored_file {
@@ -65,10 +66,11 @@ const uint16_t *storage_file_group_order(struct file_group *group);
 /* To be called when a file of the group has lost its path. */
 void storage_file_group_reorder(struct file_group *group);
 
+/* FILE_GROUP_DIFFERENCES. */
 void storage_file_group_pack(const struct file_group *group, struct weir_buf *out);
 /* CORRUPT when the bytes are not `count` entries. */
-enum weir_status storage_file_group_unpack(struct weir_bytes packed, size_t count,
-                                           struct file_group **ret_group,
+enum weir_status storage_file_group_unpack(struct weir_bytes packed, uint64_t encoding,
+                                           size_t count, struct file_group **ret_group,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif
