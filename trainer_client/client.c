@@ -397,6 +397,14 @@ int weir_client_stopping(struct weir_client *client)
     return stopping;
 }
 
+int weir_client_restarting(struct weir_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    bool restarting = delivery_must_regroup(client->delivery);
+    pthread_mutex_unlock(&client->mutex);
+    return restarting;
+}
+
 void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats)
 {
     pthread_mutex_lock(&client->mutex);

@@ -429,9 +429,7 @@ static void say_farewell(struct weir_client *client)
         return;
     struct msg_hold_end end = {.session = client->session};
     weir_rpc_send(client->storage, MSG_hold_end, &end);
-    int64_t until_ms = weir_now_ms() + FAREWELL_MS;
-    while (weir_now_ms() < until_ms)
-        weir_loop_step(client->loop, FAREWELL_MS);
+    weir_rpc_peer_linger(client->storage, FAREWELL_MS);
 }
 
 static void close_all(struct weir_client *client)

@@ -332,6 +332,11 @@ void weir_rpc_peer_close(struct weir_rpc_peer *peer)
     free_peer(peer);
 }
 
+void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms)
+{
+    weir_socket_linger(peer->socket, linger_ms);
+}
+
 /* ---- asking without a loop ---- */
 
 /* A question that waits. */

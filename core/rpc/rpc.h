@@ -91,6 +91,9 @@ WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
 /* As given to weir_rpc_connect(). */
 const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer);
+/* Lets what was sent leave after weir_rpc_peer_close() too: weir_loop_free() waits for it, at most
+ * `linger_ms`. */
+void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms);
 
 struct weir_reply {
     enum weir_message type;

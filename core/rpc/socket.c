@@ -133,6 +133,12 @@ enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind 
     return WEIR_OK;
 }
 
+void weir_socket_linger(void *socket, int linger_ms)
+{
+    int rc = zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof(linger_ms));
+    weir_require(rc == 0);
+}
+
 /* ZeroMQ's own thread closes the listener, some time after zmq_close(). */
 static void wait_until_closed(const char *path)
 {

@@ -15,6 +15,8 @@ enum weir_socket_kind {
 enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
                                   const char *endpoint, void **ret_socket,
                                   struct weir_error *err) WEIR_MUST_USE;
+/* What was sent may leave for so long after closing: destroying the context waits for it. */
+void weir_socket_linger(void *socket, int linger_ms);
 /* `bound`: the endpoint of a server, NULL for a peer. When this returns it can be bound again. */
 void weir_socket_close(void *socket, const char *bound);
 

@@ -8,9 +8,9 @@
 #include "preprocess/worker/files.h"
 
 enum {
-    LOCATE_IDS_MAX = 65536, /* of one question */
-    LOCATE_TRIES_MAX = 5,   /* answers that prove stale; then what cannot be read is gone */
-    LOCATE_PAUSE_MS = 50,   /* before asking again, doubled each time: a scrub may be under way */
+    LOCATE_IDS_MAX = 8192, /* of one question */
+    LOCATE_TRIES_MAX = 5,  /* answers that prove stale; then what cannot be read is gone */
+    LOCATE_PAUSE_MS = 50,  /* before asking again, doubled each time: a scrub may be under way */
 };
 
 #define LOCATED_WHOLE UINT32_MAX /* instead of a rank: whole batches */

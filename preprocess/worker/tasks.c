@@ -33,6 +33,7 @@ static void answered(struct worker_task *task, enum weir_status status,
     task->asking = false;
     if (status == WEIR_OK) {
         ask(task->worker, task);
+        worker_prepare(task->worker); /* it may be another's turn */
         return;
     }
     task->ask_ms = weir_loop_now_ms(task->worker->loop) + WORKER_RETRY_MS;
@@ -81,11 +82,34 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
     return count > 0;
 }
 
+static bool is_unlocated(const struct worker_task *task)
+{
+    return task->begun && task->located.known < task->located.count;
+}
+
+/* One lease at a time is located, the lowest group first: all at once would keep storage busy with
+ * what is needed later, and the first batch waiting. */
+static bool must_wait(struct worker *worker, const struct worker_task *task, uint64_t group)
+{
+    int64_t now_ms = weir_loop_now_ms(worker->loop);
+    for (size_t i = 0; i < WORKER_LEASES_MAX && is_unlocated(task); i++) {
+        const struct worker_task *other = &worker->tasks[i];
+        const struct worker_lease *lease = &worker->flow.leases[i];
+        if (other == task || lease->fence == 0 || lease->fence != other->fence ||
+            !is_unlocated(other))
+            continue;
+        if (other->asking || (lease->group < group && now_ms >= other->ask_ms))
+            return true;
+    }
+    return false;
+}
+
 /* Asks on; when everything is known, the lease begins. */
 static void ask(struct worker *worker, struct worker_task *task)
 {
     struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
-    if (task->asking || lease == NULL || weir_loop_now_ms(worker->loop) < task->ask_ms)
+    if (task->asking || lease == NULL || weir_loop_now_ms(worker->loop) < task->ask_ms ||
+        must_wait(worker, task, lease->group))
         return;
     task->asking = ask_storage(worker, task);
     if (task->asking)
@@ -131,6 +155,13 @@ void worker_tasks_drop_fetched(struct worker *worker)
     }
 }
 
+static bool is_sensible(const struct worker_lease *lease, const struct preprocess_plan *plan)
+{
+    bool is_whole = lease->attempt == 0;
+    return lease->group < preprocess_groups(&plan->geometry) &&
+           (is_whole || lease->rank < plan->geometry.ranks);
+}
+
 static void prepare(struct worker *worker, const struct worker_lease *lease)
 {
     struct worker_task *task = worker_task_of(worker, lease);
@@ -138,9 +169,7 @@ static void prepare(struct worker *worker, const struct worker_lease *lease)
     if (job == NULL || lease->batches.count > 0)
         return;
     if (!task->begun) {
-        if (lease->group >= preprocess_groups(&job->plan.geometry))
-            return;
-        if (lease->attempt != 0 && lease->rank >= job->plan.geometry.ranks)
+        if (!is_sensible(lease, &job->plan))
             return;
         located_begin(&task->located, &job->plan, lease->group,
                       lease->attempt == 0 ? LOCATED_WHOLE : lease->rank);

@@ -182,6 +182,12 @@ const char *lab_socket_dir(const struct lab *lab)
 
 void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs)
 {
+    lab_open_ranked_job(lab, job, section, epochs, 1);
+}
+
+void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
+                         uint32_t ranks)
+{
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err = {0};
     struct msg_job_open ask = {.job = job,
@@ -191,7 +197,8 @@ void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t e
                                .set_digest = lab->digest,
                                .epochs = epochs,
                                .seed = 3,
-                               .mode = "train"};
+                               .mode = "train",
+                               .ranks = ranks};
     struct msg_job_opened answer;
     enum weir_status status =
         weir_rpc_ask(lab->peer, MSG_job_open, &ask, ASK_MS, MSG_job_opened, arena, &answer, &err);
@@ -211,7 +218,7 @@ struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
     if (status != WEIR_OK)
         fprintf(stderr, "job_ask: %s\n", err.text);
     weir_require(status == WEIR_OK);
-    answer.state = "";
+    answer.state = answer.delivery = "";
     answer.operators = (struct weir_strs){0};
     answer.operator_ns = (struct weir_i64s){0};
     answer.operator_bytes = (struct weir_u64s){0};

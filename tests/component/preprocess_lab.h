@@ -29,6 +29,9 @@ void lab_lose_file(struct lab *lab); /* the data file is another one now */
 
 /* Opens job `job` over the whole set, with a `preprocess` section. */
 void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs);
+/* The same for several consumers. */
+void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
+                         uint32_t ranks);
 /* The audit; strings and arrays are dropped. */
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* Opens a consumer of the job that starts from `state`. */

@@ -227,6 +227,10 @@ void weir_client_report(struct weir_client *client, uint64_t samples_done, uint6
 /** Nonzero when the orchestrator wants the loop to stop: save a checkpoint, commit it, close. */
 int weir_client_stopping(struct weir_client *client);
 
+/** Nonzero when the ranks begin again, as weir_client_next() will say: what a loop asks while it waits
+ * for the other ranks, so as not to wait for one that has died. */
+int weir_client_restarting(struct weir_client *client);
+
 /** The state that contains every batch released so far: opaque bytes, at most 4096, to be saved
  * with the model and given to weir_client_commit(). Valid until the next call. */
 void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size);
