@@ -26,8 +26,8 @@
  *      asks again and again, following the newest turn it is told of.
  *   9. With several ranks every batch of every rank is handed out, one of nothing but holes too: so
  *      all ranks take equally many steps, and a state's number of batches is its step.
- *  10. at_most_once: a batch is handed out only after the dispatcher has acknowledged a beat that
- *      lists it as handed out. The next DELIVERY_CLAIM_MAX that are here are listed.
+ *  10. Unless exactly_once: a batch is handed out only after the dispatcher has acknowledged a beat
+ *      that lists it as handed out. The next DELIVERY_CLAIM_MAX that are here are listed.
  *
  * Invariants: consumed, waiting and held numbers are disjoint; `oldest`, every `granted` and
  * `taken` of a worker session, known and acknowledged epoch never decrease; taken <= bytes sent;
@@ -44,7 +44,7 @@ enum {
     DELIVERY_HOLD_MS = 500,         /* between holds */
     DELIVERY_CREDIT_MS = 200,       /* between credits to one worker */
     DELIVERY_OPEN_MS = 50,          /* between two requests for a place in the attempt */
-    DELIVERY_CLAIM_MAX = 32,        /* batches that a crash may lose in at_most_once */
+    DELIVERY_CLAIM_MAX = 32,        /* batches that may count as handed out and never were */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
 };

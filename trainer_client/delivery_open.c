@@ -73,7 +73,7 @@ static enum weir_status begin(struct delivery *delivery, const struct msg_client
     delivery->attempt = opened->attempt;
     delivery->fence = opened->fence;
     delivery->deterministic = opened->deterministic;
-    delivery->claims = opened->delivery == WEIR_AT_MOST_ONCE;
+    delivery->claims = opened->delivery != WEIR_EXACTLY_ONCE;
     delivery->batches_per_epoch = opened->batches_per_epoch;
     delivery->group_batches = opened->group_batches;
     delivery->groups_per_epoch =

@@ -10,7 +10,7 @@ enum weir_delivery {
     WEIR_EXACTLY_ONCE,
     /* For consumers that do not go back when they return: an attempt begins like that too (a
      * consumer that names no state goes on behind what it has committed), but what is delivered
-     * again was in the model before, and counts as duplicated. Nothing is lost. */
+     * again may have been in the model before, and counts as duplicated. Nothing is lost. */
     WEIR_AT_LEAST_ONCE,
     /* An attempt begins behind everything that may have been handed to a loop before. What of it
      * the named state does not contain is lost. Nothing is duplicated. */

@@ -29,9 +29,33 @@ static enum weir_status check_rank(const struct dispatcher_job *job, uint32_t ra
 
 /* ---- where an attempt begins ---- */
 
-static uint64_t grown(uint64_t from, uint64_t to)
+/* Samples that were reported as consumed and are not in the state that begins. */
+static uint64_t undone(const struct dispatcher_job *job)
 {
-    return to > from ? to - from : 0;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < ranks_of(job); i++) {
+        const struct dispatcher_seat *seat = &job->record.seats[i];
+        uint64_t was = seat->reported.tally.delivered, is = seat->begun.tally.delivered;
+        count += was > is ? was - is : 0;
+    }
+    return count;
+}
+
+/* Samples that may have been handed to a loop and will be again. */
+static uint64_t handed_again(const struct dispatcher_job *job)
+{
+    const struct preprocess_geometry *geometry = &job->about.geometry;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < ranks_of(job); i++) {
+        const struct dispatcher_seat *seat = &job->record.seats[i];
+        struct weir_position all = {0};
+        weir_position_unite(&all, &seat->reported);
+        weir_position_unite(&all, &seat->begun);
+        count += preprocess_slices_in(geometry, i, &all) -
+                 preprocess_slices_in(geometry, i, &seat->begun);
+        weir_position_fini(&all);
+    }
+    return count;
 }
 
 /* Everything that may have been handed to a loop, on any rank: a batch is skipped on all of them,
@@ -51,14 +75,10 @@ static void skip_handed(struct dispatcher_record *record, uint32_t ranks)
 static void begin_attempt(struct dispatcher_job *job)
 {
     struct dispatcher_record *record = &job->record;
-    uint64_t undone = 0;
-    for (uint32_t i = 0; i < ranks_of(job); i++)
-        undone += grown(record->seats[i].begun.tally.delivered,
-                        record->seats[i].reported.tally.delivered);
     if (job->about.delivery == WEIR_EXACTLY_ONCE)
-        record->replayed += undone;
+        record->replayed += undone(job);
     if (job->about.delivery == WEIR_AT_LEAST_ONCE)
-        record->duplicated += undone;
+        record->duplicated += handed_again(job);
     if (job->about.delivery == WEIR_AT_MOST_ONCE)
         skip_handed(record, ranks_of(job));
     job->open_fence = ++job->fences->newest;
@@ -221,7 +241,7 @@ static enum weir_status check_beat(const struct dispatcher_job *job,
 /* Rule 6: what may be handed out once this beat is answered must be durable before. */
 static void note_handed(struct dispatcher_job *job, const struct msg_client_beat *beat)
 {
-    if (job->about.delivery != WEIR_AT_MOST_ONCE)
+    if (job->about.delivery == WEIR_EXACTLY_ONCE)
         return;
     struct weir_position handed = {0};
     struct weir_position *reported = &job->record.seats[beat->rank].reported;

@@ -22,8 +22,8 @@
  *   3  Where a consumer begins: exactly_once and at_least_once at the state it names (at_least_once
  *      and none named: at what is committed); at_most_once behind every batch that may have been
  *      handed out on any rank, with the tally of the state it names. What the former attempt had
- *      consumed behind that state counts as `replayed`, in at_least_once as `duplicated`, in
- *      at_most_once as lost.
+ *      reported as consumed behind that state counts as `replayed`; what may have been handed out
+ *      behind it, in at_least_once as `duplicated`, in at_most_once as lost.
  *   4  Groups are leased lowest first, under a fence higher than any before, only to consumers that
  *      are listening (heard of in this incarnation, and in the last DISPATCHER_SILENT_MS), and only
  *      if the whole group lies below oldest + WEIR_AHEAD_MAX. The lowest group that a consumer lacks
@@ -35,9 +35,9 @@
  *      the group, or with the attempt. A group whose batches were all sent is left alone; if a beat
  *      of the consumer that arrived more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of
  *      it, it is open again.
- *   6  Beats of a consumer carry its full state; an older number than the newest changes nothing. In
- *      at_most_once a beat is stored before it is acknowledged: what it lists as handed out is
- *      never leased to a later attempt.
+ *   6  Beats of a consumer carry its full state; an older number than the newest changes nothing.
+ *      Unless exactly_once, a beat is stored before it is acknowledged: a later attempt knows what
+ *      may have been handed out.
  *   7  A commit moves its rank's pending state forward, never back. When the pending states of all
  *      ranks contain equally many batches, they become the committed one, together. The job is
  *      final when every rank has made its final commit. A consumer that returns after that with all
@@ -172,8 +172,8 @@ struct dispatcher_audit {
 
 /* Along the surviving attempts, from the committed states. `expected` is the fingerprint that they
  * must add up to (dispatcher_entry_expected()); nothing counts as lost unforeseen before the job is
- * final. at_least_once: `duplicated` counts what was reported as consumed; what a consumer did in
- * the last moments before it died, and told nobody, comes on top. */
+ * final. `lost` is exact; `duplicated` may count a few batches too many (DELIVERY_CLAIM_MAX per
+ * death: allowed to be handed out, and never were), none too few. */
 struct dispatcher_audit dispatcher_job_audit(const struct dispatcher_job *job, uint64_t expected);
 
 #endif

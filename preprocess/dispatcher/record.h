@@ -12,8 +12,8 @@ struct dispatcher_seat {
     struct weir_position begun;     /* where its consumer begins in this attempt */
     struct weir_position committed; /* its part of the newest state that all ranks have committed */
     struct weir_position pending;   /* the newest state it has committed; others may lack theirs */
-    /* Its newest report. The tally serves `replayed` and `duplicated` and may be a little old. The
-     * batches count in at_most_once alone: everything that may have been handed to the loop. */
+    /* Its newest report. The tally serves `replayed` and may be a little old. The batches are, unless
+     * exactly_once, everything that may have been handed to the loop. */
     struct weir_position reported;
     bool final; /* its pending state is the last */
 };

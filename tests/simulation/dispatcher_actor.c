@@ -277,7 +277,7 @@ void lab_dispatcher_check_audit(void *dispatcher)
               (unsigned long long)missing);
     lab_check(lab, again == 0 || delivery == WEIR_AT_LEAST_ONCE, "%llu samples are in it twice",
               (unsigned long long)again);
-    lab_check(lab, audit.duplicated <= again, "audit: duplicated %llu, the model has %llu",
+    lab_check(lab, audit.duplicated >= again, "audit: duplicated %llu, the model has %llu",
               (unsigned long long)audit.duplicated, (unsigned long long)again);
     lab_check(lab, audit.tally.delivered + audit.tally.erased + audit.lost == audit.set,
               "audit: %llu delivered of %llu", (unsigned long long)audit.tally.delivered,

@@ -14,12 +14,19 @@ def pause(seconds):
     threading.Event().wait(seconds)  # where in the training the next kill falls: random, and no condition to wait for
 
 
+def checkpoint(data_dir):
+    """The newest one of any run, as what tells it from others."""
+    found = [(path.stat().st_mtime_ns, str(path)) for path in data_dir.glob("runs/*/checkpoint")]
+    return max(found, default=None)
+
+
 def killed_run(lab, data_dir, draw):
-    """Runs to the end; the trainer is killed up to KILLS times, wherever it happens to be."""
-    run, kills = lab.run(data_dir), 0
+    """Runs to the end; the trainer is killed up to KILLS times, each time some way behind a checkpoint."""
+    run, kills, seen = lab.run(data_dir), 0, None
     while kills < KILLS and run.process.poll() is None:
-        pause(draw.uniform(0.1, 0.6) if run.victims("trainer") else 0.05)
-        kills += draw.random() < 0.5 and run.kill("trainer")
+        pause(draw.uniform(0.02, 0.2))
+        if checkpoint(data_dir) != seen and run.kill("trainer"):
+            kills, seen = kills + 1, checkpoint(data_dir)
     return kills, run.finish()
 
 
