@@ -3,7 +3,6 @@
 #include "tests/component/storage_lab.h"
 
 #include "core/base/memory.h"
-#include "core/base/rng.h"
 #include "core/wire/sample.h"
 
 #include <fcntl.h>
@@ -69,19 +68,6 @@ static int close_lab(void **state)
     return 0;
 }
 
-static struct msg_doctor_is examine(bool deep)
-{
-    const struct msg_doctor_ask ask = {.session = weir_random_u64(), .deep = deep};
-    struct msg_doctor_is answer = {.done = false};
-
-    while (!answer.done) {
-        assert_int_equal(storage_lab_ask(&lab, MSG_doctor_ask, &ask, MSG_doctor_is, &answer),
-                         WEIR_OK);
-        weir_loop_step(lab.loop, 1);
-    }
-    return answer;
-}
-
 /* "accounts feed ": the checks that found something wrong, each once, in their order. */
 static void wrong_checks(const struct msg_doctor_is *answer, char text[TEXT_MAX])
 {
@@ -101,7 +87,7 @@ static void wrong_checks(const struct msg_doctor_is *answer, char text[TEXT_MAX]
 
 static void assert_finds(const char *what, bool deep, const char *wanted)
 {
-    struct msg_doctor_is answer = examine(deep);
+    struct msg_doctor_is answer = storage_lab_examine(&lab, deep);
     char found[TEXT_MAX];
 
     wrong_checks(&answer, found);
@@ -115,7 +101,7 @@ static void assert_finds(const char *what, bool deep, const char *wanted)
 
 static void a_healthy_store_has_nothing_wrong(void **state)
 {
-    struct msg_doctor_is answer = examine(true);
+    struct msg_doctor_is answer = storage_lab_examine(&lab, true);
 
     (void)state;
     assert_finds("healthy", false, "");

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "core/service/service.h"
 
 #include <dirent.h>
@@ -349,4 +350,16 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
                         &(struct msg_erase_accept){.uuid = uuid, .subjects = {&subject, 1}},
                         MSG_erase_accepted, &accepted) == WEIR_OK);
     return storage_lab_await_erasure(lab, accepted.erasure, state);
+}
+
+struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep)
+{
+    const struct msg_doctor_ask ask = {.session = weir_random_u64(), .deep = deep};
+    struct msg_doctor_is answer = {.done = false};
+
+    while (!answer.done) {
+        weir_require(storage_lab_ask(lab, MSG_doctor_ask, &ask, MSG_doctor_is, &answer) == WEIR_OK);
+        weir_loop_step(lab->loop, 1);
+    }
+    return answer;
 }

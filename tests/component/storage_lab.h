@@ -61,6 +61,8 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
                                       const char *subject, const char *state);
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state);
+/* What an examination by a new session says (`weir doctor`). */
+struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep);
 /* True when any file below `folder` (absolute, or in DIR) holds `text`. */
 bool storage_lab_holds(struct storage_lab *lab, const char *folder, const char *text);
 
