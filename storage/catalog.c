@@ -85,7 +85,7 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
         weir_yaml_parse(origin->file, origin->config, &dataset->document, err);
 
     if (status == WEIR_OK)
-        status = storage_declarations_read(weir_yaml_root(dataset->document),
+        status = storage_declarations_load(weir_yaml_root(dataset->document),
                                            &dataset->declarations, err);
     if (status != WEIR_OK)
         return status;

@@ -494,7 +494,7 @@ static enum weir_status check_labels(const struct declarations *all, size_t inde
     return WEIR_OK;
 }
 
-enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
+enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err)
 {
@@ -514,8 +514,6 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
         status = read_one(&all.at[i], path, weir_yaml_at(list, i), err);
         if (status == WEIR_OK)
             status = check_distinct(&all, i, weir_yaml_at(list, i), err);
-        if (status == WEIR_OK)
-            status = check_labels(&all, i, weir_yaml_at(list, i), err);
     }
     if (status != WEIR_OK) {
         storage_declarations_fini(&all);
@@ -523,6 +521,24 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
     }
     *ret_declarations = all;
     return WEIR_OK;
+}
+
+enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
+                                           struct declarations *ret_declarations,
+                                           struct weir_error *err)
+{
+    const struct weir_yaml_node *list = weir_yaml_get(root, "datasets");
+    struct declarations all = {0};
+    enum weir_status status = storage_declarations_load(root, &all, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
+        status = check_labels(&all, i,
+                              weir_yaml_at(list ? list : weir_yaml_get(root, "dataset"), i), err);
+    if (status == WEIR_OK)
+        *ret_declarations = all;
+    else
+        storage_declarations_fini(&all);
+    return status;
 }
 
 void storage_declarations_fini(struct declarations *declarations)

@@ -77,6 +77,11 @@ struct declarations {
 enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* The same for a text that was accepted before: datasets need not agree on their labels, which an older
+ * Weir did not ask for. */
+enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
+                                           struct declarations *ret_declarations,
+                                           struct weir_error *err) WEIR_MUST_USE;
 void storage_declarations_fini(struct declarations *declarations);
 
 /* Appends the effective values as an element of a YAML list. `root` replaces source.path: the text

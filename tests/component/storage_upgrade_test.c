@@ -1,0 +1,166 @@
+/* A store that the first Weir made opens under this one with all its samples; one from a later Weir is
+ * refused with a line that says so. */
+#include "tests/component/storage_lab.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "storage/storage.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FILES = 3, LINES = 40, REMOVED_FILE = 1, ERASED_USER = 5, USERS = 8, WRONG = 2 };
+
+static struct storage_lab lab;
+
+static int open_lab(void **state)
+{
+    (void)state;
+    storage_lab_open(&lab);
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    (void)state;
+    storage_lab_close(&lab);
+    return 0;
+}
+
+/* tests/data/storage/001_store.sql: 3 files of 40 lines (time, kind, user), of which the second was removed
+ * later, 12 notes in files of their own, and an erasure of user5 at the end. */
+static int begin(void **state)
+{
+    WEIR_AUTO_BUF sql = {0};
+    struct weir_error err;
+
+    (void)state;
+    storage_lab_begin(&lab);
+    assert_int_equal(
+        weir_file_read(WEIR_SOURCE_DIR "/tests/data/storage/001_store.sql", 1 << 20, &sql, &err),
+        WEIR_OK);
+    weir_test_postgres_sql(&lab.postgres, weir_buf_text(&sql));
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_lab_end(&lab);
+    return 0;
+}
+
+static struct msg_replay_is replay(uint64_t dataset, uint64_t position)
+{
+    struct msg_replay_is page;
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_replay_read,
+                                     &(struct msg_replay_read){.dataset = dataset,
+                                                               .position = position,
+                                                               .after_time = INT64_MIN},
+                                     MSG_replay_is, &page),
+                     WEIR_OK);
+    assert_true(page.end);
+    return page;
+}
+
+/* Each sample has the time and label of its line. */
+static void assert_lines(const struct msg_replay_is *page)
+{
+    for (size_t i = 0; i < page->ids.count; i++) {
+        uint32_t row = weir_sample_row(page->ids.at[i]);
+        uint32_t file = row / LINES, line = row % LINES;
+
+        assert_int_equal(page->times.at[i],
+                         (INT64_C(1000) * file + line * 7 % LINES) * INT64_C(1000000));
+        assert_int_equal(page->labels.at[i], line % 3);
+        assert_int_not_equal(line % USERS, ERASED_USER);
+        assert_true(i == 0 || page->times.at[i - 1] < page->times.at[i]);
+    }
+}
+
+static void a_store_of_the_first_weir_opens_with_all_its_samples(void **state)
+{
+    struct msg_dataset_is clicks, notes;
+    struct msg_replay_is page;
+    struct msg_feed_is feed;
+
+    (void)state;
+    storage_lab_start(&lab);
+    clicks = storage_lab_dataset(&lab, "clicks");
+    notes = storage_lab_dataset(&lab, "notes");
+    assert_int_equal(clicks.ingested, FILES * LINES);
+    assert_int_equal(clicks.erased, FILES * LINES / USERS);
+    assert_int_equal(clicks.removed, LINES - LINES / USERS);
+    assert_int_equal(notes.live, 11);
+    page = replay(clicks.dataset, clicks.sequence);
+    assert_int_equal(page.ids.count, clicks.live);
+    assert_lines(&page);
+    page = replay(clicks.dataset, 3); /* before the second file was removed */
+    assert_int_equal(page.ids.count, FILES * (LINES - LINES / USERS));
+    assert_lines(&page);
+    feed = storage_lab_feed(&lab, clicks.dataset, "new", 0);
+    assert_int_equal(feed.sequences.count, clicks.sequence);
+    weir_test_postgres_sql(
+        &lab.postgres, "DO $$ BEGIN ASSERT (SELECT count(*) FROM storage.sample) = 132; END $$");
+}
+
+static void the_upgraded_store_passes_an_examination(void **state)
+{
+    struct msg_doctor_is answer;
+
+    (void)state;
+    storage_lab_start(&lab);
+    answer = storage_lab_examine(&lab, true);
+    for (size_t i = 0; i < answer.checks.count; i++) {
+        bool is_file = strcmp(answer.checks.at[i], "files") == 0; /* they did not come along */
+
+        if (answer.verdicts.at[i] == WRONG && !is_file)
+            print_message("%s: %s\n", answer.checks.at[i], answer.found.at[i]);
+        assert_true(answer.verdicts.at[i] != WRONG || is_file);
+    }
+}
+
+static enum weir_status open_here(struct weir_error *err)
+{
+    struct weir_loop *loop = weir_loop_new();
+    const struct weir_service_options options = {.data_dir = storage_lab_path(&lab, "data"),
+                                                 .postgres = lab.postgres.conninfo};
+    void *state = NULL;
+    enum weir_status status = storage_open(&options, loop, NULL, &state, err);
+
+    if (status == WEIR_OK)
+        storage_close(state);
+    weir_loop_free(loop);
+    return status;
+}
+
+static void a_store_of_a_later_weir_is_refused(void **state)
+{
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(open_here(&err), WEIR_OK);
+    weir_test_postgres_sql(&lab.postgres, "INSERT INTO storage.migration (number, name) "
+                                          "VALUES (900, '900_later')");
+    assert_int_equal(open_here(&err), WEIR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "schema storage is at migration 900_later, which this program "
+                                     "does not know"));
+    assert_non_null(strstr(err.text, "run a newer Weir"));
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(a_store_of_the_first_weir_opens_with_all_its_samples),
+        CASE(the_upgraded_store_passes_an_examination),
+        CASE(a_store_of_a_later_weir_is_refused),
+    };
+    return cmocka_run_group_tests_name("storage: upgrades", tests, open_lab, close_lab);
+}
