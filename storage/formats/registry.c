@@ -5,7 +5,7 @@
 #include <string.h>
 
 // clang-format off
-#define FORMATS(X) X(binary) X(csv) X(files) X(jsonl) X(tar) X(tfrecord)
+#define FORMATS(X) X(binary) X(csv) X(files) X(jsonl) X(mds) X(tar) X(tfrecord)
 // clang-format on
 
 #define X(name) extern const struct format format_##name;

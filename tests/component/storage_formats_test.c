@@ -60,9 +60,10 @@ static int end(void **state)
     return 0;
 }
 
+/* Appends: a file that is cut first may be seen so. */
 static void put_file(const char *name, const struct weir_buf *content)
 {
-    FILE *file = fopen(storage_lab_path(&lab, name), "wb");
+    FILE *file = fopen(storage_lab_path(&lab, name), "ab");
 
     assert_non_null(file);
     assert_int_equal(fwrite(content->at, 1, content->size, file), content->size);
@@ -196,7 +197,7 @@ static void put_record(const char *who, struct weir_buf *out)
 
 static void an_erased_tfrecord_leaves_right_checksums(void **state)
 {
-    WEIR_AUTO_BUF file = {0}, after = {0};
+    WEIR_AUTO_BUF file = {0}, after = {0}, more = {0};
     struct msg_dataset_is is;
 
     (void)state;
@@ -211,8 +212,8 @@ static void an_erased_tfrecord_leaves_right_checksums(void **state)
 
     read_file("source/a.tfrecord", &after);
     assert_int_equal(after.size, file.size);
-    put_record("dora@example.org", &after);
-    put_file("source/a.tfrecord", &after); /* grown: what is there is passed over */
+    put_record("dora@example.org", &more);
+    put_file("source/a.tfrecord", &more); /* grown: what is there is passed over */
     is = storage_lab_await(&lab, "records", 3);
     assert_int_equal(is.live, 3);
     assert_int_equal(is.erased, 1);

@@ -224,6 +224,57 @@ static void expect_tfrecord(int index, struct weir_buf *payload,
     say(values[FORMAT_SUBJECT], "t:user%d", index);
 }
 
+static void put_text(const char *text, struct weir_buf *out)
+{
+    weir_buf_append(out, text, strlen(text));
+}
+
+static void put_mds_sample(int index, struct weir_buf *out)
+{
+    uint8_t numbers[8 + 8];
+    char json[64], text[64];
+
+    snprintf(json, sizeof json, "{\"who\": \"user%d\"}", index);
+    snprintf(text, sizeof text, "text of sample %d", index);
+    weir_put_u32(numbers, (uint32_t)strlen(json));
+    weir_put_u32(numbers + 4, (uint32_t)strlen(text));
+    weir_put_u64(numbers + 8, (uint64_t)index);
+    weir_buf_append(out, numbers, sizeof numbers);
+    put_text(json, out);
+    put_text(text, out);
+}
+
+static void write_mds(struct weir_buf *out)
+{
+    static const char CONFIG[] =
+        "{\"column_encodings\": [\"int\", \"json\", \"str\"], \"column_names\": [\"at\", "
+        "\"meta\", \"text\"], \"column_sizes\": [8, null, null], \"compression\": null, "
+        "\"format\": \"mds\", \"hashes\": [], \"size_limit\": 67108864, \"version\": 2}";
+    WEIR_AUTO_BUF samples = {0};
+    uint8_t word[4];
+    size_t data = 4 + 4 * (RECORDS + 1) + strlen(CONFIG);
+
+    weir_put_u32(word, RECORDS);
+    weir_buf_append(out, word, sizeof word);
+    for (int i = 0; i <= RECORDS; i++) {
+        weir_put_u32(word, (uint32_t)(data + samples.size));
+        weir_buf_append(out, word, sizeof word);
+        if (i < RECORDS)
+            put_mds_sample(i, &samples);
+    }
+    put_text(CONFIG, out);
+    weir_buf_append(out, samples.at, samples.size);
+}
+
+static void expect_mds(int index, struct weir_buf *payload,
+                       char values[FORMAT_ROLES][FORMAT_RUN_TEXT])
+{
+    weir_buf_printf(payload, "text of sample %d", index);
+    say(values[FORMAT_TIME], "i:%d", index);
+    say(values[FORMAT_LABEL], "t:text of sample %d", index);
+    say(values[FORMAT_SUBJECT], "t:user%d", index);
+}
+
 #define NAMED(what)                        \
     {                                      \
         .from = FORMAT_NAMED, .name = what \
@@ -247,6 +298,11 @@ static const struct builder BUILDERS[] = {
      write_jsonl,
      {.time = NAMED("ts"), .label = NAMED("kind"), .subject = NAMED("user.name")},
      expect_jsonl},
+    {"mds",
+     "{sample: text}",
+     write_mds,
+     {.time = NAMED("at"), .label = NAMED("text"), .subject = NAMED("meta.who")},
+     expect_mds},
     {"tar",
      "{sample: [png, seg.jpg]}",
      write_tar,

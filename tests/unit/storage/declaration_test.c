@@ -114,7 +114,7 @@ static const struct mistake MISTAKES[] = {
     {"pipeline: {name: x}\n", "datasets: expected at least one dataset"},
     {"datasets:\n  - name: a\n    source: {path: x, format: cvs}\n    time: {from: mtime}\n",
      "p.yaml:3:31: datasets[0].source.format: found 'cvs', expected binary, csv, files, "
-     "jsonl, tar or tfrecord (did you mean csv?)"},
+     "jsonl, mds, tar or tfrecord (did you mean csv?)"},
     {"datasets:\n  - name: a\n    source: {path: x, format: csv, delimter: ;}\n"
      "    time: {from: mtime}\n",
      "source.delimter: unknown key (did you mean delimiter?)"},
