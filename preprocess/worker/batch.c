@@ -14,6 +14,7 @@ struct kitchen {
     /* One batch at a time: */
     struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
     struct weir_buf holes; /* struct hole */
+    struct weir_bits read; /* files that samples were read from */
     char reason[KITCHEN_REASON_MAX];
 };
 
@@ -36,6 +37,7 @@ void kitchen_free(struct kitchen *kitchen)
     files_free(kitchen->files);
     weir_buf_fini(&kitchen->rows);
     weir_buf_fini(&kitchen->holes);
+    weir_bits_fini(&kitchen->read);
     free(kitchen);
 }
 
@@ -98,10 +100,30 @@ static enum weir_status read_file(struct kitchen *kitchen, const struct recipe *
                                .offset = sample->offset,
                                .length = sample->length};
     enum weir_status status = files_read(kitchen->files, &range, out, err);
+    if (status == WEIR_OK)
+        weir_bits_set(&kitchen->read, sample->file);
     if (status == WEIR_OK || (status == WEIR_STALE && recipe->located->tries == 0))
         return status;
     fetched_add_file(recipe->fetched, sample->file);
     return WEIR_UNAVAILABLE;
+}
+
+/* What was read from a file that has changed since is not what was located, perhaps. */
+static enum weir_status check_files(struct kitchen *kitchen, const struct recipe *recipe,
+                                    struct weir_error *err)
+{
+    const struct located *located = recipe->located;
+    enum weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < located->file_count; i++) {
+        if (!weir_bits_get(&kitchen->read, i) || files_check(kitchen->files, &located->files[i]))
+            continue;
+        if (located->tries == 0)
+            return weir_fail(err, WEIR_STALE, "%s: changed while it was read",
+                             located->files[i].path);
+        fetched_add_file(recipe->fetched, i);
+        status = WEIR_UNAVAILABLE;
+    }
+    return status;
 }
 
 static enum weir_status read_fetched(const struct recipe *recipe,
@@ -154,6 +176,7 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     bool is_whole = true;
     weir_buf_clear(&kitchen->rows);
     weir_buf_clear(&kitchen->holes);
+    weir_bits_clear(&kitchen->read);
     files_begin(kitchen->files);
     fetched_rewind(recipe->fetched);
     for (size_t i = 0; i < count; i++) {
@@ -163,7 +186,7 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
         is_whole = is_whole && status == WEIR_OK;
     }
     *ret_rows = kitchen->rows.size / sizeof(struct located_sample *);
-    return is_whole ? WEIR_OK : WEIR_UNAVAILABLE;
+    return is_whole ? check_files(kitchen, recipe, err) : WEIR_UNAVAILABLE;
 }
 
 /* ---- frames ---- */

@@ -164,3 +164,15 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
     out->size += range->length;
     return WEIR_OK;
 }
+
+bool files_check(struct files *files, const struct file_about *about)
+{
+    struct open_file *slot = find(files, about);
+    struct weir_error err;
+    if (slot == NULL) /* others took its place */
+        return open_file(files, about, &slot, &err) == WEIR_OK;
+    if (is_unchanged(slot, about))
+        return true;
+    close_slot(slot);
+    return false;
+}

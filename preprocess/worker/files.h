@@ -34,6 +34,9 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
 /* Another batch begins. */
 void files_begin(struct files *files);
+/* Whether the file is still the one described: asked after reading, so that nothing that was written
+ * meanwhile passes for what was located. */
+bool files_check(struct files *files, const struct file_about *about);
 /* Closes everything: what is read next is opened and checked again. */
 void files_forget(struct files *files);
 

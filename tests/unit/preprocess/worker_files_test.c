@@ -105,11 +105,35 @@ static void many_files_pass_through_few_descriptors(void **state)
     temp_dir_remove(&dir);
 }
 
+static void a_write_after_the_read_is_noticed(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    WEIR_AUTO_BUF out = {0};
+    temp_dir_make(&dir);
+    struct files *files = files_new();
+    char path[512];
+    snprintf(path, sizeof(path), "%s", temp_path(&dir, "a"));
+    write_text(path, "one");
+    struct file_about about = about_of(path);
+    assert_int_equal(read_some(files, &about, 0, 3, &out), WEIR_OK);
+    assert_true(files_check(files, &about));
+    files_forget(files); /* another file had taken its descriptor's place */
+    assert_true(files_check(files, &about));
+    FILE *file = fopen(path, "a");
+    fputs("two", file);
+    fclose(file);
+    assert_false(files_check(files, &about));
+    files_free(files);
+    temp_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_come_from_their_place),
         cmocka_unit_test(another_file_is_stale_also_when_it_was_open),
+        cmocka_unit_test(a_write_after_the_read_is_noticed),
         cmocka_unit_test(many_files_pass_through_few_descriptors),
     };
     return cmocka_run_group_tests_name("worker files", tests, NULL, NULL);
