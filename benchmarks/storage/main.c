@@ -113,6 +113,7 @@ static void close_storage(void *state)
     source_fini(&bench->records);
     source_fini(&bench->rows);
     source_fini(&bench->pictures);
+    free(bench->subjects_name);
     free(bench->columns.ids);
     free(bench->columns.times_us);
     free(bench->columns.labels);
@@ -170,6 +171,9 @@ static const struct bench_figure FIGURES[] = {
     {.name = "storage.read.pictures", .against = "open, pread and close of the same files in one process",
      .unit = "samples/s", .bar = 0.8,
      .prepare = prepare_picture_reads, .ours = read_pictures, .theirs = pread_pictures},
+    {.name = "storage.lookup.subject", .against = "5 ms a look-up among 10 M samples",
+     .unit = "look-ups/s",
+     .prepare = prepare_lookups, .ours = look_up_subjects, .theirs = five_milliseconds},
     {.name = "storage.bytes.records", .against = "2 bytes a sample in Postgres",
      .unit = "samples/byte", .bar = 1, .runs_max = 1, .ours = weigh_records, .theirs = two_bytes},
     {.name = "storage.bytes.csv", .against = "12 bytes a sample in Postgres",

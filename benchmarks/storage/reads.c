@@ -15,7 +15,7 @@ enum {
     FEED_ROWS = 4096,
     LOCATE_IDS = 65536,
     ASKED_IDS = 2048,      /* of one request … */
-    ASKED_BYTES = 2 << 20, /* … that asks for about so many bytes at most */
+    ASKED_BYTES = 1 << 20, /* … that asks for about so many bytes at most */
     IN_FLIGHT = 4,
     ASK_MS = 60000,
     SEED = 20260103,

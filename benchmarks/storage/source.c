@@ -78,7 +78,7 @@ static size_t file_of(const struct source *source, size_t i)
     return i / each;
 }
 
-static uint64_t subject_of(const struct source *source, size_t i)
+uint64_t source_subject(const struct source *source, size_t i)
 {
     return weir_mix64(i ^ UINT64_C(0x5a5a5a5a)) % (source->samples / SAMPLES_PER_SUBJECT + 1);
 }
@@ -90,14 +90,14 @@ static void record_row(const void *owner, size_t i, struct table_row *ret_row)
     *ret_row = (struct table_row){.file = (int32_t)file,
                                   .label = label_of(i),
                                   .time_us = FIRST_DAY_US + (int64_t)file * DAY_US,
-                                  .subject = subject_of(source, i)};
+                                  .subject = source_subject(source, i)};
 }
 
 static void append_record(const struct source *source, size_t i, struct weir_buf *out)
 {
     uint8_t record[SOURCE_RECORD_BYTES] = {0};
     weir_put_u32(record, (uint32_t)label_of(i));
-    weir_put_u64(record + SUBJECT_AT, subject_of(source, i));
+    weir_put_u64(record + SUBJECT_AT, source_subject(source, i));
     for (size_t at = NOISE_AT; at < sizeof record; at += 8)
         weir_put_u64(record + at, weir_mix64(i * sizeof record + at));
     weir_buf_append(out, record, sizeof record);

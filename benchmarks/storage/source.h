@@ -33,6 +33,8 @@ enum weir_status source_make_rows(const char *directory, size_t samples, struct 
 enum weir_status source_make_pictures(const char *directory, size_t samples,
                                       struct source *ret_source,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* Whose record i is. */
+uint64_t source_subject(const struct source *source, size_t i);
 void source_fini(struct source *source); /* zeroed is fine */
 
 #endif
