@@ -21,6 +21,13 @@ struct frame {
     unsigned bits;
 };
 
+/* Division of multiples of a number without dividing: by its power of two, then times the inverse of its
+ * odd part modulo 2^64 (Granlund and Montgomery 1994, section 9). */
+struct exact_divisor {
+    uint64_t inverse;
+    unsigned shift;
+};
+
 /* ---- measuring ---- */
 
 enum { PIECE = 1024 }; /* values that are compared without a branch */
@@ -98,6 +105,23 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+static struct exact_divisor exact_divisor(uint64_t unit)
+{
+    struct exact_divisor divisor = {.shift = (unsigned)__builtin_ctzll(unit)};
+    uint64_t odd = unit >> divisor.shift;
+
+    divisor.inverse = odd; /* right in the last 3 bits; each round doubles them */
+    for (int i = 0; i < 5; i++)
+        divisor.inverse *= 2 - odd * divisor.inverse;
+    return divisor;
+}
+
+/* `multiple` is one of the unit. */
+static int64_t divide(int64_t multiple, const struct exact_divisor *divisor)
+{
+    return (int64_t)((uint64_t)(multiple >> divisor->shift) * divisor->inverse);
+}
+
 /* What all differences are multiples of; 1 is found after a few values. */
 static uint64_t unit_of(const int64_t *values, size_t count, int64_t min)
 {
@@ -115,12 +139,12 @@ static uint64_t unit_of(const int64_t *values, size_t count, int64_t min)
 /* The line through the first and the last value, and what is left of the others. */
 static struct frame along_the_slope(const int64_t *values, size_t count, uint64_t unit)
 {
-    int64_t divisor = (int64_t)unit;
-    int64_t slope = (values[count - 1] - values[0]) / divisor / (int64_t)(count - 1);
+    const struct exact_divisor divisor = exact_divisor(unit);
+    int64_t slope = divide(values[count - 1] - values[0], &divisor) / (int64_t)(count - 1);
     int64_t min = 0, max = 0;
 
     for (size_t i = 0; i < count; i++) {
-        int64_t left = (values[i] - values[0]) / divisor - (int64_t)i * slope;
+        int64_t left = divide(values[i] - values[0], &divisor) - (int64_t)i * slope;
 
         min = left < min ? left : min;
         max = left > max ? left : max;
@@ -168,29 +192,34 @@ static void store(const int64_t *values, size_t count, uint64_t base, size_t wid
         weir_put_u64(at + i * width, (uint64_t)values[i] - base);
 }
 
-static uint64_t in_frame(const struct frame *frame, const int64_t *values, size_t i)
+/* Less than 2^63 units' worth: frames hold no values that are further apart. */
+static uint64_t in_frame(const struct frame *frame, const struct exact_divisor *divisor,
+                         const int64_t *values, size_t i)
 {
     uint64_t distance = (uint64_t)values[i] - frame->base - i * frame->step;
 
-    return frame->unit == 1 ? distance : distance / frame->unit;
+    return (uint64_t)divide((int64_t)distance, divisor);
 }
 
 static void store_bytes(const int64_t *values, size_t count, const struct frame *frame, uint8_t *at)
 {
+    const struct exact_divisor divisor = exact_divisor(frame->unit);
+
     for (size_t i = 0; i < count; i++, at += frame->bits / 8)
-        weir_put_u64(at, in_frame(frame, values, i));
+        weir_put_u64(at, in_frame(frame, &divisor, values, i));
 }
 
 /* Several values a byte, the first in the lowest bits. */
 static void store_bits(const int64_t *values, size_t count, const struct frame *frame, uint8_t *at)
 {
+    const struct exact_divisor divisor = exact_divisor(frame->unit);
     unsigned per_byte = 8 / frame->bits;
 
     for (size_t i = 0; i < count; i += per_byte) {
         uint64_t byte = 0;
 
         for (unsigned k = 0; k < per_byte && i + k < count; k++)
-            byte |= in_frame(frame, values, i + k) << k * frame->bits;
+            byte |= in_frame(frame, &divisor, values, i + k) << k * frame->bits;
         *at++ = (uint8_t)byte;
     }
 }

@@ -404,7 +404,10 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     if (status != WEIR_OK || !is_done)
         return status;
     drop_orders(storage, erasure);
-    status = commit_scrubbed(storage, erasure, err);
+    status = flush_scans(storage,
+                         err); /* file groups are written: none with rows that are only staged */
+    if (status == WEIR_OK)
+        status = commit_scrubbed(storage, erasure, err);
     if (status != WEIR_OK)
         return status;
     storage_chunk_cache_clear(storage->cache);

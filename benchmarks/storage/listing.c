@@ -1,63 +1,67 @@
-/* One request per block, several in flight; answers come in the order asked. */
+/* Page after page of `list`, unpacked into the caller's arrays. */
 #include "benchmarks/storage/listing.h"
 
-#include "core/wire/sample.h"
+#include "storage/list.h"
 
-#include <string.h>
-
-enum { IN_FLIGHT = 4, ASK_MS = 60000 };
+enum { ASK_MS = 60000 };
 
 struct listing {
     struct weir_rpc_peer *storage;
-    uint64_t dataset;
-    uint32_t block; /* to ask for next */
+    struct msg_list asked;
     struct table_columns *columns;
     size_t found;
-    int open;
+    bool is_done;
     struct weir_error err;
 };
 
-static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err);
+static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err);
 
 static void ask(struct listing *listing)
 {
-    const struct msg_columns_read message = {
-        .first = weir_sample_id((uint32_t)listing->dataset, listing->block++, 0),
-        .count = WEIR_BLOCK_ROWS};
-    listing->open++;
-    weir_rpc_call(listing->storage, MSG_columns_read, &message, ASK_MS, on_columns, listing);
+    weir_rpc_call(listing->storage, MSG_list, &listing->asked, ASK_MS, on_page, listing);
 }
 
-static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static void take(struct listing *listing, const struct msg_list_is *page,
+                 const struct weir_frames *frames)
 {
-    struct listing *listing = owner;
-    const struct msg_columns_is *answer = reply ? reply->message : NULL;
     struct table_columns *to = listing->columns;
-    listing->open--;
-    if (!answer || answer->ids.count > to->count - listing->found) {
-        weir_fail(&listing->err, WEIR_INTERNAL, "columns_read: %s",
-                  err ? err->text : "more samples than there are");
+    int64_t *const columns[LIST_COLUMNS] = {(int64_t *)to->ids + listing->found,
+                                            to->times_us + listing->found,
+                                            to->labels + listing->found};
+    size_t rows = storage_list_rows(page);
+    if (rows > to->count - listing->found) {
+        weir_fail(&listing->err, WEIR_INTERNAL, "list: more samples than there are");
         return;
     }
-    if (answer->ids.count == 0) /* a block that has no samples: they end before it */
+    if (storage_list_unpack(page, frames, columns, &listing->err) == WEIR_OK)
+        listing->found += rows;
+}
+
+static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct listing *listing = owner;
+    const struct msg_list_is *page = reply ? reply->message : NULL;
+    if (page)
+        take(listing, page, reply->frames);
+    else
+        weir_fail(&listing->err, WEIR_INTERNAL, "list: %s", err->text);
+    listing->is_done = !page || page->end || listing->err.status != WEIR_OK;
+    if (listing->is_done)
         return;
-    memcpy(to->ids + listing->found, answer->ids.at, answer->ids.count * sizeof *to->ids);
-    memcpy(to->times_us + listing->found, answer->times.at,
-           answer->ids.count * sizeof *to->times_us);
-    memcpy(to->labels + listing->found, answer->labels.at, answer->ids.count * sizeof *to->labels);
-    listing->found += answer->ids.count;
-    if (listing->found < to->count)
-        ask(listing);
+    listing->asked.after_id = page->cursor;
+    ask(listing);
 }
 
 enum weir_status listing_read(struct rig *rig, uint64_t dataset, struct table_columns *columns,
                               struct weir_error *err)
 {
     struct listing listing = {
-        .storage = rig_peer(rig, RIG_STORAGE), .dataset = dataset, .columns = columns};
-    for (int i = 0; i < IN_FLIGHT; i++)
-        ask(&listing);
-    while (listing.open > 0)
+        .storage = rig_peer(rig, RIG_STORAGE),
+        .asked = {.dataset = dataset, .from_time = INT64_MIN, .to_time = INT64_MAX},
+        .columns = columns,
+    };
+    ask(&listing);
+    while (!listing.is_done)
         rig_step(rig);
     if (listing.err.status != WEIR_OK) {
         *err = listing.err;

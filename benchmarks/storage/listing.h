@@ -5,7 +5,7 @@
 #include "benchmarks/rig.h"
 #include "benchmarks/table.h"
 
-/* Fills all `columns->count` places, several requests in flight. */
+/* Fills all `columns->count` places. */
 enum weir_status listing_read(struct rig *rig, uint64_t dataset, struct table_columns *columns,
                               struct weir_error *err) WEIR_MUST_USE;
 
