@@ -44,6 +44,7 @@ struct open_erasure {
     uint64_t files_scrubbed, bytes_scrubbed;
     uint64_t not_gone;       /* samples whose bytes are still there after the scrub */
     struct weir_buf remarks; /* one a line */
+    size_t deep_at;          /* next step of scrub_deep.c: ids, then tables, then cycles */
     bool is_deep;            /* Postgres's dead row versions are gone, as far as can be */
     struct search *search;
 };
@@ -74,7 +75,8 @@ enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasur
 /* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
 enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* Rewrites the touched tables and cycles the WAL, so that old row versions are gone as well. */
+/* scrub_deep.c: rewrites the touched tables and cycles the WAL, one at a time, so that old row versions are
+ * gone as well; is_deep with the last. */
 void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure);
 
 #endif

@@ -44,6 +44,25 @@ static enum weir_status effect_closed(struct pipeline *pipeline, const void *wha
     return tell_finished(pipeline, err);
 }
 
+static void on_ended(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    (void)owner;
+    (void)reply;
+    (void)err; /* lost: the consumer expires */
+}
+
+/* Storage need not keep changes for it any more. The selector reads on from a snapshot if it is asked again. */
+static void end_feed(struct pipeline *pipeline)
+{
+    static const char *const READERS[] = {"orchestrator:", "selector/"};
+    for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
+        WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
+        struct msg_feed_end end = {.consumer = consumer};
+        weir_rpc_call(pipeline->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
+                      pipeline->orch);
+    }
+}
+
 static void on_done(void *owner, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
@@ -51,7 +70,8 @@ static void on_done(void *owner, const struct weir_error *err)
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL);
+    if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
+        end_feed(pipeline);
 }
 
 static enum weir_status add_slice(struct pipeline *pipeline, size_t evaluation, int64_t from,
