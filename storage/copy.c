@@ -4,9 +4,9 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/known.h"
+#include "storage/listing.h"
 #include "storage/source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 256 << 10, DEPTH_MAX = 64 };
+enum { PIECE_BYTES = 256 << 10 };
 
 /* One file at a time is made in a dataset: it needs no name of its own. */
 static char *incoming_path(const struct dataset *dataset)
@@ -223,7 +223,7 @@ bool storage_copy_is_blocked(const struct dataset *dataset, const char *path)
 
     if (lstat(place, &found) < 0)
         return errno == ENOTDIR;
-    return S_ISDIR(found.st_mode);
+    return S_ISDIR(found.st_mode) && rmdir(place) < 0; /* a death may have left it empty */
 }
 
 void storage_copy_remove(const struct dataset *dataset, const char *path)
@@ -242,52 +242,53 @@ void storage_copy_remove(const struct dataset *dataset, const char *path)
 
 /* ---- sweeping ---- */
 
-static enum weir_status sweep_directory(const struct dataset *dataset, const char *below, int depth,
-                                        struct weir_error *err);
-
-static enum weir_status sweep_entry(const struct dataset *dataset, const char *path, int depth,
-                                    struct weir_error *err)
+static void watch_nothing(void *owner, const char *folder, int fd)
 {
-    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
-    struct stat found;
-
-    if (lstat(place, &found) < 0)
-        return errno == ENOENT ? WEIR_OK : fail_errno(err, "stat", place);
-    if (S_ISDIR(found.st_mode))
-        return depth < DEPTH_MAX ? sweep_directory(dataset, path, depth + 1, err) : WEIR_OK;
-    if (storage_known_find(dataset, path))
-        return WEIR_OK;
-    if (unlink(place) < 0 && errno != ENOENT)
-        return fail_errno(err, "remove", place);
-    return WEIR_OK;
+    (void)owner;
+    (void)folder;
+    (void)fd;
 }
 
-/* Folders that are empty by then go too: a file of their name may be waiting. */
-static enum weir_status sweep_directory(const struct dataset *dataset, const char *below, int depth,
-                                        struct weir_error *err)
+/* Copies and live files in the same order: what is only among the copies goes. */
+static enum weir_status sweep_all(const struct dataset *dataset, struct listing *listing,
+                                  struct known *known, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, below);
-    DIR *directory = opendir(place);
-    const struct dirent *entry;
-    enum weir_status status = WEIR_OK;
+    for (;;) {
+        struct listed listed;
+        const struct stored_file *file;
+        enum weir_status status = storage_listing_next(listing, &listed, err);
 
-    if (!directory)
-        return errno == ENOENT ? WEIR_OK : fail_errno(err, "open", place);
-    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
-        WEIR_AUTO_FREE char *path = NULL;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (status != WEIR_OK || listed.kind == LISTED_END)
+            return status;
+        if (listed.kind != LISTED_FILE)
             continue;
-        path = *below ? weir_format("%s/%s", below, entry->d_name) : weir_strdup(entry->d_name);
-        status = sweep_entry(dataset, path, depth, err);
+        while ((file = storage_known_peek(known)) && strcmp(file->path, listed.path) < 0)
+            storage_known_skip(known);
+        if (!file || strcmp(file->path, listed.path) != 0)
+            storage_copy_remove(dataset, listed.path);
     }
-    closedir(directory);
-    if (status == WEIR_OK && *below)
-        (void)rmdir(place); /* fails while something lives in it */
-    return status;
 }
 
 enum weir_status storage_copy_sweep(const struct dataset *dataset, struct weir_error *err)
 {
-    return sweep_directory(dataset, "", 0, err);
+    const struct declaration every = {.source = {.include = "*"}};
+    const struct dataset copies = {.root = dataset->copies, .declaration = &every};
+    WEIR_AUTO_FREE char *incoming = incoming_path(dataset);
+    struct scope scope = {0};
+    struct listing *listing;
+    struct known *known;
+    enum weir_status status;
+
+    if (access(dataset->copies, F_OK) < 0)
+        return WEIR_OK;
+    unlink(incoming);
+    storage_scope_add_all(&scope);
+    storage_scope_seal(&scope);
+    listing = storage_listing_new(&copies, &scope, watch_nothing, NULL);
+    known = storage_known_new(dataset, &scope);
+    status = sweep_all(dataset, listing, known, err);
+    storage_known_free(known);
+    storage_listing_free(listing);
+    storage_scope_fini(&scope);
+    return status;
 }

@@ -346,6 +346,26 @@ static void the_copy_of_a_file_makes_room_for_a_folder(void **state)
     turn_file_into_folder_and_back(COPIES);
 }
 
+static void copies_that_nobody_knows_are_swept_at_the_start(void **state)
+{
+    const char *folder = storage_lab_path(&lab, "data/storage/texts/a.d");
+    const char *junk = weir_arena_format(lab.arena, "%s/junk", folder);
+    uint32_t sample;
+
+    (void)state;
+    storage_lab_write(&lab, "a", "a");
+    storage_lab_write(&lab, "b/c", "c");
+    declare(COPIES);
+    (void)await(2, 0, 0);
+    storage_lab_kill(&lab);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    close(open(junk, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    storage_lab_start(&lab);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample), "a");
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample), "c");
+    assert_int_equal(access(folder, F_OK), -1);
+}
+
 static void hard_links_are_files_of_their_own(void **state)
 {
     (void)state;
@@ -540,6 +560,7 @@ int main(void)
         CASE(a_folder_that_is_renamed_takes_its_files_along),
         CASE(a_file_becomes_a_folder_and_a_file_again),
         CASE(the_copy_of_a_file_makes_room_for_a_folder),
+        CASE(copies_that_nobody_knows_are_swept_at_the_start),
         CASE(hard_links_are_files_of_their_own),
         CASE(any_name_will_do),
         CASE(an_empty_file_is_refused_until_it_holds_something),
