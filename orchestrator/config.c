@@ -143,6 +143,8 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *dataset = weir_yaml_at(node, i);
         const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+        if (weir_yaml_get(dataset, "updates") != NULL)
+            continue; /* it holds labels, which storage joins to their samples */
         if (name == NULL)
             return weir_yaml_fail(dataset, err, "datasets.name: expected a name, found nothing");
         config->datasets[config->dataset_count++] = name;

@@ -74,6 +74,8 @@ void storage_batch_clear(struct batch *batch)
         free(batch->withdrawals.at[i].path);
     batch->groups.count = batch->segments.count = batch->subjects.count = 0;
     batch->keys.count = 0;
+    batch->replaced.count = 0;
+    batch->identifier = NULL;
     batch->kills.count = batch->refusals.count = batch->withdrawals.count = 0;
     batch->met.count = batch->blocked.count = 0;
     batch->row_count = batch->file_count = 0;
@@ -92,6 +94,7 @@ void storage_batch_free(struct batch *batch)
     free(batch->segments.at);
     free(batch->subjects.at);
     free(batch->keys.at);
+    free(batch->replaced.at);
     free(batch->kills.at);
     free(batch->refusals.at);
     free(batch->withdrawals.at);
@@ -265,9 +268,16 @@ size_t storage_batch_rows(const struct batch *batch)
     return batch->row_count;
 }
 
+void storage_batch_identify(struct batch *batch, struct key_identifier *identifier)
+{
+    batch->identifier = identifier;
+}
+
 bool storage_batch_is_full(const struct batch *batch)
 {
-    return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= BATCH_ROWS_MAX ||
+    size_t rows_max = batch->dataset->updates ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
+
+    return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= rows_max ||
            batch->refusals.count >= BATCH_FILES_MAX;
 }
 

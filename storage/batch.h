@@ -9,6 +9,7 @@
 
 enum {
     BATCH_FILES_MAX = 4096,    /* commit when a batch has so many */
+    BATCH_UPDATES_MAX = 8192,  /* …, of labels for another dataset's samples */
     BATCH_ROWS_MAX = 1 << 20,  /* …: what a commit waits for the disk is little to so many */
     REFUSALS_LISTED_MAX = 100, /* of one file, with their reasons; the rest is only counted */
 };
@@ -60,6 +61,10 @@ typedef enum weir_status storage_batch_also_fn(void *owner, struct weir_db *db,
 void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner);
 
 size_t storage_batch_rows(const struct batch *batch);
+/* How the commit finds out whose the samples are that get labels; borrowed until then. */
+struct key_identifier;
+void storage_batch_identify(struct batch *batch, struct key_identifier *identifier);
+
 bool storage_batch_is_full(const struct batch *batch);
 bool storage_batch_is_empty(const struct batch *batch);
 

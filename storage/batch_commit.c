@@ -6,6 +6,7 @@
 #include "storage/duplicates.h"
 #include "storage/id_list.h"
 #include "storage/key_store.h"
+#include "storage/late_labels.h"
 #include "storage/queries.h"
 #include "storage/tombstones.h"
 
@@ -208,33 +209,46 @@ static enum weir_status insert_rows(const struct commit *c)
     return status;
 }
 
-/* Rows take the place of the live samples of their keys. */
-static enum weir_status insert_and_replace(const struct commit *c)
+/* Samples (places) that rows of this batch take the place of, or that wait for their labels. */
+static enum weir_status replace(const struct commit *c, struct id_list *places)
 {
-    struct id_list places = {0};
-    enum weir_status status =
-        storage_duplicates_replaced(c->batch, c->db, c->dataset->next_row, &places, c->err);
+    for (size_t i = 0; i < places->count; i++)
+        places->at[i] = storage_dataset_id(c->dataset, places->at[i]);
+    if (places->count == 0)
+        return WEIR_OK;
+    storage_id_list_sort(places);
+    return storage_tombstones_write(c->db, c->cache, c->dataset, WEIR_CHANGE_REPLACED,
+                                    &(struct weir_u64s){places->at, places->count}, c->err);
+}
 
-    if (status == WEIR_OK)
-        status = insert_rows(c);
-    for (size_t i = 0; i < places.count; i++)
-        places.at[i] = storage_dataset_id(c->dataset, places.at[i]);
-    if (status == WEIR_OK && places.count > 0)
-        status = storage_tombstones_write(c->db, c->cache, c->dataset, WEIR_CHANGE_REPLACED,
-                                          &(struct weir_u64s){places.at, places.count}, c->err);
-    free(places.at);
-    return status;
+static enum weir_status choose(const struct commit *c, struct id_list *replaced)
+{
+    const struct declaration *d = c->dataset->declaration;
+
+    if (c->batch->is_late) {
+        for (size_t i = 0; i < c->batch->replaced.count; i++)
+            storage_id_list_add(replaced, c->batch->replaced.at[i]);
+        return WEIR_OK;
+    }
+    if (d->awaits_label)
+        return storage_late_labels_fill(c->batch, c->db, c->cache, c->dataset->next_row, replaced,
+                                        c->err);
+    if (d->keep == KEEP_LAST)
+        return storage_duplicates_replaced(c->batch, c->db, c->dataset->next_row, replaced, c->err);
+    return d->keep == KEEP_FIRST ? storage_duplicates_refuse(c->batch, c->db, c->err) : WEIR_OK;
 }
 
 static enum weir_status insert_samples(const struct commit *c)
 {
-    enum weir_status status = WEIR_OK;
+    struct id_list replaced = {0};
+    enum weir_status status = choose(c, &replaced);
 
-    if (c->dataset->declaration->keep == KEEP_LAST)
-        return insert_and_replace(c);
-    if (c->dataset->declaration->keep == KEEP_FIRST)
-        status = storage_duplicates_refuse(c->batch, c->db, c->err);
-    return status == WEIR_OK ? insert_rows(c) : status;
+    if (status == WEIR_OK)
+        status = insert_rows(c);
+    if (status == WEIR_OK)
+        status = replace(c, &replaced);
+    free(replaced.at);
+    return status;
 }
 
 /* ---- the rest ---- */
@@ -336,16 +350,34 @@ static enum weir_status write_all(const struct commit *c)
     return status;
 }
 
+/* Samples of another dataset whose labels have come with this batch, which began at `first_row`. */
+static enum weir_status write_late(const struct commit *c, uint64_t first_row)
+{
+    WEIR_AUTO(batch) late = storage_batch_new(c->dataset->updates);
+    const struct commit l = {late, late->dataset, c->db, c->cache, c->err};
+    uint64_t before = late->dataset->sequence;
+    enum weir_status status;
+
+    late->is_late = true;
+    status = storage_late_labels_stage(c->batch, c->db, c->cache, first_row, late, c->err);
+    if (status != WEIR_OK || late->row_count == 0)
+        return status;
+    status = write_all(&l);
+    return status == WEIR_OK ? storage_dataset_store(c->db, late->dataset, before, c->err) : status;
+}
+
 enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
                                       struct chunk_cache *cache, struct weir_error *err)
 {
     const struct commit c = {
         .batch = batch, .dataset = batch->dataset, .db = db, .cache = cache, .err = err};
-    uint64_t before = batch->dataset->sequence;
+    uint64_t before = batch->dataset->sequence, first_row = batch->dataset->next_row;
     enum weir_status status = weir_db_begin(db, err);
 
     if (status == WEIR_OK)
         status = write_all(&c);
+    if (status == WEIR_OK && batch->dataset->updates && batch->keys.count > 0)
+        status = write_late(&c, first_row);
     if (status == WEIR_OK)
         status = storage_dataset_store(db, batch->dataset, before, err);
     if (status == WEIR_OK && weir_fault("storage.batch.commit"))

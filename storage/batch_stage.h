@@ -3,6 +3,7 @@
 #define WEIR_STORAGE_BATCH_STAGE_H
 
 #include "storage/batch.h"
+#include "storage/id_list.h"
 
 enum batch_column {
     BATCH_TIME,
@@ -50,6 +51,10 @@ struct batch {
     LIST(struct batch_segment) segments;
     LIST(struct run_entry) subjects; /* their id is the row of the batch until the commit */
     LIST(struct run_entry) keys;     /* … */
+    struct id_list
+        replaced; /* places (block << 16 | row) that rows take, of a batch of late labels */
+    bool is_late; /* its rows have their labels from another dataset */
+    struct key_identifier *identifier; /* borrowed; NULL: nobody's subject is asked for */
     LIST(struct batch_kill) kills;
     LIST(struct staged_refusal) refusals;
     LIST(struct batch_withdrawal) withdrawals;

@@ -43,12 +43,29 @@ struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t numbe
     return number >= 1 && number <= catalog->count ? catalog->datasets[number - 1] : NULL;
 }
 
+/* A dataset and the one that has its labels, whichever is there first. */
+static void join_updates(const struct catalog *catalog, struct dataset *dataset)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct dataset *other = catalog->datasets[i];
+
+        if (weir_str_equal(dataset->declaration->updates, other->name)) {
+            dataset->updates = other;
+            other->updated_by = dataset;
+        } else if (weir_str_equal(other->declaration->updates, dataset->name)) {
+            other->updates = dataset;
+            dataset->updated_by = other;
+        }
+    }
+}
+
 void storage_catalog_add(struct catalog *catalog, struct dataset *dataset)
 {
     catalog->datasets =
         weir_realloc(catalog->datasets, catalog->count + 1, sizeof(struct dataset *));
     catalog->datasets[catalog->count++] = dataset;
     weir_require(dataset->number == catalog->count);
+    join_updates(catalog, dataset);
 }
 
 static const struct declaration *find_declaration(const struct declarations *all, const char *name)

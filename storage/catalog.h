@@ -82,8 +82,10 @@ struct dataset {
     size_t dead_count;
     struct blocked_hash *blocked; /* by hash */
     size_t blocked_count;
-    struct key_index subjects; /* whose the samples are */
-    struct key_index keys;     /* what they are */
+    struct key_index subjects;  /* whose the samples are */
+    struct key_index keys;      /* what they are */
+    struct dataset *updates;    /* whose samples get labels from this one, */
+    struct dataset *updated_by; /* and the other way round; NULL: none */
 
     uint64_t paths_dropped; /* grows when known files lose their paths, to an erasure */
 

@@ -125,6 +125,7 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
     WEIR_AUTO(weir_yaml) document = NULL;
     struct declarations all = {0};
     uint64_t *numbers;
+    size_t count = 0;
     enum weir_status status = storage_ready(storage, err);
 
     if (status == WEIR_OK)
@@ -136,7 +137,11 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
     numbers = weir_arena_alloc(arena, all.count * sizeof *numbers);
     for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
         status = declare_one(storage, all.at[i].name, asked, &numbers[i], err);
-    answer->datasets = (struct weir_u64s){numbers, all.count};
+    for (size_t i = 0; i < all.count; i++) { /* labels are nobody's samples */
+        if (!all.at[i].updates)
+            numbers[count++] = numbers[i];
+    }
+    answer->datasets = (struct weir_u64s){numbers, count};
     storage_declarations_fini(&all);
     return status;
 }
@@ -192,7 +197,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .dataset = dataset->number,
         .name = dataset->name,
         .format = dataset->declaration->format->name,
-        .scanned = dataset->is_scanned,
+        .scanned = dataset->is_scanned && (!dataset->updated_by || dataset->updated_by->is_scanned),
         .sequence = dataset->sequence,
         .ingested = accounts->ingested,
         .live = accounts->live,

@@ -15,6 +15,7 @@ struct dataset_section {
     const struct weir_yaml_node *subject;
     const struct weir_yaml_node *key;
     const struct weir_yaml_node *duplicates;
+    const char *updates;
 };
 
 struct duplicates_section {
@@ -25,7 +26,9 @@ static const char *const IMPORTS[] = {"reference", "copy", NULL};
 static const char *const ON_ERASES[] = {"scrub", "unlink", NULL};
 static const char *const TIME_FROMS[] = {"manifest", "field",   "file_name",
                                          "mtime",    "sidecar", NULL};
-static const char *const LABEL_FROMS[] = {"manifest", "field", "sidecar", "folder", NULL};
+static const char *const LABEL_FROMS[] = {"manifest", "field",   "sidecar",
+                                          "folder",   "updates", NULL};
+enum { LABEL_FROM_UPDATES = 4 };
 static const char *const PLACE_FROMS[] = {"manifest", "field", NULL};
 static const char *const KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
 static const char *const UNITS[] = {"s", "ms", "us", NULL};
@@ -44,6 +47,9 @@ static const struct cfg_key DATASET[] = {
     CFG_NODE(struct dataset_section, key,
              .doc = "what a sample is: later labels and duplicates are matched by it"),
     CFG_NODE(struct dataset_section, duplicates, .doc = "which samples of one key stay"),
+    CFG_TEXT(struct dataset_section, updates,
+             .doc =
+                 "name of another dataset: each row here is the label of its samples of that key"),
     CFG_END,
 };
 static const struct cfg_key SOURCE[] = {
@@ -88,7 +94,8 @@ static const struct cfg_key TIME[] = {
     CFG_END,
 };
 static const struct cfg_key LABEL[] = {
-    CFG_CHOICE(struct place_section, from, .choices = LABEL_FROMS, .doc = "where the label is"),
+    CFG_CHOICE(struct place_section, from, .choices = LABEL_FROMS,
+               .doc = "where the label is; updates: in the dataset that updates this one, later"),
     CFG_TEXT(struct place_section, field,
              .doc = "name of the field; with from: sidecar, a member of its JSON"),
     CFG_U64(struct place_section, depth, .fallback = "1", .min = 1, .max = 64,
@@ -315,7 +322,8 @@ static enum weir_status read_label(struct declaration *d, const char *path,
     if (!node || (word && strcmp(word, "none") == 0))
         return WEIR_OK;
     status = cfg_read(LABEL, CFG_CLOSED, node, path, NULL, &place, err);
-    if (status == WEIR_OK)
+    d->awaits_label = status == WEIR_OK && place.from == LABEL_FROM_UPDATES;
+    if (status == WEIR_OK && !d->awaits_label)
         status = resolve(d, &place, node, path, &d->fields.label, err);
     if (status != WEIR_OK)
         return status;
@@ -407,6 +415,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         return status;
     d->name = section.name;
     d->source_node = section.source;
+    d->updates = section.updates;
     if (!is_name(d->name))
         return weir_yaml_fail(weir_yaml_get(node, "name"), err,
                               "%s.name: found '%s', expected at most %d letters, digits, _ - .",
@@ -450,50 +459,6 @@ static enum weir_status read_one(struct declaration *d, const char *path,
     return WEIR_OK;
 }
 
-static enum weir_status check_distinct(const struct declarations *all, size_t index,
-                                       const struct weir_yaml_node *node, struct weir_error *err)
-{
-    for (size_t i = 0; i < index; i++) {
-        if (strcmp(all->at[i].name, all->at[index].name) == 0)
-            return weir_yaml_fail(weir_yaml_get(node, "name"), err,
-                                  "datasets[%zu].name: '%s' is the name of datasets[%zu] already",
-                                  index, all->at[index].name, i);
-    }
-    return WEIR_OK;
-}
-
-static bool have_same_classes(const struct weir_yaml_node *a, const struct weir_yaml_node *b)
-{
-    if (!a || !b || weir_yaml_length(a) != weir_yaml_length(b))
-        return false;
-    for (size_t i = 0; i < weir_yaml_length(a); i++) {
-        if (strcmp(weir_yaml_text(weir_yaml_at(a, i)), weir_yaml_text(weir_yaml_at(b, i))) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* One model learns from all of them: a label must mean the same in each. */
-static enum weir_status check_labels(const struct declarations *all, size_t index,
-                                     const struct weir_yaml_node *node, struct weir_error *err)
-{
-    const struct declaration *first = &all->at[0], *d = &all->at[index];
-    const struct weir_yaml_node *label = weir_yaml_get(node, "label");
-
-    if (d->label_kind != first->label_kind)
-        return weir_yaml_fail(label ? label : node, err,
-                              "datasets[%zu].label: expected the same kind of label as datasets[0] "
-                              "has, because one model learns from both",
-                              index);
-    if (d->label_kind == WEIR_LABEL_CLASS && index > 0 &&
-        !have_same_classes(d->classes, first->classes))
-        return weir_yaml_fail(label, err,
-                              "datasets[%zu].label.classes: expected the same list of names as in "
-                              "datasets[0], because class 0 must be the same class in both",
-                              index);
-    return WEIR_OK;
-}
-
 enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err)
@@ -512,8 +477,6 @@ enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
 
         all.count = i + 1;
         status = read_one(&all.at[i], path, weir_yaml_at(list, i), err);
-        if (status == WEIR_OK)
-            status = check_distinct(&all, i, weir_yaml_at(list, i), err);
     }
     if (status != WEIR_OK) {
         storage_declarations_fini(&all);
@@ -531,9 +494,9 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
     struct declarations all = {0};
     enum weir_status status = storage_declarations_load(root, &all, err);
 
-    for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
-        status = check_labels(&all, i,
-                              weir_yaml_at(list ? list : weir_yaml_get(root, "dataset"), i), err);
+    if (status == WEIR_OK)
+        status =
+            storage_declarations_agree(&all, list ? list : weir_yaml_get(root, "dataset"), err);
     if (status == WEIR_OK)
         *ret_declarations = all;
     else
@@ -602,7 +565,10 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
         return;
     }
     weir_buf_append_text(out, "    label: {");
-    print_field(out, &d->fields.label);
+    if (d->awaits_label)
+        weir_buf_append_text(out, "from: updates");
+    else
+        print_field(out, &d->fields.label);
     if (d->label_kind == WEIR_LABEL_CLASS && !d->classes)
         weir_buf_append_text(out, ", classes: stream");
     else if (d->label_kind != WEIR_LABEL_CLASS && d->fields.label.from != FORMAT_AT)
@@ -663,6 +629,8 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
     print_label(d, out);
     print_identity("subject", &d->fields.subject, out);
     print_identity("key", &d->fields.key, out);
+    if (d->updates)
+        weir_buf_printf(out, "    updates: %s\n", d->updates);
     if (d->keep != KEEP_ALL)
         weir_buf_printf(out, "    duplicates: {keep: %s}\n", KEEPS[d->keep]);
 }

@@ -61,6 +61,8 @@ struct declaration {
     bool has_subject;
     bool has_key;
     enum keep keep;
+    const char *updates; /* the dataset whose samples get labels from this one; NULL: none */
+    bool awaits_label;   /* labels come from the dataset that updates this one */
     bool wants_manifest;
     bool wants_sidecar;
     bool is_copied; /* readers open files that storage owns: copies, or segments of pushes */
@@ -82,6 +84,11 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
 enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
                                            struct declarations *ret_declarations,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* What storage_declarations_read() checks last: names differ, labels mean the same everywhere, labels that come
+ * later have somewhere to come from. `list` is where they were read. */
+enum weir_status storage_declarations_agree(const struct declarations *all,
+                                            const struct weir_yaml_node *list,
+                                            struct weir_error *err) WEIR_MUST_USE;
 void storage_declarations_fini(struct declarations *declarations);
 
 /* Appends the effective values as an element of a YAML list. `root` replaces source.path: the text

@@ -321,6 +321,8 @@ static bool convert_label(const struct intake *intake, const struct format_value
     double real;
 
     *ret_label = 0;
+    if (intake->dataset->declaration->awaits_label)
+        return true;
     switch (intake->dataset->declaration->label_kind) {
     case WEIR_LABEL_NONE:
         return true;
@@ -468,6 +470,17 @@ static bool hash_value(const struct intake *intake, enum storage_hash_domain dom
     return true;
 }
 
+/* Without a key no label ever finds its sample. */
+static bool joins(const struct intake *intake, bool has_key, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+
+    if (has_key || (!d->awaits_label && !d->updates))
+        return true;
+    snprintf(reason, REASON_MAX, "key: found none, expected one: labels and samples meet by it");
+    return false;
+}
+
 static void on_sample(void *owner, const struct format_sample *sample)
 {
     struct intake *intake = owner;
@@ -485,7 +498,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
                      (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key))))
         return;
     if (!convert_time(intake, &time, &row.time, reason) ||
-        !convert_label(intake, &label, &row.label, reason)) {
+        !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
         refuse_at(intake, sample->record, sample->offset, reason, false);
         return;
     }

@@ -11,16 +11,19 @@
 #include <unistd.h>
 
 struct key_identifier {
-    struct storage *storage;
+    struct open_files *files;
+    const struct storage_secret *secret;
     const struct dataset *dataset; /* whose manifest is held */
     struct manifest *manifest;     /* NULL: there is none */
 };
 
-struct key_identifier *storage_key_identifier_new(struct storage *storage)
+struct key_identifier *storage_key_identifier_new(struct open_files *files,
+                                                  const struct storage_secret *secret)
 {
     struct key_identifier *identifier = weir_calloc(1, sizeof *identifier);
 
-    identifier->storage = storage;
+    identifier->files = files;
+    identifier->secret = secret;
     return identifier;
 }
 
@@ -92,7 +95,7 @@ static void read_record(struct key_identifier *identifier, const struct located 
 {
     const struct declaration *d = found->dataset->declaration;
     const struct format_sink sink = {.owner = reading, .sample = on_sample, .refuse = on_refuse};
-    struct open_files *files = identifier->storage->files;
+    struct open_files *files = identifier->files;
     int fd = storage_open_files_get(files, found->dataset, found->file);
     size_t head_size =
         found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
@@ -145,7 +148,7 @@ struct key_identity storage_key_identify(struct key_identifier *identifier,
                                          const struct located *found)
 {
     const struct format_fields *fields = &found->dataset->declaration->fields;
-    struct reading reading = {.secret = &identifier->storage->secret, .fields = fields};
+    struct reading reading = {.secret = identifier->secret, .fields = fields};
 
     if (!found->file || !found->file->path || found->file->state != FILE_LIVE)
         return reading.identity;

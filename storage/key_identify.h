@@ -12,9 +12,10 @@ struct key_identity {
     struct key_name subject, key;
 };
 
-/* Keeps a manifest from one sample to the next, for as long as an erasure looks at samples. */
+/* Reads through `files`; both are borrowed. Keeps a manifest from one sample to the next, for as long as an erasure looks at samples. */
 struct key_identifier;
-struct key_identifier *storage_key_identifier_new(struct storage *storage);
+struct key_identifier *storage_key_identifier_new(struct open_files *files,
+                                                  const struct storage_secret *secret);
 void storage_key_identifier_free(struct key_identifier *identifier);
 WEIR_DEFINE_AUTO(key_identifier, storage_key_identifier_free)
 

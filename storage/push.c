@@ -9,6 +9,7 @@
 #include "core/base/memory.h"
 #include "storage/copy.h"
 #include "storage/formats/format.h"
+#include "storage/key_identify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -400,11 +401,17 @@ static enum weir_status describe_file(const struct push_group *group, struct wei
 static enum weir_status commit(struct push_group *group, struct weir_error *err)
 {
     struct storage *storage = group->storage;
+    const struct scan_tools tools = storage_tools(storage);
+    WEIR_AUTO(key_identifier)
+    identifier = storage_key_identifier_new(storage->files, &storage->secret);
     enum weir_status status = write_group(group, err);
 
     if (status == WEIR_OK)
         status = describe_file(group, err);
+    if (status == WEIR_OK && group->dataset->updates)
+        status = storage_scan_flush(group->dataset->updates, &tools, err);
     if (status == WEIR_OK) {
+        storage_batch_identify(group->batch, identifier);
         storage_batch_also(group->batch, log_all, group);
         status = storage_batch_commit(group->batch, storage->db, storage->cache, err);
     }

@@ -108,7 +108,7 @@ static enum weir_status begin_checking(struct storage *storage, struct open_eras
     erasure->ids.count = erasure->hashes.count = 0;
     erasure->checked = erasure->kept = 0;
     erasure->is_blind = false;
-    erasure->identifier = storage_key_identifier_new(storage);
+    erasure->identifier = storage_key_identifier_new(storage->files, &storage->secret);
     return storage_resolve(storage, erasure, &erasure->ids, err);
 }
 

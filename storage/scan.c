@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "storage/key_identify.h"
 
 #include <stdlib.h>
 
@@ -82,8 +83,13 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
     struct scan *scan = dataset->scan;
     enum weir_status status = WEIR_OK;
 
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(tools->files, tools->secret);
+
     if (scan->has_copied)
         status = storage_copy_sync(dataset, err);
+    if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
+        status = storage_scan_flush(dataset->updates, tools, err);
+    storage_batch_identify(scan->batch, identifier);
     if (status == WEIR_OK)
         status = storage_batch_commit(scan->batch, tools->db, tools->cache, err);
     if (status != WEIR_OK)

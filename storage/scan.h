@@ -19,6 +19,7 @@ struct scan_tools {
     const struct storage_secret *secret;
     const struct erased_subjects *erased;
     struct watch *watch;
+    struct open_files *files;
 };
 
 struct scan;

@@ -32,6 +32,7 @@ struct scan_tools storage_tools(struct storage *storage)
         .secret = &storage->secret,
         .erased = &storage->erased,
         .watch = storage->watch,
+        .files = storage->files,
     };
 }
 

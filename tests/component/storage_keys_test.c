@@ -411,6 +411,115 @@ static void duplicates_do_not_depend_on_deaths(void **state)
     }
 }
 
+/* ---- labels that arrive later ---- */
+
+static const char ADS[] = "  - name: ads\n"
+                          "    source: {path: %s/ads, format: csv, on_erase: scrub, settle: 0ms}\n"
+                          "    time: {from: field, field: ts}\n"
+                          "    label: {from: updates, type: int}\n"
+                          "    subject: {field: user}\n"
+                          "    key: {field: ad}\n"
+                          "  - name: clicks\n"
+                          "    source: {path: %s/clicks, format: csv, settle: 0ms}\n"
+                          "    time: {from: field, field: ts}\n"
+                          "    label: {field: clicked}\n"
+                          "    key: {field: ad}\n"
+                          "    updates: ads\n";
+
+static void make_folders(void)
+{
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/ads"), 0755), 0);
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/clicks"), 0755), 0);
+}
+
+/* Waits until so many samples of ads have their label. */
+static struct msg_dataset_is await_labelled(uint64_t count)
+{
+    struct msg_dataset_is is = storage_lab_dataset(&lab, "ads");
+
+    while (is.live != count) {
+        weir_loop_step(lab.loop, 5);
+        is = storage_lab_dataset(&lab, "ads");
+    }
+    return is;
+}
+
+static void a_sample_waits_for_its_label(void **state)
+{
+    const char *subject = "u2";
+    struct msg_dataset_is is;
+    struct msg_erase_is erasure;
+    uint32_t sample;
+
+    (void)state;
+    make_folders();
+    storage_lab_write(&lab, "ads/a.csv", "ts,ad,user\n1,A,u1\n2,B,u2\n3,C,u3\n");
+    assert_int_equal(storage_lab_declare(&lab, ADS), WEIR_OK);
+    is = storage_lab_await(&lab, "ads", 2);
+    assert_int_equal(is.live, 0);
+    assert_int_equal(is.replaced, 3);
+    assert_int_equal(label_of(0), -1);
+
+    storage_lab_write(&lab, "clicks/a.csv", "ts,ad,clicked\n5,B,1\n6,A,0\n7,D,9\n8,B,4\n");
+    is = await_labelled(2);
+    assert_int_equal(is.ingested, 5);
+    assert_int_equal(label_of(3) + label_of(4), 4); /* of B the last one counts */
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 3), &sample));
+
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    storage_lab_write(&lab, "ads/b.csv", "ts,ad,user\n9,D,u4\n"); /* its label is there already */
+    is = await_labelled(3);
+    assert_int_equal(is.ingested, 6);
+    assert_int_equal(label_of(5), 9);
+
+    storage_lab_write(&lab, "clicks/b.csv", "ts,ad,clicked\n10,B,7\n"); /* and again */
+    (void)storage_lab_await(&lab, "clicks", 2);
+    is = await_labelled(3);
+    assert_int_equal(is.ingested, 7);
+    assert_int_equal(label_of(6), 7);
+
+    erasure =
+        erase(&(struct msg_erase_accept){.uuid = "u1", .dataset = "ads", .subjects = {&subject, 1}},
+              "verified");
+    assert_int_equal(erasure.ids.count, 3); /* B waiting, B with 4, B with 7 */
+    assert_int_equal(erasure.found, 0);
+    assert_false(storage_lab_holds(&lab, "source", "B,u2"));
+    assert_int_equal(storage_lab_dataset(&lab, "ads").live, 2);
+}
+
+/* Killed when labels are being joined: each is joined once. */
+static void a_death_while_labels_arrive_joins_each_once(void **state)
+{
+    enum { ADS_COUNT = 3000 };
+    WEIR_AUTO_BUF ads = {0};
+    WEIR_AUTO_BUF clicks = {0};
+    struct msg_dataset_is is;
+
+    (void)state;
+    make_folders();
+    weir_buf_append_text(&ads, "ts,ad,user\n");
+    weir_buf_append_text(&clicks, "ts,ad,clicked\n");
+    for (int i = 0; i < ADS_COUNT; i++) {
+        weir_buf_printf(&ads, "%d,ad-%d,u%d\n", i, i, i % 100);
+        weir_buf_printf(&clicks, "%d,ad-%d,%d\n", i, ADS_COUNT - 1 - i, i % 2);
+    }
+    storage_lab_write(&lab, "ads/a.csv", weir_buf_text(&ads));
+    assert_int_equal(storage_lab_declare(&lab, ADS), WEIR_OK);
+    (void)storage_lab_await(&lab, "ads", 2);
+    storage_lab_kill(&lab);
+    lab.faults = "storage.batch.commit=!1";
+    storage_lab_write(&lab, "clicks/a.csv", weir_buf_text(&clicks));
+    storage_lab_start(&lab);
+    storage_lab_await_death(&lab);
+    lab.faults = NULL;
+    storage_lab_start(&lab);
+    is = await_labelled(ADS_COUNT);
+    assert_int_equal(is.ingested, 2 * ADS_COUNT);
+    assert_int_equal(is.replaced, ADS_COUNT);
+    assert_int_equal(storage_lab_dataset(&lab, "clicks").live, ADS_COUNT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +534,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_sample_of_a_key_takes_the_place_of_earlier_ones,
                                         begin, end),
         cmocka_unit_test_setup_teardown(duplicates_do_not_depend_on_deaths, begin, end),
+        cmocka_unit_test_setup_teardown(a_sample_waits_for_its_label, begin, end),
+        cmocka_unit_test_setup_teardown(a_death_while_labels_arrive_joins_each_once, begin, end),
     };
 
     return cmocka_run_group_tests_name("storage_keys", tests, open_lab, close_lab);

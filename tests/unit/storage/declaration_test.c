@@ -222,6 +222,64 @@ static void pushed_samples_need_no_folder(void **state)
     storage_declarations_fini(&all);
 }
 
+static void labels_may_come_from_another_dataset(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO_BUF file = {0};
+    WEIR_AUTO_BUF printed = {0};
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml",
+                                    WEIR_YAML_BYTES_MAX, &file, &err),
+                     WEIR_OK);
+    assert_int_equal(read(weir_buf_text(&file), &document, &all, &err), WEIR_OK);
+    weir_buf_append_text(&printed, "datasets:\n");
+    for (size_t i = 0; i < all.count; i++)
+        storage_declaration_print(&all.at[i], NULL, &printed);
+    storage_declarations_fini(&all);
+    if (read(weir_buf_text(&printed), &again, &all, &err) != WEIR_OK)
+        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
+    assert_true(all.at[0].awaits_label);
+    assert_int_equal(all.at[0].label_kind, WEIR_LABEL_INT);
+    assert_string_equal(all.at[1].updates, "offers");
+    storage_declarations_fini(&all);
+}
+
+#define LATE(label, more)                                                                        \
+    "datasets:\n  - {name: a, source: {path: x, format: jsonl}, time: {field: t, from: field}, " \
+    "label: " label more "}\n"
+#define LABELS(more)                                                                  \
+    "  - {name: b, source: {path: y, format: jsonl}, time: {field: t, from: field}, " \
+    "label: {field: l}" more "}\n"
+
+static void keys_labels_and_duplicates_must_fit(void **state)
+{
+    static const struct mistake CASES[] = {
+        {LATE("{from: updates}", ", key: {field: k}"), "datasets[0].label.from: found updates"},
+        {LATE("{from: updates}", "") LABELS(", key: {field: k}, updates: a"),
+         "datasets[0].label.from: found updates, expected a source.path, a key"},
+        {LATE("{from: updates}", ", key: {field: k}, duplicates: {keep: last}")
+             LABELS(", key: {field: k}, updates: a"),
+         "datasets[0].label.from: found updates"},
+        {LATE("{from: updates}", ", key: {field: k}") LABELS(", updates: a"),
+         "datasets[1].updates: expected another dataset with label: {from: updates"},
+        {LATE("{field: l}", ", key: {field: k}") LABELS(", key: {field: k}, updates: a"),
+         "datasets[1].updates: expected another dataset"},
+        {LATE("{from: updates}", ", key: {field: k}") LABELS(", key: {field: k}, updates: c"),
+         "datasets[0].label.from: found updates"},
+        {LATE("{field: l}", ", duplicates: {keep: first}"),
+         "datasets[0].duplicates.keep: found first without a key"},
+        {LATE("{field: l}", ", key: {field: k}, duplicates: {keep: frist}"),
+         "datasets[0].duplicates.keep:"},
+    };
+
+    (void)state;
+    expect_complaints(CASES, WEIR_COUNT(CASES));
+}
+
 static void a_list_of_one_needs_no_dash(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
@@ -247,6 +305,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_has_no_part_in_pushing),
         cmocka_unit_test(pushed_samples_need_no_folder),
+        cmocka_unit_test(labels_may_come_from_another_dataset),
+        cmocka_unit_test(keys_labels_and_duplicates_must_fit),
         cmocka_unit_test(a_list_of_one_needs_no_dash),
     };
     return cmocka_run_group_tests_name("storage: declarations", tests, NULL, NULL);
