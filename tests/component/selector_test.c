@@ -31,6 +31,7 @@ struct change {
 struct script {
     struct change changes[CHANGES_MAX];
     size_t change_count;
+    size_t floor; /* changes up to here are told as a snapshot only */
     size_t feed_reads;
     size_t column_reads;
 };
@@ -72,12 +73,60 @@ static bool is_live(const struct script *script, uint64_t id)
     return live;
 }
 
+/* The rows of each change that are still live, less those that a later one took from its front. */
+static void tell_snapshot(const struct script *script, struct weir_request *request)
+{
+    uint64_t sequences[CHANGES_MAX];
+    uint64_t firsts[CHANGES_MAX];
+    uint32_t kinds[CHANGES_MAX];
+    uint32_t counts[CHANGES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < script->floor; i++) {
+        uint64_t first = script->changes[i].first, end = first + script->changes[i].count;
+        while (first < end && !is_live(script, first))
+            first++;
+        if (script->changes[i].kind != WEIR_CHANGE_ADDED || first == end)
+            continue;
+        sequences[count] = i + 1;
+        firsts[count] = first;
+        kinds[count] = WEIR_CHANGE_ADDED;
+        counts[count++] = (uint32_t)(end - first);
+    }
+    const struct msg_feed_is page = {
+        .head = script->change_count,
+        .sequences = {sequences, count},
+        .kinds = {kinds, count},
+        .firsts = {firsts, count},
+        .counts = {counts, count},
+        .passed = script->floor,
+    };
+    weir_rpc_reply(request->server, &request->route, MSG_feed_is, &page, NULL);
+}
+
+/* True when the changes asked for are kept no longer; then it is answered. */
+static bool is_too_late(const struct script *script, struct weir_request *request)
+{
+    const struct msg_feed_read *asked = request->message;
+    struct weir_error err;
+    if (asked->after >= script->floor)
+        return false;
+    if (asked->snapshot) {
+        tell_snapshot(script, request);
+        return true;
+    }
+    weir_fail(&err, WEIR_STALE, "start from a snapshot");
+    weir_rpc_refuse(request->server, &request->route, &err);
+    return true;
+}
+
 static void on_feed_read(void *owner, struct weir_request *request)
 {
     struct fixture *fixture = owner;
     struct script *script = &fixture->script;
     const struct msg_feed_read *asked = request->message;
     script->feed_reads++;
+    if (is_too_late(script, request))
+        return;
     uint64_t sequences[CHANGES_MAX];
     uint64_t firsts[CHANGES_MAX];
     uint32_t kinds[CHANGES_MAX];
@@ -564,6 +613,25 @@ static void feeds_are_followed_without_being_asked(void **state)
     }
 }
 
+static void who_comes_too_late_for_the_feed_goes_on_from_a_snapshot(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    assert_int_equal(open_pipeline(fixture, "{policy: new_data, tail_triggers: 1}", false),
+                     WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(fixture->samples, 10);
+    change(fixture, WEIR_CHANGE_REMOVED, 0, 4);
+    change(fixture, WEIR_CHANGE_ADDED, 10, 5);
+    fixture->script.floor = 3; /* the selector has passed 1 */
+    change(fixture, WEIR_CHANGE_ADDED, 15, 3);
+    assert_int_equal(select_live(fixture, 2, 4), WEIR_OK);
+    assert_int_equal(fixture->samples, 6 + 5 + 3); /* each once, under the change that added it */
+    change(fixture, WEIR_CHANGE_ADDED, 18, 2);
+    assert_int_equal(select_live(fixture, 3, 5), WEIR_OK);
+    assert_int_equal(fixture->samples, 5 + 3 + 2);
+}
+
 static void requests_that_make_no_sense_are_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -596,6 +664,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(killed_at_any_point_the_answer_is_the_same, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(feeds_are_followed_without_being_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_comes_too_late_for_the_feed_goes_on_from_a_snapshot,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(requests_that_make_no_sense_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector", tests, setup_group, teardown_group);

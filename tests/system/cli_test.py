@@ -42,7 +42,7 @@ def served(lab):
 def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
     newest = answer(lab, "models", "list")["models"][-1]["model"]
     sample = str(answer(lab, "predict", "--limit", "1")["predictions"][0]["id"])
-    questions = [["status"], ["datasets"], ["report"], ["predict", "--limit", "3"], ["models", "list"],
+    questions = [["status"], ["datasets"], ["doctor", "--deep"], ["report"], ["predict", "--limit", "3"], ["models", "list"],
                  ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
                  ["erase", "plan", "--id", sample], ["erase", "list"], ["policies"],
                  ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
@@ -51,6 +51,21 @@ def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
         assert isinstance(answer(lab, *words), dict), words
         page = lab.weir(*words)
         assert page.strip() and "(null)" not in page, (words, page)
+
+
+def served_test_doctor_finds_a_model_that_was_changed(lab):
+    healthy = answer(lab, "doctor", "--deep")
+    assert healthy["wrong"] == 0 and all(f["verdict"] == "fine" for f in healthy["findings"]), healthy
+    checks = {f["check"] for f in healthy["findings"]}
+    assert {"ids", "chunks", "accounts", "feed", "files", "models", "sets"} <= checks, checks
+    model = lab.data_dir / answer(lab, "models", "list")["models"][-1]["file"]
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    found = answer(lab, "doctor", expect=1)
+    model.write_bytes(content)
+    wrong = [f for f in found["findings"] if f["verdict"] == "wrong"]
+    assert found["wrong"] == 1 and [f["check"] for f in wrong] == ["models"] and wrong[0]["advice"], found
+    assert "nothing is wrong" in lab.weir("doctor")
 
 
 def served_test_the_report_has_a_row_per_trigger(lab):
