@@ -141,12 +141,25 @@ static enum weir_status begin(struct dataset *dataset, const struct scan_tools *
     return WEIR_OK;
 }
 
+/* Windows of the open file, as many as the time of a step allows. */
+static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+    enum weir_status status;
+
+    do
+        status = storage_file_job_step(&scan->job, ret_done, err);
+    while (status == WEIR_OK && !*ret_done && !storage_batch_is_full(scan->batch) &&
+           weir_now_ms() < until_ms);
+    return status;
+}
+
 static enum weir_status step_job(struct dataset *dataset, const struct scan_tools *tools,
                                  struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
     bool is_done;
-    enum weir_status status = storage_file_job_step(&scan->job, &is_done, err);
+    enum weir_status status = step_windows(scan, &is_done, err);
 
     scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
     if (status == WEIR_STALE || status == WEIR_DENIED) { /* as far as it came; the next goes on */
