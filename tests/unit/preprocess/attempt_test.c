@@ -201,6 +201,10 @@ static void a_rank_that_returns_makes_the_others_regroup(void **unused)
     assert_true(orders.regroup);
     assert_false(orders.superseded);
     assert_true(beat(&fixture, &died, 3).superseded);
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    struct dispatcher_visit visit = {.worker = 0, .session = 1};
+    (void)dispatcher_job_worker_beat(&fixture.job, &visit, 4, 2);
+    assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 0);
     /* It loads the state that the other has, under a new session. */
     struct consumer again = {D, 0, {0}};
     assert_int_equal(come(&fixture, &again, 2).attempt, 2);
@@ -278,6 +282,7 @@ static void a_step_is_committed_when_all_ranks_have(void **unused)
     assert_int_equal(commit(&fixture, &first, 4, false).batches, 4);
     assert_false(commit(&fixture, &first, BATCHES, true).final);
     assert_int_equal(dispatcher_job_audit(&fixture.job, 0).tally.delivered, 16);
+    assert_false(commit(&fixture, &second, BATCHES, false).final); /* it may not be the last */
     assert_true(commit(&fixture, &second, BATCHES, true).final);
     struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 0);
     assert_int_equal(audit.tally.delivered, 24);

@@ -326,6 +326,8 @@ static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
     struct visit held = {0, 1, 1, 10, {{a[0].group, a[0].fence, false}}, 1};
     assert_int_equal(visit(&fixture, &held, a), 0); /* what it holds is void */
     fixture.beat_number = 50;
+    (void)consume(&fixture, ONE, 1, 2, 0, 15); /* sent before the restart, and before the commit */
+    assert_int_equal(fixture.job.lanes[0].oldest, 4);
     (void)consume(&fixture, ONE, 1, 6, 0, 20);
     assert_int_equal(visit(&fixture, &held, a), 1);
     assert_int_equal(a[0].group, 3);
