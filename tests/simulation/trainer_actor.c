@@ -348,7 +348,8 @@ static void on_batch(struct trainer_actor *actor, size_t from, const struct msg_
     size_t ids_bytes = message->samples * sizeof(uint64_t), hole_count = message->hole_states.count;
     size_t states_bytes = hole_count * sizeof(uint32_t);
     uint8_t *kept = weir_calloc(1, payload.size + states_bytes + 1);
-    memcpy(kept, payload.at, payload.size);
+    if (payload.size > 0)
+        memcpy(kept, payload.at, payload.size);
     if (states_bytes > 0)
         memcpy(kept + payload.size, message->hole_states.at, states_bytes);
     struct delivery_batch *batch = weir_calloc(1, sizeof(*batch));
