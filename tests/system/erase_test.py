@@ -21,7 +21,15 @@ def main():
     texts = [r["text"] for r in lab.records if r["user"] == person]
     models = json.loads(lab.weir("models", "list", "--json"))["models"]
 
-    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    plan = json.loads(lab.weir("erase", "plan", "--subject", person, "--json"))
+    assert plan["samples"] == len(texts) and plan["bytes"] > sum(len(t) for t in texts), plan
+    assert {m["model"] for m in plan["models"] if m["live"]} == {m["model"] for m in models}, plan
+    assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "a plan changes nothing"
+
+    names = lab.folder / "names.csv"
+    names.write_text(f'case,subject\n1,"{person}"\n')
+    answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--wait", "--json"))
+    names.unlink()
     assert answer["samples"] == len(texts), answer
     receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
     print("erased", answer["samples"], "samples;", "receipt", receipt["erasure"])
@@ -39,6 +47,8 @@ def main():
     assert kept and not kept & tainted, "a model that has seen the person is still there"
     assert not any(hashlib.sha256(c).hexdigest() in tainted for _, c in owned_bytes(lab.data_dir))
 
+    plan = json.loads(lab.weir("erase", "plan", "--subject", person, "--json"))
+    assert plan["samples"] == 0 and plan["bytes"] == 0, plan
     again = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
     assert again["samples"] == 0, again
     second = json.loads(lab.weir("erase", "receipt", str(again["erasure"]), "--json"))
