@@ -1,4 +1,4 @@
-/* Format `csv`: RFC 4180 with a header line; fields are columns. A broken record is refused alone. */
+/* Format `csv`: RFC 4180 with or without a header line; fields are columns. A broken record is refused alone. */
 #include "storage/formats/csv_record.h"
 #include "storage/formats/format.h"
 #include "storage/formats/lines.h"
@@ -6,15 +6,23 @@
 #include "core/base/memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct csv_options {
     const char *delimiter;
+    bool header;
+    struct cfg_texts missing;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct csv_options, delimiter, .fallback = ",",
              .doc = "one character between fields; \\t is a tab"),
+    CFG_BOOL(struct csv_options, header, .fallback = "true",
+             .doc = "the first record names the columns; false: they are called 1, 2, 3 …"),
+    CFG_TEXTS(struct csv_options, missing,
+              .doc = "what stands for no value where it is not quoted, like NA; an empty field "
+                     "always does"),
     CFG_END,
 };
 
@@ -25,6 +33,7 @@ struct table {
     uint64_t header_lines;
     int columns_of[FORMAT_ROLES]; /* -1: none */
     struct weir_buf scratch[FORMAT_ROLES];
+    const struct csv_options *options;
 };
 
 static char delimiter_of(const void *options)
@@ -47,21 +56,32 @@ static enum weir_status check(const void *options, const struct format_fields *f
     return WEIR_OK;
 }
 
-static enum weir_status find_column(const struct csv_record *header,
+/* The column with a number for its name, from 1; -1: there is none. */
+static int numbered_column(const struct csv_record *first, const char *name)
+{
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    return *end == '\0' && number > 0 && number <= first->count ? (int)number - 1 : -1;
+}
+
+static enum weir_status find_column(const struct csv_record *header, bool is_named,
                                     const struct format_field *field, int *ret_column,
                                     struct weir_error *err)
 {
     *ret_column = -1;
     if (field->from != FORMAT_NAMED)
         return WEIR_OK;
-    *ret_column = csv_record_find(header, field->name);
+    *ret_column =
+        is_named ? csv_record_find(header, field->name) : numbered_column(header, field->name);
     if (*ret_column < 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, expected it",
                          field->name, header->count);
     return WEIR_OK;
 }
 
-static enum weir_status read_header(const struct format_input *input, char delimiter,
+static enum weir_status read_header(const struct format_input *input,
+                                    const struct csv_options *options,
                                     const struct format_fields *fields, struct csv_record *header,
                                     struct table *table, struct weir_error *err)
 {
@@ -73,20 +93,35 @@ static enum weir_status read_header(const struct format_input *input, char delim
     head = weir_bytes(head.at + mark, head.size - mark);
     if (head.size == 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found nothing, expected a header");
-    if (csv_record_read(head, delimiter, is_whole, header) != CSV_RECORD)
+    if (csv_record_read(head, delimiter_of(options), is_whole, header) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID, "line 1: found no header, expected column names");
     table->columns = header->count;
-    table->header_size = mark + header->size;
-    table->header_lines = header->lines;
+    table->header_size = mark + (options->header ? header->size : 0);
+    table->header_lines = options->header ? header->lines : 0;
     for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
-        status = find_column(header, &fields->each[i], &table->columns_of[i], err);
+        status = find_column(header, options->header, &fields->each[i], &table->columns_of[i], err);
     return status;
 }
 
-static struct format_value value_of(const struct csv_record *record, int column,
-                                    struct weir_buf *scratch)
+/* NA and the like stand for nothing, "NA" in quotes for itself. */
+static bool is_missing(const struct csv_record *record, int column,
+                       const struct csv_options *options)
 {
-    if (column < 0)
+    if (record->is_quoted[column])
+        return false;
+    for (size_t i = 0; i < options->missing.count; i++) {
+        const char *word = weir_yaml_text(weir_yaml_at(options->missing.node, i));
+
+        if (weir_bytes_equal(record->fields[column], weir_bytes_of(word)))
+            return true;
+    }
+    return record->fields[column].size == 0;
+}
+
+static struct format_value value_of(const struct csv_record *record, int column,
+                                    const struct csv_options *options, struct weir_buf *scratch)
+{
+    if (column < 0 || is_missing(record, column, options))
         return (struct format_value){.kind = FORMAT_ABSENT};
     return (struct format_value){.kind = FORMAT_TEXT,
                                  .text = csv_record_value(record, (size_t)column, scratch)};
@@ -119,7 +154,7 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
         return !is_end;
     }
     for (int i = 0; i < FORMAT_ROLES; i++)
-        sample.each[i] = value_of(record, table->columns_of[i], &table->scratch[i]);
+        sample.each[i] = value_of(record, table->columns_of[i], table->options, &table->scratch[i]);
     sink->sample(sink->owner, &sample);
     return true;
 }
@@ -160,10 +195,10 @@ static enum weir_status index_file(const struct format_input *input, const void 
                                    struct format_progress *ret_progress, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
-    struct table table = {0};
+    struct table table = {.options = options};
     struct format_progress progress = {.record = input->record};
     char delimiter = delimiter_of(options);
-    enum weir_status status = read_header(input, delimiter, fields, record, &table, err);
+    enum weir_status status = read_header(input, options, fields, record, &table, err);
 
     if (status != WEIR_OK)
         return status;
@@ -171,7 +206,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
         progress.consumed = table.header_size;
         progress.record += table.header_lines;
     }
-    if (input->at > 0 || progress.consumed > 0)
+    if (input->at > 0 || table.header_size <= input->window.size)
         index_records(input, delimiter, record, &table, sink, &progress);
     for (size_t i = 0; i < WEIR_COUNT(table.scratch); i++)
         weir_buf_fini(&table.scratch[i]);
@@ -181,7 +216,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
 
 const struct format format_csv = {
     .name = "csv",
-    .summary = "comma-separated values with a header line (RFC 4180); fields are columns",
+    .summary = "comma-separated values (RFC 4180), with a header line or not; fields are columns",
     .options = OPTIONS,
     .options_size = sizeof(struct csv_options),
     .gives = FORMAT_NAMED,

@@ -38,13 +38,15 @@ static inline void format_fuzz_refuse(void *owner, const struct format_refusal *
 /* Options out of the YAML that a `source` mapping would hold; they live as long as the program. */
 static inline const void *format_fuzz_options(const struct format *format, const char *yaml)
 {
+    size_t words = format->options_size / sizeof(struct weir_yaml *) + 1;
     struct weir_yaml *document;
-    void *options = weir_calloc(1, format->options_size + 1);
+    struct weir_yaml **options = weir_calloc(words + 1, sizeof(struct weir_yaml *));
     struct weir_error err;
 
     weir_require(weir_yaml_parse("fuzz", weir_bytes_of(yaml), &document, &err) == WEIR_OK);
     weir_require(cfg_read(format->options, CFG_CLOSED, weir_yaml_root(document), "source", NULL,
                           options, &err) == WEIR_OK);
+    options[words] = document; /* what they borrow from stays reachable */
     return options;
 }
 

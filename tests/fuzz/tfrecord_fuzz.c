@@ -35,9 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO_BUF file = {0};
 
     format_fuzz_run(format_find("tfrecord"), NULL, &FIELDS, weir_bytes(data, size));
+    if (size == 0)
+        return 0;
     weir_buf_append(&file, data, size);
-    if (size > 0)
-        repair_all(file.at + 1, size - 1);
+    repair_all(file.at + 1, size - 1);
     format_fuzz_run(format_find("tfrecord"), NULL, &FIELDS, weir_buf_view(&file));
     return 0;
 }
