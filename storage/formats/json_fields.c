@@ -69,6 +69,13 @@ static void skip_plain(struct walker *w)
     }
 }
 
+/* The rest of it, byte by byte. */
+static void skip_ascii(struct walker *w)
+{
+    while (w->at < w->end && *w->at >= 0x20 && *w->at < 0x80 && *w->at != '"' && *w->at != '\\')
+        w->at++;
+}
+
 static int hex_digit(uint8_t c)
 {
     if (c >= '0' && c <= '9')
@@ -137,6 +144,7 @@ static bool skip_string(struct walker *w, struct weir_bytes *ret_raw)
         size_t size;
 
         skip_plain(w);
+        skip_ascii(w);
         if (w->at == w->end || *w->at < 0x20)
             return broken(w);
         if (*w->at == '"')
