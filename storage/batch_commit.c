@@ -109,7 +109,7 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
                   DB_BYTES(columns[BATCH_OFFSET]), DB_BYTES(columns[BATCH_LENGTH]));
 }
 
-/* One change: a chunk, its row of the feed, and what memory knows of them. */
+/* One change: a chunk, and what memory knows of it. */
 static enum weir_status add_chunk(const struct commit *c, const struct chunk_ref *chunk,
                                   size_t first)
 {
@@ -117,11 +117,6 @@ static enum weir_status add_chunk(const struct commit *c, const struct chunk_ref
     uint64_t sequence = ++dataset->sequence;
     enum weir_status status = insert_chunk(c, chunk, sequence, first);
 
-    if (status == WEIR_OK)
-        status = DB_RUN(c->db, Q_feed_add, NULL, c->err, DB_I64(dataset->number), DB_I64(sequence),
-                        DB_I64(WEIR_CHANGE_ADDED),
-                        DB_I64(weir_sample_id(dataset->number, chunk->block, chunk->first_row)),
-                        DB_I64(chunk->count));
     if (status != WEIR_OK)
         return status;
     storage_dataset_add_chunk(dataset, chunk);
@@ -193,13 +188,37 @@ static enum weir_status insert_keys(const struct commit *c, struct key_index *in
 }
 
 /* Rows are numbered from the dataset's next one on without gaps: across blocks, ids are too. */
+/* Tells the feed of the chunks from `first` on, each added by a change of its own, with one statement. */
+static enum weir_status tell_added(const struct commit *c, size_t first)
+{
+    const struct dataset *dataset = c->dataset;
+    size_t count = dataset->chunk_count - first;
+    const struct added_run *runs = dataset->runs + (dataset->run_count - count);
+    WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(3 * count + 1, sizeof *sequences);
+    uint64_t *firsts = sequences + count, *counts = firsts + count;
+
+    if (count == 0)
+        return WEIR_OK;
+    for (size_t i = 0; i < count; i++) {
+        sequences[i] = runs[i].sequence;
+        firsts[i] = storage_dataset_id(dataset, runs[i].first_row);
+        counts[i] = dataset->chunks[first + i].count;
+    }
+    return DB_RUN(c->db, Q_feed_add_chunks, NULL, c->err, DB_I64(dataset->number),
+                  DB_I64(WEIR_CHANGE_ADDED), DB_I64S(sequences, count), DB_I64S(firsts, count),
+                  DB_I64S(counts, count));
+}
+
 static enum weir_status insert_rows(const struct commit *c)
 {
     uint64_t first_row = c->dataset->next_row;
+    size_t first_chunk = c->dataset->chunk_count;
     enum weir_status status;
 
     join_files(c, storage_dataset_id(c->dataset, first_row));
     status = insert_chunks(c);
+    if (status == WEIR_OK)
+        status = tell_added(c, first_chunk);
     if (status == WEIR_OK)
         status = insert_keys(c, &c->dataset->subjects, c->batch->subjects.at,
                              c->batch->subjects.count, first_row);
