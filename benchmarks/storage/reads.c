@@ -59,6 +59,7 @@ static uint64_t nth(const struct ranges *ranges, uint64_t n)
     const uint64_t *firsts = (const uint64_t *)(const void *)ranges->firsts.at;
     const uint64_t *counts = (const uint64_t *)(const void *)ranges->counts.at;
     size_t i = 0;
+    weir_require(n < ranges->samples);
     for (; n >= counts[i]; i++)
         n -= counts[i];
     return firsts[i] + n;
@@ -119,6 +120,8 @@ enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, 
     enum weir_status status = rig_ask(rig, &question, &is, err);
     if (status == WEIR_OK)
         status = read_ranges(rig, is.dataset, &ranges, err);
+    if (status == WEIR_OK && ranges.samples == 0)
+        status = weir_fail(err, WEIR_INTERNAL, "the feed of %s names no samples", dataset);
     *ret_picks = (struct picks){
         .count = count,
         .ids = weir_calloc(count, sizeof *ret_picks->ids),
