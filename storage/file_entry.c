@@ -131,7 +131,8 @@ static const struct stored_file NOTHING = {.layout = 1, .samples = 1, .is_comple
 
 static uint8_t flags_of(const struct stored_file *file)
 {
-    return (uint8_t)(file->state | file->is_complete << 2 | file->is_unlisted << 3);
+    return (uint8_t)((unsigned)file->state | (unsigned)file->is_complete << 2 |
+                     (unsigned)file->is_unlisted << 3);
 }
 
 /* ---- packing ---- */
