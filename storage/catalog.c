@@ -91,6 +91,17 @@ static char *resolve_root(const char *path)
     return weir_format("%s/%s", here ? here : "", path);
 }
 
+/* What lies in the data directory goes where that goes. */
+static char *root_of(const struct dataset *dataset, const struct dataset_origin *origin)
+{
+    if (dataset->declaration->is_pushed)
+        return weir_strdup("");
+    if (dataset->declaration->is_mirrored)
+        return weir_strdup(dataset->copies);
+    return origin->root ? weir_strdup(origin->root)
+                        : resolve_root(dataset->declaration->source.path);
+}
+
 enum weir_status storage_dataset_new(const struct catalog *catalog,
                                      const struct dataset_origin *origin,
                                      struct dataset **ret_dataset, struct weir_error *err)
@@ -113,11 +124,9 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     dataset->subjects = (struct key_index){.kind = KEY_SUBJECT, .budget = catalog->filters};
     dataset->keys = (struct key_index){.kind = KEY_SAMPLE, .budget = catalog->filters};
     dataset->name = weir_strdup(origin->name);
-    dataset->root = origin->root   ? weir_strdup(origin->root)
-                    : d->is_pushed ? weir_strdup("")
-                                   : resolve_root(d->source.path);
     dataset->is_scanned = d->is_pushed;
     dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
+    dataset->root = root_of(dataset, origin);
     storage_declaration_print(d, dataset->root, &text);
     dataset->text = weir_strdup(weir_buf_text(&text));
     *ret_dataset = WEIR_TAKE(dataset);

@@ -55,7 +55,7 @@ struct dataset {
     uint32_t number;
     char *name;
     char *text;   /* the declaration as text: what makes two of them the same */
-    char *root;   /* the source, absolute; "" when samples are pushed */
+    char *root;   /* the source, absolute; of a bucket its mirror; "" when samples are pushed */
     char *copies; /* where copies are, absolute; also set for references */
     struct weir_yaml *document;
     struct declarations declarations;

@@ -1,5 +1,6 @@
 /* Declaring datasets, and how they stand. */
 #include "storage/queries.h"
+#include "storage/s3_mirror.h"
 #include "storage/serve.h"
 
 #include "core/base/file.h"
@@ -33,6 +34,8 @@ static enum weir_status check_source(const struct dataset *dataset, struct weir_
 
     if (d->is_pushed)
         return WEIR_OK;
+    if (d->is_mirrored)
+        return weir_make_directories(dataset->root, 0700, err);
     if (stat(dataset->root, &found) < 0 || !S_ISDIR(found.st_mode))
         return weir_yaml_fail(weir_yaml_get(node, "path"), err,
                               "dataset '%s': source.path: found no folder %s, expected one",
@@ -152,13 +155,16 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
                                       struct weir_arena *arena, struct weir_strs *complaints,
                                       struct weir_error *err)
 {
-    const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 1) * sizeof *texts);
+    const char **texts = weir_arena_alloc(arena, (COMPLAINTS_MAX + 2) * sizeof *texts);
     const char *trouble =
         dataset->number <= storage->trouble_count ? storage->troubles[dataset->number - 1] : NULL;
     size_t count = 0;
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = WEIR_OK;
 
+    if (trouble)
+        texts[count++] = weir_arena_format(arena, "%s", trouble);
+    trouble = storage_mirror_trouble(storage->mirrors, dataset);
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)

@@ -1,6 +1,9 @@
 /* Reading the `datasets:` section: see declaration.h. */
 #include "storage/declaration.h"
 
+#include "storage/declaration_push.h"
+#include "storage/declaration_s3.h"
+
 #include "core/base/memory.h"
 #include "core/config/schema.h"
 
@@ -61,6 +64,7 @@ static const struct cfg_key SOURCE[] = {
              .doc = "instead of a path: samples come by weir push into files that Weir owns"),
     CFG_SIZE(struct source_section, segment_bytes, .fallback = "256MiB", .min = 1 << 16,
              .max = 1 << 30, .doc = "with push: bytes of such a file, then the next one begins"),
+    CFG_NODE(struct source_section, s3, .doc = "instead of a path: a bucket of an object store"),
     CFG_TEXT(struct source_section, format, .required = true,
              .doc = "one of those below; its own keys follow"),
     CFG_TEXT(struct source_section, include, .fallback = "*",
@@ -165,34 +169,6 @@ static enum weir_status check_source_keys(const struct declaration *d, const cha
     return WEIR_OK;
 }
 
-/* Either there is a folder, or samples are pushed: then nothing about a folder is said. */
-static enum weir_status check_push(const struct declaration *d, const char *path,
-                                   const struct weir_yaml_node *node, struct weir_error *err)
-{
-    static const char *const OF_FOLDERS[] = {"path", "include", "manifest", "import", "settle"};
-
-    if (!d->source.push)
-        return d->source.path
-                   ? WEIR_OK
-                   : weir_yaml_fail(node, err, "%s.path: expected a folder, or push: true", path);
-    for (size_t i = 0; i < WEIR_COUNT(OF_FOLDERS); i++) {
-        const struct weir_yaml_node *found = weir_yaml_get(node, OF_FOLDERS[i]);
-
-        if (found)
-            return weir_yaml_fail(found, err,
-                                  "%s.%s: expected none with push: true: pushed samples have no "
-                                  "folder of their own",
-                                  path, OF_FOLDERS[i]);
-    }
-    if (!d->format->is_pushable)
-        return weir_yaml_fail(
-            weir_yaml_get(node, "format"), err,
-            "%s.format: found '%s' with push: true, expected a format whose files "
-            "are records end to end, like jsonl",
-            path, d->format->name);
-    return WEIR_OK;
-}
-
 static enum weir_status read_source(struct declaration *d, const char *path,
                                     const struct weir_yaml_node *node, struct weir_error *err)
 {
@@ -218,7 +194,9 @@ static enum weir_status read_source(struct declaration *d, const char *path,
     }
     status = check_source_keys(d, path, node, err);
     if (status == WEIR_OK)
-        status = check_push(d, path, node, err);
+        status = storage_s3_declared(d, path, node, err);
+    if (status == WEIR_OK)
+        status = storage_push_declared(d, path, node, err);
     if (status != WEIR_OK)
         return status;
     d->options = weir_calloc(1, d->format->options_size + 1);
@@ -589,20 +567,16 @@ static void print_identity(const char *name, const struct format_field *field, s
     weir_buf_append_text(out, "}\n");
 }
 
-static void print_push(const struct declaration *d, struct weir_buf *out)
-{
-    weir_buf_printf(out,
-                    "      push: true\n      segment_bytes: %llu\n      format: %s\n"
-                    "      on_erase: %s\n",
-                    (unsigned long long)d->source.segment_bytes, d->format->name,
-                    ON_ERASES[d->on_erase]);
-}
-
 static void print_folder(const struct declaration *d, const char *root, struct weir_buf *out)
 {
-    weir_buf_append_text(out, "      path: ");
-    print_text(out, root ? root : d->source.path);
-    weir_buf_printf(out, "\n      format: %s\n      include: ", d->format->name);
+    if (d->is_mirrored) {
+        storage_s3_print(d, out);
+    } else {
+        weir_buf_append_text(out, "      path: ");
+        print_text(out, root ? root : d->source.path);
+        weir_buf_append_text(out, "\n");
+    }
+    weir_buf_printf(out, "      format: %s\n      include: ", d->format->name);
     print_text(out, d->source.include);
     if (d->wants_sidecar) {
         weir_buf_append_text(out, "\n      sidecar: ");
@@ -621,7 +595,7 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
 {
     weir_buf_printf(out, "  - name: %s\n    source:\n", d->name);
     if (d->is_pushed)
-        print_push(d, out);
+        storage_push_print(d, ON_ERASES[d->on_erase], out);
     else
         print_folder(d, root, out);
     cfg_print(d->format->options, d->options, 6, out);
@@ -648,6 +622,8 @@ void storage_declarations_document(struct weir_buf *out)
     weir_buf_append_text(out, "## `datasets`\n\nRead by storage: a list of datasets.\n\n");
     cfg_document(DATASET, out);
     document(out, "datasets[].source", "Where the files are and what they look like.", SOURCE);
+    document(out, "datasets[].source.s3", "A bucket, which is mirrored into the data directory.",
+             STORAGE_S3_KEYS);
     for (size_t i = 0; i < format_count(); i++) {
         WEIR_AUTO_FREE char *title =
             weir_format("datasets[].source.format: %s", format_at(i)->name);

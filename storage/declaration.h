@@ -19,10 +19,25 @@ enum time_from {
 enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
 
+enum s3_style { S3_STYLE_PATH, S3_STYLE_HOST };
+
+/* `source.s3`: a bucket instead of a folder. */
+struct s3_source {
+    const char *endpoint; /* "https://…", or "http://…" of this host */
+    const char *bucket;
+    const char *prefix; /* "" or something ending in a slash */
+    const char *region;
+    int style;
+    const char *key_id_env, *secret_env; /* names of environment variables, */
+    const char *credentials;             /* or a file of two lines */
+    int64_t every;
+};
+
 struct source_section {
     const char *path; /* NULL with push */
     bool push;
     uint64_t segment_bytes; /* with push */
+    const struct weir_yaml_node *s3;
     const char *format;
     const char *include;
     const char *manifest;
@@ -65,8 +80,10 @@ struct declaration {
     bool awaits_label;   /* labels come from the dataset that updates this one */
     bool wants_manifest;
     bool wants_sidecar;
-    bool is_copied; /* readers open files that storage owns: copies, or segments of pushes */
-    bool is_pushed; /* there is no source to scan */
+    bool is_copied;   /* readers open files that storage owns: copies, or segments of pushes */
+    bool is_pushed;   /* there is no source to scan */
+    bool is_mirrored; /* the source is a bucket's mirror, which storage owns */
+    struct s3_source s3;
     enum on_erase on_erase;
 };
 

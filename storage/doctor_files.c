@@ -46,7 +46,7 @@ static void say_file(struct storage *storage, struct doctor *doctor, const struc
                      char *what)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    bool is_owned = dataset->declaration->is_copied;
+    bool is_owned = dataset->declaration->is_copied || dataset->declaration->is_mirrored;
 
     if (is_still(storage, dataset, file))
         storage_doctor_say(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE,

@@ -125,7 +125,8 @@ static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *e
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
     WEIR_AUTO_FD int fd = -1;
 
-    if (job->intake.kept_out_count == 0 || !job->intake.dataset->declaration->is_copied)
+    if (job->intake.kept_out_count == 0 || !(job->intake.dataset->declaration->is_copied ||
+                                             job->intake.dataset->declaration->is_mirrored))
         return WEIR_OK;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)

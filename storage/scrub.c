@@ -328,6 +328,24 @@ static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struc
     return sync_later(erasure, path, err);
 }
 
+/* What was read from elsewhere is still there. */
+static void remark_source(struct open_erasure *erasure, const struct dataset *dataset)
+{
+    const struct declaration *d = dataset->declaration;
+    WEIR_AUTO_FREE char *remark = NULL;
+
+    if (d->is_mirrored)
+        remark = weir_format("dataset '%s' mirrors s3://%s/%s: the objects there, and their "
+                             "versions, were not changed; delete them there",
+                             dataset->name, d->s3.bucket, d->s3.prefix);
+    else if (d->is_copied && !d->is_pushed)
+        remark = weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
+                             "Weir's reach and was not changed",
+                             dataset->name, dataset->root);
+    if (remark)
+        storage_erasure_remark(erasure, remark);
+}
+
 static enum weir_status scrub_one(struct storage *storage, struct open_erasure *erasure,
                                   uint64_t id, struct weir_error *err)
 {
@@ -337,14 +355,7 @@ static enum weir_status scrub_one(struct storage *storage, struct open_erasure *
 
     if (status != WEIR_OK || !has_bytes(&found))
         return status;
-    if (found.dataset->declaration->is_copied && !found.dataset->declaration->is_pushed) {
-        WEIR_AUTO_FREE char *remark =
-            weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
-                        "Weir's reach and was not changed",
-                        found.dataset->name, found.dataset->root);
-
-        storage_erasure_remark(erasure, remark);
-    }
+    remark_source(erasure, found.dataset);
     status = unlink_sidecar(erasure, &found, err);
     if (status != WEIR_OK)
         return status;

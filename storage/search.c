@@ -113,7 +113,8 @@ static void identify(struct search *search, const char *path)
             strncmp(dataset->name, name, (size_t)(slash - name)) == 0)
             search->dataset = dataset;
     }
-    if (search->dataset && search->dataset->declaration->is_copied)
+    if (search->dataset &&
+        (search->dataset->declaration->is_copied || search->dataset->declaration->is_mirrored))
         search->file = storage_known_find(search->dataset, slash + 1);
 }
 

@@ -14,6 +14,7 @@
 #include "storage/queries.h"
 #include "storage/replay.h"
 #include "storage/run_policy.h"
+#include "storage/s3_mirror.h"
 #include "storage/serve.h"
 
 #include <stdlib.h>
@@ -76,6 +77,14 @@ static bool may_scan(const struct dataset *dataset, int64_t now_ms)
            (!dataset->dirty.is_whole || now_ms >= dataset->next_whole_ms);
 }
 
+/* Whether there is something to scan, and all of it. */
+static bool has_source(struct storage *storage, const struct dataset *dataset)
+{
+    const struct declaration *d = dataset->declaration;
+
+    return !d->is_pushed && (!d->is_mirrored || storage_mirror_is_ready(storage->mirrors, dataset));
+}
+
 /* Starts a scan of every dataset that may have changed; those that must wait are looked at again. */
 void storage_scan_dirty(struct storage *storage)
 {
@@ -84,7 +93,7 @@ void storage_scan_dirty(struct storage *storage)
     for (size_t i = 0; i < storage->catalog->count; i++) {
         struct dataset *dataset = storage->catalog->datasets[i];
 
-        if (storage_scope_is_empty(&dataset->dirty) || dataset->declaration->is_pushed)
+        if (storage_scope_is_empty(&dataset->dirty) || !has_source(storage, dataset))
             continue;
         if (!may_scan(dataset, now_ms)) {
             look_again(storage, WAIT_MS);
@@ -456,6 +465,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->erasure = storage_erasure_new(weir_now_ms());
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
+    storage->mirrors = storage_mirrors_new(storage);
     status = open_store(storage, options, err);
     if (status != WEIR_OK) {
         storage_close(storage);
@@ -479,6 +489,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->wake_timer);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
+    storage_mirrors_free(storage->mirrors);
     storage_key_merge_free(storage->merge);
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);

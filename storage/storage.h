@@ -12,6 +12,7 @@
 
 struct erasing;
 struct key_merge;
+struct mirrors;
 struct pushes;
 struct replays;
 
@@ -35,6 +36,7 @@ struct storage {
     struct erased_subjects erased;
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
+    struct mirrors *mirrors;
     struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
     bool is_pumping;

@@ -181,7 +181,7 @@ static void a_folder_has_no_part_in_pushing(void **state)
 {
     static const struct mistake CASES[] = {
         {"datasets:\n  - name: a\n    source: {format: csv}\n    time: {from: mtime}\n",
-         "datasets[0].source.path: expected a folder, or push: true"},
+         "datasets[0].source.path: expected a folder, s3, or push: true"},
         {"datasets:\n  - name: a\n    source: {push: true, path: x, format: csv}\n"
          "    time: {from: mtime}\n",
          "p.yaml:3:32: datasets[0].source.path: expected none with push: true"},
@@ -195,6 +195,53 @@ static void a_folder_has_no_part_in_pushing(void **state)
 
     (void)state;
     expect_complaints(CASES, WEIR_COUNT(CASES));
+}
+
+#define BUCKET(endpoint, rest)                                                                \
+    "datasets:\n  - name: a\n    source:\n      s3: {endpoint: \"" endpoint "\", " rest "}\n" \
+    "      format: csv\n    time: {from: mtime}\n"
+
+static void a_bucket_is_named_exactly(void **state)
+{
+    static const struct mistake CASES[] = {
+        {BUCKET("http://store.example.org", "bucket: b"),
+         "p.yaml:4:23: datasets[0].source.s3.endpoint: found 'http://store.example.org', expected "
+         "https://HOST"},
+        {BUCKET("http://localhost.example.org", "bucket: b"), "expected https://HOST"},
+        {BUCKET("https://x", "bucket: b/c"), "s3.bucket: found 'b/c'"},
+        {BUCKET("https://x", "bucket: b, prefix: p"), "s3.prefix: found 'p', expected it to end"},
+        {BUCKET("https://x", "bucket: b, secret: s"), "datasets[0].source.s3.secret: unknown key"},
+        {"datasets:\n  - name: a\n    source: {path: x, s3: {endpoint: \"https://x\", bucket: b}, "
+         "format: csv}\n    time: {from: mtime}\n",
+         "expected s3 without path, push or import: copy"},
+    };
+
+    (void)state;
+    expect_complaints(CASES, WEIR_COUNT(CASES));
+}
+
+static void a_bucket_is_printed_as_it_is_read(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    WEIR_AUTO_BUF printed = {0};
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(read(BUCKET("http://127.0.0.1:9000", "bucket: b, prefix: p/, style: host"),
+                          &document, &all, &err),
+                     WEIR_OK);
+    assert_true(all.at[0].is_mirrored);
+    weir_buf_append_text(&printed, "datasets:\n");
+    storage_declaration_print(&all.at[0], "/somewhere", &printed);
+    storage_declarations_fini(&all);
+    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    assert_string_equal(all.at[0].s3.prefix, "p/");
+    assert_int_equal(all.at[0].s3.style, S3_STYLE_HOST);
+    assert_int_equal(all.at[0].s3.every, 30000000);
+    assert_null(all.at[0].s3.credentials);
+    storage_declarations_fini(&all);
 }
 
 static void pushed_samples_need_no_folder(void **state)
@@ -304,6 +351,8 @@ int main(void)
         cmocka_unit_test(folders_and_sidecars_are_places_too),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_has_no_part_in_pushing),
+        cmocka_unit_test(a_bucket_is_named_exactly),
+        cmocka_unit_test(a_bucket_is_printed_as_it_is_read),
         cmocka_unit_test(pushed_samples_need_no_folder),
         cmocka_unit_test(labels_may_come_from_another_dataset),
         cmocka_unit_test(keys_labels_and_duplicates_must_fit),

@@ -1,0 +1,33 @@
+/* HTTP requests of one object store, over libcurl in the service's loop: one at a time, nothing waits. Answers
+ * are bounded, redirections are not followed, a connection that stands still is given up. */
+#ifndef WEIR_STORAGE_S3_HTTP_H
+#define WEIR_STORAGE_S3_HTTP_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/loop/loop.h"
+
+struct s3_http;
+
+struct s3_http *s3_http_new(struct weir_loop *loop);
+/* Drops the request that is under way. */
+void s3_http_free(struct s3_http *http);
+
+struct s3_get {
+    const char *url;
+    const char *const *headers; /* "Name: value", NULL-terminated */
+    size_t bytes_max;           /* of the body; more is an error */
+};
+
+struct s3_answer {
+    long code;              /* of HTTP */
+    struct weir_bytes body; /* valid during the callback */
+};
+/* With an answer, whatever its code; or with NULL and UNAVAILABLE (no or half an answer) or LIMIT (more than
+ * bytes_max). */
+typedef void s3_done_fn(void *owner, const struct s3_answer *answer, const struct weir_error *err);
+
+/* Begins; nothing else is under way. `done` is called once, never from inside. */
+void s3_http_get(struct s3_http *http, const struct s3_get *get, s3_done_fn *done, void *owner);
+
+#endif

@@ -1,0 +1,31 @@
+/* A page of a bucket's listing (ListObjectsV2, with encoding-type=url), out of the XML that an object store
+ * answers. Pure; bounded by the size of the answer. */
+#ifndef WEIR_STORAGE_S3_LIST_H
+#define WEIR_STORAGE_S3_LIST_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/memory.h"
+
+enum { S3_PAGE_KEYS_MAX = 1000, S3_PAGE_BYTES_MAX = 8 << 20, S3_KEY_MAX = 1024, S3_ETAG_MAX = 128 };
+
+struct s3_object {
+    const char *key;
+    const char *etag; /* with its quotes */
+    uint64_t size;
+    int64_t modified_us;
+};
+
+struct s3_page {
+    struct s3_object *objects; /* in bytewise order of their keys */
+    size_t count;
+    const char *next; /* token of the page that follows; NULL: this is the last */
+};
+
+/* Everything in the page lives in `arena`. CORRUPT "found …, expected …" for anything but such a page. */
+enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
+                              struct s3_page *ret_page, struct weir_error *err) WEIR_MUST_USE;
+/* The <Code> of an error that an object store answers, or "" ; `code` holds 64 characters. */
+void s3_error_code(struct weir_bytes xml, char code[64]);
+
+#endif

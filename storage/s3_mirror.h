@@ -1,0 +1,29 @@
+/* Mirrors of buckets: each object of a dataset that is read from an object store lies as a file below
+ * DATA_DIR/storage/DATASET, where scans find it like any other. A mirror lists its bucket again and again,
+ * fetches what is new or has another ETag, size or time, and removes what is gone.
+ *
+ * Fetched in the order of keys, in pieces, under the ETag of the listing: a file is there whole or not at all.
+ * What is known of the bucket is in Postgres (table object); killed at any point, the next pass goes on, and a
+ * file that had been fetched stays the one it was. Owned by struct storage. */
+#ifndef WEIR_STORAGE_S3_MIRROR_H
+#define WEIR_STORAGE_S3_MIRROR_H
+
+#include "storage/storage.h"
+
+enum {
+    S3_PIECE_BYTES = 8 << 20,
+    S3_TRIES = 5,     /* of one question, */
+    S3_PAUSE_MS = 200 /* and the pause behind the first; each is twice as long as the one before */
+};
+
+struct mirrors;
+
+struct mirrors *storage_mirrors_new(struct storage *storage);
+void storage_mirrors_free(struct mirrors *mirrors);
+/* Sees to it that the dataset's mirror exists and works. False as long as it has never been complete: a scan
+ * would not see everything. */
+bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset);
+/* Why the newest pass failed, or NULL. */
+const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset);
+
+#endif

@@ -1,0 +1,39 @@
+/* Signature version 4 of S3 requests, as AWS publishes it ("Authenticating Requests: Using the Authorization
+ * Header", Amazon S3 API Reference). Pure: the time is handed in. */
+#ifndef WEIR_STORAGE_S3_SIGN_H
+#define WEIR_STORAGE_S3_SIGN_H
+
+#include "core/base/bytes.h"
+
+enum { S3_DATE_TEXT = 17, S3_SIGNATURE_TEXT = 65 };
+
+/* The SHA-256 of no bytes, which every request without a body carries. */
+#define S3_EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+struct s3_credentials {
+    char *key_id;
+    char *secret;
+};
+
+struct s3_request {
+    const char *method;
+    const char *host;     /* as in the Host header */
+    const char *path;     /* percent-encoded, "/" at least */
+    const char *query;    /* parameters encoded and in order of their names; "" for none */
+    const char *range;    /* value of the Range header, or NULL */
+    const char *if_match; /* value of the If-Match header, or NULL */
+    const char *region;
+    char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
+};
+
+void s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
+/* Appends `text` with everything but letters, digits and -_.~ percent-encoded; slashes stay if asked. */
+void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out);
+/* 64 hexadecimal digits and a zero. */
+void s3_signature(const struct s3_request *request, const struct s3_credentials *credentials,
+                  char signature[S3_SIGNATURE_TEXT]);
+/* Appends the value of the Authorization header. */
+void s3_authorization(const struct s3_request *request, const struct s3_credentials *credentials,
+                      struct weir_buf *out);
+
+#endif

@@ -1,0 +1,183 @@
+"""A bucket as a source: mirrored, replaced, removed; hostile answers are told of and survived."""
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from s3_server import BUCKET, KEY_ID, REGION, SECRET, Store  # noqa: E402
+from weirlab import DEADLINE_S, Lab  # noqa: E402
+
+PIPELINE = """\
+pipeline: {{name: bucket, mode: live}}
+dataset:
+  name: notes
+  source:
+    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
+    format: jsonl
+    settle: 0ms
+    on_erase: scrub
+  time:   {{from: field, field: ts}}
+  label:  {{field: label, classes: [work, spam]}}
+  subject: {{field: user}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data}}
+preprocess:
+  operators: [{{op: json_text, field: text}}, {{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
+  batch: {{samples: 8}}
+training: {{model: text_bag, loss: logistic}}
+"""
+
+
+def lines(first, count, user="anne"):
+    return "".join(json.dumps({"ts": i, "label": "work" if i % 2 else "spam", "user": user,
+                               "text": f"words of sample {i}"}) + "\n" for i in range(first, first + count))
+
+
+class Bucket(Lab):
+    def __init__(self, store, every=10**9):
+        super().__init__(samples=1, every=every, pipeline=PIPELINE % (store.endpoint, BUCKET, REGION))
+        os.environ.update(LAB_ID=KEY_ID, LAB_SECRET=SECRET)
+        self.started = None
+
+    def start(self):
+        self.started = self.run()
+        return self
+
+    def dataset(self):
+        try:
+            return next(iter(json.loads(self.weir("datasets", "--json"))["datasets"]), None)
+        except AssertionError:
+            return None  # it is still coming up
+
+    def await_that(self, what):
+        """Until the dataset is as `what` says."""
+        tries = 0
+        while True:
+            found = self.dataset() if (self.data_dir / "lock").exists() else None
+            if found is not None and what(found):
+                return found
+            tries += 1
+            assert self.started.process.poll() is None, "".join(self.started.stderr[-20:])
+            assert tries < 20 * DEADLINE_S, found
+            threading.Event().wait(0.05)  # nothing tells when a listing has come round
+
+    def end(self):
+        self.started.process.send_signal(signal.SIGTERM)
+        self.started.finish(expect=None)
+        self.remove()
+
+    def mirrored(self):
+        root = self.data_dir / "storage/notes"
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def test_a_bucket_is_mirrored_and_followed():
+    store = Store()
+    bodies = {f"{i:02d} ü+&=.jsonl": lines(10 * i, 10) for i in range(7)}
+    bodies["deep/er/last.jsonl"] = lines(100, 10)
+    for name, body in bodies.items():
+        store.put("day/" + name, body)
+    store.put("night/other.jsonl", lines(500, 10))
+    store.put("day/empty/", "")
+    lab = Bucket(store).start()
+    found = lab.await_that(lambda d: d["scanned"])
+    assert found["live"] == 80 and not found["complaints"], found
+    assert {k: v.decode() for k, v in lab.mirrored().items()} == bodies
+    store.put("day/03 ü+&=.jsonl", lines(1000, 5))
+    store.delete("day/deep/er/last.jsonl")
+    store.put("day/new.jsonl", lines(2000, 1))
+    found = lab.await_that(lambda d: d["live"] == 66)
+    assert (found["replaced"], found["removed"]) == (10, 10), found
+    asked = len(store.requests)
+    lab.await_that(lambda d: len(store.requests) > asked + 8)
+    again = [path for path in store.requests[asked:] if "jsonl" in path and "continuation" not in path]
+    assert not again, again
+    lab.end()
+    store.close()
+
+
+def test_large_objects_come_in_pieces_and_deaths_change_nothing():
+    store = Store()
+    big = lines(0, 250_000)
+    assert len(big) > 2 * (8 << 20)
+    store.put("day/a.jsonl", big)
+    store.put("day/b.jsonl", lines(10**6, 10))
+    lab = Bucket(store).start()
+    draw = random.Random(1)
+    for _ in range(4):
+        while lab.started.process.poll() is None and not lab.started.kill("storage"):
+            threading.Event().wait(0.05)  # it is not up again yet
+        threading.Event().wait(draw.uniform(0, 0.5))  # where the next kill falls: random, and no condition to wait for
+    found = lab.await_that(lambda d: d["scanned"] and d["live"] == 250_010)
+    assert found["ingested"] == 250_010 and found["replaced"] == 0, found
+    lab.end()
+    store.close()
+
+
+def test_hostile_answers_are_survived():
+    store = Store()
+    for i in range(4):
+        store.put(f"day/{i}.jsonl", lines(10 * i, 10))
+    store.faults = ["500", "half", "nonsense", "500", None, "half", "long", "500", None, None, "half"]
+    lab = Bucket(store).start()
+    assert lab.await_that(lambda d: d["live"] == 40)["quarantined"] == 0
+    for fault, word in (("endless", "more than"), ("redirect", "HTTP status 307"), ("500", "InternalError")):
+        store.faults = [fault] * 5
+        found = lab.await_that(lambda d: d["complaints"])
+        assert word in found["complaints"][0], found["complaints"]
+        store.faults = []
+        lab.await_that(lambda d: not d["complaints"])
+    store.put("day/../../escape.jsonl", lines(500, 1))
+    found = lab.await_that(lambda d: d["complaints"])
+    assert "cannot be the path of a file" in found["complaints"][0] and found["live"] == 40, found
+    assert not list(lab.folder.rglob("escape.jsonl"))
+    lab.end()
+    store.close()
+
+
+def test_wrong_credentials_are_told_and_never_written():
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 10))
+    lab = Bucket(store)
+    os.environ["LAB_SECRET"] = "not-the-secret-of-the-tests"
+    lab.start()
+    found = lab.await_that(lambda d: d["complaints"])
+    assert "403 SignatureDoesNotMatch" in found["complaints"][0] and not found["scanned"], found
+    logs = "".join(p.read_text(errors="replace") for p in (lab.data_dir / "log").iterdir())
+    assert "not-the-secret" not in logs and "not-the-secret" not in json.dumps(found)
+    lab.end()
+    store.close()
+
+
+def test_an_erasure_takes_the_mirror_and_names_the_bucket():
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 10, user="bert") + lines(10, 1, user="clara"))
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 11)
+    lab.weir("erase", "request", "--subject", "clara", "--wait")
+    assert lab.dataset()["live"] == 10
+    assert b"words of sample 10" not in b"".join(lab.mirrored().values())
+    assert "s3://data/day/" in lab.weir("erase", "receipt", "1", "--json")
+    store.put("day/a.jsonl", lines(0, 10, user="bert") + lines(10, 1, user="clara") + "\n")
+    found = lab.await_that(lambda d: d["replaced"] == 10)
+    assert found["live"] == 10 and found["blocked"] >= 1, found
+    assert b"words of sample 10" not in b"".join(lab.mirrored().values())
+    lab.end()
+    store.close()
+
+
+def main():
+    wanted = sys.argv[1:]
+    for name, test in list(globals().items()):
+        if name.startswith("test_") and (not wanted or name in wanted):
+            test()
+            print(name[5:].replace("_", " "), flush=True)
+
+
+main()

@@ -1,0 +1,84 @@
+/* The examples that AWS publishes ("Signature Calculations for the Authorization Header", Amazon S3 API
+ * Reference): the same requests must get the same signatures. */
+#include "storage/s3_sign.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char key_id[] = "AKIAIOSFODNN7EXAMPLE";
+static char secret[] = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+static const struct s3_credentials CREDENTIALS = {.key_id = key_id, .secret = secret};
+
+static const struct {
+    struct s3_request request;
+    const char *signature;
+} EXAMPLES[] = {
+    {{.path = "/test.txt", .query = "", .range = "bytes=0-9"},
+     "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"},
+    {{.path = "/", .query = "lifecycle="},
+     "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"},
+    {{.path = "/", .query = "max-keys=2&prefix=J"},
+     "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"},
+};
+
+static struct s3_request complete(const struct s3_request *example)
+{
+    struct s3_request request = *example;
+
+    request.method = "GET";
+    request.host = "examplebucket.s3.amazonaws.com";
+    request.region = "us-east-1";
+    s3_date(1369353600000000, request.date);
+    return request;
+}
+
+static void published_requests_have_their_published_signatures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
+        struct s3_request request = complete(&EXAMPLES[i].request);
+        char signature[S3_SIGNATURE_TEXT];
+
+        assert_string_equal(request.date, "20130524T000000Z");
+        s3_signature(&request, &CREDENTIALS, signature);
+        assert_string_equal(signature, EXAMPLES[i].signature);
+    }
+}
+
+static void the_authorization_names_key_scope_and_headers(void **state)
+{
+    struct s3_request request = complete(&EXAMPLES[0].request);
+    WEIR_AUTO_BUF header = {0};
+
+    (void)state;
+    s3_authorization(&request, &CREDENTIALS, &header);
+    assert_string_equal(
+        weir_buf_text(&header),
+        "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,"
+        "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,"
+        "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
+}
+
+static void keys_are_encoded_byte_by_byte(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+
+    (void)state;
+    s3_encode("a b+c/~(ü)=.txt", true, &out);
+    s3_encode("/", false, &out);
+    assert_string_equal(weir_buf_text(&out), "a%20b%2Bc/~%28%C3%BC%29%3D.txt%2F");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_requests_have_their_published_signatures),
+        cmocka_unit_test(the_authorization_names_key_scope_and_headers),
+        cmocka_unit_test(keys_are_encoded_byte_by_byte),
+    };
+    return cmocka_run_group_tests_name("s3: signatures", tests, NULL, NULL);
+}
