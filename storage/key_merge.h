@@ -6,8 +6,8 @@
 
 #include "storage/catalog.h"
 
-/* Entries per step: about 10 ms. */
-enum { KEY_MERGE_ENTRIES = 32768 };
+/* Entries per step: a few milliseconds, which a look-up in between has to wait. */
+enum { KEY_MERGE_ENTRIES = 8192 };
 
 struct key_merge;
 
