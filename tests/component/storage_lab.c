@@ -71,6 +71,7 @@ static void obey_modes(const struct storage_lab *lab)
 
 static void run_storage(const struct storage_lab *lab, const char *data, const char *run)
 {
+    weir_require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* it ends with the test */
     if (lab->obeys_modes && geteuid() == 0)
         obey_modes(lab);
     if (lab->faults)
