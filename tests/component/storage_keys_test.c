@@ -367,11 +367,22 @@ static void write_orders(int file)
     storage_lab_write(&lab, name, weir_buf_text(&text));
 }
 
+/* Waits until so many records have come in or were found to be there already; a young file may take a
+ * scan of its own. */
+static struct msg_dataset_is await_orders(uint64_t count)
+{
+    struct msg_dataset_is is = storage_lab_dataset(&lab, "orders");
+
+    while (is.ingested + is.duplicate != count) {
+        weir_loop_step(lab.loop, 5);
+        is = storage_lab_dataset(&lab, "orders");
+    }
+    return is;
+}
+
 /* Four files, the last two of which come in calmly, or at the second attempt. */
 static struct msg_dataset_is take_orders(const char *yaml, bool dies)
 {
-    uint64_t sequence;
-
     storage_lab_kill(&lab);
     storage_lab_end(&lab);
     storage_lab_begin(&lab);
@@ -379,7 +390,7 @@ static struct msg_dataset_is take_orders(const char *yaml, bool dies)
     write_orders(0);
     write_orders(1);
     assert_int_equal(storage_lab_declare(&lab, yaml), WEIR_OK);
-    sequence = storage_lab_await(&lab, "orders", 1).sequence;
+    (void)await_orders(6000);
     storage_lab_kill(&lab);
     lab.faults = dies ? "storage.batch.commit=!1" : NULL;
     write_orders(2);
@@ -390,7 +401,7 @@ static struct msg_dataset_is take_orders(const char *yaml, bool dies)
         lab.faults = NULL;
         storage_lab_start(&lab);
     }
-    return storage_lab_await(&lab, "orders", sequence + 1);
+    return await_orders(12000);
 }
 
 static void duplicates_do_not_depend_on_deaths(void **state)
@@ -407,7 +418,6 @@ static void duplicates_do_not_depend_on_deaths(void **state)
         assert_int_equal(stormy.live, calm.live);
         assert_int_equal(stormy.duplicate, calm.duplicate);
         assert_int_equal(stormy.replaced, calm.replaced);
-        assert_int_equal(stormy.sequence, calm.sequence);
     }
 }
 
