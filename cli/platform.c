@@ -260,6 +260,24 @@ static bool somebody_was_faster(struct cli_platform *platform, char **ret_socket
     return true;
 }
 
+/* Somebody holds the lock who is only starting: until it says where its sockets are. */
+static enum weir_status await_sockets(struct cli_platform *platform, struct cli_lock *lock,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && lock->held && lock->socket_dir[0] == '\0') {
+        cli_lock_fini(lock);
+        *lock = (struct cli_lock){.held = false};
+        status = cli_platform_pause(platform, LOOK_MS, err);
+        if (status == WEIR_OK)
+            status = cli_lock_look(platform->data_dir, lock, err);
+    }
+    if (status == WEIR_OK && !lock->held)
+        status = weir_fail(err, WEIR_STALE, "whoever was starting to serve %s stopped: ask again",
+                           platform->data_dir);
+    return status;
+}
+
 static enum weir_status find_or_start(struct cli_platform *platform, struct weir_error *err)
 {
     CLI_AUTO_LOCK lock = {.held = false};
@@ -273,8 +291,10 @@ static enum weir_status find_or_start(struct cli_platform *platform, struct weir
         return status;
     platform->loop = weir_loop_new();
     weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
-    if (lock.held)
-        return greet(platform, lock.socket_dir, err);
+    if (lock.held) {
+        status = await_sockets(platform, &lock, err);
+        return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
+    }
     status = wait_for_sockets(platform, &socket_dir, err);
     if (status != WEIR_OK && somebody_was_faster(platform, &socket_dir))
         status = WEIR_OK;
