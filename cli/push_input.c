@@ -71,8 +71,10 @@ static bool needs_header(const struct cli_push_input *input)
 
 static struct weir_bytes waiting(const struct cli_push_input *input)
 {
-    return weir_bytes(input->buffer.at + input->header.size,
-                      input->buffer.size - input->header.size);
+    struct weir_bytes all = weir_buf_view(&input->buffer);
+
+    return all.size == 0 ? all
+                         : weir_bytes(all.at + input->header.size, all.size - input->header.size);
 }
 
 /* Moves the mark over the first `size` bytes that wait. */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRIES_PER_STEP = 1000 };
+enum { ENTRIES_PER_STEP = 1000, NAMES_BYTES_MIN = 4096 };
 
 /* A folder that the walk stands in. */
 struct level {
@@ -99,6 +99,14 @@ static void tell_folder(const struct listing *listing, int fd)
     listing->on_folder(listing->owner, folder, fd);
 }
 
+/* Half of what the level above has, down to a page: all levels together stay within twice the first. */
+static size_t names_bytes(size_t depth)
+{
+    size_t bytes = depth < 16 ? (size_t)LISTING_NAMES_BYTES_MAX >> depth : 0;
+
+    return bytes > NAMES_BYTES_MIN ? bytes : NAMES_BYTES_MIN;
+}
+
 /* The folder whose path, with its slash, is in listing->path; `fd` is taken over. One that vanished since
  * it was listed is no error: nothing lies below it. */
 static void enter(struct listing *listing, int fd, struct listed *listed)
@@ -121,7 +129,7 @@ static void enter(struct listing *listing, int fd, struct listed *listed)
     }
     *level = (struct level){
         .directory = directory,
-        .names = storage_name_window_new(LISTING_NAMES_BYTES_MAX >> listing->depth),
+        .names = storage_name_window_new(names_bytes(listing->depth)),
         .path_size = listing->path.size,
     };
     listing->depth++;

@@ -357,7 +357,7 @@ static void on_pump(void *owner)
     struct weir_error err;
     bool more;
 
-    storage->is_pumping = false;
+    storage->pump_timer = 0;
     if (storage->is_stale && storage_ready(storage, &err) != WEIR_OK) {
         look_again(storage, RETRY_MS);
         return;
@@ -383,10 +383,8 @@ static void on_pump(void *owner)
 
 void storage_pump(struct storage *storage)
 {
-    if (storage->is_pumping)
-        return;
-    storage->is_pumping = true;
-    weir_loop_soon(storage->loop, on_pump, storage);
+    if (storage->pump_timer == 0)
+        storage->pump_timer = weir_loop_timer(storage->loop, 0, 0, on_pump, storage);
 }
 
 static void on_rescan(void *owner)
@@ -487,6 +485,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->forget_timer);
     weir_loop_cancel(storage->loop, storage->again_timer);
     weir_loop_cancel(storage->loop, storage->wake_timer);
+    weir_loop_cancel(storage->loop, storage->pump_timer);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
     storage_mirrors_free(storage->mirrors);

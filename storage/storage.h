@@ -39,10 +39,10 @@ struct storage {
     struct mirrors *mirrors;
     struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
-    bool is_pumping;
     uint32_t turn; /* whose scan has the next piece */
     uint64_t rescan_timer, again_timer, forget_timer, wake_timer;
-    char **troubles; /* by dataset: why its newest scan could not run, or NULL */
+    uint64_t pump_timer; /* 0: there is nothing to do between requests */
+    char **troubles;     /* by dataset: why its newest scan could not run, or NULL */
     size_t trouble_count;
 };
 
