@@ -22,7 +22,8 @@ struct storage_bench {
     struct rig *rig;
     struct source records, rows, pictures;
     struct table *record_table, *subject_table, *row_table, *listed_table;
-    char *subjects_name; /* of the data set whose subjects are looked up */
+    char *subjects_name;     /* of the data set whose subjects are looked up */
+    struct billion *billion; /* simulated runs, see figures_billion.c */
     struct picks record_picks, row_picks, picture_picks;
     uint64_t memory_peak, memory_half, memory_end; /* of storage, resident, see prepare_memory() */
     uint64_t datasets;                             /* registered so far */
@@ -51,7 +52,8 @@ enum weir_status register_dataset(struct storage_bench *bench, const struct regi
 
 extern const char RECORDS_YAML[], SUBJECTS_YAML[], ROWS_YAML[], PICTURES_YAML[], MANY_YAML[];
 
-/* figures_register.c, figures_read.c, figures_lookup.c, figures_weight.c */
+/* figures_register.c, figures_read.c, figures_lookup.c, figures_billion.c,
+ * figures_weight.c */
 bench_side_fn register_records, register_subjects, register_rows, copy_records, copy_subjects,
     copy_rows, cat_records, list_columns, select_rows;
 enum weir_status prepare_record_copy(void *state, struct weir_error *err);
@@ -62,6 +64,9 @@ enum weir_status prepare_listing(void *state, struct weir_error *err);
 
 enum weir_status prepare_lookups(void *state, struct weir_error *err);
 bench_side_fn look_up_subjects, five_milliseconds;
+enum weir_status prepare_billion(void *state, struct weir_error *err);
+void billion_free(struct billion *billion);
+bench_side_fn look_up_in_a_billion, fifty_milliseconds;
 bench_side_fn read_records, read_rows, read_pictures, pread_records, pread_rows, pread_pictures;
 enum weir_status prepare_record_reads(void *state, struct weir_error *err);
 enum weir_status prepare_row_reads(void *state, struct weir_error *err);

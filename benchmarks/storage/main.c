@@ -114,6 +114,7 @@ static void close_storage(void *state)
     source_fini(&bench->rows);
     source_fini(&bench->pictures);
     free(bench->subjects_name);
+    billion_free(bench->billion);
     free(bench->columns.ids);
     free(bench->columns.times_us);
     free(bench->columns.labels);
@@ -174,6 +175,9 @@ static const struct bench_figure FIGURES[] = {
     {.name = "storage.lookup.subject", .against = "5 ms a look-up among 10 M samples",
      .unit = "look-ups/s",
      .prepare = prepare_lookups, .ours = look_up_subjects, .theirs = five_milliseconds},
+    {.name = "storage.lookup.billion.simulated", .against = "50 ms a look-up among a billion samples, simulated",
+     .unit = "look-ups/s",
+     .prepare = prepare_billion, .ours = look_up_in_a_billion, .theirs = fifty_milliseconds},
     {.name = "storage.bytes.records", .against = "2 bytes a sample in Postgres",
      .unit = "samples/byte", .bar = 1, .runs_max = 1, .ours = weigh_records, .theirs = two_bytes},
     {.name = "storage.bytes.csv", .against = "12 bytes a sample in Postgres",
