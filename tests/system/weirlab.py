@@ -3,6 +3,7 @@
 Standard library only. Every wait ends with an event (a line of output, an exit) or a named deadline.
 """
 
+import atexit
 import json
 import os
 import random
@@ -124,7 +125,8 @@ class Run:
             [binaries() / "orchestrator", "run", str(pipeline), "--data-dir", str(data_dir), "--json"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stderr = []
-        self.readers = [threading.Thread(target=self._read_events), threading.Thread(target=self._read_errors)]
+        atexit.register(self.process.kill)  # a test that fails leaves nothing running
+        self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read_events, self._read_errors)]
         for reader in self.readers:
             reader.start()
 
