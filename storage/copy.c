@@ -80,6 +80,8 @@ enum weir_status storage_copy_begin(const struct dataset *dataset, const char *p
     status = storage_source_open(dataset, path, found, &copying->from, err);
     if (status == WEIR_OK && lseek(copying->from, (off_t)from_byte, SEEK_SET) < 0)
         status = fail_errno(err, "read", path);
+    if (status == WEIR_OK && storage_is_expanded(dataset, path))
+        status = storage_expansion_begin(copying->from, copying->size, &copying->expansion, err);
     if (status == WEIR_OK)
         status = open_target(dataset, path, copying, err);
     if (status != WEIR_OK)
@@ -95,6 +97,7 @@ void storage_copy_abort(struct copying *copying)
         close(copying->from);
     if (copying->to >= 0)
         close(copying->to);
+    storage_expansion_free(copying->expansion);
     *copying = (struct copying){0};
 }
 
@@ -113,7 +116,35 @@ static bool write_all(int fd, const uint8_t *at, size_t size)
     return true;
 }
 
-enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes, struct weir_error *err)
+static enum weir_status write_piece(const struct copying *copying, struct weir_bytes piece,
+                                    struct weir_error *err)
+{
+    if (!write_all(copying->to, piece.at, piece.size))
+        return weir_fail(err, WEIR_IO, "cannot write a copy: %s", strerror(errno));
+    return WEIR_OK;
+}
+
+static enum weir_status step_expanded(struct copying *copying, uint64_t bytes,
+                                      struct weir_error *err)
+{
+    uint64_t written = 0;
+    struct weir_bytes piece;
+    enum weir_status status;
+
+    do {
+        status = storage_expansion_next(copying->expansion, &piece, err);
+        if (status == WEIR_OK)
+            status = write_piece(copying, piece, err);
+        written += piece.size;
+    } while (status == WEIR_OK && piece.size > 0 && written < bytes);
+    if (status == WEIR_OK && piece.size == 0)
+        copying->at = copying->size;
+    if (status == WEIR_INVALID && ftruncate(copying->to, 0) < 0)
+        return weir_fail(err, WEIR_IO, "cannot cut a copy: %s", strerror(errno));
+    return status;
+}
+
+static enum weir_status step_plain(struct copying *copying, uint64_t bytes, struct weir_error *err)
 {
     uint64_t end = copying->size - copying->at < bytes ? copying->size : copying->at + bytes;
     size_t piece = end - copying->at < PIECE_BYTES ? (size_t)(end - copying->at) : PIECE_BYTES;
@@ -128,11 +159,17 @@ enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes, stru
         if (got <= 0)
             return weir_fail(err, WEIR_STALE, "source ended at byte %llu, expected %llu",
                              (unsigned long long)copying->at, (unsigned long long)copying->size);
-        if (!write_all(copying->to, buffer, (size_t)got))
-            return weir_fail(err, WEIR_IO, "cannot write a copy: %s", strerror(errno));
+        if (write_piece(copying, weir_bytes(buffer, (size_t)got), err) != WEIR_OK)
+            return WEIR_IO;
         copying->at += (uint64_t)got;
     }
     return WEIR_OK;
+}
+
+enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes, struct weir_error *err)
+{
+    return copying->expansion ? step_expanded(copying, bytes, err)
+                              : step_plain(copying, bytes, err);
 }
 
 static enum weir_status move_to_place(const struct dataset *dataset, const char *path,

@@ -5,6 +5,7 @@
 #define WEIR_STORAGE_COPY_H
 
 #include "storage/catalog.h"
+#include "storage/expand.h"
 
 #include <sys/stat.h>
 
@@ -13,15 +14,16 @@ struct copying {
     int from, to; /* only while is_open */
     uint64_t at, size;
     bool is_open;
-    bool is_new; /* written beside its place, to be renamed */
+    bool is_new;                 /* written beside its place, to be renamed */
+    struct expansion *expansion; /* NULL: byte for byte */
 };
 
 /* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a later
- * byte the existing copy is cut there and goes on. STALE when the source has changed meanwhile. */
+ * byte the existing copy is cut there and goes on; an expanded one only begins anew. STALE when the source has changed meanwhile. */
 enum weir_status storage_copy_begin(const struct dataset *dataset, const char *path,
                                     const struct stat *found, uint64_t from_byte,
                                     struct copying *copying, struct weir_error *err) WEIR_MUST_USE;
-/* Copies at most `bytes`. */
+/* Copies about `bytes` at most. INVALID when a compressed source cannot be expanded: nothing is left of it. */
 enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes,
                                    struct weir_error *err) WEIR_MUST_USE;
 static inline bool storage_copy_is_done(const struct copying *copying)

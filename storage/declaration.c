@@ -75,7 +75,8 @@ static const struct cfg_key SOURCE[] = {
              .doc = "with from: sidecar; what a sample's name has there instead of its extension, "
                     "like .json"),
     CFG_CHOICE(struct source_section, import, .choices = IMPORTS, .fallback = "reference",
-               .doc = "reference: files stay where they are; copy: the data directory owns a copy"),
+               .doc = "reference: files stay where they are; copy: the data directory owns a copy, "
+                      "which is decompressed if a name ends in .zst or .zstd"),
     CFG_CHOICE(struct source_section, on_erase, .choices = ON_ERASES,
                .doc = "scrub: overwrite the bytes; unlink: remove the file. Required with subject"),
     CFG_DURATION(struct source_section, settle, .fallback = "200ms", .min = 0, .max = 3600e6,

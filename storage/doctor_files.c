@@ -69,7 +69,7 @@ static void check_ends(struct storage *storage, struct doctor *doctor,
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
-    if (file->prefix_hash == 0 || is_scrubbed(doctor) ||
+    if (file->prefix_hash == 0 || is_scrubbed(doctor) || storage_is_expanded(dataset, file->path) ||
         dataset->declaration->format->is_one_sample ||
         storage_prefix_hash(&storage->secret, doctor->fd, file->indexed) == file->prefix_hash ||
         !is_still(storage, dataset, file))

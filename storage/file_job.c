@@ -41,6 +41,14 @@ uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64
     return storage_hash(secret, HASH_PREFIX, weir_bytes(ends, 8 + 2 * size));
 }
 
+uint64_t storage_source_hash(const struct dataset *dataset, const struct storage_secret *secret,
+                             const char *path, uint64_t bytes)
+{
+    WEIR_AUTO_FD int fd = weir_open_beneath(dataset->root, path, O_RDONLY | O_NONBLOCK);
+
+    return fd < 0 ? 0 : storage_prefix_hash(secret, fd, bytes);
+}
+
 static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
 {
     uint8_t around[2];
@@ -69,7 +77,8 @@ void storage_file_job_begin(struct file_job *job, struct stored_file *file,
     job->source = *source;
     job->window_bytes = FORMAT_WINDOW_BYTES;
     job->copying = (struct copying){0};
-    job->is_copied = !job->intake.dataset->declaration->is_copied;
+    job->is_copied = !job->intake.dataset->declaration->is_copied ||
+                     (file->indexed > 0 && storage_is_expanded(job->intake.dataset, file->path));
     job->is_open = true;
     job->intake.mtime_us =
         (int64_t)source->st_mtim.tv_sec * 1000000 + source->st_mtim.tv_nsec / 1000;
@@ -86,18 +95,50 @@ void storage_file_job_end(struct file_job *job)
     *job = (struct file_job){0};
 }
 
+/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
+static uint64_t hash_source(const struct file_job *job)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    uint64_t bytes = storage_is_expanded(dataset, job->file->path) ? (uint64_t)job->source.st_size
+                                                                   : job->file->indexed;
+
+    return storage_source_hash(dataset, job->intake.secret, job->file->path, bytes);
+}
+
 /* What readers will compare with, and what the next scan will. */
 static void describe(struct file_job *job, const struct stat *served)
 {
-    job->file->size = (uint64_t)job->source.st_size;
+    job->file->size = (uint64_t)served->st_size;
     job->file->mtime_ns =
         (int64_t)job->source.st_mtim.tv_sec * 1000000000 + job->source.st_mtim.tv_nsec;
     job->file->device = served->st_dev;
     job->file->inode = served->st_ino;
-    job->file->source_inode = job->source.st_ino;
+    job->file->source_inode =
+        storage_source_identity(job->intake.dataset, job->file->path, &job->source);
 }
 
-static enum weir_status step_copy(struct file_job *job, struct weir_error *err)
+static enum weir_status finish(struct file_job *job, bool *ret_done)
+{
+    storage_intake_finish(&job->intake);
+    job->file->is_complete = true;
+    *ret_done = true;
+    return WEIR_OK;
+}
+
+/* Nor may a copy of what was there before stay. */
+static enum weir_status refuse_copy(struct file_job *job, const char *reason, bool *ret_done)
+{
+    static const struct stat NONE;
+
+    storage_copy_abort(&job->copying);
+    storage_copy_remove(job->intake.dataset, job->file->path);
+    describe(job, &NONE);
+    job->file->prefix_hash = hash_source(job);
+    storage_intake_refuse_file(&job->intake, reason);
+    return finish(job, ret_done);
+}
+
+static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = job->intake.dataset;
     struct stat copy;
@@ -108,6 +149,8 @@ static enum weir_status step_copy(struct file_job *job, struct weir_error *err)
                                     &job->copying, err);
     if (status == WEIR_OK)
         status = storage_copy_step(&job->copying, COPY_PIECE_BYTES, err);
+    if (status == WEIR_INVALID)
+        return refuse_copy(job, err->text, ret_done);
     if (status != WEIR_OK || !storage_copy_is_done(&job->copying))
         return status;
     status = storage_copy_end(dataset, job->file->path, &job->source, &job->copying, &copy, err);
@@ -176,22 +219,9 @@ static enum weir_status index_window(struct file_job *job, int fd,
     return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
 }
 
-/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
-static uint64_t hash_source(const struct file_job *job)
-{
-    WEIR_AUTO_FD int fd =
-        weir_open_beneath(job->intake.dataset->root, job->file->path, O_RDONLY | O_NONBLOCK);
-
-    return fd < 0 ? 0 : storage_prefix_hash(job->intake.secret, fd, job->file->indexed);
-}
-
-static enum weir_status finish(struct file_job *job, bool *ret_done)
-{
-    storage_intake_finish(&job->intake);
-    job->file->is_complete = true;
-    *ret_done = true;
-    return WEIR_OK;
-}
+static const char COMPRESSED[] =
+    "found a file compressed with zstd, expected it decompressed (zstd -d), or import: copy, which "
+    "keeps it decompressed";
 
 static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
                                    struct weir_error *err)
@@ -201,6 +231,11 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     bool is_last = false;
     enum weir_status status;
 
+    if (!job->intake.dataset->declaration->is_copied &&
+        storage_is_compressed(job->intake.dataset, job->file->path)) {
+        storage_intake_refuse_file(&job->intake, COMPRESSED);
+        return finish(job, ret_done);
+    }
     if (job->head.size == 0 &&
         storage_head_read(format, fd, job->file->size, &job->head, err) != WEIR_OK)
         return weir_fail(err, WEIR_STALE, "became shorter while it was read");
@@ -250,7 +285,7 @@ enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, str
 
     *ret_done = false;
     if (!job->is_copied)
-        return step_copy(job, err);
+        return step_copy(job, ret_done, err);
     status = open_served(job, &fd, err);
     if (status != WEIR_OK)
         return status;

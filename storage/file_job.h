@@ -32,5 +32,8 @@ bool storage_file_has_grown(const struct dataset *dataset, const struct storage_
                             const struct stored_file *file);
 /* The keyed hash of the ends of the first `bytes` of the open file `fd`; 0 when it cannot be read. */
 uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes);
+/* The same of a file of the source, by its path. */
+uint64_t storage_source_hash(const struct dataset *dataset, const struct storage_secret *secret,
+                             const char *path, uint64_t bytes);
 
 #endif

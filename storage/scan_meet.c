@@ -220,11 +220,12 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
 
 /* ---- meeting ---- */
 
-static bool is_same(const struct stored_file *file, const struct stat *found)
+static bool is_same(const struct dataset *dataset, const struct stored_file *file,
+                    const struct stat *found)
 {
-    return file->size == (uint64_t)found->st_size &&
+    return (file->size == (uint64_t)found->st_size || storage_is_expanded(dataset, file->path)) &&
            file->mtime_ns == (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec &&
-           file->source_inode == found->st_ino;
+           file->source_inode == storage_source_identity(dataset, file->path, found);
 }
 
 static void leave_copy(struct dataset *dataset, const struct stored_file *file)
@@ -247,7 +248,7 @@ static void check_served(struct dataset *dataset, const struct listed *listed,
     if (dataset->declaration->is_copied) {
         WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
 
-        if (lstat(path, &served) < 0 || served.st_size != listed->stat.st_size ||
+        if (lstat(path, &served) < 0 || (uint64_t)served.st_size != file->size ||
             served.st_mtim.tv_sec != listed->stat.st_mtim.tv_sec ||
             served.st_mtim.tv_nsec != listed->stat.st_mtim.tv_nsec)
             return;
@@ -257,6 +258,17 @@ static void check_served(struct dataset *dataset, const struct listed *listed,
     file->device = served.st_dev;
     file->inode = served.st_ino;
     storage_batch_touch(dataset->scan->batch, file);
+}
+
+/* Of a file of many samples: by its ends. */
+static bool has_the_same_ends(const struct dataset *dataset, const struct scan_tools *tools,
+                              const struct listed *listed, const struct stored_file *file)
+{
+    if (!storage_is_expanded(dataset, file->path))
+        return file->size == (uint64_t)listed->stat.st_size &&
+               storage_file_has_grown(dataset, tools->secret, file);
+    return file->prefix_hash ==
+           storage_source_hash(dataset, tools->secret, file->path, (uint64_t)listed->stat.st_size);
 }
 
 /* Touched, unpacked again, or moved by a tool that sets no times: still the same samples. Of a file of many
@@ -269,14 +281,15 @@ static bool is_only_touched(struct dataset *dataset, const struct scan_tools *to
         (int64_t)listed->stat.st_mtim.tv_sec * 1000000000 + listed->stat.st_mtim.tv_nsec;
     struct stat copy;
 
-    if (!d->is_copied || file->size != (uint64_t)listed->stat.st_size)
+    if (!d->is_copied)
         return false;
     if (!d->format->is_one_sample) {
-        if (file->mtime_ns != mtime_ns || !storage_file_has_grown(dataset, tools->secret, file))
+        if (file->mtime_ns != mtime_ns || !has_the_same_ends(dataset, tools, listed, file))
             return false;
-        file->source_inode = listed->stat.st_ino;
+        file->source_inode = storage_source_identity(dataset, file->path, &listed->stat);
     } else {
-        if (file->samples == 0 || !storage_copy_adopt(dataset, file->path, &listed->stat, &copy))
+        if (file->size != (uint64_t)listed->stat.st_size || file->samples == 0 ||
+            !storage_copy_adopt(dataset, file->path, &listed->stat, &copy))
             return false;
         describe(file, &listed->stat, &copy);
     }
@@ -288,6 +301,7 @@ static bool has_grown(const struct dataset *dataset, const struct scan_tools *to
                       const struct listed *listed, const struct stored_file *file)
 {
     return !dataset->declaration->format->is_one_sample &&
+           !storage_is_expanded(dataset, file->path) &&
            (uint64_t)listed->stat.st_size > file->indexed &&
            (uint64_t)listed->stat.st_size >= file->size &&
            (dataset->declaration->is_copied || file->source_inode == listed->stat.st_ino) &&
@@ -365,7 +379,7 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
     enum weir_change_kind kind =
         has_changed_row && !row ? WEIR_CHANGE_REMOVED : WEIR_CHANGE_REPLACED;
 
-    if (is_same(file, &listed->stat) && !has_changed_row)
+    if (is_same(dataset, file, &listed->stat) && !has_changed_row)
         return meet_same(dataset, tools, listed, file, err);
     if (is_young(dataset, listed) || !is_ready(dataset, listed))
         return WEIR_OK;

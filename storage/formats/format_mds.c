@@ -1,4 +1,4 @@
-/* Format `mds`: Mosaic's shards, not compressed. A shard says itself what it holds; index.json is not needed:
+/* Format `mds`: Mosaic's shards; compressed ones arrive here expanded (expand.h). A shard says itself what it holds; index.json is not needed:
  *
  *     count u32 | offsets u32 x (count + 1) | JSON of the columns | samples
  *
@@ -220,7 +220,8 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
 
 const struct format format_mds = {
     .name = "mds",
-    .summary = "Mosaic's shards, not compressed; fields are columns, or members of JSON in them",
+    .summary = "Mosaic's shards, raw or with import: copy compressed; fields are columns, or "
+               "members of JSON in them",
     .options = OPTIONS,
     .options_size = sizeof(struct mds_options),
     .gives = FORMAT_NAMED,

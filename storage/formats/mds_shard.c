@@ -115,8 +115,10 @@ enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct md
     if (head.size < 8)
         return weir_fail(err, WEIR_INVALID, "found %zu bytes, expected a shard", head.size);
     if (weir_get_u32(head.at) == 0xfd2fb528)
-        return weir_fail(err, WEIR_INVALID,
-                         "found a shard compressed with zstd, expected it decompressed: zstd -d");
+        return weir_fail(
+            err, WEIR_INVALID,
+            "found a shard compressed with zstd, expected it decompressed (zstd -d), or a "
+            "name that ends in .zstd");
     shard.samples = weir_get_u32(head.at);
     shard.offsets = head.at + 4;
     table = 4 + 4 * (shard.samples + 1);
