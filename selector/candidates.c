@@ -15,6 +15,9 @@ void selector_candidates_fini(struct selector_candidates *candidates)
     free(candidates->ids);
     free(candidates->times);
     free(candidates->labels);
+    free(candidates->triggers);
+    free(candidates->past);
+    free(candidates->weights);
     *candidates = (struct selector_candidates){0};
 }
 
@@ -77,46 +80,60 @@ static size_t target_of(const struct selector_section *section, size_t count)
     return section->limit < target ? (size_t)section->limit : target;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const size_t *x = a;
-    const size_t *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts the choice and keeps it. A policy that chose twice or too much is a defect. */
-static void keep(struct selector_candidates *candidates, struct selection_output *output,
+/* Keeps what was chosen, in order of id. A policy that chose twice or too much is a defect. */
+static void keep(struct selector_candidates *candidates, const struct selection_output *output,
                  size_t target)
 {
     weir_require(output->count <= target);
-    qsort(output->chosen, output->count, sizeof *output->chosen, ascending);
-    for (size_t i = 0; i < output->count; i++) {
-        weir_require(output->chosen[i] < candidates->count);
-        weir_require(i == 0 || output->chosen[i] != output->chosen[i - 1]);
-        candidates->ids[i] = candidates->ids[output->chosen[i]];
+    float *weights = output->weights ? weir_calloc(candidates->count, sizeof *weights) : NULL;
+    WEIR_AUTO_FREE uint8_t *taken = weir_calloc(candidates->count, sizeof *taken);
+    for (size_t k = 0; k < output->count; k++) {
+        size_t index = output->chosen[k];
+        weir_require(index < candidates->count && !taken[index]);
+        taken[index] = 1;
+        if (weights)
+            weights[index] = output->weights[k];
     }
-    candidates->count = output->count;
+    size_t count = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (!taken[i])
+            continue;
+        candidates->ids[count] = candidates->ids[i];
+        if (weights)
+            weights[count] = weights[i];
+        count++;
+    }
+    candidates->count = count;
+    candidates->weights = weights;
 }
 
 static void run_policy(struct selector_candidates *candidates,
-                       const struct selector_section *section, uint64_t seed, size_t target,
-                       char *reason)
+                       const struct selector_choosing *choosing, size_t target, char *reason)
 {
+    const struct selector_section *section = choosing->section;
     const struct selection_policy *policy = section->policy;
     const struct selection_input input = {
         .ids = candidates->ids,
-        .times = policy->needs_times ? candidates->times : NULL,
-        .labels = policy->needs_labels ? candidates->labels : NULL,
+        .times = section->needs & SELECTION_NEEDS_TIMES ? candidates->times : NULL,
+        .labels = section->needs & SELECTION_NEEDS_LABELS ? candidates->labels : NULL,
+        .triggers = candidates->triggers,
+        .past = candidates->past,
         .count = candidates->count,
         .target = target,
         .bounded = section->limit != UINT64_MAX || section->ratio < 1,
         .classes = section->classes,
         .class_count = section->class_count,
+        .datasets = choosing->datasets,
+        .dataset_count = choosing->dataset_count,
+        .pipeline_seed = selector_trigger_seed(section->seed, choosing->pipeline, 0),
     };
     WEIR_AUTO_FREE size_t *chosen = weir_calloc(input.count, sizeof *chosen);
-    struct selection_output output = {.chosen = chosen};
+    WEIR_AUTO_FREE float *weights =
+        policy->weighted ? weir_calloc(input.count, sizeof *weights) : NULL;
+    struct selection_output output = {.chosen = chosen, .weights = weights};
     struct weir_rng rng;
-    weir_rng_init(&rng, seed);
+    weir_rng_init(&rng,
+                  selector_trigger_seed(section->seed, choosing->pipeline, choosing->trigger));
     policy->choose(section->options, &input, &rng, &output);
     weir_require(output.count > 0 || output.reason[0]);
     (void)snprintf(reason, SELECTION_REASON_MAX, "%s", output.count > 0 ? "" : output.reason);
@@ -124,16 +141,19 @@ static void run_policy(struct selector_candidates *candidates,
 }
 
 void selector_candidates_choose(struct selector_candidates *candidates,
-                                const struct selector_section *section, uint64_t seed, char *reason)
+                                const struct selector_choosing *choosing, char *reason)
 {
+    const struct selector_section *section = choosing->section;
     size_t target = target_of(section, candidates->count);
     if (candidates->count == 0)
         (void)snprintf(reason, SELECTION_REASON_MAX, "there are no samples to choose from");
+    else if (choosing->trigger <= section->warmup)
+        return;
     else if (target == 0)
         (void)snprintf(reason, SELECTION_REASON_MAX, "ratio %g of %zu samples is less than one",
                        section->ratio, candidates->count);
     else
-        run_policy(candidates, section, seed, target, reason);
+        run_policy(candidates, choosing, target, reason);
     if (reason[0])
         candidates->count = 0;
 }

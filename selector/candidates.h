@@ -16,11 +16,14 @@ struct selector_window {
     uint64_t upto_id;
 };
 
-/* Columns in ascending order of id; times and labels only when they were given. */
+/* Columns in ascending order of id; all but ids only when they were given. */
 struct selector_candidates {
     uint64_t *ids;
     int64_t *times;
     int64_t *labels;
+    int64_t *triggers; /* set from outside, one per candidate */
+    uint8_t *past;     /* the same */
+    float *weights;    /* of what was chosen; NULL: all 1 */
     size_t count;
     size_t capacity;
 };
@@ -36,11 +39,20 @@ void selector_candidates_add_columns(struct selector_candidates *candidates,
                                      const struct selector_column_block *columns,
                                      const struct selector_window *window);
 
-/* Keeps, of `candidates`, what the section's policy chooses for this trigger, ids ascending. On
- * return none may be left; then `reason` (SELECTION_REASON_MAX) says why. */
+/* For which trigger is chosen. */
+struct selector_choosing {
+    const struct selector_section *section;
+    const char *pipeline;
+    uint64_t trigger;
+    const uint64_t *datasets; /* numbers, in the order of the file */
+    size_t dataset_count;
+};
+
+/* Keeps, of `candidates`, what the section's policy chooses, ids ascending; a warm-up trigger keeps
+ * all. On return none may be left; then `reason` (SELECTION_REASON_MAX) says why. Other columns than
+ * ids and weights are void after it. */
 void selector_candidates_choose(struct selector_candidates *candidates,
-                                const struct selector_section *section, uint64_t seed,
-                                char *reason);
+                                const struct selector_choosing *choosing, char *reason);
 /* The seed of one trigger's choice: each trigger of each pipeline draws its own numbers. */
 uint64_t selector_trigger_seed(uint64_t seed, const char *pipeline, uint64_t trigger);
 

@@ -69,7 +69,10 @@ static enum weir_status load_section(struct selector_pipeline *pipeline, struct 
                              &pipeline->document, err);
     if (status)
         return status;
-    return selector_section_read(weir_yaml_root(pipeline->document), &pipeline->section, err);
+    status = selector_section_read(weir_yaml_root(pipeline->document), &pipeline->section, err);
+    if (!status)
+        pipeline->history.warmup = pipeline->section->warmup;
+    return status;
 }
 
 /* By insertion: a pipeline has a handful of datasets. */
@@ -148,6 +151,7 @@ void selector_pipeline_free(struct selector_pipeline *pipeline)
     if (!pipeline)
         return;
     selector_pool_fini(&pipeline->pool);
+    selector_history_fini(&pipeline->history);
     selector_section_free(pipeline->section);
     weir_yaml_free(pipeline->document);
     free(pipeline->datasets);

@@ -6,6 +6,7 @@
 
 #include "core/db/db.h"
 #include "core/wire/wire.h"
+#include "selector/history.h"
 #include "selector/pool.h"
 #include "selector/section.h"
 
@@ -20,6 +21,7 @@ struct selector_pipeline {
     size_t *ascending;  /* places in `datasets`, by ascending number: the order of sample ids */
     size_t dataset_count;
     struct selector_pool pool;
+    struct selector_history history; /* read when a policy needs it */
 };
 
 /* Stores what `open` says; the pool and the cursors of an earlier opening stay. INVALID with a place

@@ -172,3 +172,15 @@ size_t selector_pool_mask(const struct selector_pool *pool, uint64_t number, siz
         count += (size_t)__builtin_popcountll(mask[i]);
     return count;
 }
+
+void selector_pool_added(const struct selector_pool *pool, uint64_t number, size_t block,
+                         uint64_t *sequences)
+{
+    memset(sequences, 0, WEIR_BLOCK_ROWS * sizeof *sequences);
+    const struct selector_block *found = find_block(pool, number, block);
+    for (uint32_t i = 0; found && i < found->range_count; i++) {
+        const struct range *range = &found->ranges[i];
+        for (uint32_t k = 0; range->kind == WEIR_CHANGE_ADDED && k < range->count; k++)
+            sequences[range->row + k] = range->sequence;
+    }
+}

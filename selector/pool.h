@@ -47,4 +47,8 @@ enum { SELECTOR_MASK_WORDS = WEIR_BLOCK_ROWS / 64 };
 size_t selector_pool_mask(const struct selector_pool *pool, uint64_t dataset, size_t block,
                           uint64_t after, uint64_t upto, uint64_t mask[SELECTOR_MASK_WORDS]);
 
+/* Fills `sequences` (WEIR_BLOCK_ROWS) with when each row of the block was added; 0: it never was. */
+void selector_pool_added(const struct selector_pool *pool, uint64_t dataset, size_t block,
+                         uint64_t *sequences);
+
 #endif

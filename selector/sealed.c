@@ -13,14 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids, size_t count,
+enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids,
+                                       const float *weights, size_t count,
                                        struct selector_sealed *sealed, struct weir_error *err)
 {
     if (count == 0)
         return WEIR_OK;
     struct weir_digest digest;
     WEIR_AUTO_FREE char *fresh = weir_format("%s/sets/sealing.set", data_dir);
-    enum weir_status status = weir_sample_set_write(fresh, ids, NULL, count, &digest, err);
+    enum weir_status status = weir_sample_set_write(fresh, ids, weights, count, &digest, err);
     if (status)
         return status;
     weir_digest_text(&digest, sealed->digest);

@@ -27,9 +27,10 @@ struct selector_boundary {
     uint64_t until_id;
 };
 
-/* Writes `ids` (ascending, distinct) as DATA_DIR/sets/DIGEST.set and fills digest and samples; none
- * leaves the digest empty. Doing it again is harmless. */
-enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids, size_t count,
+/* Writes `ids` (ascending, distinct) and their weights (NULL: all 1) as DATA_DIR/sets/DIGEST.set and
+ * fills digest and samples; none leaves the digest empty. Doing it again is harmless. */
+enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids,
+                                       const float *weights, size_t count,
                                        struct selector_sealed *sealed,
                                        struct weir_error *err) WEIR_MUST_USE;
 

@@ -14,6 +14,7 @@ struct written {
     const char *limit;
     double ratio;
     const char *tail_triggers;
+    uint64_t warmup_triggers;
     uint64_t seed;
 };
 
@@ -25,6 +26,9 @@ static const struct cfg_key KEYS[] = {
     CFG_TEXT(struct written, tail_triggers, .fallback = "0",
              .doc = "the candidates are the samples of this trigger and of so many before it: 0, "
                     "1, 2, ... or all"),
+    CFG_U64(struct written, warmup_triggers, .fallback = "0",
+            .doc =
+                "the first so many triggers take all candidates, without limit, ratio and policy"),
     CFG_U64(struct written, seed, .fallback = "0",
             .doc = "same seed and same samples, same selection"),
     CFG_END,
@@ -113,8 +117,27 @@ static enum weir_status check_shared(const struct weir_yaml_node *node,
                               "selection.ratio: expected a number above 0 and at most 1, found %g",
                               written->ratio);
     section->ratio = written->ratio;
+    section->warmup = written->warmup_triggers;
     section->seed = written->seed;
     return WEIR_OK;
+}
+
+static enum weir_status check_tail(const struct weir_yaml_node *node,
+                                   const struct selector_section *section, struct weir_error *err)
+{
+    static const char *const EXPECTED[] = {"", "1, 2, ... or all", "all"};
+    const struct weir_yaml_node *written = weir_yaml_get(node, "tail_triggers");
+    enum selection_tail wanted = section->policy->tail;
+    bool fits = wanted == SELECTION_TAIL_ANY ||
+                (wanted == SELECTION_TAIL_EARLIER && section->tail > 0) ||
+                section->tail == UINT64_MAX;
+    if (fits)
+        return WEIR_OK;
+    const char *text = weir_yaml_text(written);
+    return weir_yaml_fail(written ? written : node, err,
+                          "selection.tail_triggers: %s chooses among samples of earlier triggers: "
+                          "expected %s, found %s",
+                          section->policy->name, EXPECTED[wanted], text ? text : "0");
 }
 
 static void read_classes(const struct weir_yaml_node *label, struct selector_section *section)
@@ -130,12 +153,19 @@ static void read_classes(const struct weir_yaml_node *label, struct selector_sec
     }
 }
 
+static bool has_label(const struct dataset_names *dataset)
+{
+    return dataset->label && !weir_str_equal(weir_yaml_text(dataset->label), "none");
+}
+
 static enum weir_status read_datasets(const struct weir_yaml_node *root,
                                       struct selector_section *section, struct weir_error *err)
 {
     const struct weir_yaml_node *datasets = weir_yaml_get(root, "datasets");
     if (!datasets)
         datasets = weir_yaml_get(root, "dataset");
+    section->dataset_names =
+        weir_calloc(weir_yaml_length(datasets) + 1, sizeof *section->dataset_names);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         const struct weir_yaml_node *node = weir_yaml_at(datasets, i);
         struct dataset_names dataset = {0};
@@ -143,14 +173,34 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
             cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
         if (status)
             return status;
-        bool labelled = dataset.label && !weir_str_equal(weir_yaml_text(dataset.label), "none");
-        if (section->policy->needs_labels && !labelled)
-            return weir_yaml_fail(weir_yaml_get(weir_yaml_get(root, "selection"), "policy"), err,
-                                  "selection.policy: %s needs labels, and dataset '%s' declares "
-                                  "none",
-                                  section->policy->name, dataset.name ? dataset.name : "");
+        section->dataset_names[section->dataset_count++] = dataset.name ? dataset.name : "";
+        if (!has_label(&dataset) && !section->unlabelled)
+            section->unlabelled = dataset.name ? dataset.name : "";
         read_classes(dataset.label, section);
     }
+    return WEIR_OK;
+}
+
+/* What the policy makes of its options, and what it needs then. */
+static enum weir_status check_policy(const struct weir_yaml_node *node,
+                                     struct selector_section *section, struct weir_error *err)
+{
+    const struct selection_policy *policy = section->policy;
+    const struct selection_scope scope = {
+        .datasets = section->dataset_names,
+        .dataset_count = section->dataset_count,
+        .classes = section->classes,
+        .class_count = section->class_count,
+    };
+    void *options = (char *)section->memory + OPTIONS_AT;
+    enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;
+    if (status)
+        return status;
+    section->needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
+    if ((section->needs & SELECTION_NEEDS_LABELS) && section->unlabelled)
+        return weir_yaml_fail(weir_yaml_get(node, "policy"), err,
+                              "selection.policy: %s needs labels, and dataset '%s' declares none",
+                              policy->name, section->unlabelled);
     return WEIR_OK;
 }
 
@@ -174,7 +224,11 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
     if (!status)
         status = check_shared(node, section->memory, section, err);
     if (!status)
+        status = check_tail(node, section, err);
+    if (!status)
         status = read_datasets(root, section, err);
+    if (!status)
+        status = check_policy(node, section, err);
     if (status)
         return status;
     *ret_section = WEIR_TAKE(section);
@@ -186,6 +240,7 @@ void selector_section_free(struct selector_section *section)
     if (!section)
         return;
     free(section->classes);
+    free(section->dataset_names);
     free(section->memory);
     free(section);
 }

@@ -10,11 +10,16 @@ struct selector_section {
     const void *options; /* the policy's own */
     uint64_t limit;      /* UINT64_MAX: none */
     double ratio;        /* of the candidates, in (0, 1] */
+    unsigned needs;      /* selection_need flags of policy and options */
+    uint64_t warmup;     /* the first triggers take all candidates */
     uint64_t tail;       /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
     uint64_t seed;
     const char **classes; /* declared class names, in order; NULL: none declared */
     size_t class_count;
-    void *memory; /* private */
+    const char **dataset_names; /* in the order of the file */
+    size_t dataset_count;
+    const char *unlabelled; /* the first dataset that declares no label, or NULL */
+    void *memory;           /* private */
 };
 
 /* INVALID with places. `root` is the whole file and outlives the section. */

@@ -1,4 +1,5 @@
 /* The steps of a task. Each goes on until storage has to be asked; the reply goes on with it. */
+#include "selector/origin.h"
 #include "selector/task.h"
 
 #include "core/base/clock.h"
@@ -286,9 +287,9 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 
 static bool needs_columns(const struct selector_task *task)
 {
-    const struct selection_policy *policy = task->pipeline->section->policy;
-    return task->kind == SELECTOR_INTERVAL || task->pipeline->replay || policy->needs_times ||
-           policy->needs_labels;
+    unsigned needs = task->pipeline->section->needs;
+    return task->kind == SELECTOR_INTERVAL || task->pipeline->replay ||
+           (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
 }
 
 /* False: storage has to be asked first. */
@@ -332,16 +333,54 @@ static void gather(struct selector_task *task)
 
 /* ---- SEAL ---- */
 
-static void choose_trigger(struct selector_task *task, struct selector_sealed *sealed)
+static enum weir_status mark_triggers(struct selector_task *task, struct weir_error *err)
+{
+    struct selector_ends ends = {0};
+    enum weir_status status = selector_ends_read(task->selector->db, task->pipeline,
+                                                 task->asked.select.trigger, &ends, err);
+    if (status)
+        return status;
+    selector_origin_mark(&task->candidates, task->pipeline, &ends);
+    selector_ends_fini(&ends);
+    return WEIR_OK;
+}
+
+static enum weir_status mark_past(struct selector_task *task, struct weir_error *err)
+{
+    struct selector_history *history = &task->pipeline->history;
+    struct selector_candidates *candidates = &task->candidates;
+    enum weir_status status =
+        selector_history_reach(history, task->selector->db, task->selector->data_dir,
+                               task->pipeline_name, task->asked.select.trigger, err);
+    if (status)
+        return status;
+    candidates->past = weir_calloc(candidates->count + 1, sizeof *candidates->past);
+    selector_history_mark(history, candidates->ids, candidates->count, candidates->past);
+    return WEIR_OK;
+}
+
+static enum weir_status choose_trigger(struct selector_task *task, struct selector_sealed *sealed,
+                                       struct weir_error *err)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
     const struct selector_section *section = pipeline->section;
-    uint64_t trigger = task->asked.select.trigger;
+    const struct selector_choosing choosing = {
+        .section = section,
+        .pipeline = pipeline->name,
+        .trigger = task->asked.select.trigger,
+        .datasets = pipeline->datasets,
+        .dataset_count = pipeline->dataset_count,
+    };
+    enum weir_status status = WEIR_OK;
     sealed->seed = section->seed;
     (void)snprintf(sealed->policy, sizeof sealed->policy, "%s", section->policy->name);
-    selector_candidates_choose(&task->candidates, section,
-                               selector_trigger_seed(section->seed, pipeline->name, trigger),
-                               sealed->reason);
+    if (section->needs & SELECTION_NEEDS_TRIGGERS)
+        status = mark_triggers(task, err);
+    if (!status && (section->needs & SELECTION_NEEDS_PAST))
+        status = mark_past(task, err);
+    if (!status)
+        selector_candidates_choose(&task->candidates, &choosing, sealed->reason);
+    return status;
 }
 
 static void choose_interval(struct selector_task *task, struct selector_sealed *sealed)
@@ -375,13 +414,16 @@ static enum weir_status put(struct selector_task *task, const struct selector_se
 static void seal(struct selector_task *task)
 {
     struct selector_sealed sealed = {.candidates = task->candidates.count};
+    const struct selector_candidates *chosen = &task->candidates;
     struct weir_error err;
+    enum weir_status status = WEIR_OK;
     if (task->kind == SELECTOR_SELECT)
-        choose_trigger(task, &sealed);
+        status = choose_trigger(task, &sealed, &err);
     else
         choose_interval(task, &sealed);
-    enum weir_status status = selector_sealed_write(task->selector->data_dir, task->candidates.ids,
-                                                    task->candidates.count, &sealed, &err);
+    if (!status)
+        status = selector_sealed_write(task->selector->data_dir, chosen->ids, chosen->weights,
+                                       chosen->count, &sealed, &err);
     if (!status)
         status = put(task, &sealed, &err);
     if (!status && weir_fault("selector.answer"))

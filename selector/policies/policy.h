@@ -14,23 +14,58 @@
 
 enum { SELECTION_REASON_MAX = 256 };
 
+/* Columns that cost something; those a policy does not name are NULL. */
+enum selection_need {
+    SELECTION_NEEDS_TIMES = 1,
+    SELECTION_NEEDS_LABELS = 2,
+    SELECTION_NEEDS_TRIGGERS = 4,
+    SELECTION_NEEDS_PAST = 8,
+};
+
+/* What sealed sets of this pipeline's earlier triggers say of a candidate. */
+enum selection_past {
+    SELECTION_USED = 1,  /* one of them holds it */
+    SELECTION_DRAWN = 2, /* one since the newest epoch began, warm-up aside: see history.h */
+};
+
+/* How far back the candidates have to reach for the policy to make sense. */
+enum selection_tail {
+    SELECTION_TAIL_ANY,
+    SELECTION_TAIL_EARLIER, /* beyond this trigger: tail_triggers 0 is refused */
+    SELECTION_TAIL_ALL,
+};
+
 /* The candidates, as parallel columns in ascending order of id; all distinct, all alive. */
 struct selection_input {
     const uint64_t *ids;
-    const int64_t *times;  /* event time, microseconds; NULL unless the policy needs_times */
-    const int64_t *labels; /* as the dataset's label kind has them; NULL unless needs_labels */
-    size_t count;          /* > 0 */
-    size_t target;         /* choose at most so many; 0 < target <= count */
-    bool bounded;          /* the user gave a limit or a ratio; else target == count */
+    const int64_t *times;    /* event time, microseconds */
+    const int64_t *labels;   /* as the dataset's label kind has them */
+    const int64_t *triggers; /* which trigger brought it, from 1 */
+    const uint8_t *past;     /* selection_past flags */
+    size_t count;            /* > 0 */
+    size_t target;           /* choose at most so many; 0 < target <= count */
+    bool bounded;            /* the user gave a limit or a ratio; else target == count */
     const char *const
         *classes; /* declared class names: label i is classes[i]; NULL: not declared */
     size_t class_count;
+    const uint64_t *datasets; /* their numbers, in the order of the file */
+    size_t dataset_count;
+    uint64_t pipeline_seed; /* the same for every trigger of the pipeline */
 };
 
 struct selection_output {
     size_t *chosen;                    /* room for input->count indices into the columns */
+    float *weights;                    /* the same, in step with `chosen`; NULL unless weighted */
     size_t count;                      /* how many were chosen; 0: see reason */
     char reason[SELECTION_REASON_MAX]; /* why nothing can be chosen: one clause, for a person */
+};
+
+/* Names that a policy's options may mean. */
+struct selection_scope {
+    const char *const *datasets; /* in the order of the file */
+    size_t dataset_count;
+    const char *const *classes; /* as in selection_input */
+    size_t class_count;
 };
 
 struct selection_policy {
@@ -38,8 +73,16 @@ struct selection_policy {
     const char *summary;           /* one sentence for the reference page */
     const struct cfg_key *options; /* its own keys of the section */
     size_t options_size;
-    bool needs_times;
-    bool needs_labels;
+    unsigned needs; /* selection_need flags */
+    enum selection_tail tail;
+    bool weighted; /* gives every chosen sample a weight in the loss: finite, above 0 */
+
+    /* Optional. What a table cannot say: INVALID with a place in `section`, or `options` completed. */
+    enum weir_status (*check)(const struct weir_yaml_node *section,
+                              const struct selection_scope *scope, void *options,
+                              struct weir_error *err);
+    /* Optional. Needs that depend on the checked options. */
+    unsigned (*needs_of)(const void *options);
 
     /* Required. Writes distinct indices in any order. Never more than `target`; fewer only when the
      * policy's own rule says so (balance), none only with a reason. `rng` is seeded for this trigger

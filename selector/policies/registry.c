@@ -2,7 +2,12 @@
  * else. */
 #include "selector/policies/policy.h"
 
-#define SELECTION_POLICIES(X) X(new_data) X(random) X(label_balanced)
+// clang-format off
+#define SELECTION_POLICIES(X) \
+    X(new_data) X(freshness) \
+    X(random) X(random_without_replacement) X(recency_weighted) X(reservoir) \
+    X(label_balanced) X(trigger_balanced) X(mixture)
+// clang-format on
 
 #define X(name) extern const struct selection_policy selection_##name;
 SELECTION_POLICIES(X)

@@ -1,10 +1,7 @@
 /* What came last: everything there is, or when a limit or ratio cuts it, the newest of it. */
-#include "selector/policies/draw.h"
-#include "selector/policies/policy.h"
-
 #include "core/base/memory.h"
-
-#include <stdlib.h>
+#include "selector/policies/draw.h"
+#include "selector/policies/least.h"
 
 enum keeps { KEEP_NEWEST, KEEP_RANDOM };
 
@@ -20,28 +17,13 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-struct moment {
-    int64_t time;
-    size_t index; /* ascends with the id: breaks ties the same way everywhere */
-};
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct moment *x = a;
-    const struct moment *y = b;
-    if (x->time != y->time)
-        return x->time > y->time ? -1 : 1;
-    return x->index > y->index ? -1 : x->index < y->index;
-}
-
+/* Of samples of the same time those with the higher ids. */
 static void choose_newest(const struct selection_input *input, struct selection_output *output)
 {
-    WEIR_AUTO_FREE struct moment *moments = weir_calloc(input->count, sizeof *moments);
+    WEIR_AUTO_FREE uint64_t *ages = weir_calloc(input->count, sizeof *ages);
     for (size_t i = 0; i < input->count; i++)
-        moments[i] = (struct moment){.time = input->times[i], .index = i};
-    qsort(moments, input->count, sizeof *moments, newest_first);
-    for (size_t i = 0; i < input->target; i++)
-        output->chosen[output->count++] = moments[i].index;
+        ages[i] = ~selector_key_of_time(input->times[i]);
+    selector_take_least(ages, input->count, input->target, output);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -63,6 +45,6 @@ const struct selection_policy selection_new_data = {
     .summary = "everything since the last trigger (and the tail); cut down, the newest of it",
     .options = OPTIONS,
     .options_size = sizeof(struct new_data),
-    .needs_times = true,
+    .needs = SELECTION_NEEDS_TIMES,
     .choose = choose,
 };

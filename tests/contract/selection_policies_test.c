@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "selector/policies/policy.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,8 @@ struct pool {
     uint64_t ids[SAMPLES_MAX];
     int64_t times[SAMPLES_MAX];
     int64_t labels[SAMPLES_MAX];
+    int64_t triggers[SAMPLES_MAX];
+    uint8_t past[SAMPLES_MAX];
     size_t count;
     size_t target;
     bool bounded;
@@ -39,6 +42,10 @@ static void draw_pool(struct pool *pool, uint64_t seed)
         pool->labels[i] =
             weir_rng_below(&rng, skew) ? 0 : (int64_t)weir_rng_below(&rng, classes) - 2;
     }
+    for (size_t i = 0; i < pool->count; i++) {
+        pool->triggers[i] = 1 + (int64_t)weir_rng_below(&rng, classes);
+        pool->past[i] = (uint8_t)weir_rng_below(&rng, 4);
+    }
     pool->bounded = weir_rng_below(&rng, 2);
     pool->target = pool->bounded ? 1 + weir_rng_below(&rng, pool->count) : pool->count;
 }
@@ -49,6 +56,10 @@ static const struct {
     const char *yaml;
 } EXAMPLES[] = {
     {"new_data", "{keep: newest}"},
+    {"freshness", "{unused_ratio: 0.3}"},
+    {"recency_weighted", "{half_life: 7us}"},
+    {"reservoir", "{size: 100}"},
+    {"mixture", "{over: labels, shares: {0: 3, -1: 1, 1: 0.5}}"},
 };
 
 static const char *example_of(const char *policy)
@@ -70,6 +81,9 @@ static void *example_options(const struct selection_policy *policy)
     assert_int_equal(cfg_read(policy->options, CFG_CLOSED, weir_yaml_root(document), "selection",
                               NULL, options, &err),
                      WEIR_OK);
+    const struct selection_scope scope = {0};
+    if (policy->check && policy->check(weir_yaml_root(document), &scope, options, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
     return options;
 }
 
@@ -77,10 +91,13 @@ static void run(const struct selection_policy *policy, const struct pool *pool, 
                 struct selection_output *output)
 {
     void *options = example_options(policy);
+    unsigned needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
     const struct selection_input input = {
         .ids = pool->ids,
-        .times = policy->needs_times ? pool->times : NULL,
-        .labels = policy->needs_labels ? pool->labels : NULL,
+        .times = needs & SELECTION_NEEDS_TIMES ? pool->times : NULL,
+        .labels = needs & SELECTION_NEEDS_LABELS ? pool->labels : NULL,
+        .triggers = needs & SELECTION_NEEDS_TRIGGERS ? pool->triggers : NULL,
+        .past = needs & SELECTION_NEEDS_PAST ? pool->past : NULL,
         .count = pool->count,
         .target = pool->target,
         .bounded = pool->bounded,
@@ -104,6 +121,8 @@ static void check_promises(const struct selection_policy *policy, const struct p
             fail_msg("%s: candidate %zu is not there or chosen twice", policy->name,
                      output->chosen[i]);
         seen[output->chosen[i]] = true;
+        if (policy->weighted && !(isfinite(output->weights[i]) && output->weights[i] > 0))
+            fail_msg("%s: weight %g", policy->name, (double)output->weights[i]);
     }
 }
 
@@ -114,7 +133,8 @@ static void choices_are_distinct_bounded_and_explained(void **state)
         for (uint64_t seed = 0; seed < ROUNDS; seed++) {
             struct pool pool;
             size_t chosen[SAMPLES_MAX];
-            struct selection_output output = {.chosen = chosen};
+            float weights[SAMPLES_MAX];
+            struct selection_output output = {.chosen = chosen, .weights = weights};
             draw_pool(&pool, seed);
             run(selector_policy_at(i), &pool, seed, &output);
             check_promises(selector_policy_at(i), &pool, &output);
@@ -130,13 +150,16 @@ static void the_same_seed_chooses_the_same(void **state)
             struct pool pool;
             size_t first[SAMPLES_MAX];
             size_t second[SAMPLES_MAX];
-            struct selection_output one = {.chosen = first};
-            struct selection_output two = {.chosen = second};
+            float weights[2][SAMPLES_MAX];
+            struct selection_output one = {.chosen = first, .weights = weights[0]};
+            struct selection_output two = {.chosen = second, .weights = weights[1]};
             draw_pool(&pool, seed);
             run(selector_policy_at(i), &pool, seed, &one);
             run(selector_policy_at(i), &pool, seed, &two);
             assert_int_equal(one.count, two.count);
             assert_memory_equal(first, second, one.count * sizeof *first);
+            if (selector_policy_at(i)->weighted)
+                assert_memory_equal(weights[0], weights[1], one.count * sizeof(float));
             assert_string_equal(one.reason, two.reason);
         }
     }
@@ -148,7 +171,8 @@ static void a_pool_of_one_is_chosen_or_refused(void **state)
     for (size_t i = 0; i < selector_policy_count(); i++) {
         struct pool pool = {.ids = {9}, .count = 1, .target = 1};
         size_t chosen[1];
-        struct selection_output output = {.chosen = chosen};
+        float weights[1];
+        struct selection_output output = {.chosen = chosen, .weights = weights};
         run(selector_policy_at(i), &pool, 1, &output);
         check_promises(selector_policy_at(i), &pool, &output);
     }

@@ -86,9 +86,11 @@ static size_t choose(uint64_t limit, double ratio, char *reason)
     struct selector_candidates candidates = {0};
     const struct selector_section section = {
         .policy = selector_policy_find("random"), .limit = limit, .ratio = ratio};
+    const struct selector_choosing choosing = {
+        .section = &section, .pipeline = "mails", .trigger = 1};
     gather_all(&candidates);
     reason[0] = '\0';
-    selector_candidates_choose(&candidates, &section, 5, reason);
+    selector_candidates_choose(&candidates, &choosing, reason);
     for (size_t i = 1; i < candidates.count; i++)
         assert_true(candidates.ids[i] > candidates.ids[i - 1]);
     size_t count = candidates.count;
@@ -124,7 +126,9 @@ static void nothing_to_choose_is_explained(void **state)
     const struct selector_section section = {
         .policy = selector_policy_find("random"), .limit = 1, .ratio = 1};
     reason[0] = '\0';
-    selector_candidates_choose(&none, &section, 5, reason);
+    const struct selector_choosing choosing = {
+        .section = &section, .pipeline = "mails", .trigger = 1};
+    selector_candidates_choose(&none, &choosing, reason);
     assert_string_equal(reason, "there are no samples to choose from");
 }
 

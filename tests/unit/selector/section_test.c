@@ -69,8 +69,19 @@ static void mistakes_are_placed_and_explained(void **state)
         {"pipeline: {}", "p.yaml:1:1: selection: expected a section with a policy"},
         {"selection: {limit: 3}", "the key 'policy' is missing"},
         {"selection: {policy: randm}",
-         "p.yaml:1:21: selection.policy: expected one of new_data, random, label_balanced, found "
-         "'randm' (did you mean 'random'?)"},
+         "p.yaml:1:21: selection.policy: expected one of new_data, freshness, random, "
+         "random_without_replacement, recency_weighted, reservoir, label_balanced, "
+         "trigger_balanced, mixture, found 'randm' (did you mean 'random'?)"},
+        {"selection: {policy: trigger_balanced, tail_triggers: 0}",
+         "p.yaml:1:54: selection.tail_triggers: trigger_balanced chooses among samples of earlier "
+         "triggers: expected 1, 2, ... or all, found 0"},
+        {"selection: {policy: freshness, unused_ratio: 0.5}",
+         "freshness chooses among samples of earlier triggers: expected 1, 2, ... or all, found 0"},
+        {"selection: {policy: reservoir, size: 5, tail_triggers: 3}", "expected all, found 3"},
+        {"dataset: {name: clicks}\nselection: {policy: mixture, over: labels, shares: {1: 1}}",
+         "mixture needs labels, and dataset 'clicks' declares none"},
+        {"dataset: {name: clicks}\nselection: {policy: mixture, shares: {views: 1}}",
+         "p.yaml:2:39: selection.shares: expected a dataset of this file, found 'views'"},
         {"selection: {policy: random, limt: 3}",
          "selection.limt: unknown key (did you mean 'limit'?)"},
         {"selection: {policy: random, keep: newest}", "selection.keep: unknown key"},

@@ -1,0 +1,28 @@
+/* Which trigger brought each candidate: by change sequence in a live pipeline, by (event time, id) in
+ * a replay. Pure but for reading where the earlier triggers ended. */
+#ifndef SELECTOR_ORIGIN_H
+#define SELECTOR_ORIGIN_H
+
+#include "core/db/db.h"
+#include "selector/candidates.h"
+#include "selector/pipeline.h"
+
+/* Where triggers 1, 2, … before the one that is asked for ended. */
+struct selector_ends {
+    size_t count;
+    int64_t *times;
+    uint64_t *ids;
+    uint64_t *positions; /* of trigger t and dataset d of the file: [(t - 1) * dataset_count + d] */
+};
+
+/* Freed by selector_ends_fini(). INVALID when one of them was never answered. */
+enum weir_status selector_ends_read(struct weir_db *db, const struct selector_pipeline *pipeline,
+                                    uint64_t trigger, struct selector_ends *ret_ends,
+                                    struct weir_error *err) WEIR_MUST_USE;
+void selector_ends_fini(struct selector_ends *ends);
+/* Fills the candidates' `triggers`; a replay's need times. */
+void selector_origin_mark(struct selector_candidates *candidates,
+                          const struct selector_pipeline *pipeline,
+                          const struct selector_ends *ends);
+
+#endif

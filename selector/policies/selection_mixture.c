@@ -1,0 +1,337 @@
+/* Fixed shares of components: datasets, labels, or slices of age.
+ *
+ * The target is divided by largest remainders, so that the counts are exact and add up. Without limit
+ * and ratio the total is the largest at which no component runs short. With one, `short` says what
+ * happens when a component has too few: it gives all it has, and the others share what it leaves by
+ * their shares (renormalise), or nobody does (fewer). Candidates of no component are left out; which
+ * samples of a component are taken is random. */
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "selector/policies/groups.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COMPONENTS_MAX = 64 };
+enum over { OVER_DATASETS, OVER_LABELS, OVER_AGES };
+enum shortage { SHORT_RENORMALISE, SHORT_FEWER };
+
+struct component {
+    int64_t key; /* place of a dataset in the file, label, or age that is too old for it */
+    double share;
+};
+
+struct mixture {
+    int over;
+    const struct weir_yaml_node *shares;
+    int shortage;
+    struct component components[COMPONENTS_MAX]; /* read from `shares` by check() */
+    size_t count;
+};
+
+static const char *const OVERS[] = {"datasets", "labels", "ages", NULL};
+static const char *const SHORTAGES[] = {"renormalise", "fewer", NULL};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_CHOICE(struct mixture, over, .choices = OVERS, .fallback = "datasets",
+               .doc = "what the components are"),
+    CFG_NODE(struct mixture, shares, .required = true,
+             .doc =
+                 "a positive number per component, in proportion: {clicks: 3, views: 1}; of "
+                 "labels: class names or numbers; of ages: {1d: 0.5, 7d: 0.3, older: 0.2}, up to "
+                 "so much older than the newest candidate"),
+    CFG_KEY_AS("short", CFG_KIND_CHOICE, int, struct mixture, shortage, .choices = SHORTAGES,
+               .fallback = "renormalise",
+               .doc = "a component has too few samples: the others fill up, or the set is smaller"),
+    CFG_END,
+};
+
+/* ---- reading ---- */
+
+static bool find_name(const char *name, const char *const *names, size_t count, int64_t *ret_key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!weir_str_equal(names[i], name))
+            continue;
+        *ret_key = (int64_t)i;
+        return true;
+    }
+    return false;
+}
+
+static bool read_number(const char *text, int64_t *ret_number)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end)
+        return false;
+    *ret_number = value;
+    return true;
+}
+
+static bool read_key(const struct mixture *own, const struct selection_scope *scope,
+                     const char *name, int64_t *ret_key)
+{
+    if (own->over == OVER_DATASETS)
+        return find_name(name, scope->datasets, scope->dataset_count, ret_key);
+    if (own->over == OVER_LABELS)
+        return find_name(name, scope->classes, scope->class_count, ret_key) ||
+               (scope->class_count == 0 && read_number(name, ret_key));
+    *ret_key = INT64_MAX;
+    return weir_str_equal(name, "older") || (cfg_parse_duration(name, ret_key) && *ret_key > 0);
+}
+
+static bool read_share(const char *text, double *ret_share)
+{
+    char *end = NULL;
+    *ret_share = text ? strtod(text, &end) : 0;
+    return text && end != text && *end == '\0' && isfinite(*ret_share) && *ret_share > 0;
+}
+
+static bool follows(const struct mixture *own, int64_t key)
+{
+    for (size_t i = 0; i < own->count; i++)
+        if (own->over == OVER_AGES ? own->components[i].key >= key : own->components[i].key == key)
+            return false;
+    return true;
+}
+
+static enum weir_status check_share(struct mixture *own, const struct selection_scope *scope,
+                                    size_t index, struct weir_error *err)
+{
+    static const char *const EXPECTED[] = {"a dataset of this file", "a declared class or a label",
+                                           "an age such as 1d, or older"};
+    const char *name = weir_yaml_key(own->shares, index);
+    const struct weir_yaml_node *value = weir_yaml_value(own->shares, index);
+    const char *text = weir_yaml_text(value);
+    struct component *next = &own->components[own->count];
+    if (!read_key(own, scope, name, &next->key))
+        return weir_yaml_fail(weir_yaml_key_node(own->shares, index), err,
+                              "selection.shares: expected %s, found '%s'", EXPECTED[own->over],
+                              name);
+    if (!follows(own, next->key))
+        return weir_yaml_fail(weir_yaml_key_node(own->shares, index), err,
+                              "selection.shares: expected distinct components, ages ascending, "
+                              "found '%s' again or too late",
+                              name);
+    if (!read_share(text, &next->share))
+        return weir_yaml_fail(value, err,
+                              "selection.shares.%s: expected a number above 0, found '%s'", name,
+                              text ? text : "");
+    own->count++;
+    return WEIR_OK;
+}
+
+static enum weir_status check(const struct weir_yaml_node *section,
+                              const struct selection_scope *scope, void *options,
+                              struct weir_error *err)
+{
+    struct mixture *own = options;
+    size_t pairs = weir_yaml_is_mapping(own->shares) ? weir_yaml_pairs(own->shares) : 0;
+    if (pairs == 0 || pairs > COMPONENTS_MAX)
+        return weir_yaml_fail(own->shares ? own->shares : section, err,
+                              "selection.shares: expected 1 to %d components, for example "
+                              "{clicks: 3, views: 1}",
+                              COMPONENTS_MAX);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; !status && i < pairs; i++)
+        status = check_share(own, scope, i, err);
+    return status;
+}
+
+static unsigned needs_of(const void *options)
+{
+    static const unsigned NEEDS[] = {0, SELECTION_NEEDS_LABELS, SELECTION_NEEDS_TIMES};
+    return NEEDS[((const struct mixture *)options)->over];
+}
+
+/* ---- which component ---- */
+
+static int64_t newest_of(const struct selection_input *input)
+{
+    int64_t newest = INT64_MIN;
+    for (size_t i = 0; input->times && i < input->count; i++)
+        if (input->times[i] > newest)
+            newest = input->times[i];
+    return newest;
+}
+
+static uint32_t component_of(const struct mixture *own, int64_t key)
+{
+    for (size_t c = 0; c < own->count; c++)
+        if (own->over == OVER_AGES ? key < own->components[c].key : key == own->components[c].key)
+            return (uint32_t)c;
+    return SELECTION_NO_GROUP;
+}
+
+static int64_t place_of(const struct selection_input *input, uint64_t dataset)
+{
+    for (size_t i = 0; i < input->dataset_count; i++)
+        if (input->datasets[i] == dataset)
+            return (int64_t)i;
+    return -1;
+}
+
+static int64_t key_of(const struct mixture *own, const struct selection_input *input, size_t i,
+                      int64_t newest)
+{
+    if (own->over == OVER_LABELS)
+        return input->labels[i];
+    if (own->over == OVER_DATASETS)
+        return place_of(input, weir_sample_dataset(input->ids[i]));
+    uint64_t age = (uint64_t)newest - (uint64_t)input->times[i];
+    return age < INT64_MAX ? (int64_t)age : INT64_MAX - 1;
+}
+
+static void sort_out(const struct mixture *own, const struct selection_input *input,
+                     struct selection_groups *groups)
+{
+    int64_t newest = newest_of(input);
+    groups->count = own->count;
+    groups->of = weir_calloc(input->count, sizeof *groups->of);
+    groups->sizes = weir_calloc(own->count, sizeof *groups->sizes);
+    for (size_t i = 0; i < input->count; i++) {
+        groups->of[i] = component_of(own, key_of(own, input, i, newest));
+        if (groups->of[i] != SELECTION_NO_GROUP)
+            groups->sizes[groups->of[i]]++;
+    }
+}
+
+/* ---- how many of each ---- */
+
+/* Divides `total` over the open components by largest remainders; of equal ones to the first. */
+static void divide(const struct mixture *own, const bool *open, size_t total, size_t *quotas)
+{
+    double remainders[COMPONENTS_MAX] = {0};
+    double sum = 0;
+    size_t given = 0;
+    for (size_t c = 0; c < own->count; c++)
+        sum += open[c] ? own->components[c].share : 0;
+    for (size_t c = 0; c < own->count; c++) {
+        if (!open[c])
+            continue;
+        double exact = (double)total * (own->components[c].share / sum);
+        quotas[c] = (size_t)exact;
+        remainders[c] = exact - (double)quotas[c];
+        given += quotas[c];
+    }
+    for (; given < total; given++) {
+        size_t best = COMPONENTS_MAX;
+        for (size_t c = 0; c < own->count; c++)
+            if (open[c] && (best == COMPONENTS_MAX || remainders[c] > remainders[best]))
+                best = c;
+        quotas[best]++;
+        remainders[best]--;
+    }
+}
+
+/* A component that is short closes with all it has; true when one did. */
+static bool close_short(const struct mixture *own, const struct selection_groups *groups,
+                        bool *open, size_t *quotas, size_t *total)
+{
+    bool closed = false;
+    for (size_t c = 0; c < own->count; c++) {
+        if (!open[c] || quotas[c] <= groups->sizes[c])
+            continue;
+        quotas[c] = groups->sizes[c];
+        *total -= quotas[c];
+        open[c] = false;
+        closed = true;
+    }
+    return closed;
+}
+
+static void renormalise(const struct mixture *own, const struct selection_groups *groups,
+                        size_t total, size_t *quotas)
+{
+    bool open[COMPONENTS_MAX];
+    size_t available = 0;
+    for (size_t c = 0; c < own->count; c++) {
+        open[c] = true;
+        available += groups->sizes[c];
+    }
+    if (available < total)
+        total = available;
+    do {
+        divide(own, open, total, quotas);
+    } while (close_short(own, groups, open, quotas, &total) && total > 0);
+    for (size_t c = 0; total == 0 && c < own->count; c++)
+        quotas[c] = open[c] ? 0 : quotas[c];
+}
+
+static bool is_short(const struct mixture *own, const struct selection_groups *groups,
+                     const size_t *quotas)
+{
+    for (size_t c = 0; c < own->count; c++)
+        if (quotas[c] > groups->sizes[c])
+            return true;
+    return false;
+}
+
+/* The largest total at which nobody runs short: near the smallest size / share. */
+static void divide_unbounded(const struct mixture *own, const struct selection_groups *groups,
+                             size_t total, size_t *quotas)
+{
+    bool open[COMPONENTS_MAX];
+    double sum = 0;
+    for (size_t c = 0; c < own->count; c++) {
+        open[c] = true;
+        sum += own->components[c].share;
+    }
+    for (size_t c = 0; c < own->count; c++) {
+        double reach = ((double)groups->sizes[c] + 1) * sum / own->components[c].share;
+        if (reach < (double)total)
+            total = (size_t)reach;
+    }
+    divide(own, open, total, quotas);
+    while (is_short(own, groups, quotas))
+        divide(own, open, --total, quotas);
+}
+
+static void divide_target(const struct mixture *own, const struct selection_input *input,
+                          const struct selection_groups *groups, size_t *quotas)
+{
+    bool open[COMPONENTS_MAX];
+    size_t total = input->target;
+    if (!input->bounded) {
+        divide_unbounded(own, groups, total, quotas);
+        return;
+    }
+    if (own->shortage == SHORT_RENORMALISE) {
+        renormalise(own, groups, total, quotas);
+        return;
+    }
+    for (size_t c = 0; c < own->count; c++)
+        open[c] = true;
+    divide(own, open, total, quotas);
+    close_short(own, groups, open, quotas, &total);
+}
+
+static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
+                   struct selection_output *output)
+{
+    const struct mixture *own = options;
+    struct selection_groups groups = {0};
+    size_t quotas[COMPONENTS_MAX] = {0};
+    sort_out(own, input, &groups);
+    divide_target(own, input, &groups, quotas);
+    selection_groups_draw(&groups, quotas, input->count, rng, output);
+    selection_groups_fini(&groups);
+    if (output->count == 0)
+        (void)snprintf(output->reason, sizeof output->reason,
+                       "a component of the mixture has no samples, and the others cannot keep "
+                       "their shares without it");
+}
+
+const struct selection_policy selection_mixture = {
+    .name = "mixture",
+    .summary = "fixed shares of datasets, labels or slices of age",
+    .options = OPTIONS,
+    .options_size = sizeof(struct mixture),
+    .check = check,
+    .needs_of = needs_of,
+    .choose = choose,
+};

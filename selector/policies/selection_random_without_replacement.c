@@ -1,0 +1,39 @@
+/* Random, but across triggers no sample comes again until all have come.
+ *
+ * Candidates not drawn in this epoch are drawn first. When fewer of them are left than wanted, all of
+ * them are taken, and the rest is the beginning of the next epoch, drawn from the others. Within an
+ * epoch every sample is drawn once; samples that arrive later join the epoch that runs. Where an epoch
+ * began can be read off the sealed sets (history.h), so a restart goes on in the middle of one. */
+#include "selector/policies/draw.h"
+#include "selector/policies/policy.h"
+
+static const struct cfg_key OPTIONS[] = {CFG_END};
+
+static size_t less(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
+                   struct selection_output *output)
+{
+    (void)options;
+    size_t left[2] = {0};
+    for (size_t i = 0; i < input->count; i++)
+        left[(input->past[i] & SELECTION_DRAWN) != 0]++;
+    size_t first = less(left[0], input->target);
+    size_t needed[2] = {first, input->target - first};
+    for (size_t i = 0; i < input->count; i++) {
+        size_t side = (input->past[i] & SELECTION_DRAWN) != 0;
+        if (selector_draw(rng, left[side]--, &needed[side]))
+            output->chosen[output->count++] = i;
+    }
+}
+
+const struct selection_policy selection_random_without_replacement = {
+    .name = "random_without_replacement",
+    .summary = "at random, but no sample again, across triggers, until all were drawn",
+    .options = OPTIONS,
+    .needs = SELECTION_NEEDS_PAST,
+    .choose = choose,
+};

@@ -1,0 +1,39 @@
+/* A uniform sample of fixed size of all that ever came, which changes as little as it can.
+ *
+ * Every sample has a priority, a hash of its id keyed by seed and pipeline; the reservoir is the
+ * `size` samples of lowest priority. So any `size` of the n so far are equally likely; of m new
+ * samples m * size / n are expected to enter (as in Vitter's algorithm R), and one that was pushed out
+ * comes back only where samples are erased or removed. Nothing has to be remembered between triggers. */
+#include "core/base/memory.h"
+#include "selector/policies/least.h"
+
+struct reservoir {
+    uint64_t size;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_U64(struct reservoir, size, .required = true, .min = 1,
+            .doc = "samples in the reservoir; limit and ratio may cut it further"),
+    CFG_END,
+};
+
+static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
+                   struct selection_output *output)
+{
+    (void)rng;
+    const struct reservoir *own = options;
+    size_t wanted = own->size < input->target ? (size_t)own->size : input->target;
+    WEIR_AUTO_FREE uint64_t *priorities = weir_calloc(input->count, sizeof *priorities);
+    for (size_t i = 0; i < input->count; i++)
+        priorities[i] = weir_mix64(weir_mix64(input->ids[i]) ^ input->pipeline_seed);
+    selector_take_least(priorities, input->count, wanted, output);
+}
+
+const struct selection_policy selection_reservoir = {
+    .name = "reservoir",
+    .summary = "a uniform sample of fixed size of everything so far, changing as little as it can",
+    .options = OPTIONS,
+    .options_size = sizeof(struct reservoir),
+    .tail = SELECTION_TAIL_ALL,
+    .choose = choose,
+};

@@ -1,0 +1,36 @@
+/* The same number of samples of every trigger in the tail, as far as they reach: what label_balanced
+ * does for classes. A trigger that brought nothing has no share; the first trigger has all. */
+#include "core/base/memory.h"
+#include "selector/policies/groups.h"
+
+struct trigger_balanced {
+    bool equal;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_BOOL(struct trigger_balanced, equal, .fallback = "false",
+             .doc = "cut every trigger to the smallest even when limit or ratio would allow more"),
+    CFG_END,
+};
+
+static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
+                   struct selection_output *output)
+{
+    const struct trigger_balanced *own = options;
+    struct selection_groups groups;
+    selection_groups_make(&groups, input->triggers, input->count);
+    WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof *shares);
+    selection_groups_balance(&groups, input, own->equal, shares);
+    selection_groups_draw(&groups, shares, input->count, rng, output);
+    selection_groups_fini(&groups);
+}
+
+const struct selection_policy selection_trigger_balanced = {
+    .name = "trigger_balanced",
+    .summary = "equally many samples of every trigger in the tail, chosen at random within it",
+    .options = OPTIONS,
+    .options_size = sizeof(struct trigger_balanced),
+    .needs = SELECTION_NEEDS_TRIGGERS,
+    .tail = SELECTION_TAIL_EARLIER,
+    .choose = choose,
+};

@@ -1,0 +1,149 @@
+/* What policies learn of the pipeline's past, and that weights are sealed. */
+#include "tests/component/selector_lab.h"
+
+static void each_trigger_of_the_tail_has_its_share(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 4);
+    change(fixture, WEIR_CHANGE_ADDED, 4, 4);
+    change(fixture, WEIR_CHANGE_ADDED, 8, 100);
+    const char *selection = "{policy: trigger_balanced, tail_triggers: all, limit: 30}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(fixture->samples, 4);
+    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(fixture->samples, 8);
+    assert_int_equal(select_live(fixture, 3, 3), WEIR_OK);
+    assert_int_equal(fixture->samples, 30);
+    assert_int_equal(fixture->script.column_reads, 0);
+    assert_memory_equal(rows(fixture), "0-7 ", 4);
+}
+
+static void a_replay_knows_its_triggers_by_time(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    const char *selection = "{policy: trigger_balanced, tail_triggers: all, limit: 30}";
+    assert_int_equal(open_pipeline(fixture, selection, true), WEIR_OK);
+    assert_int_equal(select_replay(fixture, 1, 1, 3), WEIR_OK);
+    assert_int_equal(select_replay(fixture, 2, 1, 7), WEIR_OK);
+    assert_int_equal(select_replay(fixture, 3, 1, 99), WEIR_OK);
+    assert_int_equal(fixture->samples, 30);
+    assert_memory_equal(rows(fixture), "0-7 ", 4);
+}
+
+/* Limits are of the whole selection, however many blocks it spans. */
+static void a_limit_is_global(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t block = 0; block < 3; block++) {
+        fixture->script.changes[block] = (struct change){
+            .kind = WEIR_CHANGE_ADDED, .first = weir_sample_id(DATASET, block, 0), .count = 1000};
+        fixture->script.change_count++;
+    }
+    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 500}", false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 3), WEIR_OK);
+    assert_int_equal(fixture->samples, 500);
+}
+
+static void epochs_go_on_after_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    const char *selection = "{policy: random_without_replacement, tail_triggers: all, limit: 4}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    unsigned uses[10] = {0};
+    for (uint64_t trigger = 1; trigger <= 10; trigger++) {
+        struct weir_sample_set set = {0};
+        struct weir_error err;
+        assert_int_equal(select_live(fixture, trigger, 1), WEIR_OK);
+        assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+        assert_int_equal(set.count, 4);
+        for (size_t i = 0; i < set.count; i++)
+            uses[weir_sample_row(set.ids[i])]++;
+        weir_sample_set_close(&set);
+        for (size_t row = 0; row < 10; row++)
+            assert_in_range(uses[row], trigger * 4 / 10, (trigger * 4 + 9) / 10);
+        stop_selector(fixture);
+        start_selector(fixture);
+    }
+}
+
+/* How many samples of the newest set are in this row or a later one. */
+static size_t count_from(struct fixture *fixture, uint32_t row)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    size_t count = 0;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    for (size_t i = 0; i < set.count; i++)
+        count += weir_sample_row(set.ids[i]) >= row;
+    weir_sample_set_close(&set);
+    return count;
+}
+
+/* Used means used here: what another pipeline trained on is as fresh as ever. */
+static void freshness_is_of_one_pipeline(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t DATASETS[] = {DATASET};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    change(fixture, WEIR_CHANGE_ADDED, 10, 5);
+    const struct msg_selection_open other = {
+        .pipeline = "other",
+        .file = "other.yaml",
+        .config = weir_bytes_of("datasets: [{name: mails}]\nselection: {policy: new_data}\n"),
+        .datasets = {DATASETS, 1},
+    };
+    const uint64_t position = 2;
+    const struct msg_select all = {.pipeline = "other", .trigger = 1, .positions = {&position, 1}};
+    assert_int_equal(ask(fixture, MSG_selection_open, &other), WEIR_OK);
+    assert_int_equal(ask(fixture, MSG_select, &all), WEIR_OK);
+    assert_int_equal(fixture->samples, 15);
+    const char *selection = "{policy: freshness, unused_ratio: 0.5, tail_triggers: all}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_string_equal(rows(fixture), "0-9");
+    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(fixture->samples, 10);
+    assert_int_equal(count_from(fixture, 10), 5);
+    assert_int_equal(select_live(fixture, 3, 2), WEIR_OK);
+    assert_string_equal(fixture->digest, "");
+    assert_string_equal(fixture->text,
+                        "every candidate was used before: nothing fresh keeps the ratio");
+}
+
+static void weights_are_sealed_and_a_warm_up_takes_all(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 50);
+    change(fixture, WEIR_CHANGE_ADDED, 50, 50);
+    const char *selection = "{policy: recency_weighted, half_life: 10us, warmup_triggers: 1, "
+                            "tail_triggers: all, limit: 20}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_string_equal(rows(fixture), "0-49");
+    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    assert_int_equal(set.count, 20);
+    assert_non_null(set.weights);
+    for (size_t i = 0; i + 1 < set.count; i++)
+        assert_true(set.weights[i] > set.weights[i + 1] && set.weights[i + 1] >= 1);
+    weir_sample_set_close(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_trigger_of_the_tail_has_its_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_replay_knows_its_triggers_by_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_limit_is_global, setup, teardown),
+        cmocka_unit_test_setup_teardown(epochs_go_on_after_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(freshness_is_of_one_pipeline, setup, teardown),
+        cmocka_unit_test_setup_teardown(weights_are_sealed_and_a_warm_up_takes_all, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests_name("selector policies", tests, setup_group, teardown_group);
+}

@@ -1,0 +1,154 @@
+/* Exact counts per component, shortages, and options that make no sense. */
+#include "core/wire/sample.h"
+#include "tests/unit/selector/choose.h"
+
+enum { SAMPLES_MAX = 4096 };
+
+static const struct {
+    const char *what;
+    const char *yaml;
+    size_t sizes[4];
+    size_t target; /* 0: not bounded */
+    size_t taken[4];
+} ROWS[] = {
+    {"as asked", "{over: labels, shares: {0: 3, 1: 1}}", {100, 100}, 40, {30, 10}},
+    {"largest remainders", "{over: labels, shares: {0: 1, 1: 1, 2: 1}}", {9, 9, 9}, 8, {3, 3, 2}},
+    {"0.7 and 0.3 of 10", "{over: labels, shares: {0: 0.7, 1: 0.3}}", {99, 99}, 10, {7, 3}},
+    {"the others fill up",
+     "{over: labels, shares: {0: 2, 1: 1, 2: 1}}",
+     {5, 99, 99},
+     40,
+     {5, 18, 17}},
+    {"one after the other runs short",
+     "{over: labels, shares: {0: 8, 1: 4, 2: 1}}",
+     {5, 6, 99},
+     40,
+     {5, 6, 29}},
+    {"or the set is smaller",
+     "{over: labels, shares: {0: 2, 1: 1, 2: 1}, short: fewer}",
+     {5, 99, 99},
+     40,
+     {5, 10, 10}},
+    {"all that there is", "{over: labels, shares: {0: 2, 1: 1}}", {5, 6}, 11, {5, 6}},
+    {"others are left out", "{over: labels, shares: {0: 1, 1: 1}}", {50, 50, 50}, 60, {30, 30, 0}},
+    {"unbounded: nobody runs short",
+     "{over: labels, shares: {0: 3, 1: 1}}",
+     {60, 100},
+     0,
+     {60, 20}},
+    {"unbounded, odd", "{over: labels, shares: {0: 2, 1: 1}}", {7, 100}, 0, {7, 4}},
+};
+
+static void check_row(size_t row)
+{
+    static int64_t labels[SAMPLES_MAX];
+    static uint64_t ids[SAMPLES_MAX];
+    static size_t chosen[SAMPLES_MAX];
+    size_t taken[4] = {0};
+    size_t count = 0;
+    for (size_t label = 0; label < 4; label++)
+        for (size_t i = 0; i < ROWS[row].sizes[label]; i++)
+            labels[count++] = (int64_t)label;
+    const struct selection_input input = {
+        .ids = ids,
+        .labels = labels,
+        .count = count,
+        .target = ROWS[row].target ? ROWS[row].target : count,
+        .bounded = ROWS[row].target != 0,
+    };
+    struct selection_output output = {.chosen = chosen};
+    choose("mixture", ROWS[row].yaml, &input, 7, &output);
+    for (size_t i = 0; i < output.count; i++)
+        taken[labels[chosen[i]]]++;
+    for (size_t i = 0; i < 4; i++)
+        if (taken[i] != ROWS[row].taken[i])
+            fail_msg("%s: label %zu: expected %zu, found %zu", ROWS[row].what, i,
+                     ROWS[row].taken[i], taken[i]);
+}
+
+static void counts_are_exact(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < WEIR_COUNT(ROWS); row++)
+        check_row(row);
+}
+
+static void datasets_are_known_by_name_and_number(void **state)
+{
+    (void)state;
+    static const uint64_t DATASETS[] = {9, 4}; /* clicks, views */
+    uint64_t ids[100];
+    size_t chosen[100];
+    for (uint32_t i = 0; i < 100; i++)
+        ids[i] = i < 50 ? weir_sample_id(4, 0, i) : weir_sample_id(9, 0, i);
+    const struct selection_input input = {.ids = ids,
+                                          .count = 100,
+                                          .target = 40,
+                                          .bounded = true,
+                                          .datasets = DATASETS,
+                                          .dataset_count = 2};
+    struct selection_output output = {.chosen = chosen};
+    size_t clicks = 0;
+    choose("mixture", "{shares: {clicks: 0.75, views: 0.25}}", &input, 7, &output);
+    for (size_t i = 0; i < output.count; i++)
+        clicks += chosen[i] >= 50;
+    assert_int_equal(output.count, 40);
+    assert_int_equal(clicks, 30);
+}
+
+static void ages_count_back_from_the_newest(void **state)
+{
+    (void)state;
+    int64_t times[100];
+    uint64_t ids[100] = {0};
+    size_t chosen[100];
+    for (int i = 0; i < 100; i++)
+        times[i] = 5000 - i; /* ages 0 … 99 us */
+    const struct selection_input input = {
+        .ids = ids, .times = times, .count = 100, .target = 20, .bounded = true};
+    struct selection_output output = {.chosen = chosen};
+    size_t young = 0, old = 0;
+    choose("mixture", "{over: ages, shares: {10us: 2, 50us: 1, older: 1}}", &input, 7, &output);
+    for (size_t i = 0; i < output.count; i++) {
+        young += chosen[i] < 10;
+        old += chosen[i] >= 50;
+    }
+    assert_int_equal(output.count, 20);
+    assert_int_equal(young, 10);
+    assert_int_equal(old, 5);
+}
+
+static void shares_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char *const TABLE[][2] = {
+        {"{shares: {click: 1}}",
+         "test:1:11: selection.shares: expected a dataset of this file, found 'click'"},
+        {"{shares: {clicks: 0}}",
+         "test:1:19: selection.shares.clicks: expected a number above 0, found '0'"},
+        {"{over: ages, shares: {2d: 1, 1d: 1}}",
+         "test:1:30: selection.shares: expected distinct components, ages ascending, found '1d' "
+         "again or too late"},
+        {"{over: labels, shares: [1]}",
+         "test:1:24: selection.shares: expected 1 to 64 components, for example {clicks: 3, views: "
+         "1}"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(TABLE); i++) {
+        struct weir_error err;
+        const struct selection_input input = {0};
+        struct selection_output output = {0};
+        assert_false(choose_with("mixture", TABLE[i][0], &input, 1, &output, &err));
+        assert_string_equal(err.text, TABLE[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(datasets_are_known_by_name_and_number),
+        cmocka_unit_test(ages_count_back_from_the_newest),
+        cmocka_unit_test(shares_that_make_no_sense_are_refused),
+    };
+    return cmocka_run_group_tests_name("selector/mixture", tests, NULL, NULL);
+}
