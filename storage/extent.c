@@ -162,3 +162,24 @@ enum weir_status storage_extent_read(const struct declaration *d, const struct e
     *ret_extent = extent;
     return WEIR_OK;
 }
+
+enum weir_status storage_extent_resume(const struct declaration *d,
+                                       const struct extent_place *place, struct format_range at,
+                                       struct extent *ret_extent, struct weir_error *err)
+{
+    struct extent extent = {.at = at, .is_scrubbed = true};
+    WEIR_AUTO_BUF head = {0};
+    enum weir_status status = storage_head_read(d->format, place->fd, place->size, &head, err);
+
+    if (status == WEIR_OK && (at.length > place->size || at.offset > place->size - at.length))
+        status = weir_fail(err, WEIR_STALE, "the file has become shorter");
+    if (status == WEIR_OK)
+        status = storage_range_read(place->fd, at, &extent.erased, err);
+    if (status != WEIR_OK) {
+        storage_extent_fini(&extent);
+        return status;
+    }
+    storage_extent_erase(d, weir_buf_view(&head), extent.erased.at, extent.erased.size);
+    *ret_extent = extent;
+    return WEIR_OK;
+}

@@ -26,6 +26,13 @@ enum weir_status storage_extent_read(const struct declaration *declaration,
                                      const struct extent_place *place, struct extent *ret_extent,
                                      struct weir_error *err) WEIR_MUST_USE;
 
+/* The same of an extent that is known to be `at`, and to be overwritten in part: formats keep what tells an
+ * extent's own parts, so that overwriting goes on from any page. */
+enum weir_status storage_extent_resume(const struct declaration *declaration,
+                                       const struct extent_place *place, struct format_range at,
+                                       struct extent *ret_extent,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
 /* Overwrites in memory what belongs to a sample. */
 void storage_extent_erase(const struct declaration *declaration, struct weir_bytes head,
                           uint8_t *bytes, size_t size);

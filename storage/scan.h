@@ -15,6 +15,7 @@
 /* What a scan works with; borrowed. */
 struct scan_tools {
     struct weir_db *db;
+    const char *data_dir;
     struct chunk_cache *cache;
     const struct storage_secret *secret;
     const struct erased_subjects *erased;

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/scrub_intent.h"
 #include "storage/sidecar.h"
 #include "storage/source.h"
 
@@ -383,6 +384,10 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
         return meet_same(dataset, tools, listed, file, err);
     if (is_young(dataset, listed) || !is_ready(dataset, listed))
         return WEIR_OK;
+    if (storage_scrub_is_of(tools->data_dir, &listed->stat)) { /* soon it is the one it was */
+        storage_scan_again(dataset, listed->path);
+        return WEIR_OK;
+    }
     if (!has_changed_row && is_only_touched(dataset, tools, listed, file))
         return WEIR_OK;
     if (has_grown(dataset, tools, listed, file))

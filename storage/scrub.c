@@ -2,11 +2,13 @@
  * overwritten is recognised, and nothing is overwritten that is not what was erased. */
 #include "storage/open_erasure.h"
 
+#include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/extent.h"
 #include "storage/file_job.h"
 #include "storage/queries.h"
+#include "storage/scrub_intent.h"
 #include "storage/sidecar.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES_PER_STEP = 128 };
+enum { SAMPLES_PER_STEP = 128, PIECE_BYTES = 4096 };
 
 static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
                               "as it is; if that still is the person's data, remove it there";
@@ -219,23 +221,56 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
     return sync_later(erasure, path, err);
 }
 
-/* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
-static enum weir_status overwrite(int fd, const struct located *found, const struct extent *extent,
-                                  struct weir_error *err)
+static bool is_as_erased(int fd, const struct extent *extent)
+{
+    WEIR_AUTO_BUF now = {0};
+    struct weir_error err;
+
+    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
+           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
+}
+
+/* A death can stop it between any two pages. */
+static bool overwrite_bytes(int fd, const struct extent *extent)
 {
     const struct weir_buf *erased = &extent->erased;
+
+    for (size_t at = 0; at < erased->size; at += PIECE_BYTES) {
+        size_t size = erased->size - at < PIECE_BYTES ? erased->size - at : PIECE_BYTES;
+
+        if (pwrite(fd, erased->at + at, size, (off_t)(extent->at.offset + at)) != (ssize_t)size ||
+            weir_fault("storage.erase.overwrite"))
+            return false;
+    }
+    return true;
+}
+
+/* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
+static enum weir_status overwrite(struct storage *storage, int fd, const struct located *found,
+                                  const struct extent *extent, struct weir_error *err)
+{
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     struct stat before;
+    struct scrub_intent intent = {.payload = {found->offset, found->length}, .extent = extent->at};
+    enum weir_status status = WEIR_OK;
 
     if (fstat(fd, &before) < 0)
         return weir_fail(err, WEIR_IO, "cannot look at a file to be scrubbed: %s", strerror(errno));
+    intent.device = before.st_dev;
+    intent.inode = before.st_ino;
     times[1] = before.st_mtim;
     if ((uint64_t)before.st_size ==
         found->file->size) /* also after a death between the next lines */
         times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
                                      .tv_nsec = found->file->mtime_ns % 1000000000};
-    if (pwrite(fd, erased->at, erased->size, (off_t)extent->at.offset) != (ssize_t)erased->size ||
-        futimens(fd, times) < 0 || fdatasync(fd) < 0)
+    if (!is_as_erased(fd, extent)) {
+        status = storage_scrub_intend(storage->data_dir, &intent, err);
+        if (status != WEIR_OK)
+            return status;
+        if (!overwrite_bytes(fd, extent))
+            return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
+    }
+    if (futimens(fd, times) < 0 || fdatasync(fd) < 0)
         return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
     return WEIR_OK;
 }
@@ -250,15 +285,6 @@ static uint64_t end_before(struct storage *storage, const struct located *found,
         before.file != found->file || before.offset >= found->offset)
         return 0;
     return before.offset + before.length;
-}
-
-static bool is_as_erased(int fd, const struct extent *extent)
-{
-    WEIR_AUTO_BUF now = {0};
-    struct weir_error err;
-
-    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
-           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
 }
 
 /* False when other bytes than the sample's are there now. */
@@ -277,6 +303,28 @@ static bool is_what_was_meant(const struct storage *storage, const struct locate
                                    hash_of(storage, found, weir_buf_view(&content)));
 }
 
+/* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
+static bool find_extent(const struct storage *storage, const struct located *found, uint64_t from,
+                        int fd, struct extent *ret_extent)
+{
+    const struct declaration *d = found->dataset->declaration;
+    const struct format_range payload = {found->offset, found->length};
+    struct extent_place place = {.fd = fd, .from = from, .payload = payload};
+    struct scrub_intent intent;
+    struct weir_error err;
+    struct stat now;
+
+    if (fstat(fd, &now) < 0 || now.st_ino != found->file->inode)
+        return false;
+    place.size = (uint64_t)now.st_size;
+    if (storage_scrub_intended(storage->data_dir, &intent) && intent.device == now.st_dev &&
+        intent.inode == now.st_ino && intent.payload.offset == payload.offset &&
+        intent.payload.length == payload.length)
+        return storage_extent_resume(d, &place, intent.extent, ret_extent, &err) == WEIR_OK;
+    return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
+           is_what_was_meant(storage, found, fd, ret_extent);
+}
+
 static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
                                          const struct located *found, uint64_t from,
                                          const char *path, struct weir_error *err)
@@ -284,22 +332,16 @@ static enum weir_status overwrite_sample(struct storage *storage, struct open_er
     const struct declaration *d = found->dataset->declaration;
     WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct extent extent = {0};
-    struct stat now;
     enum weir_status status = WEIR_OK;
 
     if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
         return weir_fail(err, WEIR_IO, "cannot open a file to be scrubbed: %s", strerror(errno));
-    if (fd < 0 || fstat(fd, &now) < 0 || now.st_ino != found->file->inode ||
-        storage_extent_read(
-            d,
-            &(struct extent_place){fd, (uint64_t)now.st_size, from, {found->offset, found->length}},
-            &extent, err) != WEIR_OK ||
-        !is_what_was_meant(storage, found, fd, &extent)) {
+    if (fd < 0 || !find_extent(storage, found, from, fd, &extent)) {
         storage_extent_fini(&extent);
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     }
-    status = overwrite(fd, found, &extent, err);
+    status = overwrite(storage, fd, found, &extent, err);
     if (status == WEIR_OK && !is_as_erased(fd, &extent))
         erasure->not_gone++;
     if (status == WEIR_OK && !d->is_copied && !d->format->is_one_sample)
@@ -374,5 +416,8 @@ enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasur
          status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->at < erasure->ids.count; i++)
         status = scrub_one(storage, erasure, erasure->ids.at[erasure->at++], err);
     *ret_done = status == WEIR_OK && erasure->at == erasure->ids.count;
-    return *ret_done ? sync_parent(erasure, err) : status;
+    if (!*ret_done)
+        return status;
+    storage_scrub_intend_nothing(storage->data_dir);
+    return sync_parent(erasure, err);
 }

@@ -29,6 +29,7 @@ struct scan_tools storage_tools(struct storage *storage)
 {
     return (struct scan_tools){
         .db = storage->db,
+        .data_dir = storage->data_dir,
         .cache = storage->cache,
         .secret = &storage->secret,
         .erased = &storage->erased,

@@ -220,6 +220,159 @@ static void an_erased_tfrecord_leaves_right_checksums(void **state)
     assert_int_equal(is.quarantined, 0);
 }
 
+/* ---- deaths while bytes are overwritten ---- */
+
+/* Several pages, each of which says what it is. */
+static void put_pages(const char *what, struct weir_buf *out)
+{
+    for (int i = 0; i < 1500; i++)
+        weir_buf_printf(out, "%s%04d ", what, i);
+}
+
+static void put_field(uint8_t tag, const struct weir_buf *in, struct weir_buf *out)
+{
+    const uint8_t head[] = {tag, (uint8_t)(in->size & 127) | 128,
+                            (uint8_t)(in->size >> 7 & 127) | 128, (uint8_t)(in->size >> 14)};
+
+    weir_buf_append(out, head, sizeof head);
+    weir_buf_append(out, in->at, in->size);
+}
+
+static void put_feature(const char *name, const char *value, struct weir_buf *out)
+{
+    WEIR_AUTO_BUF text = {0}, list = {0}, feature = {0}, key = {0}, entry = {0};
+
+    weir_buf_append_text(&text, value);
+    put_field(0x0a, &text, &list);
+    put_field(0x0a, &list, &feature);
+    weir_buf_append_text(&key, name);
+    put_field(0x0a, &key, &entry);
+    put_field(0x12, &feature, &entry);
+    put_field(0x0a, &entry, out);
+}
+
+static void put_large_record(const char *who, const char *text, struct weir_buf *out)
+{
+    WEIR_AUTO_BUF features = {0}, example = {0};
+    uint8_t footer[4], header[12];
+
+    put_feature("who", who, &features);
+    put_feature("text", text, &features);
+    put_field(0x0a, &features, &example);
+    weir_put_u64(header, example.size);
+    weir_put_u32(header + 8, masked(header, 8));
+    weir_put_u32(footer, masked(example.at, example.size));
+    weir_buf_append(out, header, sizeof header);
+    weir_buf_append(out, example.at, example.size);
+    weir_buf_append(out, footer, sizeof footer);
+}
+
+static void put_large_group(int number, const char *who, const char *text, struct weir_buf *out)
+{
+    char name[32], json[96];
+
+    snprintf(name, sizeof name, "%d.json", number);
+    snprintf(json, sizeof json, "{\"at\": %d, \"who\": \"%s\"}", 100 + number, who);
+    put_member(name, json, out);
+    snprintf(name, sizeof name, "%d.cls", number);
+    put_member(name, "3", out);
+    snprintf(name, sizeof name, "%d.txt", number);
+    put_member(name, text, out);
+}
+
+static void put_three_records(struct weir_buf *out)
+{
+    static const char *const WHO[] = {"bob@example.org", ANNA, "carl@example.org"};
+    static const char *const WHAT[] = {"ducks", "herons", "geese"};
+
+    for (int i = 0; i < 3; i++) {
+        WEIR_AUTO_BUF text = {0};
+
+        put_pages(WHAT[i], &text);
+        put_large_record(WHO[i], weir_buf_text(&text), out);
+    }
+}
+
+static void put_three_groups(struct weir_buf *out)
+{
+    static const uint8_t ZEROS[2 * TAR_BLOCK];
+    static const char *const WHO[] = {"bob@example.org", ANNA, "carl@example.org"};
+    static const char *const WHAT[] = {"ducks", "herons", "geese"};
+
+    for (int i = 0; i < 3; i++) {
+        WEIR_AUTO_BUF text = {0};
+
+        put_pages(WHAT[i], &text);
+        put_large_group(i, WHO[i], weir_buf_text(&text), out);
+    }
+    weir_buf_append(out, ZEROS, sizeof ZEROS);
+}
+
+struct victim {
+    const char *dataset, *file, *yaml;
+    void (*put)(struct weir_buf *out);
+};
+
+static void die_and_go_on(const struct victim *victim, const char *fault)
+{
+    WEIR_AUTO_BUF file = {0}, after = {0};
+    struct msg_erase_accepted accepted;
+    const char *anna = ANNA;
+    struct msg_dataset_is is;
+    uint32_t state;
+
+    victim->put(&file);
+    put_file(victim->file, &file);
+    storage_lab_kill(&lab);
+    lab.faults = fault;
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_declare(&lab, victim->yaml), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, victim->dataset, 1).live, 3);
+    assert_int_equal(
+        storage_lab_ask(&lab, MSG_erase_accept,
+                        &(struct msg_erase_accept){.uuid = "u1", .subjects = {&anna, 1}},
+                        MSG_erase_accepted, &accepted),
+        WEIR_OK);
+    storage_lab_await_death(&lab);
+    assert_int_equal(storage_lab_holds(&lab, "source", "herons1499"), !strstr(fault, "scrub"));
+    lab.faults = NULL;
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_await_erasure(&lab, accepted.erasure, "verified").remarks.count,
+                     0);
+    assert_false(storage_lab_holds(&lab, "source", "herons"));
+    assert_false(storage_lab_holds(&lab, "source", ANNA));
+    read_file(victim->file, &after);
+    assert_int_equal(after.size, file.size);
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &state));
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &state));
+    is = storage_lab_dataset(&lab, victim->dataset);
+    assert_int_equal(is.live, 2);
+    assert_int_equal(is.replaced, 0);
+    assert_int_equal(is.quarantined, 0);
+}
+
+static void a_death_at_any_page_of_a_scrub_is_made_good(void **state)
+{
+    WEIR_AUTO_FREE char *shards = weir_format(TAR, "reference");
+    const struct victim victims[] = {
+        {"shards", "source/shard.tar", shards, put_three_groups},
+        {"records", "source/a.tfrecord", RECORDS, put_three_records},
+    };
+    static const char *const FAULTS[] = {"storage.erase.overwrite=!1", "storage.erase.overwrite=!2",
+                                         "storage.erase.overwrite=!3", "storage.erase.scrub=!1"};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(victims); i++) {
+        for (size_t k = 0; k < WEIR_COUNT(FAULTS); k++) {
+            if (i + k > 0) {
+                end(NULL);
+                begin(NULL);
+            }
+            die_and_go_on(&victims[i], FAULTS[k]);
+        }
+    }
+}
+
 static const char PICTURES[] =
     "  - name: pictures\n"
     "    source: {path: %s, format: files, sidecar: .json, settle: 0ms}\n"
@@ -255,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_parts_of_an_erased_tar_sample_are_gone, begin, end),
         cmocka_unit_test_setup_teardown(an_erased_tfrecord_leaves_right_checksums, begin, end),
+        cmocka_unit_test_setup_teardown(a_death_at_any_page_of_a_scrub_is_made_good, begin, end),
         cmocka_unit_test_setup_teardown(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder,
                                         begin, end),
     };
