@@ -239,3 +239,14 @@ void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
         matcher->seen++;
     }
 }
+
+/* Behind a whole passage of zeros nothing changes but the place. */
+void storage_matcher_feed_zeros(struct matcher *matcher, uint64_t count, storage_match_fn *on_match,
+                                void *owner)
+{
+    static const uint8_t ZEROS[PASSAGE_LONG];
+    uint64_t fed = count < PASSAGE_LONG ? count : PASSAGE_LONG;
+
+    storage_matcher_feed(matcher, weir_bytes(ZEROS, (size_t)fed), on_match, owner);
+    matcher->seen += count - fed;
+}

@@ -40,5 +40,8 @@ void storage_matcher_reset(struct matcher *matcher);
 /* The next bytes of the stream; calls `on_match` with where each found passage lies in it. */
 void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
                           storage_match_fn *on_match, void *owner);
+/* The next `count` bytes of the stream are zero: the same, without looking at each. */
+void storage_matcher_feed_zeros(struct matcher *matcher, uint64_t count, storage_match_fn *on_match,
+                                void *owner);
 
 #endif

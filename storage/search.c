@@ -186,11 +186,24 @@ static bool open_next(struct search *search)
     return true;
 }
 
+/* Passes over what was never written: segments have their full size from the start. */
+static void pass_hole(struct search *search)
+{
+    off_t at = lseek(search->fd, 0, SEEK_CUR);
+    off_t data = lseek(search->fd, at, SEEK_DATA);
+
+    if (data < 0)
+        data = lseek(search->fd, errno == ENXIO ? 0 : at, errno == ENXIO ? SEEK_END : SEEK_SET);
+    if (data > at)
+        storage_matcher_feed_zeros(search->matcher, (uint64_t)(data - at), on_match, search);
+}
+
 /* A piece of the open file; false at its end. */
 static bool read_piece(struct search *search)
 {
     ssize_t got;
 
+    pass_hole(search);
     do {
         got = read(search->fd, search->piece, PIECE_BYTES);
     } while (got < 0 && errno == EINTR);

@@ -99,6 +99,35 @@ static void short_content_is_found_by_short_passages(void **state)
     assert_int_equal(hits.length, PASSAGE_SHORT);
 }
 
+/* Content with zeroes at its end, between two holes: the places are those of a stream read to the last
+ * byte. */
+static void a_hole_is_so_many_zeroes(void **state)
+{
+    static const size_t HOLES[] = {0, 1, 63, 64, 65, 1000};
+    uint8_t erased[300] = {0}, text[2600];
+    struct fingerprints prints = {0};
+
+    (void)state;
+    fill(erased, 250, 1);
+    storage_fingerprints_add(&prints, &SECRET, weir_bytes(erased, sizeof erased));
+    for (size_t i = 0; i < WEIR_COUNT(HOLES); i++) {
+        struct matcher *matcher = storage_matcher_new(&prints, &SECRET);
+        struct hits whole = {0}, holed = {0};
+
+        memset(text, 0, sizeof text);
+        memcpy(text + HOLES[i], erased, 250);
+        storage_matcher_feed(matcher, weir_bytes(text, 250 + 2 * HOLES[i]), on_match, &whole);
+        storage_matcher_reset(matcher);
+        storage_matcher_feed_zeros(matcher, HOLES[i], on_match, &holed);
+        storage_matcher_feed(matcher, weir_bytes(erased, 250), on_match, &holed);
+        storage_matcher_feed_zeros(matcher, HOLES[i], on_match, &holed);
+        assert_true(whole.count > 0);
+        assert_memory_equal(&whole, &holed, sizeof whole);
+        storage_matcher_free(matcher);
+    }
+    storage_fingerprints_fini(&prints);
+}
+
 static void nothing_is_found_where_nothing_is(void **state)
 {
     uint8_t erased[500], text[5000], blank[5000] = {0};
@@ -138,6 +167,7 @@ int main(void)
         cmocka_unit_test(content_is_found_however_the_stream_is_cut),
         cmocka_unit_test(a_part_of_the_content_is_enough),
         cmocka_unit_test(short_content_is_found_by_short_passages),
+        cmocka_unit_test(a_hole_is_so_many_zeroes),
         cmocka_unit_test(nothing_is_found_where_nothing_is),
         cmocka_unit_test(they_can_be_stored_and_damage_is_noticed),
     };
