@@ -294,7 +294,7 @@ static void divide_unbounded(const struct mixture *own, const struct selection_g
 static void divide_target(const struct mixture *own, const struct selection_input *input,
                           const struct selection_groups *groups, size_t *quotas)
 {
-    bool open[COMPONENTS_MAX];
+    bool open[COMPONENTS_MAX] = {false};
     size_t total = input->target;
     if (!input->bounded) {
         divide_unbounded(own, groups, total, quotas);
