@@ -43,6 +43,18 @@ json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *e
     return finish(arguments, set_text(arguments, "pipeline", call->options.pipeline), err);
 }
 
+/* Selecting for real is what triggers do. */
+json_t *cli_arguments_select(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    if (call->options.dry_run)
+        return finish(arguments, set_text(arguments, "pipeline", call->operands[0]), err);
+    json_decref(arguments);
+    weir_ignore(weir_fail(err, WEIR_INVALID,
+                          "select: expected --dry-run: samples are selected by triggers alone"));
+    return NULL; /* the status travels in err */
+}
+
 json_t *cli_arguments_doctor(const struct cli_call *call, struct weir_error *err)
 {
     (void)err;

@@ -29,6 +29,7 @@ struct cli_options {
     const char *csv;
     bool wait;
     bool deep;
+    bool dry_run;
     const char *erasure;
     const char *pipeline;
     const char *model;

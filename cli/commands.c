@@ -76,6 +76,12 @@ static const struct weir_option PREDICT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option SELECT_OPTIONS[] = {
+    {"dry-run", NULL, "what the next trigger would pick, if it fired now; changes nothing",
+     OPTION(dry_run)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option PUSH_OPTIONS[] = {
     {"client", "NAME",
      "whose batches these are (drawn): with the same name and input, it goes on where it stood",
@@ -104,6 +110,11 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir report --pipeline quickstart",
      .options = PIPELINE_OPTIONS, .topic = "report", .arguments = cli_arguments_pipeline,
      .render = cli_render_report},
+    {.words = "select", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "how many samples of each label, time and trigger the next trigger would pick, and why",
+     .example = "weir select quickstart --dry-run",
+     .options = SELECT_OPTIONS, .topic = "select", .arguments = cli_arguments_select,
+     .render = cli_render_select},
     {.words = "predict", .summary = "what a model says about the samples of a time interval",
      .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5",
      .options = PREDICT_OPTIONS, .topic = "predict", .arguments = cli_arguments_predict,

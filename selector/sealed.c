@@ -129,6 +129,16 @@ enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeli
     return WEIR_OK;
 }
 
+enum weir_status selector_sealed_last(struct weir_db *db, const char *pipeline,
+                                      uint64_t *ret_trigger, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_last_trigger, &rows, err, DB_TEXT(pipeline));
+    if (!status)
+        *ret_trigger = (uint64_t)weir_rows_i64(rows, 0, 0);
+    return status;
+}
+
 struct msg_selected selector_sealed_message(const struct selector_sealed *sealed, const char *path)
 {
     return (struct msg_selected){

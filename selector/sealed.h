@@ -60,6 +60,10 @@ enum weir_status selector_sealed_boundary(struct weir_db *db, const char *pipeli
                                           struct selector_boundary *boundary,
                                           struct weir_error *err) WEIR_MUST_USE;
 
+/* The number of the newest trigger that was answered; 0: none. */
+enum weir_status selector_sealed_last(struct weir_db *db, const char *pipeline,
+                                      uint64_t *ret_trigger, struct weir_error *err) WEIR_MUST_USE;
+
 /* The answer on the wire; borrows from `sealed` and `path`, which selector_sealed_path() gives. */
 struct msg_selected selector_sealed_message(const struct selector_sealed *sealed, const char *path);
 char *selector_sealed_path(const char *data_dir,

@@ -17,6 +17,7 @@ enum { SELECTOR_TASKS_MAX = 1024 };
 void selector_task_open(struct selector *selector, const struct weir_request *request);
 void selector_task_select(struct selector *selector, const struct weir_request *request);
 void selector_task_interval(struct selector *selector, const struct weir_request *request);
+void selector_task_preview(struct selector *selector, const struct weir_request *request);
 /* Reads the feeds of a pipeline; nobody waits for it. */
 void selector_task_follow(struct selector *selector, const char *pipeline);
 /* Forgets all tasks without answering them. */
@@ -24,7 +25,13 @@ void selector_task_drop_all(struct selector *selector);
 
 /* ---- between the queue (task_queue.c) and the steps (task_steps.c) ---- */
 
-enum selector_task_kind { SELECTOR_OPEN, SELECTOR_FOLLOW, SELECTOR_SELECT, SELECTOR_INTERVAL };
+enum selector_task_kind {
+    SELECTOR_OPEN,
+    SELECTOR_FOLLOW,
+    SELECTOR_SELECT,
+    SELECTOR_INTERVAL,
+    SELECTOR_PREVIEW, /* a selection of the trigger that comes next, of which nothing stays */
+};
 
 /* START, ADVANCE (the feeds), GATHER (candidates), SEAL, in this order. */
 enum selector_phase { SELECTOR_START, SELECTOR_ADVANCE, SELECTOR_GATHER, SELECTOR_SEAL };
@@ -61,6 +68,7 @@ struct selector_task {
 void selector_task_step(struct selector_task *task);
 /* Ends the first task: with an answer, with a refusal, or with nobody to tell. */
 void selector_task_end(struct selector_task *task);
+void selector_task_answer_preview(struct selector_task *task, const struct msg_preview_is *preview);
 void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed);
 void selector_task_fail(struct selector_task *task, const struct weir_error *err);
 

@@ -64,6 +64,9 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
         return weir_bytes_equal(a->asked.open.config, b->asked.open.config);
     case SELECTOR_FOLLOW:
         return true;
+    case SELECTOR_PREVIEW:
+        return a->positions.count == b->positions.count &&
+               memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
     case SELECTOR_SELECT:
         return a->asked.select.trigger == b->asked.select.trigger;
     case SELECTOR_INTERVAL:
@@ -118,6 +121,12 @@ void selector_task_answer(struct selector_task *task, const struct selector_seal
     selector_task_end(task);
 }
 
+void selector_task_answer_preview(struct selector_task *task, const struct msg_preview_is *preview)
+{
+    weir_rpc_reply(task->selector->server, &task->route, MSG_preview_is, preview, NULL);
+    selector_task_end(task);
+}
+
 /* ---- requests become tasks ---- */
 
 static const char *keep_text(struct selector_task *task, const char *text)
@@ -164,6 +173,18 @@ void selector_task_interval(struct selector *selector, const struct weir_request
     *asked = *(const struct msg_interval_seal *)request->message;
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
     asked->positions = task->positions = keep_numbers(task, asked->positions);
+    task->route = request->route;
+    submit(task);
+}
+
+void selector_task_preview(struct selector *selector, const struct weir_request *request)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_PREVIEW);
+    const struct msg_preview *asked = request->message;
+    task->pipeline_name = keep_text(task, asked->pipeline);
+    task->positions = keep_numbers(task, asked->positions);
+    task->asked.select = (struct msg_select){
+        .pipeline = task->pipeline_name, .until_time = INT64_MAX, .until_id = UINT64_MAX};
     task->route = request->route;
     submit(task);
 }

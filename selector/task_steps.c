@@ -1,5 +1,6 @@
 /* The steps of a task. Each goes on until storage has to be asked; the reply goes on with it. */
 #include "selector/origin.h"
+#include "selector/preview.h"
 #include "selector/task.h"
 
 #include "core/base/clock.h"
@@ -102,6 +103,13 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
         task->window.upto_time = asked->to_time - 1;
         return WEIR_OK;
     }
+    if (task->kind == SELECTOR_PREVIEW) {
+        enum weir_status status = selector_sealed_last(task->selector->db, pipeline->name,
+                                                       &task->asked.select.trigger, err);
+        if (status)
+            return status;
+        task->asked.select.trigger++;
+    }
     if (task->asked.select.trigger == 0)
         return weir_fail(err, WEIR_INVALID, "triggers are counted from 1, found 0");
     if (pipeline->replay) {
@@ -117,7 +125,8 @@ static void start(struct selector_task *task)
         start_open(task);
         return;
     }
-    if (task->kind != SELECTOR_FOLLOW && answer_again(task))
+    bool is_sealed = task->kind == SELECTOR_SELECT || task->kind == SELECTOR_INTERVAL;
+    if (is_sealed && answer_again(task))
         return;
     struct weir_error err;
     enum weir_status status =
@@ -288,8 +297,8 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 static bool needs_columns(const struct selector_task *task)
 {
     unsigned needs = task->pipeline->section->needs;
-    return task->kind == SELECTOR_INTERVAL || task->pipeline->replay ||
-           (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
+    return task->kind == SELECTOR_INTERVAL || task->kind == SELECTOR_PREVIEW ||
+           task->pipeline->replay || (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
 }
 
 /* False: storage has to be asked first. */
@@ -374,7 +383,7 @@ static enum weir_status choose_trigger(struct selector_task *task, struct select
     enum weir_status status = WEIR_OK;
     sealed->seed = section->seed;
     (void)snprintf(sealed->policy, sizeof sealed->policy, "%s", section->policy->name);
-    if (section->needs & SELECTION_NEEDS_TRIGGERS)
+    if (section->needs & SELECTION_NEEDS_TRIGGERS || task->kind == SELECTOR_PREVIEW)
         status = mark_triggers(task, err);
     if (!status && (section->needs & SELECTION_NEEDS_PAST))
         status = mark_past(task, err);
@@ -409,6 +418,36 @@ static enum weir_status put(struct selector_task *task, const struct selector_se
     };
     return selector_sealed_put_trigger(db, task->pipeline_name, task->asked.select.trigger,
                                        &boundary, sealed, err);
+}
+
+static void preview(struct selector_task *task)
+{
+    struct selector_sealed sealed = {.candidates = task->candidates.count};
+    struct weir_error err;
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(task->candidates.count + 1, sizeof *ids);
+    if (task->candidates.count > 0)
+        memcpy(ids, task->candidates.ids, task->candidates.count * sizeof *ids);
+    if (choose_trigger(task, &sealed, &err) != WEIR_OK) {
+        selector_task_fail(task, &err);
+        return;
+    }
+    struct selector_preview groups = {0};
+    selector_preview_make(&groups, task->pipeline->section, &task->candidates, ids,
+                          sealed.candidates);
+    const struct msg_preview_is answer = {
+        .trigger = task->asked.select.trigger,
+        .policy = sealed.policy,
+        .samples = task->candidates.count,
+        .candidates = sealed.candidates,
+        .reason = sealed.reason,
+        .kinds = {groups.kinds, groups.count},
+        .names = {(const char *const *)groups.names, groups.count},
+        .group_samples = {groups.samples, groups.count},
+        .group_candidates = {groups.candidates, groups.count},
+        .whys = {groups.whys, groups.count},
+    };
+    selector_task_answer_preview(task, &answer);
+    selector_preview_fini(&groups);
 }
 
 static void seal(struct selector_task *task)
@@ -452,7 +491,10 @@ void selector_task_step(struct selector_task *task)
         gather(task);
         break;
     case SELECTOR_SEAL:
-        seal(task);
+        if (task->kind == SELECTOR_PREVIEW)
+            preview(task);
+        else
+            seal(task);
         break;
     }
 }

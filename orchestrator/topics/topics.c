@@ -22,6 +22,7 @@ static const struct topic {
     {"erase_list", topic_erase_list},
     {"erase_receipt", topic_erase_receipt},
     {"predict", topic_predict},
+    {"select", topic_select},
     {"report", topic_report},
     {"events", topic_events},
     {"stop", topic_stop},

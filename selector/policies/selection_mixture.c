@@ -247,7 +247,7 @@ static bool close_short(const struct mixture *own, const struct selection_groups
 static void renormalise(const struct mixture *own, const struct selection_groups *groups,
                         size_t total, size_t *quotas)
 {
-    bool open[COMPONENTS_MAX];
+    bool open[COMPONENTS_MAX] = {false};
     size_t available = 0;
     for (size_t c = 0; c < own->count; c++) {
         open[c] = true;
@@ -275,7 +275,7 @@ static bool is_short(const struct mixture *own, const struct selection_groups *g
 static void divide_unbounded(const struct mixture *own, const struct selection_groups *groups,
                              size_t total, size_t *quotas)
 {
-    bool open[COMPONENTS_MAX];
+    bool open[COMPONENTS_MAX] = {false};
     double sum = 0;
     for (size_t c = 0; c < own->count; c++) {
         open[c] = true;

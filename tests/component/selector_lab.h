@@ -51,6 +51,7 @@ struct fixture {
     char text[512]; /* reason or error */
     uint64_t samples;
     uint64_t candidates;
+    char preview[2048];
 };
 
 /* ---- the scripted storage: sample r has time 1000 + r and label r % 3 == 0 ---- */
@@ -192,6 +193,7 @@ static const struct weir_rpc_handler FORWARD[] = {
     WEIR_ON(selection_open, on_request),
     WEIR_ON(select, on_request),
     WEIR_ON(interval_seal, on_request),
+    WEIR_ON(preview, on_request),
     {MSG_none, NULL},
 };
 
@@ -270,6 +272,19 @@ static inline void change(struct fixture *fixture, uint32_t kind, uint32_t row, 
         (struct change){.kind = kind, .first = weir_sample_id(DATASET, 0, row), .count = count};
 }
 
+/* As text: "label ham 3/7 its share by the policy", a line a group. */
+static inline void keep_preview(struct fixture *fixture, const struct msg_preview_is *preview)
+{
+    WEIR_AUTO_BUF out = {0};
+    for (size_t i = 0; i < preview->kinds.count; i++)
+        weir_buf_printf(&out, "%s %s %d/%d %s\n", preview->kinds.at[i], preview->names.at[i],
+                        (int)preview->group_samples.at[i], (int)preview->group_candidates.at[i],
+                        preview->whys.at[i]);
+    (void)snprintf(fixture->preview, sizeof fixture->preview, "%s", weir_buf_text(&out));
+    fixture->samples = preview->samples;
+    fixture->candidates = preview->candidates;
+}
+
 static inline void on_done(void *owner, const struct weir_reply *reply,
                            const struct weir_error *err)
 {
@@ -279,6 +294,8 @@ static inline void on_done(void *owner, const struct weir_reply *reply,
     fixture->digest[0] = fixture->path[0] = '\0';
     fixture->samples = fixture->candidates = 0;
     (void)snprintf(fixture->text, sizeof fixture->text, "%s", reply ? "" : err->text);
+    if (reply && reply->type == MSG_preview_is)
+        keep_preview(fixture, reply->message);
     if (!reply || reply->type != MSG_selected)
         return;
     const struct msg_selected *selected = reply->message;

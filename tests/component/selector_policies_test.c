@@ -134,6 +134,58 @@ static void weights_are_sealed_and_a_warm_up_takes_all(void **state)
     weir_sample_set_close(&set);
 }
 
+static void ask_preview(struct fixture *fixture, uint64_t position)
+{
+    const struct msg_preview asked = {.pipeline = "quick", .positions = {&position, 1}};
+    assert_int_equal(ask(fixture, MSG_preview, &asked), WEIR_OK);
+}
+
+static void check_groups(const struct fixture *fixture, const char *const *lines)
+{
+    for (; *lines; lines++)
+        if (!strstr(fixture->preview, *lines))
+            fail_msg("expected '%s' in\n%s", *lines, fixture->preview);
+}
+
+static void a_preview_tells_what_the_next_trigger_picks_and_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const BY_LABEL[] = {"label ham 15/40 its share by the policy\n",
+                                           "label spam 15/20 its share by the policy\n",
+                                           "trigger 1 ", "trigger 2 ", NULL};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 30);
+    change(fixture, WEIR_CHANGE_ADDED, 30, 30);
+    const char *selection = "{policy: label_balanced, tail_triggers: all, limit: 30}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    for (int again = 0; again < 2; again++) {
+        ask_preview(fixture, 2);
+        assert_int_equal(fixture->samples, 30);
+        assert_int_equal(fixture->candidates, 60);
+        check_groups(fixture, BY_LABEL);
+    }
+    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(fixture->samples, 30);
+}
+
+static void a_preview_tells_what_was_used(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const GROUPS[] = {
+        "past never used 5/5 all there are\n", "past used before 5/10 its share by the policy\n",
+        "trigger 1 5/10 by chance, limit and ratio\n", "trigger 2 5/5 all there are\n", NULL};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    change(fixture, WEIR_CHANGE_ADDED, 10, 5);
+    const char *selection =
+        "{policy: freshness, unused_ratio: 0.5, warmup_triggers: 1, tail_triggers: all}";
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    ask_preview(fixture, 2);
+    check_groups(fixture, GROUPS);
+    ask_preview(fixture, 1);
+    assert_int_equal(fixture->samples, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +196,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(freshness_is_of_one_pipeline, setup, teardown),
         cmocka_unit_test_setup_teardown(weights_are_sealed_and_a_warm_up_takes_all, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_preview_tells_what_the_next_trigger_picks_and_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_preview_tells_what_was_used, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector policies", tests, setup_group, teardown_group);
 }

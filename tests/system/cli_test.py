@@ -45,6 +45,7 @@ def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
     questions = [["status"], ["datasets"], ["doctor", "--deep"], ["report"], ["predict", "--limit", "3"], ["models", "list"],
                  ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
                  ["erase", "plan", "--id", sample], ["erase", "list"], ["policies"],
+                 ["select", "lab", "--dry-run"],
                  ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
                  ["config", "explain", str(lab.pipeline)]]
     for words in questions:
@@ -82,6 +83,18 @@ def served_test_lineage_goes_back_to_the_first_model(lab):
     assert len(line) == 2 and line[0] == newest, line
 
 
+def served_test_a_dry_run_says_what_the_next_trigger_would_pick(lab):
+    said = answer(lab, "select", "lab", "--dry-run")
+    assert said == answer(lab, "select", "lab", "--dry-run"), "asking changed the answer"
+    assert said["candidates"] == len(lab.records) and said["samples"] == len(lab.records) * 8 // 10, said
+    labels = {g["group"]: g["candidates"] for g in said["groups"] if g["by"] == "label"}
+    assert labels == {kind: sum(r["label"] == kind for r in lab.records) for kind in ("work", "spam")}, labels
+    for by in ("label", "time", "trigger"):
+        groups = [g for g in said["groups"] if g["by"] == by]
+        assert sum(g["samples"] for g in groups) == said["samples"], by
+        assert sum(g["candidates"] for g in groups) == said["candidates"], by
+
+
 def served_test_a_prediction_is_made_once_however_long_it_takes(lab):
     before = lab.data_dir / "runs"
     assert answer(lab, "predict", "--limit", "2")["samples"] == len(lab.records)
@@ -91,7 +104,7 @@ def served_test_a_prediction_is_made_once_however_long_it_takes(lab):
 def served_test_what_is_not_there_is_told_in_one_line(lab):
     cases = [(["models", "show", "nobody"], 1, "nobody"), (["erase", "status", "99"], 1, "99"),
              (["report", "--pipeline", "other"], 1, "other"), (["stauts"], 2, "status"),
-             (["predict", "--from", "soon"], 2, "soon")]
+             (["select", "lab"], 2, "--dry-run"), (["predict", "--from", "soon"], 2, "soon")]
     for words, code, named in cases:
         done = subprocess.run(command(lab, *words), capture_output=True, text=True, timeout=DEADLINE_S)
         assert done.returncode == code and named in done.stderr and not done.stdout, (words, done)

@@ -1,0 +1,61 @@
+/* select: what the next trigger of a pipeline would pick, if it fired now. Nothing changes. */
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/topics/topic.h"
+
+enum { PREVIEW_ASK_MS = 60000 };
+
+static json_t *groups_json(const struct msg_preview_is *preview)
+{
+    json_t *groups = json_array();
+    for (size_t i = 0; i < preview->kinds.count; i++)
+        json_array_append_new(
+            groups,
+            json_pack("{ss,ss,sI,sI,ss}", "by", preview->kinds.at[i], "group", preview->names.at[i],
+                      "samples", (json_int_t)preview->group_samples.at[i], "candidates",
+                      (json_int_t)preview->group_candidates.at[i], "why", preview->whys.at[i]));
+    return groups;
+}
+
+static bool is_whole(const struct msg_preview_is *preview)
+{
+    size_t count = preview->kinds.count;
+    return preview->names.count == count && preview->group_samples.count == count &&
+           preview->group_candidates.count == count && preview->whys.count == count;
+}
+
+static void on_preview(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_preview_is *preview = reply->message;
+    if (reply->type != MSG_preview_is || !is_whole(preview)) {
+        weir_ignore(weir_fail(&problem, WEIR_INTERNAL, "the selector sent no good preview"));
+        topic_refuse(call, &problem); /* which carries the status */
+        return;
+    }
+    topic_answer(call, json_pack("{ss,sI,ss,sI,sI,ss,so}", "pipeline",
+                                 orchestrator_pipeline_config(
+                                     orchestrator_pipeline_by_id(call->orch, call->number))
+                                     ->name,
+                                 "trigger", (json_int_t)preview->trigger, "policy", preview->policy,
+                                 "samples", (json_int_t)preview->samples, "candidates",
+                                 (json_int_t)preview->candidates, "reason", preview->reason,
+                                 "groups", groups_json(preview)));
+}
+
+void topic_select(struct topic_call *call)
+{
+    const struct pipeline *pipeline = topic_pipeline(call);
+    if (pipeline == NULL)
+        return;
+    call->number = orchestrator_pipeline_id(pipeline);
+    const struct msg_preview asked = {
+        .pipeline = orchestrator_pipeline_config(pipeline)->name,
+        .positions = orchestrator_pipeline_positions(pipeline),
+    };
+    weir_rpc_call(call->orch->selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview, call);
+}

@@ -1,0 +1,27 @@
+/* How a choice divides: by label, time, trigger and past use, with the reason of each part. Pure. */
+#ifndef SELECTOR_PREVIEW_H
+#define SELECTOR_PREVIEW_H
+
+#include "selector/candidates.h"
+
+enum { SELECTOR_PREVIEW_SLICES = 8, SELECTOR_PREVIEW_GROUPS_MAX = 100 };
+
+/* One column per property of a group. */
+struct selector_preview {
+    const char **kinds; /* label, time, trigger, past */
+    char **names;
+    uint64_t *samples;
+    uint64_t *candidates;
+    const char **whys;
+    size_t count;
+};
+
+/* `chosen` was made of `count` candidates `ids` by selector_candidates_choose(); its other columns are
+ * still those of the candidates. Of each kind at most SELECTOR_PREVIEW_GROUPS_MAX groups are told.
+ * Freed by selector_preview_fini(). */
+void selector_preview_make(struct selector_preview *preview, const struct selector_section *section,
+                           const struct selector_candidates *chosen, const uint64_t *ids,
+                           size_t count);
+void selector_preview_fini(struct selector_preview *preview);
+
+#endif
