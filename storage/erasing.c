@@ -9,6 +9,7 @@
 #include "storage/open_erasure.h"
 #include "storage/queries.h"
 #include "storage/replay.h"
+#include "storage/s3_erase.h"
 #include "storage/tombstones.h"
 
 #include <stdlib.h>
@@ -38,6 +39,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     free(erasure->parent);
     storage_fingerprints_fini(&erasure->prints);
     storage_search_free(erasure->search);
+    storage_bucket_erasure_free(erasure->bucket);
     weir_buf_fini(&erasure->remarks);
     free(erasure);
 }
@@ -401,6 +403,8 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     if (!erasure->is_prepared)
         return storage_scrub_prepare(storage, erasure, &is_done, err);
     status = storage_scrub_bytes(storage, erasure, &is_done, err);
+    if (status == WEIR_OK && is_done)
+        status = storage_bucket_erase(storage, erasure, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     drop_orders(storage, erasure);
@@ -517,11 +521,13 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
         struct open_erasure *erasure = erasing->at[i];
 
-        *ret_more = erasure->state == ERASURE_IN_FORCE || erasure->state == ERASURE_SCRUBBED;
         if (erasure->state == ERASURE_IN_FORCE)
             status = scrub(storage, erasure, err);
         else if (erasure->state == ERASURE_SCRUBBED)
             status = verify(storage, erasure, err);
+        else
+            continue;
+        *ret_more = !storage_bucket_is_waiting(erasure->bucket);
     }
     forget_verified(erasing);
     return status;

@@ -10,6 +10,8 @@
 #include "storage/search.h"
 #include "storage/serve.h"
 
+struct bucket_erasure; /* s3_erase.h */
+
 enum erasure_state {
     ERASURE_ACCEPTED,
     ERASURE_TOMBSTONED,
@@ -42,10 +44,11 @@ struct open_erasure {
     size_t at;              /* next id to be prepared or scrubbed */
     char *parent;           /* folder with unlinked files that is not yet synced */
     uint64_t files_scrubbed, bytes_scrubbed;
-    uint64_t not_gone;       /* samples whose bytes are still there after the scrub */
-    struct weir_buf remarks; /* one a line */
-    size_t deep_at;          /* next step of scrub_deep.c: ids, then tables, then cycles */
-    bool is_deep;            /* Postgres's dead row versions are gone, as far as can be */
+    uint64_t not_gone;             /* samples whose bytes are still there after the scrub */
+    struct weir_buf remarks;       /* one a line */
+    struct bucket_erasure *bucket; /* NULL: not begun */
+    size_t deep_at;                /* next step of scrub_deep.c: ids, then tables, then cycles */
+    bool is_deep;                  /* Postgres's dead row versions are gone, as far as can be */
     struct search *search;
 };
 

@@ -144,11 +144,12 @@ static void act(struct s3_http *http, curl_socket_t fd)
         finish(http, message->data.result);
 }
 
-static void set_options(struct s3_http *http, const char *url)
+static void set_options(struct s3_http *http, const struct s3_call *call)
 {
     CURL *easy = http->easy;
 
-    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_URL, call->url);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* it is signed as it is */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
@@ -161,19 +162,19 @@ static void set_options(struct s3_http *http, const char *url)
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
 }
 
-void s3_http_get(struct s3_http *http, const struct s3_get *get, s3_done_fn *done, void *owner)
+void s3_http_ask(struct s3_http *http, const struct s3_call *call, s3_done_fn *done, void *owner)
 {
     weir_require(!http->easy);
     http->easy = curl_easy_init();
     weir_require(http->easy);
-    for (const char *const *header = get->headers; *header; header++)
+    for (const char *const *header = call->headers; *header; header++)
         http->headers = curl_slist_append(http->headers, *header);
     http->done = done;
     http->owner = owner;
-    http->bytes_max = get->bytes_max;
+    http->bytes_max = call->bytes_max;
     http->is_over = false;
     weir_buf_clear(&http->body);
-    set_options(http, get->url);
+    set_options(http, call);
     curl_multi_add_handle(http->multi, http->easy);
 }
 

@@ -13,7 +13,8 @@ struct s3_http *s3_http_new(struct weir_loop *loop);
 /* Drops the request that is under way. */
 void s3_http_free(struct s3_http *http);
 
-struct s3_get {
+struct s3_call {
+    const char *method; /* without a body */
     const char *url;
     const char *const *headers; /* "Name: value", NULL-terminated */
     size_t bytes_max;           /* of the body; more is an error */
@@ -28,6 +29,6 @@ struct s3_answer {
 typedef void s3_done_fn(void *owner, const struct s3_answer *answer, const struct weir_error *err);
 
 /* Begins; nothing else is under way. `done` is called once, never from inside. */
-void s3_http_get(struct s3_http *http, const struct s3_get *get, s3_done_fn *done, void *owner);
+void s3_http_ask(struct s3_http *http, const struct s3_call *call, s3_done_fn *done, void *owner);
 
 #endif

@@ -36,6 +36,17 @@ static struct weir_bytes element(struct weir_bytes xml, const char *name,
     return weir_bytes(from, (size_t)(to - from));
 }
 
+/* A document with this element at its root, from beginning to end. */
+static bool is_whole(struct weir_bytes xml, const char *name)
+{
+    char opening[64], closing[64];
+
+    snprintf(opening, sizeof opening, "<%s", name);
+    snprintf(closing, sizeof closing, "</%s>", name);
+    return xml.size > 0 && memmem(xml.at, xml.size, opening, strlen(opening)) &&
+           memmem(xml.at, xml.size, closing, strlen(closing)) && !memmem(xml.at, xml.size, "<!", 2);
+}
+
 /* One of the five entities of XML, or a number below 128; 0: none. `*ret_size` is what it takes. */
 static char entity(struct weir_bytes text, size_t *ret_size)
 {
@@ -153,8 +164,7 @@ enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
         .objects = weir_arena_alloc(arena, S3_PAGE_KEYS_MAX * sizeof(struct s3_object))};
     struct weir_bytes rest = xml, contents;
 
-    if (xml.size == 0 || !memmem(xml.at, xml.size, "<ListBucketResult", 17) ||
-        !memmem(xml.at, xml.size, "</ListBucketResult>", 19) || memmem(xml.at, xml.size, "<!", 2))
+    if (!is_whole(xml, "ListBucketResult"))
         return weir_fail(err, WEIR_CORRUPT,
                          "listing: found no whole ListBucketResult, expected one");
     while ((contents = element(rest, "Contents", &rest)).at) {
@@ -178,6 +188,63 @@ enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
     *ret_page = page;
     return WEIR_OK;
 }
+
+/* ---- versions ---- */
+
+/* False for one that cannot be read; of another key than `key` it is not kept. */
+static bool read_version(struct weir_bytes entry, const char *key, bool is_marker,
+                         struct weir_arena *arena, struct s3_versions *versions)
+{
+    char *found = text_of(element(entry, "Key", NULL), 3 * S3_KEY_MAX, arena);
+    const char *latest = text_of(element(entry, "IsLatest", NULL), 16, arena);
+    struct weir_bytes id = element(entry, "VersionId", NULL);
+    struct s3_version version = {.id = id.at ? text_of(id, S3_VERSION_ID_MAX, arena) : ""};
+
+    if (!is_marker)
+        version.etag = text_of(element(entry, "ETag", NULL), S3_ETAG_MAX, arena);
+    if (!found || !decode(found) || !latest || !version.id || (!is_marker && !version.etag))
+        return false;
+    version.is_latest = strcmp(latest, "true") == 0;
+    if (strcmp(found, key) == 0)
+        versions->at[versions->count++] = version;
+    return true;
+}
+
+static enum weir_status read_versions(struct weir_bytes xml, const char *key, bool is_marker,
+                                      struct weir_arena *arena, struct s3_versions *versions,
+                                      struct weir_error *err)
+{
+    const char *name = is_marker ? "DeleteMarker" : "Version";
+    struct weir_bytes entry;
+
+    while ((entry = element(xml, name, &xml)).at) {
+        if (versions->count == S3_PAGE_KEYS_MAX)
+            return weir_fail(err, WEIR_CORRUPT, "versions: found more than %d in a page",
+                             S3_PAGE_KEYS_MAX);
+        if (!read_version(entry, key, is_marker, arena, versions))
+            return weir_fail(err, WEIR_CORRUPT,
+                             "versions: found a %s without Key, VersionId, IsLatest and ETag that "
+                             "can be read",
+                             name);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct weir_arena *arena,
+                                  struct s3_versions *ret_versions, struct weir_error *err)
+{
+    enum weir_status status;
+
+    if (!is_whole(xml, "ListVersionsResult"))
+        return weir_fail(err, WEIR_CORRUPT,
+                         "versions: found no whole ListVersionsResult, expected one");
+    *ret_versions = (struct s3_versions){
+        .at = weir_arena_alloc(arena, S3_PAGE_KEYS_MAX * sizeof(struct s3_version))};
+    status = read_versions(xml, key, false, arena, ret_versions, err);
+    return status == WEIR_OK ? read_versions(xml, key, true, arena, ret_versions, err) : status;
+}
+
+/* ---- errors ---- */
 
 void s3_error_code(struct weir_bytes xml, char code[64])
 {

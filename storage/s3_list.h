@@ -1,4 +1,4 @@
-/* A page of a bucket's listing (ListObjectsV2, with encoding-type=url), out of the XML that an object store
+/* A page of a bucket's listing (ListObjectsV2 or ListObjectVersions, with encoding-type=url), out of the XML that an object store
  * answers. Pure; bounded by the size of the answer. */
 #ifndef WEIR_STORAGE_S3_LIST_H
 #define WEIR_STORAGE_S3_LIST_H
@@ -7,7 +7,13 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 
-enum { S3_PAGE_KEYS_MAX = 1000, S3_PAGE_BYTES_MAX = 8 << 20, S3_KEY_MAX = 1024, S3_ETAG_MAX = 128 };
+enum {
+    S3_PAGE_KEYS_MAX = 1000,
+    S3_PAGE_BYTES_MAX = 8 << 20,
+    S3_KEY_MAX = 1024,
+    S3_ETAG_MAX = 128,
+    S3_VERSION_ID_MAX = 1024
+};
 
 struct s3_object {
     const char *key;
@@ -25,6 +31,23 @@ struct s3_page {
 /* Everything in the page lives in `arena`. CORRUPT "found …, expected …" for anything but such a page. */
 enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
                               struct s3_page *ret_page, struct weir_error *err) WEIR_MUST_USE;
+/* What a key once was, or is now. */
+struct s3_version {
+    const char *id;   /* "" in a store that has none, "null" of one written before there were any */
+    const char *etag; /* NULL: a delete marker */
+    bool is_latest;
+};
+
+struct s3_versions {
+    struct s3_version *at; /* delete markers behind the others */
+    size_t count;          /* S3_PAGE_KEYS_MAX at most */
+};
+
+/* Those versions of `key` that are in the first page of a listing of them (ListObjectVersions, with
+ * encoding-type=url and the key as prefix, so that the key's own come first). CORRUPT like s3_page_read(). */
+enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct weir_arena *arena,
+                                  struct s3_versions *ret_versions,
+                                  struct weir_error *err) WEIR_MUST_USE;
 /* The <Code> of an error that an object store answers, or "" ; `code` holds 64 characters. */
 void s3_error_code(struct weir_bytes xml, char code[64]);
 

@@ -123,10 +123,11 @@ static void ask(void *owner)
     struct mirror *mirror = owner;
 
     mirror->timer = 0;
-    s3_http_get(mirror->http,
-                &(struct s3_get){.url = mirror->question.url,
-                                 .headers = (const char *const *)mirror->question.headers,
-                                 .bytes_max = mirror->answer_bytes_max},
+    s3_http_ask(mirror->http,
+                &(struct s3_call){.method = "GET",
+                                  .url = mirror->question.url,
+                                  .headers = (const char *const *)mirror->question.headers,
+                                  .bytes_max = mirror->answer_bytes_max},
                 mirror->on_answer, mirror);
 }
 

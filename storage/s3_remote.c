@@ -137,11 +137,23 @@ static void sign(const struct s3_remote *remote, const struct s3_request *reques
     add_header(question, "Authorization", weir_buf_text(&authorization));
 }
 
+static char *bucket_path(const struct s3_remote *remote)
+{
+    size_t size = strlen(remote->path);
+
+    return weir_strndup(remote->path, size > 1 ? size - 1 : size);
+}
+
+static void object_path(const struct s3_remote *remote, const char *key, struct weir_buf *path)
+{
+    weir_buf_append_text(path, remote->path);
+    s3_encode(key, true, path);
+}
+
 void s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
                  struct s3_question *ret_question)
 {
-    size_t size = strlen(remote->path);
-    WEIR_AUTO_FREE char *path = weir_strndup(remote->path, size > 1 ? size - 1 : size);
+    WEIR_AUTO_FREE char *path = bucket_path(remote);
     WEIR_AUTO_BUF query = {0};
     struct s3_request request = {
         .method = "GET", .host = remote->host, .path = path, .region = remote->region};
@@ -170,9 +182,41 @@ void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, 
                                  .if_match = piece->etag,
                                  .region = remote->region};
 
-    weir_buf_append_text(&path, remote->path);
-    s3_encode(piece->key, true, &path);
+    object_path(remote, piece->key, &path);
     request.path = weir_buf_text(&path);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                     struct s3_question *ret_question)
+{
+    WEIR_AUTO_FREE char *path = bucket_path(remote);
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {
+        .method = "GET", .host = remote->host, .path = path, .region = remote->region};
+
+    weir_buf_append_text(&query, "encoding-type=url&prefix=");
+    s3_encode(key, false, &query);
+    weir_buf_append_text(&query, "&versions=");
+    request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                   int64_t now_us, struct s3_question *ret_question)
+{
+    WEIR_AUTO_BUF path = {0};
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {
+        .method = "DELETE", .host = remote->host, .region = remote->region};
+
+    object_path(remote, key, &path);
+    request.path = weir_buf_text(&path);
+    weir_buf_append_text(&query, *version ? "versionId=" : "");
+    s3_encode(version, false, &query);
+    request.query = weir_buf_text(&query);
     s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }

@@ -43,5 +43,11 @@ struct s3_piece {
 };
 void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, int64_t now_us,
                   struct s3_question *ret_question);
+/* The first versions of what begins with `key`. */
+void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                     struct s3_question *ret_question);
+/* To delete one version of a key for good; "": the key, of a store without versions. */
+void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                   int64_t now_us, struct s3_question *ret_question);
 
 #endif

@@ -376,11 +376,7 @@ static void remark_source(struct open_erasure *erasure, const struct dataset *da
     const struct declaration *d = dataset->declaration;
     WEIR_AUTO_FREE char *remark = NULL;
 
-    if (d->is_mirrored)
-        remark = weir_format("dataset '%s' mirrors s3://%s/%s: the objects there, and their "
-                             "versions, were not changed; delete them there",
-                             dataset->name, d->s3.bucket, d->s3.prefix);
-    else if (d->is_copied && !d->is_pushed)
+    if (d->is_copied && !d->is_pushed)
         remark = weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
                              "Weir's reach and was not changed",
                              dataset->name, dataset->root);

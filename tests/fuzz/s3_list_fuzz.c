@@ -10,10 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct s3_page page;
     struct weir_error err;
+    struct s3_versions versions;
     char code[64];
 
     s3_error_code(weir_bytes(data, size), code);
     weir_require(strlen(code) < sizeof code);
+    if (s3_versions_read(weir_bytes(data, size), "a", arena, &versions, &err) == WEIR_OK)
+        weir_require(versions.count <= S3_PAGE_KEYS_MAX);
     if (s3_page_read(weir_bytes(data, size), arena, &page, &err) != WEIR_OK)
         return 0;
     weir_require(page.count <= S3_PAGE_KEYS_MAX);

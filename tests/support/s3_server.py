@@ -2,7 +2,8 @@
 
 Written for the tests of the object store source. `faults` is a list of what the next answers do instead of what they
 should: "500", "half" (the connection ends in the middle), "long" (more bytes than were asked for), "nonsense" (no XML),
-"endless" (a listing that goes on without end), "redirect".
+"endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
+versions are deleted one by one; `denied` holds methods that are answered 403; `on_delete` is called before each deletion.
 """
 
 import hashlib
@@ -80,8 +81,42 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.list(dict(urllib.parse.parse_qsl(query, keep_blank_values=True)), fault)
         return self.get(urllib.parse.unquote(parts[2]), fault)
 
+    def do_DELETE(self):
+        store = self.server.store
+        store.requests.append("DELETE " + self.path)
+        path, _, query = self.path.partition("?")
+        bucket, key = path.split("/", 2)[1:]
+        store.on_delete(len([r for r in store.requests if r.startswith("DELETE")]))
+        if not self.is_signed():
+            return self.refuse(403, "SignatureDoesNotMatch")
+        if "DELETE" in store.denied or bucket != BUCKET:
+            return self.refuse(403, "AccessDenied")
+        version = dict(urllib.parse.parse_qsl(query)).get("versionId")
+        store.delete(urllib.parse.unquote(key), version)
+        self.answer(204)
+
+    def list_versions(self, prefix, fault):
+        store = self.server.store
+        with store.lock:
+            keys = sorted((k for k in store.history if k.startswith(prefix)), key=str.encode)
+            entries = [self.version(k, v, i == 0) for k in keys for i, v in enumerate(store.history[k])]
+        page = "".join(entries[:store.page])
+        text = (f"<?xml version='1.0'?><ListVersionsResult><IsTruncated>{str(len(entries) > store.page).lower()}"
+                f"</IsTruncated>{page}</ListVersionsResult>")
+        self.send_whole(200, text.encode(), fault)
+
+    @staticmethod
+    def version(key, found, is_latest):
+        name = "Version" if found["body"] is not None else "DeleteMarker"
+        what = f"<ETag>&quot;{found['etag']}&quot;</ETag><Size>{len(found['body'])}</Size>" if name == "Version" else ""
+        return (f"<{name}><Key>{escape(urllib.parse.quote(key, safe='/'))}</Key><VersionId>{found['id']}</VersionId>"
+                f"<IsLatest>{str(is_latest).lower()}</IsLatest><LastModified>{found['modified']}</LastModified>{what}</{name}>")
+
     def list(self, query, fault):
         store = self.server.store
+        if "versions" in query:
+            return self.refuse(403, "AccessDenied") if "versions" in store.denied else \
+                self.list_versions(query["prefix"], fault)
         with store.lock:
             keys = sorted((k for k in store.objects if k.startswith(query["prefix"])), key=str.encode)
             keys = [k for k in keys if k.encode() > query.get("continuation-token", "").encode()]
@@ -127,25 +162,42 @@ class Server(http.server.ThreadingHTTPServer):
 class Store:
     """`put`, `delete`, `faults`, `requests`; listens until `close`."""
 
-    def __init__(self, page=3):
-        self.objects, self.lock, self.page = {}, threading.Lock(), page
-        self.faults, self.requests = [], []
+    def __init__(self, page=3, versioned=False):
+        self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
+        self.versioned, self.written = versioned, 0
+        self.faults, self.requests, self.denied, self.on_delete = [], [], set(), lambda number: None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.store = self
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
         self.endpoint = f"http://127.0.0.1:{self.server.server_port}"
 
-    def put(self, key, body):
-        body = body.encode() if isinstance(body, str) else body
+    @property
+    def objects(self):
+        """What is listed: the newest of each key that is no delete marker."""
+        return {k: v[0] for k, v in self.history.items() if v[0]["body"] is not None}
+
+    def write(self, key, body, etag):
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
-        with self.lock:
-            self.objects[key] = {"body": body, "etag": hashlib.md5(body).hexdigest(), "modified": stamp}
+        self.written += 1
+        new = {"id": f"v{self.written}/+=" if self.versioned else "null", "body": body, "etag": etag, "modified": stamp}
+        self.history[key] = [new] + (self.history.get(key, []) if self.versioned else [])
 
-    def delete(self, key):
+    def put(self, key, body):
+        body = body.encode() if isinstance(body, str) else body
         with self.lock:
-            del self.objects[key]
+            self.write(key, body, hashlib.md5(body).hexdigest())
+
+    def delete(self, key, version=None):
+        with self.lock:
+            if version is None and self.versioned:
+                return self.write(key, None, None)
+            left = [v for v in self.history.get(key, []) if version is not None and v["id"] != version]
+            if left:
+                self.history[key] = left
+            else:
+                self.history.pop(key, None)
 
     def close(self):
         self.server.shutdown()

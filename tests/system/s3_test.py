@@ -1,11 +1,13 @@
 """A bucket as a source: mirrored, replaced, removed; hostile answers are told of and survived."""
 
+import hashlib
 import json
 import os
 import random
 import signal
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
@@ -33,6 +35,28 @@ preprocess:
 training: {{model: text_bag, loss: logistic}}
 """
 
+LETTERS = """\
+pipeline: {{name: bucket, mode: live}}
+dataset:
+  name: letters
+  source:
+    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
+    format: files
+    include: "*.txt"
+    manifest: manifest.csv
+    settle: 0ms
+    on_erase: unlink
+  time:   {{from: manifest}}
+  label:  {{from: manifest, classes: [work, spam]}}
+  subject: {{from: manifest}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data}}
+preprocess:
+  operators: [{{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
+  batch: {{samples: 8}}
+training: {{model: text_bag, loss: logistic}}
+"""
+
 
 def lines(first, count, user="anne"):
     return "".join(json.dumps({"ts": i, "label": "work" if i % 2 else "spam", "user": user,
@@ -40,8 +64,8 @@ def lines(first, count, user="anne"):
 
 
 class Bucket(Lab):
-    def __init__(self, store, every=10**9):
-        super().__init__(samples=1, every=every, pipeline=PIPELINE % (store.endpoint, BUCKET, REGION))
+    def __init__(self, store, every=10**9, pipeline=PIPELINE):
+        super().__init__(samples=1, every=every, pipeline=pipeline % (store.endpoint, BUCKET, REGION))
         os.environ.update(LAB_ID=KEY_ID, LAB_SECRET=SECRET)
         self.started = None
 
@@ -168,6 +192,101 @@ def test_an_erasure_takes_the_mirror_and_names_the_bucket():
     found = lab.await_that(lambda d: d["replaced"] == 10)
     assert found["live"] == 10 and found["blocked"] >= 1, found
     assert b"words of sample 10" not in b"".join(lab.mirrored().values())
+    lab.end()
+    store.close()
+
+
+OF_CLARA = ["day/clara 1 ü+&=.txt", "day/deep/clara2.txt", "day/clara0.txt"]
+
+
+def letters(**options):
+    """A bucket with letters of clara, some of them rewritten or deleted, and of bert, one with a like name."""
+    store = Store(**options)
+    names = [key[4:] for key in OF_CLARA] + ["clara 1 ü+&=.txt.txt", "bert.txt"]
+    people = ["clara"] * 3 + ["bert"] * 2
+    rows = [f"{name},{1000 + i},work,{person}" for i, (name, person) in enumerate(zip(names, people))]
+    store.put("day/manifest.csv", "path,time,label,subject\n" + "\n".join(rows) + "\n")
+    for draft in range(4):  # more versions than a page of their listing holds
+        for name in names:
+            store.put("day/" + name, hashlib.sha256(f"{name} {draft}".encode()).hexdigest())
+    return store
+
+
+def erase_clara(lab):
+    lab.weir("erase", "request", "--subject", "clara", "--wait")
+    told = json.loads(lab.weir("erase", "receipt", "1", "--json"))["storage"]
+    assert told["found"] == 0, told
+    return told["outside_reach"]
+
+
+def test_an_erasure_deletes_objects_with_all_their_versions():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    store.delete(OF_CLARA[2])
+    lab.await_that(lambda d: d["removed"] == 1)
+    before = {k: v for k, v in store.history.items() if k not in OF_CLARA}
+    assert erase_clara(lab) == []
+    assert store.history == before, store.history.keys()
+    assert lab.dataset()["live"] == 2
+    lab.end()
+    store.close()
+
+
+def test_a_bucket_without_versions_loses_the_objects():
+    store = letters()
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    store.faults = ["500", None, "half", "nonsense"]
+    assert erase_clara(lab) == []
+    assert not set(store.history) & set(OF_CLARA) and len(store.history) == 3, store.history.keys()
+    lab.end()
+    store.close()
+
+
+def test_deaths_while_versions_are_deleted_leave_none():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    store.on_delete = lambda number: number in (2, 5, 9) and lab.started.kill("storage")
+    erase_clara(lab)
+    assert not set(store.history) & set(OF_CLARA) and len(store.history) == 3, store.history.keys()
+    assert len([r for r in store.requests if r.startswith("DELETE")]) > 9
+    lab.end()
+    store.close()
+
+
+def test_what_the_bucket_refuses_is_in_the_receipt():
+    for denied, word in (("DELETE", "deleting a version"), ("versions", "listing its versions")):
+        store = letters(versioned=True)
+        store.denied = {denied}
+        lab = Bucket(store, pipeline=LETTERS).start()
+        lab.await_that(lambda d: d["live"] == 5)
+        told = json.dumps(erase_clara(lab))
+        for key in OF_CLARA:
+            assert f"s3://data/day/: the object '{urllib.parse.quote(key)}'" in told, told
+        assert f"{word} was answered HTTP status 403 AccessDenied" in told and "bert" not in told, told
+        asked = [r for r in store.requests if OF_CLARA[1] in r and r.startswith("DELETE") or "versions=" in r]
+        assert len(asked) > 5 and lab.dataset()["live"] == 2, asked  # once would have been too few
+        lab.end()
+        store.close()
+
+
+def test_a_newer_object_is_left_to_whoever_wrote_it():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    written = []
+
+    def rewrite(_):
+        if not written:
+            written.append(OF_CLARA[1])
+            store.put(OF_CLARA[1], "another letter")
+
+    store.on_delete = rewrite
+    told = json.dumps(erase_clara(lab))
+    assert [v["body"] for v in store.history[OF_CLARA[1]]] == [b"another letter"], store.history[OF_CLARA[1]]
+    assert f"the object '{OF_CLARA[1]}'" in told and "another object by now" in told, told
     lab.end()
     store.close()
 

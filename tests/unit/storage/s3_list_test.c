@@ -132,6 +132,65 @@ static void too_many_or_too_long_keys_are_refused(void **state)
     assert_int_equal(read_page(weir_buf_text(&lengthy), &page), WEIR_CORRUPT);
 }
 
+#define VERSION(key, id, latest)                                                \
+    "<Version><Key>" key "</Key><VersionId>" id "</VersionId><IsLatest>" latest \
+    "</IsLatest><ETag>&quot;e&quot;</ETag></Version>"
+#define MARKER(key, id)                              \
+    "<DeleteMarker><Key>" key "</Key><VersionId>" id \
+    "</VersionId><IsLatest>true</IsLatest></DeleteMarker>"
+#define VERSIONS(inner) "<ListVersionsResult xmlns=\"x\">" inner "</ListVersionsResult>"
+
+static void versions_of_the_key_alone_are_read(void **state)
+{
+    struct s3_versions found;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(
+        s3_versions_read(weir_bytes_of(VERSIONS(MARKER("a%20b", "m+/=") VERSION(
+                             "a%20b", "1&amp;2", "false") VERSION("a%20bc", "3", "true"))),
+                         "a b", arena, &found, &err),
+        WEIR_OK);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.at[0].id, "1&2");
+    assert_string_equal(found.at[0].etag, "\"e\"");
+    assert_false(found.at[0].is_latest);
+    assert_string_equal(found.at[1].id, "m+/=");
+    assert_null(found.at[1].etag);
+    assert_true(found.at[1].is_latest);
+}
+
+static void what_is_no_list_of_versions_is_refused(void **state)
+{
+    static const char *const CASES[] = {
+        "",
+        PAGE(END),
+        "<ListVersionsResult>" VERSION("a", "1", "true"),
+        "<!DOCTYPE x>" VERSIONS(""),
+        VERSIONS("<Version><Key>a</Key></Version>"),
+        VERSIONS("<DeleteMarker><Key>a</Key></DeleteMarker>"),
+        VERSIONS("<Version><Key>a</Key><IsLatest>true</IsLatest></Version>"),
+        VERSIONS(VERSION("a%zz", "1", "true")),
+        VERSIONS(VERSION("a", "&unknown;", "true")),
+    };
+    struct s3_versions found;
+    struct weir_error err;
+    WEIR_AUTO_BUF many = {0};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        if (s3_versions_read(weir_bytes_of(CASES[i]), "a", arena, &found, &err) != WEIR_CORRUPT)
+            fail_msg("taken: %s", CASES[i]);
+    }
+    weir_buf_append_text(&many, "<ListVersionsResult>");
+    for (int i = 0; i <= S3_PAGE_KEYS_MAX; i++)
+        weir_buf_append_text(&many, MARKER("a", "1"));
+    weir_buf_append_text(&many, "</ListVersionsResult>");
+    assert_int_equal(
+        s3_versions_read(weir_bytes_of(weir_buf_text(&many)), "a", arena, &found, &err),
+        WEIR_CORRUPT);
+}
+
 static void the_code_of_an_error_is_letters_alone(void **state)
 {
     char code[64];
@@ -154,6 +213,8 @@ int main(void)
         CASE(what_is_no_page_is_refused),
         CASE(a_page_cut_at_any_byte_is_refused),
         CASE(too_many_or_too_long_keys_are_refused),
+        CASE(versions_of_the_key_alone_are_read),
+        CASE(what_is_no_list_of_versions_is_refused),
         CASE(the_code_of_an_error_is_letters_alone),
     };
     return cmocka_run_group_tests_name("s3: listings", tests, NULL, NULL);
