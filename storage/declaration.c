@@ -32,7 +32,7 @@ static const char *const TIME_FROMS[] = {"manifest", "field",   "file_name",
 static const char *const LABEL_FROMS[] = {"manifest", "field",   "sidecar",
                                           "folder",   "updates", NULL};
 enum { LABEL_FROM_UPDATES = 4 };
-static const char *const PLACE_FROMS[] = {"manifest", "field", NULL};
+static const char *const PLACE_FROMS[] = {"manifest", "field", "sidecar", NULL};
 static const char *const KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
 static const char *const UNITS[] = {"s", "ms", "us", NULL};
 static const int64_t UNIT_US[] = {1000000, 1000, 1};
@@ -122,7 +122,8 @@ static const struct cfg_key DUPLICATES[] = {
 };
 static const struct cfg_key IDENTITY[] = {
     CFG_CHOICE(struct place_section, from, .choices = PLACE_FROMS, .doc = "where it is"),
-    CFG_TEXT(struct place_section, field, .doc = "name of the field"),
+    CFG_TEXT(struct place_section, field,
+             .doc = "name of the field; with from: sidecar, a member of its JSON"),
     CFG_U64(struct place_section, offset, .doc = "byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = FORMAT_TYPE_NAMES,
                .doc = "with offset: type of the number"),
@@ -210,7 +211,7 @@ static enum weir_status read_source(struct declaration *d, const char *path,
 static const char *ways_of(const struct format *format)
 {
     if (format->gives & FORMAT_MANIFEST)
-        return "{from: manifest} or, but for subject and key, {from: sidecar}";
+        return "{from: manifest} or {from: sidecar}";
     return format->gives & FORMAT_AT ? "{offset: BYTE, type: TYPE}" : "{field: NAME}";
 }
 

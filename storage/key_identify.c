@@ -6,6 +6,7 @@
 #include "storage/formats/manifest.h"
 #include "storage/intake.h"
 #include "storage/open_files.h"
+#include "storage/sidecar.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,6 +45,11 @@ struct reading {
     struct key_identity identity;
 };
 
+static bool is_beside(const struct format_field *field)
+{
+    return field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR;
+}
+
 static bool name_of(const struct reading *reading, enum format_role role,
                     enum storage_hash_domain domain, const struct format_sample *sample,
                     struct key_name *ret_name)
@@ -52,7 +58,7 @@ static bool name_of(const struct reading *reading, enum format_role role,
     char scratch[STORAGE_NUMBER_MAX];
     struct weir_bytes text;
 
-    if (reading->fields->each[role].from == FORMAT_MANIFEST && reading->row)
+    if (is_beside(&reading->fields->each[role]) && reading->row)
         value = (struct format_value){.kind = FORMAT_TEXT, .text = reading->row->each[role]};
     text = storage_value_text(&value, scratch);
     if (value.kind == FORMAT_ABSENT || text.size == 0)
@@ -139,9 +145,18 @@ static void hold_manifest(struct key_identifier *identifier, const struct datase
                                   &identifier->manifest, &err));
 }
 
-static bool is_in_manifest(const struct format_fields *fields)
+/* What the manifest or the sidecar says; NULL: nothing. */
+static const struct manifest_row *row_of(struct key_identifier *identifier,
+                                         const struct located *found, struct sidecar *sidecar)
 {
-    return fields->subject.from == FORMAT_MANIFEST || fields->key.from == FORMAT_MANIFEST;
+    const char *path = found->file->path;
+    struct weir_error err;
+
+    if (found->dataset->declaration->wants_sidecar)
+        return storage_sidecar_read(found->dataset, path, sidecar, &err) == WEIR_OK ? &sidecar->row
+                                                                                    : NULL;
+    hold_manifest(identifier, found->dataset);
+    return identifier->manifest ? manifest_find(identifier->manifest, path) : NULL;
 }
 
 struct key_identity storage_key_identify(struct key_identifier *identifier,
@@ -149,16 +164,15 @@ struct key_identity storage_key_identify(struct key_identifier *identifier,
 {
     const struct format_fields *fields = &found->dataset->declaration->fields;
     struct reading reading = {.secret = identifier->secret, .fields = fields};
+    bool wants_row = is_beside(&fields->subject) || is_beside(&fields->key);
+    struct sidecar sidecar = {0};
 
     if (!found->file || !found->file->path || found->file->state != FILE_LIVE)
         return reading.identity;
-    if (is_in_manifest(fields)) {
-        hold_manifest(identifier, found->dataset);
-        reading.row =
-            identifier->manifest ? manifest_find(identifier->manifest, found->file->path) : NULL;
-        if (!reading.row)
-            return reading.identity;
-    }
-    read_record(identifier, found, &reading);
+    if (wants_row)
+        reading.row = row_of(identifier, found, &sidecar);
+    if (!wants_row || reading.row)
+        read_record(identifier, found, &reading);
+    storage_sidecar_fini(&sidecar);
     return reading.identity;
 }

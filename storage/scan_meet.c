@@ -40,6 +40,16 @@ static bool is_young(struct dataset *dataset, const struct listed *listed)
     return true;
 }
 
+/* What stands beside it is still being written. */
+static bool has_young_sidecar(struct dataset *dataset, const char *path)
+{
+    struct stat sidecar;
+
+    return dataset->declaration->wants_sidecar &&
+           storage_sidecar_identity(dataset, path, &sidecar) != SIDECAR_NONE &&
+           storage_scan_youth_us(dataset, &sidecar) > 0;
+}
+
 /* A file that can be read, that still is what was listed, and whose copy has a place. */
 static bool is_ready(struct dataset *dataset, const struct listed *listed)
 {
@@ -53,7 +63,7 @@ static bool is_ready(struct dataset *dataset, const struct listed *listed)
         storage_notes_put(&dataset->notes, listed->path, err.text);
         return false;
     }
-    if (status == WEIR_OK &&
+    if (status == WEIR_OK && !has_young_sidecar(dataset, listed->path) &&
         (!dataset->declaration->is_copied || !storage_copy_is_blocked(dataset, listed->path)))
         return true;
     storage_scan_again(dataset, listed->path);
@@ -103,6 +113,7 @@ static enum weir_status copy_whole(struct dataset *dataset, const struct listed 
 
 /* What is said of a one-sample file elsewhere: in the manifest, or in a file beside it. */
 struct said {
+    uint64_t hash;                  /* of it, to be compared with later */
     const struct manifest_row *row; /* NULL: nothing */
     const char *complaint;          /* why the file cannot be taken in; NULL: it can */
     struct sidecar sidecar;         /* what `row` and `complaint` may point into */
@@ -115,6 +126,9 @@ static void look_up(struct dataset *dataset, const char *path, struct said *said
     const struct manifest *manifest = dataset->scan->manifest;
 
     if (d->wants_sidecar) {
+        struct stat sidecar;
+
+        said->hash = storage_sidecar_identity(dataset, path, &sidecar); /* before it is read */
         if (storage_sidecar_read(dataset, path, &said->sidecar, &said->err) == WEIR_OK)
             said->row = &said->sidecar.row;
         else
@@ -137,8 +151,8 @@ static void note_sample(struct dataset *dataset, const struct listed *listed, st
 
     intake->row = said->row;
     intake->file->is_unlisted = said->complaint != NULL;
-    if (d->wants_manifest)
-        intake->file->prefix_hash = storage_scan_row_hash(intake->secret, said->row);
+    intake->file->prefix_hash =
+        d->wants_manifest ? storage_scan_row_hash(intake->secret, said->row) : said->hash;
     if (said->complaint)
         storage_intake_refuse_file(intake, said->complaint);
     else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
@@ -309,41 +323,46 @@ static bool has_grown(const struct dataset *dataset, const struct scan_tools *to
            storage_file_has_grown(dataset, tools->secret, file);
 }
 
-/* Whether a file that lacked its sidecar, or had a bad one, can be taken in now. */
-static bool is_beside_now(const struct dataset *dataset, const struct stored_file *file,
-                          const struct manifest_row **ret_row)
+/* Whether something else is said of the file than when it was taken in, which hashes to `now`. A store from before
+ * this was noticed learns it now. */
+static bool is_said_anew(struct dataset *dataset, struct stored_file *file, uint64_t now,
+                         bool is_missing)
 {
-    static const struct manifest_row SOME;
-    struct sidecar sidecar = {0};
-    struct weir_error err;
-    bool is_there = storage_sidecar_read(dataset, file->path, &sidecar, &err) == WEIR_OK;
-
-    storage_sidecar_fini(&sidecar);
-    *ret_row = is_there ? &SOME : NULL;
-    return is_there;
+    if (file->prefix_hash == now)
+        return false;
+    if (file->prefix_hash != 0 || file->is_unlisted != is_missing)
+        return true;
+    file->prefix_hash = now;
+    storage_batch_touch(dataset->scan->batch, file);
+    return false;
 }
 
-/* Whether the manifest says something else of the file than when it was taken in. A store from before this
- * was noticed learns it now. */
+/* Not of a file that is being erased, whose sidecar goes first. */
+static bool has_other_sidecar(struct dataset *dataset, const struct scan_tools *tools,
+                              struct stored_file *file, const struct manifest_row **ret_row)
+{
+    static const struct manifest_row SOME;
+    struct stat sidecar;
+    uint64_t now = storage_sidecar_identity(dataset, file->path, &sidecar);
+
+    *ret_row = now == SIDECAR_NONE ? NULL : &SOME;
+    return !storage_dataset_blocked(
+               dataset, storage_hash(tools->secret, HASH_PATH, weir_bytes_of(file->path))) &&
+           is_said_anew(dataset, file, now, now == SIDECAR_NONE);
+}
+
 static bool has_other_row(struct dataset *dataset, const struct scan_tools *tools,
                           struct stored_file *file, const struct manifest_row **ret_row)
 {
     struct scan *scan = dataset->scan;
-    uint64_t hash;
 
-    if (file->is_unlisted && dataset->declaration->wants_sidecar)
-        return is_beside_now(dataset, file, ret_row);
+    if (dataset->declaration->wants_sidecar)
+        return has_other_sidecar(dataset, tools, file, ret_row);
     if (!scan->manifest || !scan->manifest_is_new)
         return false;
     *ret_row = manifest_find(scan->manifest, file->path);
-    hash = storage_scan_row_hash(tools->secret, *ret_row);
-    if (file->prefix_hash == hash)
-        return false;
-    if (file->prefix_hash != 0 || file->is_unlisted != (*ret_row == NULL))
-        return true;
-    file->prefix_hash = hash;
-    storage_batch_touch(scan->batch, file);
-    return false;
+    return is_said_anew(dataset, file, storage_scan_row_hash(tools->secret, *ret_row),
+                        *ret_row == NULL);
 }
 
 /* The old samples stop, new ones begin. */

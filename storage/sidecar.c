@@ -3,11 +3,11 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "storage/extent.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 char *storage_sidecar_path(const struct dataset *dataset, const char *path)
 {
@@ -16,6 +16,24 @@ char *storage_sidecar_path(const struct dataset *dataset, const char *path)
     size_t stem = dot ? (size_t)(dot - path) : strlen(path);
 
     return weir_format("%.*s%s", (int)stem, path, dataset->declaration->source.sidecar);
+}
+
+/* Not the inode: a restored source has others, and is the same. */
+uint64_t storage_sidecar_identity(const struct dataset *dataset, const char *path,
+                                  struct stat *ret_sidecar)
+{
+    WEIR_AUTO_FREE char *beside = storage_sidecar_path(dataset, path);
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->root, beside);
+    uint64_t hash;
+
+    *ret_sidecar = (struct stat){0};
+    if (lstat(place, ret_sidecar) < 0)
+        return SIDECAR_NONE;
+    hash = weir_mix64((uint64_t)ret_sidecar->st_size ^
+                      weir_mix64((uint64_t)ret_sidecar->st_mtim.tv_sec * 1000000000 +
+                                 (uint64_t)ret_sidecar->st_mtim.tv_nsec)) &
+           UINT32_MAX;
+    return hash > SIDECAR_NONE ? hash : SIDECAR_NONE + 1;
 }
 
 void storage_sidecar_fini(struct sidecar *sidecar)

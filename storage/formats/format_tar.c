@@ -4,6 +4,7 @@
  *     n01/0001.jpg  n01/0001.cls  n01/0001.json    one sample, __key__ n01/0001
  *
  * The payload is one part (`sample: jpg`), or the whole sample, headers and all, as a small archive. */
+#include "storage/formats/crc32c.h"
 #include "storage/formats/format.h"
 #include "storage/formats/json_fields.h"
 #include "storage/formats/tar_member.h"
@@ -15,6 +16,7 @@
 #include <strings.h>
 
 enum { PARTS_MAX = 64, EXTENSION_MAX = 63, TEXT_MAX = 64 << 10 };
+enum { NUMBER_BITS = 40, SKIPPED_BITS = 24 };
 
 /* What an erasure leaves where a sample was. */
 static const char ERASED[] = ".weir/erased";
@@ -53,6 +55,7 @@ struct run {
     const struct format_fields *fields;
     const struct format_sink *sink;
     struct format_progress progress;
+    uint64_t skipped; /* of a sample that was too large: its parts go on; 0: none */
     struct json_fields members[FORMAT_ROLES]; /* each role may look into another part */
     double lists[FORMAT_ROLES][FORMAT_LIST_MAX];
     struct group group;
@@ -343,7 +346,25 @@ static enum found find_group(struct run *run)
     return gather(run, &member);
 }
 
-/* A sample that no window holds: it is refused up to the member that does not fit, which is stepped over. */
+/* Calls keep nothing but the number of the next record: what is being skipped, as a hash, stands above it. */
+static void begin_number(struct run *run)
+{
+    run->progress.record = run->input->record & ((UINT64_C(1) << NUMBER_BITS) - 1);
+    run->skipped = run->input->record >> NUMBER_BITS;
+}
+
+static uint64_t end_number(const struct run *run)
+{
+    return run->progress.record | run->skipped << NUMBER_BITS;
+}
+
+static uint64_t hash_of(const struct group *group)
+{
+    return crc32c(weir_bytes(group->base, group->base_size)) >> (32 - SKIPPED_BITS) | 1;
+}
+
+/* A sample that no window holds: it is refused once, up to the member that does not fit, which is stepped over;
+ * its parts behind that one are skipped. */
 static void step_over_large(struct run *run)
 {
     const struct group *group = &run->group;
@@ -352,8 +373,11 @@ static void step_over_large(struct run *run)
     tar_member_read(
         weir_bytes(run->input->window.at + group->end, run->input->window.size - group->end),
         &member);
-    refuse_at(run, group->begin, "found a sample beyond 16 MiB, expected less", false);
-    run->progress.record++;
+    if (run->skipped != hash_of(group)) {
+        refuse_at(run, group->begin, "found a sample beyond 16 MiB, expected less", false);
+        run->progress.record++;
+    }
+    run->skipped = hash_of(group);
     run->progress.consumed = group->end + member.end;
     run->progress.is_stuck = run->progress.consumed == 0;
 }
@@ -371,14 +395,17 @@ static enum weir_status index_members(const struct format_input *input, const vo
     run->options = options;
     run->fields = fields;
     run->sink = sink;
-    run->progress.record = input->record;
+    begin_number(run);
     while ((found == FOUND_GROUP || found == FOUND_STEP) &&
            run->progress.consumed < input->window.size) {
         found = find_group(run);
         if (found != FOUND_GROUP)
             continue;
-        emit(run);
-        run->progress.record++;
+        if (run->skipped != hash_of(&run->group)) {
+            run->skipped = 0;
+            emit(run);
+            run->progress.record++;
+        }
         run->progress.consumed = run->group.end;
     }
     run->progress.is_stuck = found == FOUND_END;
@@ -387,6 +414,7 @@ static enum weir_status index_members(const struct format_input *input, const vo
     for (int i = 0; i < FORMAT_ROLES; i++)
         json_fields_fini(&run->members[i]);
     *ret_progress = run->progress;
+    ret_progress->record = end_number(run);
     return WEIR_OK;
 }
 

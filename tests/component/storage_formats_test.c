@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -403,6 +404,70 @@ static void a_picture_waits_for_its_sidecar_and_is_named_by_its_folder(void **st
     assert_int_equal(is.quarantined, 1);
 }
 
+static const char OWNED[] =
+    "  - name: pictures\n"
+    "    source: {path: %s, format: files, sidecar: .json, settle: 0ms, on_erase: unlink}\n"
+    "    time: {from: sidecar, field: at}\n"
+    "    subject: {from: sidecar, field: who}\n";
+
+/* What stands beside a file is looked at by scans of the whole source, as a start begins with. */
+static void look_again(void)
+{
+    storage_lab_stop(&lab);
+    storage_lab_start(&lab);
+}
+
+static void a_sidecar_that_changes_replaces_its_sample(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    storage_lab_write(&lab, "1.jpg", "a heron");
+    storage_lab_write(&lab, "1.json", "{\"at\": 7, \"who\": \"bob\"}");
+    storage_lab_write(&lab, "2.jpg", "a duck");
+    storage_lab_write(&lab, "2.json", "{\"at\": 8, \"who\": \"carl\"}");
+    assert_int_equal(storage_lab_declare(&lab, OWNED), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "pictures", 1).live, 2);
+    storage_lab_write(&lab, "1.json", "{\"at\": 7, \"who\": \"anna@example.org\"}");
+    look_again();
+    is = storage_lab_await(&lab, "pictures", 3);
+    assert_int_equal(is.live, 2);
+    assert_int_equal(is.replaced, 1);
+    storage_lab_remove(&lab, "2.json");
+    look_again();
+    is = storage_lab_await(&lab, "pictures", 4);
+    assert_int_equal(is.live, 1);
+    assert_int_equal(is.removed, 1);
+    assert_int_equal(is.quarantined, 1);
+    storage_lab_erase(&lab, "u1", "bob", "verified"); /* the picture is another's by now */
+    assert_int_equal(access(storage_lab_path(&lab, "source/1.jpg"), F_OK), 0);
+    assert_int_equal(access(storage_lab_path(&lab, "source/1.json"), F_OK), 0);
+    assert_int_equal(storage_lab_dataset(&lab, "pictures").live, 1);
+}
+
+static void an_erased_picture_takes_its_sidecar_along(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    storage_lab_write(&lab, "1.jpg", "the heron that Anna saw");
+    storage_lab_write(&lab, "1.json", "{\"at\": 7, \"who\": \"anna@example.org\"}");
+    storage_lab_write(&lab, "2.jpg", "a duck");
+    storage_lab_write(&lab, "2.json", "{\"at\": 8, \"who\": \"carl\"}");
+    assert_int_equal(storage_lab_declare(&lab, OWNED), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "pictures", 1).live, 2);
+    assert_int_equal(storage_lab_erase(&lab, "u1", ANNA, "verified").ids.count, 1);
+    assert_int_equal(access(storage_lab_path(&lab, "source/1.jpg"), F_OK), -1);
+    assert_int_equal(access(storage_lab_path(&lab, "source/1.json"), F_OK), -1);
+    assert_int_equal(access(storage_lab_path(&lab, "source/2.json"), F_OK), 0);
+    assert_false(storage_lab_holds(&lab, "source", ANNA));
+    look_again();
+    is = storage_lab_await(&lab, "pictures", 2);
+    assert_int_equal(is.live, 1);
+    assert_int_equal(is.erased, 1);
+    assert_int_equal(is.quarantined, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +476,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_death_at_any_page_of_a_scrub_is_made_good, begin, end),
         cmocka_unit_test_setup_teardown(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(a_sidecar_that_changes_replaces_its_sample, begin, end),
+        cmocka_unit_test_setup_teardown(an_erased_picture_takes_its_sidecar_along, begin, end),
     };
     return cmocka_run_group_tests_name("storage: container formats", tests, open_lab, close_lab);
 }

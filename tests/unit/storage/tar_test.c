@@ -40,6 +40,31 @@ static void end(struct weir_buf *out)
     weir_buf_append(out, ZEROS, sizeof ZEROS);
 }
 
+/* Two parts that no window holds together, a third, and a sample behind. */
+static void a_sample_beyond_the_limit_is_refused_once(void **state)
+{
+    WEIR_AUTO_BUF file = {0};
+    WEIR_AUTO_FREE char *large = malloc((9 << 20) + 1);
+
+    (void)state;
+    assert_non_null(large);
+    memset(large, 'x', 9 << 20);
+    large[9 << 20] = '\0';
+    put(&file, "1.png", '0', large);
+    put(&file, "1.seg", '0', large);
+    put(&file, "1.wav", '0', large);
+    put(&file, "1.jpg", '0', "no sample of its own");
+    put(&file, "2.jpg", '0', "one");
+    end(&file);
+    index_whole(weir_buf_view(&file));
+    assert_int_equal(run.refused, 1);
+    assert_int_equal(run.refusals[0].offset, 0);
+    assert_string_equal(run.refusals[0].reason, "found a sample beyond 16 MiB, expected less");
+    assert_int_equal(run.count, 1);
+    assert_string_equal(run.samples[0].values[FORMAT_KEY], "t:2");
+    assert_int_equal(run.samples[0].record, 1);
+}
+
 static const struct {
     const char *name, *content;
     char type;
@@ -256,6 +281,7 @@ static void tar_reads_what_an_erasure_leaves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sample_beyond_the_limit_is_refused_once),
         cmocka_unit_test(what_is_no_sample_is_refused_and_the_next_one_found),
         cmocka_unit_test(folders_are_nobodys_sample),
         cmocka_unit_test(the_newest_sample_waits_until_the_archive_is_ended),
