@@ -249,6 +249,30 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
 }
 
+/* What can be done with labels that are vectors. */
+static enum weir_status check_vectors(const struct orchestrator_config *config,
+                                      const struct file_section *file,
+                                      const struct weir_yaml_node *datasets, struct weir_error *err)
+{
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const struct weir_yaml_node *dataset = weir_yaml_at(datasets, i);
+        const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
+        if (weir_yaml_get(weir_yaml_get(dataset, "label"), "values") == NULL)
+            continue;
+        if (file->training != NULL && strcmp(config->loss, "squared") != 0)
+            return weir_yaml_fail(file->training, err,
+                                  "training.loss: found '%s', expected squared, because labels of "
+                                  "dataset '%s' are vectors (label.values)",
+                                  config->loss, name != NULL ? name : "");
+        if (config->evaluation_count > 0)
+            return weir_yaml_fail(file->evaluation, err,
+                                  "evaluation: expected none, because labels of dataset '%s' are "
+                                  "vectors (label.values) and metrics compare single ones",
+                                  name != NULL ? name : "");
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status read_file(struct orchestrator_config *config,
                                   const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -262,7 +286,12 @@ static enum weir_status read_file(struct orchestrator_config *config,
     }
     if (status == WEIR_OK)
         status = read_rest(config, &file, err);
-    return status == WEIR_OK ? read_evaluations(config, file.evaluation, err) : status;
+    if (status == WEIR_OK)
+        status = read_evaluations(config, file.evaluation, err);
+    return status == WEIR_OK
+               ? check_vectors(config, &file, file.datasets != NULL ? file.datasets : file.dataset,
+                               err)
+               : status;
 }
 
 enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes text,

@@ -176,6 +176,8 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
         section->dataset_names[section->dataset_count++] = dataset.name ? dataset.name : "";
         if (!has_label(&dataset) && !section->unlabelled)
             section->unlabelled = dataset.name ? dataset.name : "";
+        if (weir_yaml_get(dataset.label, "values") && !section->vectors)
+            section->vectors = dataset.name ? dataset.name : "";
         read_classes(dataset.label, section);
     }
     return WEIR_OK;
@@ -197,6 +199,12 @@ static enum weir_status check_policy(const struct weir_yaml_node *node,
     if (status)
         return status;
     section->needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
+    if ((section->needs & SELECTION_NEEDS_LABELS) && section->vectors)
+        return weir_yaml_fail(
+            weir_yaml_get(node, "policy"), err,
+            "selection.policy: %s needs labels that are equal or not, and those of "
+            "dataset '%s' are vectors (label.values)",
+            policy->name, section->vectors);
     if ((section->needs & SELECTION_NEEDS_LABELS) && section->unlabelled)
         return weir_yaml_fail(weir_yaml_get(node, "policy"), err,
                               "selection.policy: %s needs labels, and dataset '%s' declares none",

@@ -19,6 +19,7 @@ struct selector_section {
     const char **dataset_names; /* in the order of the file */
     size_t dataset_count;
     const char *unlabelled; /* the first dataset that declares no label, or NULL */
+    const char *vectors;    /* a dataset whose labels are vectors; NULL: none */
     void *memory;           /* private */
 };
 

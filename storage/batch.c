@@ -1,5 +1,6 @@
 /* Staging of a batch: see batch.h. Its commit is in batch_commit.c. */
 #include "storage/batch_stage.h"
+#include "storage/label_values.h"
 
 #include "core/base/memory.h"
 
@@ -79,6 +80,7 @@ void storage_batch_clear(struct batch *batch)
     batch->kills.count = batch->refusals.count = batch->withdrawals.count = 0;
     batch->met.count = batch->blocked.count = 0;
     batch->row_count = batch->file_count = 0;
+    weir_buf_clear(&batch->values);
     batch->open = NULL;
     batch->also = NULL;
 }
@@ -90,6 +92,7 @@ void storage_batch_free(struct batch *batch)
     storage_batch_clear(batch);
     for (int i = 0; i < BATCH_COLUMNS; i++)
         free(batch->columns[i]);
+    weir_buf_fini(&batch->values);
     free(batch->groups.at);
     free(batch->segments.at);
     free(batch->subjects.at);
@@ -207,6 +210,9 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
         MAKE_ROOM(batch->keys);
         batch->keys.at[batch->keys.count++] = (struct run_entry){.hash = row->key, .id = at};
     }
+    if (row->values)
+        weir_buf_append(&batch->values, row->values,
+                        storage_declaration_value_bytes(batch->dataset->declaration));
     storage_batch_add_rows(batch, file, 1);
 }
 
@@ -278,7 +284,7 @@ bool storage_batch_is_full(const struct batch *batch)
     size_t rows_max = batch->dataset->updates ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
 
     return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= rows_max ||
-           batch->refusals.count >= BATCH_FILES_MAX;
+           batch->refusals.count >= BATCH_FILES_MAX || batch->values.size >= BATCH_VALUES_BYTES;
 }
 
 bool storage_batch_is_empty(const struct batch *batch)

@@ -22,6 +22,7 @@ struct batch_row {
     uint64_t subject; /* keyed hashes */
     uint64_t key;
     bool has_subject, has_key;
+    const uint8_t *values; /* packed (label_values.h), when labels are vectors */
 };
 
 struct batch;

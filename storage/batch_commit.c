@@ -6,6 +6,7 @@
 #include "storage/duplicates.h"
 #include "storage/id_list.h"
 #include "storage/key_store.h"
+#include "storage/label_values.h"
 #include "storage/late_labels.h"
 #include "storage/queries.h"
 #include "storage/tombstones.h"
@@ -94,6 +95,7 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
     WEIR_AUTO_BUF packed = {0};
     size_t ends[BATCH_COLUMNS + 1] = {0};
     struct weir_bytes columns[BATCH_COLUMNS];
+    size_t value_bytes = storage_declaration_value_bytes(c->dataset->declaration);
 
     for (int i = 0; i < BATCH_COLUMNS; i++) {
         storage_column_pack(c->batch->columns[i] + first, chunk->count, &packed);
@@ -106,7 +108,10 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
                   DB_I64(sequence), DB_BYTES(weir_bytes("", 0)), DB_I64(chunk->time_min),
                   DB_I64(chunk->time_max), DB_BYTES(columns[BATCH_TIME]),
                   DB_BYTES(columns[BATCH_LABEL]), DB_BYTES(columns[BATCH_FILE]),
-                  DB_BYTES(columns[BATCH_OFFSET]), DB_BYTES(columns[BATCH_LENGTH]));
+                  DB_BYTES(columns[BATCH_OFFSET]), DB_BYTES(columns[BATCH_LENGTH]),
+                  DB_BYTES(weir_bytes(value_bytes > 0 ? c->batch->values.at + first * value_bytes
+                                                      : (const uint8_t *)"",
+                                      chunk->count * value_bytes)));
 }
 
 /* One change: a chunk, and what memory knows of it. */
@@ -141,11 +146,13 @@ static enum weir_status insert_chunks(const struct commit *c)
             .first_row = (uint32_t)next & (WEIR_BLOCK_ROWS - 1),
         };
         size_t room = WEIR_BLOCK_ROWS - chunk.first_row;
+        size_t rows_max = storage_values_rows(c->dataset->declaration, CHUNK_VALUES_BYTES);
         size_t rest = c->batch->row_count - done;
 
         if (chunk.block >> WEIR_BLOCK_BITS)
             return weir_fail(c->err, WEIR_LIMIT, "dataset '%s' is full: all blocks are used",
                              c->dataset->name);
+        room = room < rows_max ? room : rows_max;
         chunk.count = (uint32_t)(rest < room ? rest : room);
         range_of(c->batch->columns[BATCH_TIME] + done, chunk.count, &chunk.time_min,
                  &chunk.time_max);

@@ -62,6 +62,7 @@ struct batch {
     LIST(uint64_t) blocked; /* hashes to be blocked from now on */
     int64_t *columns[BATCH_COLUMNS];
     size_t row_count, row_capacity;
+    struct weir_buf values; /* of labels that are vectors, row by row */
     storage_batch_also_fn *also;
     void *also_owner;
 };

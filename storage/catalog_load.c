@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { COL_UNTOLD = 19 }; /* of Q_datasets: behind the accounts */
+
 static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset,
                                      struct weir_error *err)
 {
@@ -124,6 +126,16 @@ static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, 
         *counters[k] = (uint64_t)weir_rows_i64(rows, i, 10 + (int)k);
 }
 
+/* An older Weir did not say in the row of a dataset what its labels are, which the view has to know. */
+static enum weir_status tell_label(struct weir_db *db, const struct dataset *dataset,
+                                   struct weir_error *err)
+{
+    const struct declaration *d = dataset->declaration;
+
+    return DB_RUN(db, Q_dataset_label, NULL, err, DB_I64(dataset->number), DB_I64(d->label_kind),
+                  DB_I64(d->label_width), DB_I64(weir_dtype_bytes(d->value_type)));
+}
+
 static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog,
                                      const struct weir_rows *rows, size_t i, struct weir_error *err)
 {
@@ -150,6 +162,8 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
         status = load_blocked(db, dataset, err);
     if (status == WEIR_OK)
         status = load_keys(db, dataset, err);
+    if (status == WEIR_OK && weir_rows_bool(rows, i, COL_UNTOLD))
+        status = tell_label(db, dataset, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", dataset->name);
     storage_catalog_add(catalog, WEIR_TAKE(dataset));

@@ -18,7 +18,7 @@ struct slot {
     size_t bytes;
     struct slot *next_in_bucket;
     struct slot *next, *before; /* on the ring */
-    uint8_t packed[];           /* all columns end to end, and their padding */
+    uint8_t packed[];           /* all columns end to end, vectors, and padding */
 };
 
 struct chunk_cache {
@@ -132,6 +132,23 @@ static enum weir_status view_columns(const struct weir_rows *rows, struct slot *
     return status;
 }
 
+/* Vectors follow the columns. */
+static enum weir_status view_values(const struct weir_rows *rows, const struct dataset *dataset,
+                                    struct slot *slot, struct weir_error *err)
+{
+    struct weir_bytes values = weir_rows_bytes(rows, 0, COLUMNS);
+    size_t expected = slot->chunk.count * storage_declaration_value_bytes(dataset->declaration);
+    uint8_t *at = slot->packed + (slot->bytes - sizeof(struct slot) - COLUMN_PADDING - values.size);
+
+    if (values.size != expected)
+        return weir_fail(err, WEIR_CORRUPT, "vectors of labels: found %zu bytes, expected %zu",
+                         values.size, expected);
+    if (values.size > 0)
+        memcpy(at, values.at, values.size);
+    slot->chunk.values = weir_bytes(at, values.size);
+    return WEIR_OK;
+}
+
 static enum weir_status load(struct weir_db *db, const struct dataset *dataset,
                              const struct chunk_ref *ref, struct slot **ret_slot,
                              struct weir_error *err)
@@ -147,7 +164,7 @@ static enum weir_status load(struct weir_db *db, const struct dataset *dataset,
     if (weir_rows_count(rows) != 1)
         return weir_fail(err, WEIR_CORRUPT, "dataset '%s': chunk %u:%u is missing", dataset->name,
                          ref->block, ref->first_row);
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i <= COLUMNS; i++)
         bytes += weir_rows_bytes(rows, 0, i).size;
     slot = weir_calloc(1, bytes);
     slot->bytes = bytes;
@@ -156,6 +173,8 @@ static enum weir_status load(struct weir_db *db, const struct dataset *dataset,
                                  .first_row = ref->first_row,
                                  .count = ref->count};
     status = view_columns(rows, slot, err);
+    if (status == WEIR_OK)
+        status = view_values(rows, dataset, slot, err);
     if (status == WEIR_OK)
         *ret_slot = WEIR_TAKE(slot);
     return status;

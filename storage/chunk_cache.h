@@ -12,6 +12,7 @@ enum { CHUNK_CACHE_BYTES = 64 << 20 };
 struct chunk {
     uint32_t dataset, block, first_row, count;
     struct column_view times, labels, files, offsets, lengths;
+    struct weir_bytes values; /* of labels that are vectors (label_values.h), row by row */
 };
 
 struct chunk_cache;

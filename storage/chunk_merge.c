@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/added_runs.h"
 #include "storage/chunk_merge_policy.h"
+#include "storage/label_values.h"
 #include "storage/queries.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ struct merge {
     struct dataset *dataset;
     size_t first, end; /* of dataset->chunks */
     struct chunk_ref merged;
-    int64_t *values; /* all columns end to end */
+    int64_t *values;         /* all columns end to end */
+    struct weir_buf vectors; /* of labels that are such */
 };
 
 /* ---- what to merge ---- */
@@ -39,7 +41,8 @@ static struct merge_span choose(const struct dataset *dataset, size_t first, siz
 
     for (size_t i = first; i < end; i++)
         rows[i - first] = dataset->chunks[i].count;
-    span = storage_chunk_merge_choose(rows, end - first);
+    span = storage_chunk_merge_choose(
+        rows, end - first, storage_values_rows(dataset->declaration, CHUNK_VALUES_BYTES));
     return (struct merge_span){.first = first + span.first, .end = first + span.end};
 }
 
@@ -100,6 +103,7 @@ static enum weir_status load_columns(struct merge *merge, struct weir_error *err
             for (size_t c = 0; c < COLUMNS; c++)
                 storage_column_range(views[c], 0, ref->count,
                                      merge->values + c * merge->merged.count + at);
+            weir_buf_append(&merge->vectors, chunk->values.at, chunk->values.size);
         }
         at += ref->count;
     }
@@ -144,7 +148,7 @@ static enum weir_status insert_merged(const struct merge *merge, struct weir_err
                   DB_I64(dataset->runs[last_run].sequence), DB_BYTES(weir_buf_view(&runs)),
                   DB_I64(merged->time_min), DB_I64(merged->time_max), DB_BYTES(columns[0]),
                   DB_BYTES(columns[1]), DB_BYTES(columns[2]), DB_BYTES(columns[3]),
-                  DB_BYTES(columns[4]));
+                  DB_BYTES(columns[4]), DB_BYTES(weir_buf_view(&merge->vectors)));
 }
 
 static enum weir_status commit(const struct merge *merge, struct weir_error *err)
@@ -191,6 +195,7 @@ enum weir_status storage_chunk_merge_step(struct weir_db *db, struct chunk_cache
     status = load_columns(&merge, err);
     if (status == WEIR_OK)
         status = commit(&merge, err);
+    weir_buf_fini(&merge.vectors);
     if (status != WEIR_OK)
         return status;
     replace_refs(&merge);

@@ -19,7 +19,8 @@ struct merge_span {
     size_t first, end; /* equal: nothing is to be merged */
 };
 
-/* `rows` holds the rows of each chunk of one block, in id order. */
-struct merge_span storage_chunk_merge_choose(const uint32_t *rows, size_t count);
+/* `rows` holds the rows of each chunk of one block, in id order. Chunks of more than an eighth of
+ * `rows_max` stay as they are, unless the whole block fits; so none of more than twice of it comes to be. */
+struct merge_span storage_chunk_merge_choose(const uint32_t *rows, size_t count, uint32_t rows_max);
 
 #endif

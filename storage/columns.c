@@ -1,12 +1,17 @@
 /* Time and label of a range of ids; what is dead is left out. */
+#include "storage/label_values.h"
 #include "storage/serve.h"
 
 #include "core/base/memory.h"
+
+#include <string.h>
 
 struct columns {
     uint64_t *ids;
     int64_t *times, *labels;
     size_t count;
+    uint8_t *values; /* of labels that are vectors, when they are asked for, … */
+    size_t row_bytes;
 };
 
 static void add_rows(const struct dataset *dataset, const struct chunk *chunk, uint32_t from,
@@ -20,6 +25,9 @@ static void add_rows(const struct dataset *dataset, const struct chunk *chunk, u
         columns->ids[columns->count] = weir_sample_id(dataset->number, chunk->block, row);
         columns->times[columns->count] = storage_column_at(&chunk->times, i);
         columns->labels[columns->count] = storage_column_at(&chunk->labels, i);
+        if (columns->row_bytes > 0)
+            memcpy(columns->values + columns->count * columns->row_bytes,
+                   storage_values_at(chunk->values, columns->row_bytes, i).at, columns->row_bytes);
         columns->count++;
     }
 }
@@ -43,6 +51,13 @@ enum weir_status storage_columns_read(struct storage *storage, const struct msg_
     if (asked->count > WEIR_BLOCK_ROWS || end > WEIR_BLOCK_ROWS)
         return weir_fail(err, WEIR_INVALID, "columns_read.count: rows %u to %u leave their block",
                          row, end);
+    if (asked->values)
+        columns.row_bytes = storage_declaration_value_bytes(dataset->declaration);
+    if (asked->count * columns.row_bytes > ANSWER_VALUES_BYTES)
+        return weir_fail(
+            err, WEIR_LIMIT, "columns_read.count: found %u with values, expected at most %u",
+            asked->count, storage_values_rows(dataset->declaration, ANSWER_VALUES_BYTES));
+    columns.values = weir_arena_alloc(arena, asked->count * columns.row_bytes + 1);
     columns.ids = weir_arena_alloc(arena, asked->count * sizeof *columns.ids + 1);
     columns.times = weir_arena_alloc(arena, asked->count * sizeof *columns.times + 1);
     columns.labels = weir_arena_alloc(arena, asked->count * sizeof *columns.labels + 1);
@@ -62,5 +77,8 @@ enum weir_status storage_columns_read(struct storage *storage, const struct msg_
     answer->ids = (struct weir_u64s){columns.ids, columns.count};
     answer->times = (struct weir_i64s){columns.times, columns.count};
     answer->labels = (struct weir_i64s){columns.labels, columns.count};
+    answer->label_width = dataset->declaration->label_width;
+    answer->value_type = dataset->declaration->value_type;
+    answer->label_values = weir_bytes(columns.values, columns.count * columns.row_bytes);
     return status;
 }

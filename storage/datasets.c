@@ -60,7 +60,9 @@ static enum weir_status add_dataset(struct storage *storage, struct dataset **da
         return weir_fail(err, WEIR_LIMIT, "all %u dataset numbers are used", d->number);
     status =
         DB_RUN(storage->db, Q_dataset_add, NULL, err, DB_I64(d->number), DB_TEXT(d->name),
-               DB_TEXT(d->text), DB_TEXT(d->root), DB_TEXT(asked->file), DB_BYTES(asked->config));
+               DB_TEXT(d->text), DB_TEXT(d->root), DB_TEXT(asked->file), DB_BYTES(asked->config),
+               DB_I64(d->declaration->label_kind), DB_I64(d->declaration->label_width),
+               DB_I64(weir_dtype_bytes(d->declaration->value_type)));
     if (status != WEIR_OK) {
         storage_doubt(storage); /* it may be there */
         return status == WEIR_EXISTS ? WEIR_UNAVAILABLE : status;
@@ -216,6 +218,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .label_kind = dataset->declaration->label_kind,
         .classes = {(const char *const *)dataset->classes, dataset->class_count},
         .bytes = accounts->bytes,
+        .label_width = dataset->declaration->label_width,
     };
     return complaints_of(storage, dataset, arena, &answer->complaints, err);
 }

@@ -3,6 +3,7 @@
 
 #include "storage/declaration_push.h"
 #include "storage/declaration_s3.h"
+#include "storage/declaration_values.h"
 
 #include "core/base/memory.h"
 #include "core/config/schema.h"
@@ -112,6 +113,12 @@ static const struct cfg_key LABEL[] = {
              .doc =
                  "list of class names, or stream: in order of first appearance; several datasets "
                  "need one list"),
+    CFG_TEXTS(struct place_section, values,
+              .doc =
+                  "the label is a vector: [f32, 3] are three numbers kept as f32, or f64; at most "
+                  "4096, one after the other at the offset or in a list in the field"),
+    CFG_TEXTS(struct place_section, fields,
+              .doc = "with values and format csv: instead of field, one column for each number"),
     CFG_END,
 };
 static const struct cfg_key DUPLICATES[] = {
@@ -207,6 +214,24 @@ static enum weir_status read_source(struct declaration *d, const char *path,
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
 }
 
+/* Of a vector, `type` is what the record holds, by default what is kept. */
+static enum weir_status resolve_numbers(const struct declaration *d,
+                                        const struct place_section *place,
+                                        const struct weir_yaml_node *node, const char *path,
+                                        struct format_field *field, struct weir_error *err)
+{
+    bool is_kept = !weir_yaml_get(node, "type") && d->label_width > 0;
+    int type = place->type;
+
+    if (is_kept)
+        type = d->value_type == WEIR_F64 ? FORMAT_F64 : FORMAT_F32;
+    else if (!weir_yaml_get(node, "type") || type >= FORMAT_TYPES)
+        return weir_yaml_fail(node, err, "%s.type: expected one of i8 … f64 with offset", path);
+    *field = (struct format_field){
+        .from = FORMAT_AT, .offset = place->offset, .type = (enum format_type)type};
+    return WEIR_OK;
+}
+
 /* How each format says where a field is, for messages. */
 static const char *ways_of(const struct format *format)
 {
@@ -229,10 +254,12 @@ static enum weir_status resolve(const struct declaration *d, const struct place_
     if (strcmp(from, "sidecar") == 0) {
         *field = (struct format_field){.from = FORMAT_SIDECAR, .name = place->field};
     } else if (weir_yaml_get(node, "offset")) {
-        *field = (struct format_field){
-            .from = FORMAT_AT, .offset = place->offset, .type = (enum format_type)place->type};
-        if (!weir_yaml_get(node, "type") || place->type >= FORMAT_TYPES)
-            return weir_yaml_fail(node, err, "%s.type: expected one of i8 … f64 with offset", path);
+        enum weir_status status = resolve_numbers(d, place, node, path, field, err);
+
+        if (status != WEIR_OK)
+            return status;
+    } else if (place->fields.count > 0) {
+        *field = (struct format_field){.from = FORMAT_COLUMNS, .names = place->fields};
     } else if (place->field) {
         *field = (struct format_field){.from = FORMAT_NAMED, .name = place->field};
     } else if (strcmp(from, "manifest") == 0) {
@@ -303,9 +330,14 @@ static enum weir_status read_label(struct declaration *d, const char *path,
         return WEIR_OK;
     status = cfg_read(LABEL, CFG_CLOSED, node, path, NULL, &place, err);
     d->awaits_label = status == WEIR_OK && place.from == LABEL_FROM_UPDATES;
+    if (status == WEIR_OK && place.values.count > 0)
+        status = storage_values_declared(d, &place.values, path, err);
     if (status == WEIR_OK && !d->awaits_label)
         status = resolve(d, &place, node, path, &d->fields.label, err);
-    if (status != WEIR_OK)
+    if (status == WEIR_OK)
+        status = storage_values_check(d, &place, node, path, err);
+    d->fields.label.count = d->label_width;
+    if (status != WEIR_OK || d->label_width > 0)
         return status;
     if (place.classes)
         return read_classes(d, &place, path, err);
@@ -503,6 +535,15 @@ static void print_text(struct weir_buf *out, const char *text)
     weir_buf_append_text(out, "\"");
 }
 
+static void print_texts(struct weir_buf *out, const char *before, const struct cfg_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        weir_buf_append_text(out, i == 0 ? before : ", ");
+        print_text(out, weir_yaml_text(weir_yaml_at(texts->node, i)));
+    }
+    weir_buf_append_text(out, "]");
+}
+
 static void print_field(struct weir_buf *out, const struct format_field *field)
 {
     if (field->from == FORMAT_MANIFEST) {
@@ -514,6 +555,8 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
     } else if (field->from == FORMAT_AT) {
         weir_buf_printf(out, "from: field, offset: %llu, type: %s",
                         (unsigned long long)field->offset, FORMAT_TYPE_NAMES[field->type]);
+    } else if (field->from == FORMAT_COLUMNS) {
+        print_texts(out, "from: field, fields: [", &field->names);
     } else {
         weir_buf_printf(out,
                         "from: %s, field: ", field->from == FORMAT_SIDECAR ? "sidecar" : "field");
@@ -551,6 +594,8 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
         print_field(out, &d->fields.label);
     if (d->label_kind == WEIR_LABEL_CLASS && !d->classes)
         weir_buf_append_text(out, ", classes: stream");
+    else if (d->label_kind == WEIR_LABEL_VALUES)
+        weir_buf_printf(out, ", values: [%s, %u]", weir_dtype_name(d->value_type), d->label_width);
     else if (d->label_kind != WEIR_LABEL_CLASS && d->fields.label.from != FORMAT_AT)
         weir_buf_printf(out, ", type: %s", d->label_kind == WEIR_LABEL_FLOAT ? "float" : "int");
     for (size_t i = 0; i < weir_yaml_length(d->classes); i++) {

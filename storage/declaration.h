@@ -4,6 +4,7 @@
 #define WEIR_STORAGE_DECLARATION_H
 
 #include "core/wire/sample.h"
+#include "core/wire/tensor.h"
 #include "storage/formats/format.h"
 
 enum { STORAGE_NAME_MAX = 64, STORAGE_CLASSES_MAX = 65536 };
@@ -57,6 +58,8 @@ struct place_section {
     uint64_t depth;
     int unit;
     const struct weir_yaml_node *classes;
+    struct cfg_texts fields;
+    struct cfg_texts values;
 };
 
 /* Texts are borrowed from the YAML document, which must outlive it. */
@@ -72,6 +75,8 @@ struct declaration {
     const char *time_pattern; /* strptime(), for TIME_FROM_FILE_NAME */
     int64_t time_unit_us;     /* what a number in a time field counts */
     enum weir_label_kind label_kind;
+    uint32_t label_width;                 /* numbers of a vector; 0: it is none */
+    enum weir_dtype value_type;           /* of these: f32 or f64 */
     const struct weir_yaml_node *classes; /* NULL: in order of first appearance */
     bool has_subject;
     bool has_key;
@@ -108,6 +113,8 @@ enum weir_status storage_declarations_agree(const struct declarations *all,
                                             struct weir_error *err) WEIR_MUST_USE;
 void storage_declarations_fini(struct declarations *declarations);
 
+/* Bytes that the numbers of one label take; 0 unless labels are vectors. */
+size_t storage_declaration_value_bytes(const struct declaration *declaration);
 /* Appends the effective values as an element of a YAML list. `root` replaces source.path: the text
  * is then what makes two declarations the same. */
 void storage_declaration_print(const struct declaration *declaration, const char *root,

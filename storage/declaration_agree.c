@@ -35,7 +35,8 @@ static enum weir_status check_labels(const struct declarations *all, size_t inde
     const struct declaration *first = &all->at[0], *d = &all->at[index];
     const struct weir_yaml_node *label = weir_yaml_get(node, "label");
 
-    if (d->label_kind != first->label_kind)
+    if (d->label_kind != first->label_kind || d->label_width != first->label_width ||
+        d->value_type != first->value_type)
         return weir_yaml_fail(label ? label : node, err,
                               "datasets[%zu].label: expected the same kind of label as datasets[0] "
                               "has, because one model learns from both",

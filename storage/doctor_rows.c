@@ -1,5 +1,6 @@
 /* Chunks and accounts, counted again from packed columns and bitmaps. */
 #include "storage/doctor_state.h"
+#include "storage/label_values.h"
 #include "storage/queries.h"
 
 #include "core/base/memory.h"
@@ -107,13 +108,30 @@ static void say_bad(struct doctor *doctor, enum doctor_check check, const struct
                      weir_strdup("each live sample inside a live file"));
 }
 
+static void say_endless(struct doctor *doctor, const struct chunk_ref *ref,
+                        const struct bad_rows *bad)
+{
+    if (bad->count > 0)
+        doctor_wrong(doctor, DOCTOR_CHUNKS,
+                     weir_format("chunk %" PRIu32 ":%" PRIu32 ": %" PRIu32
+                                 " labels, the first in row %" PRIu32 ", hold what is no number",
+                                 ref->block, ref->first_row, bad->count, bad->first),
+                     weir_strdup("finite numbers"));
+}
+
 static void check_rows(struct doctor *doctor, const struct chunk_ref *ref,
                        const struct chunk *chunk)
 {
-    struct bad_rows lost = {0}, stray = {0};
+    const struct declaration *d = storage_doctor_dataset(doctor)->declaration;
+    size_t bytes = storage_declaration_value_bytes(d);
+    struct bad_rows lost = {0}, stray = {0}, endless = {0};
 
-    for (uint32_t i = 0; i < ref->count; i++)
+    for (uint32_t i = 0; i < ref->count; i++) {
         count_row(doctor, chunk, i, &lost, &stray);
+        if (!storage_values_are_finite(d, storage_values_at(chunk->values, bytes, i)))
+            note_bad(&endless, chunk->first_row + i);
+    }
+    say_endless(doctor, ref, &endless);
     say_bad(doctor, DOCTOR_CHUNKS, ref, &lost, "lie in no file, or beyond its end");
     say_bad(doctor, DOCTOR_ACCOUNTS, ref, &stray, "lie in a file that was removed or replaced");
 }

@@ -67,7 +67,7 @@ static size_t mark(const struct batch *batch, const struct id_list *known, bool 
 /* Moves what stays together; rows[i] becomes the new place of row i. */
 static void move_rows(struct batch *batch, const bool *gone, uint64_t *rows)
 {
-    size_t kept = 0;
+    size_t kept = 0, bytes = storage_declaration_value_bytes(batch->dataset->declaration);
 
     for (size_t row = 0; row < batch->row_count; row++) {
         rows[row] = kept;
@@ -75,8 +75,11 @@ static void move_rows(struct batch *batch, const bool *gone, uint64_t *rows)
             continue;
         for (int i = 0; i < BATCH_COLUMNS; i++)
             batch->columns[i][kept] = batch->columns[i][row];
+        if (bytes > 0)
+            memmove(batch->values.at + kept * bytes, batch->values.at + row * bytes, bytes);
         kept++;
     }
+    batch->values.size = kept * bytes;
     batch->row_count = kept;
 }
 

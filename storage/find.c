@@ -1,4 +1,5 @@
 /* Where a sample is, from memory: see serve.h. */
+#include "storage/label_values.h"
 #include "storage/serve.h"
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */
@@ -60,6 +61,8 @@ enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct lo
     ret_located->offset = (uint64_t)storage_column_at(&chunk->offsets, i);
     ret_located->length = (uint64_t)storage_column_at(&chunk->lengths, i);
     ret_located->label = storage_column_at(&chunk->labels, i);
+    ret_located->values = storage_values_at(
+        chunk->values, storage_declaration_value_bytes(finder->dataset->declaration), i);
     ret_located->time = storage_column_at(&chunk->times, i);
     ret_located->state = state_of(finder, weir_sample_row(id), ret_located->file);
     return WEIR_OK;

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/formats/utf8.h"
+#include "storage/label_values.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +18,9 @@ enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 void storage_intake_fini(struct intake *intake)
 {
     free(intake->kept_out);
+    free(intake->values);
     intake->kept_out = NULL;
+    intake->values = NULL;
 }
 
 char *storage_printable(const char *text)
@@ -314,7 +317,45 @@ static bool convert_class(const struct intake *intake, const struct format_value
     return false;
 }
 
-static bool convert_label(const struct intake *intake, const struct format_value *value,
+/* What was found instead of a vector. */
+static bool refuse_values(const struct intake *intake, const struct format_value *value,
+                          char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+
+    if (value->kind == FORMAT_LIST)
+        snprintf(reason, REASON_MAX, "label: found %zu numbers, expected %u", value->list.count,
+                 d->label_width);
+    else
+        snprintf(reason, REASON_MAX, "label: found %s, expected %u numbers",
+                 value->kind == FORMAT_ABSENT
+                     ? "no list of numbers"
+                     : quote(intake, storage_value_text(value, scratch), quoted),
+                 d->label_width);
+    return false;
+}
+
+static bool convert_values(struct intake *intake, const struct format_value *value, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    double numbers[FORMAT_LIST_MAX];
+    struct format_value list = *value;
+
+    if (value->kind == FORMAT_TEXT)
+        list = format_list_of(value->text, numbers);
+    if (list.kind != FORMAT_LIST || list.list.count != d->label_width)
+        return refuse_values(intake, &list, reason);
+    if (!intake->values)
+        intake->values = weir_calloc(d->label_width, sizeof(double));
+    if (storage_values_pack(d, list.list.at, intake->values))
+        return true;
+    snprintf(reason, REASON_MAX, "label: found a number beyond %s, expected finite ones",
+             weir_dtype_name(d->value_type));
+    return false;
+}
+
+static bool convert_label(struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
     char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
@@ -326,6 +367,8 @@ static bool convert_label(const struct intake *intake, const struct format_value
     switch (intake->dataset->declaration->label_kind) {
     case WEIR_LABEL_NONE:
         return true;
+    case WEIR_LABEL_VALUES:
+        return convert_values(intake, value, reason);
     case WEIR_LABEL_CLASS:
         return convert_class(intake, value, ret_label, reason);
     case WEIR_LABEL_INT:
@@ -502,6 +545,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
         refuse_at(intake, sample->record, sample->offset, reason, false);
         return;
     }
+    row.values = intake->values;
     storage_batch_row(intake->batch, intake->file, &row);
 }
 

@@ -39,6 +39,8 @@ struct intake {
     void (*refusing)(void *listener, uint64_t record, const char *reason); /* optional */
     void *listener;
 
+    uint8_t *values; /* of a label that is a vector; owned, made when first needed */
+
     size_t refused; /* listed so far */
     uint64_t refused_more;
     struct format_range *kept_out; /* so that a copy of the file can lose them too */

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "storage/deaths.h"
+#include "storage/label_values.h"
 #include "storage/serve.h"
 
 #include <string.h>
@@ -21,7 +22,9 @@ struct list {
         uint32_t bytes[LIST_COLUMNS];
     } pieces[LIST_CHUNKS_MAX];
     size_t piece_count, rows;
-    uint64_t cursor; /* the last id that was looked at */
+    struct weir_buf vectors; /* of labels that are such */
+    size_t value_bytes;      /* of a row; 0: they are none, or not asked for */
+    uint64_t cursor;         /* the last id that was looked at */
     int64_t values[LIST_COLUMNS][WEIR_BLOCK_ROWS];
 };
 
@@ -74,6 +77,8 @@ static void add_whole(struct list *list, const struct chunk_ref *ref, const stru
     weir_buf_append(&list->columns[LIST_TIMES], chunk->times.packed.at, chunk->times.packed.size);
     weir_buf_append(&list->columns[LIST_LABELS], chunk->labels.packed.at,
                     chunk->labels.packed.size);
+    if (list->value_bytes > 0)
+        weir_buf_append(&list->vectors, chunk->values.at, chunk->values.size);
     end_piece(list, ref->count, before);
     list->cursor = first_id(list, ref) + ref->count - 1;
 }
@@ -90,6 +95,13 @@ static bool is_wanted(const struct list *list, const struct chunk_ref *ref, uint
         return false;
     return !storage_dataset_is_dead(list->dataset, ref->block, row) ||
            storage_deaths_hold(&list->later, id);
+}
+
+static void add_value(struct list *list, const struct chunk *chunk, uint32_t i)
+{
+    if (list->value_bytes > 0)
+        weir_buf_append(&list->vectors, storage_values_at(chunk->values, list->value_bytes, i).at,
+                        list->value_bytes);
 }
 
 static void add_some(struct list *list, const struct chunk_ref *ref, const struct chunk *chunk)
@@ -109,6 +121,7 @@ static void add_some(struct list *list, const struct chunk_ref *ref, const struc
         list->values[LIST_IDS][rows] = (int64_t)(first + i);
         list->values[LIST_TIMES][rows] = time;
         list->values[LIST_LABELS][rows++] = storage_column_at(&chunk->labels, i);
+        add_value(list, chunk, i);
     }
     for (int i = 0; i < LIST_COLUMNS; i++) {
         before[i] = list->columns[i].size;
@@ -185,6 +198,11 @@ static void fill(struct list *list, struct weir_arena *arena, struct msg_list_is
         weir_frames_give(frames, list->columns[c].at, list->columns[c].size);
         list->columns[c] = (struct weir_buf){0};
     }
+    if (list->value_bytes > 0) {
+        weir_buf_reserve(&list->vectors, 1);
+        weir_frames_give(frames, list->vectors.at, list->vectors.size);
+        list->vectors = (struct weir_buf){0};
+    }
     for (size_t i = 0; i < count; i++)
         rows[i] = list->pieces[i].rows;
     answer->rows = (struct weir_u32s){rows, count};
@@ -193,6 +211,8 @@ static void fill(struct list *list, struct weir_arena *arena, struct msg_list_is
     answer->label_bytes = (struct weir_u32s){bytes[LIST_LABELS], count};
     answer->cursor = list->cursor;
     answer->label_kind = list->dataset->declaration->label_kind;
+    answer->label_width = list->dataset->declaration->label_width;
+    answer->value_type = list->dataset->declaration->value_type;
 }
 
 /* As of which position; what is live then must still be known. */
@@ -217,6 +237,17 @@ static enum weir_status fix_position(struct list *list, struct weir_error *err)
     return storage_deaths_load(list->storage->db, dataset, position, &list->later, err);
 }
 
+/* A page with vectors has as many rows as make a message. */
+static void limit_values(struct list *list)
+{
+    size_t rows_max = storage_values_rows(list->dataset->declaration, ANSWER_VALUES_BYTES);
+
+    if (!list->asked->values)
+        return;
+    list->value_bytes = storage_declaration_value_bytes(list->dataset->declaration);
+    list->limit = list->limit < rows_max ? list->limit : rows_max;
+}
+
 enum weir_status storage_list(struct storage *storage, const struct msg_list *asked,
                               struct weir_arena *arena, struct msg_list_is *answer,
                               struct weir_frames *frames, struct weir_error *err)
@@ -234,6 +265,7 @@ enum weir_status storage_list(struct storage *storage, const struct msg_list *as
     if (!list->dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
                          (unsigned long long)asked->dataset);
+    limit_values(list);
     status = fix_position(list, err);
     if (status == WEIR_OK)
         status = walk(list, &answer->end, err);
@@ -241,6 +273,7 @@ enum weir_status storage_list(struct storage *storage, const struct msg_list *as
         fill(list, arena, answer, frames);
     for (int c = 0; c < LIST_COLUMNS; c++)
         weir_buf_fini(&list->columns[c]);
+    weir_buf_fini(&list->vectors);
     storage_deaths_fini(&list->later);
     return status;
 }
@@ -282,7 +315,7 @@ enum weir_status storage_list_unpack(const struct msg_list_is *page,
                                                    &page->label_bytes};
     enum weir_status status = WEIR_OK;
 
-    if (frames->count != LIST_COLUMNS)
+    if (frames->count != LIST_COLUMNS && frames->count != LIST_VALUES + 1)
         return weir_fail(err, WEIR_CORRUPT, "list_is: found %zu frames, expected %d", frames->count,
                          LIST_COLUMNS);
     for (size_t c = 0; status == WEIR_OK && c < LIST_COLUMNS; c++)

@@ -15,6 +15,8 @@ enum {
     LIST_TIMES,
     LIST_LABELS,
     LIST_COLUMNS,
+    LIST_VALUES =
+        LIST_COLUMNS, /* the frame behind them, when it is asked for and labels are vectors */
 };
 
 /* Rows of a page. */

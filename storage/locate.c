@@ -17,11 +17,13 @@ struct answer {
     struct answer_file *found;
     size_t file_count;
     const struct dataset *dataset; /* of the first sample that is known */
+    struct answer_values values;
 };
 
 static void open_answer(struct answer *answer, struct weir_arena *arena, size_t count)
 {
     *answer = (struct answer){
+        .values = answer->values,
         .states = weir_arena_alloc(arena, count * sizeof *answer->states + 1),
         .files = weir_arena_alloc(arena, count * sizeof *answer->files + 1),
         .offsets = weir_arena_alloc(arena, count * sizeof *answer->offsets + 1),
@@ -50,6 +52,7 @@ static void add(struct answer *answer, size_t i, const struct located *found)
     answer->lengths[i] = found->length;
     answer->labels[i] = found->label;
     answer->times[i] = found->time;
+    storage_answer_values_put(&answer->values, i, found);
 }
 
 static enum weir_status locate_all(struct storage *storage, const struct weir_u64s *ids,
@@ -107,29 +110,34 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
                                 struct weir_arena *arena, struct msg_located *ret,
                                 struct weir_error *err)
 {
-    size_t count = asked->ids.count;
+    struct weir_u64s ids = asked->ids;
     struct answer answer;
     const struct declaration *declaration;
     enum weir_status status = storage_ready(storage, err);
 
     if (status != WEIR_OK)
         return status;
-    if (count > LOCATE_IDS_MAX)
-        return weir_fail(err, WEIR_LIMIT, "locate.ids: found %zu, expected at most %d", count,
+    if (ids.count > LOCATE_IDS_MAX)
+        return weir_fail(err, WEIR_LIMIT, "locate.ids: found %zu, expected at most %d", ids.count,
                          LOCATE_IDS_MAX);
-    open_answer(&answer, arena, count);
-    status = locate_all(storage, &asked->ids, &answer, arena, err);
+    ids.count = storage_answer_values_open(storage, &asked->ids, arena, &answer.values);
+    open_answer(&answer, arena, ids.count);
+    status = locate_all(storage, &ids, &answer, arena, err);
     declaration = answer.dataset ? answer.dataset->declaration : NULL;
     *ret = (struct msg_located){
         .epoch = storage_erasure_epoch(storage->erasure),
-        .states = {answer.states, count},
-        .files = {answer.files, count},
-        .offsets = {answer.offsets, count},
-        .lengths = {answer.lengths, count},
-        .labels = {answer.labels, count},
-        .times = {answer.times, count},
+        .states = {answer.states, ids.count},
+        .files = {answer.files, ids.count},
+        .offsets = {answer.offsets, ids.count},
+        .lengths = {answer.lengths, ids.count},
+        .labels = {answer.labels, ids.count},
+        .times = {answer.times, ids.count},
         .format = declaration ? declaration->format->name : "",
         .label_kind = declaration ? declaration->label_kind : 0,
+        .ids = ids,
+        .label_width = answer.values.width,
+        .value_type = answer.values.type,
+        .label_values = answer.values.all,
     };
     describe_files(&answer, arena, ret);
     return status;

@@ -18,11 +18,13 @@ struct reading {
     uint64_t bytes;   /* of the payload */
     struct gather_range *ranges;
     size_t range_count;
+    struct answer_values values;
 };
 
 static void open_reading(struct reading *reading, struct weir_arena *arena, size_t count)
 {
     *reading = (struct reading){
+        .values = reading->values,
         .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
         .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
         .labels = weir_arena_alloc(arena, count * sizeof *reading->labels + 1),
@@ -38,6 +40,7 @@ static void add(struct reading *reading, uint32_t number, const struct located *
         return;
     reading->lengths[number] = found->length;
     reading->labels[number] = found->label;
+    storage_answer_values_put(&reading->values, number, found);
     reading->ranges[reading->range_count++] = (struct gather_range){
         .dataset = found->dataset,
         .file = found->file,
@@ -107,6 +110,7 @@ static size_t close_gaps(struct reading *reading, uint8_t *payload)
         } else {
             reading->lengths[i] = 0;
             reading->labels[i] = 0;
+            storage_answer_values_drop(&reading->values, i);
         }
         from += length;
     }
@@ -155,19 +159,20 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
                               struct weir_arena *arena, struct msg_read_is *answer,
                               struct weir_frames *frames, struct weir_error *err)
 {
-    size_t count = asked->ids.count;
+    struct weir_u64s ids = asked->ids;
     struct reading reading;
     enum weir_status status = storage_ready(storage, err);
 
     if (status != WEIR_OK)
         return status;
-    if (count > READ_IDS_MAX)
-        return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", count,
+    if (ids.count > READ_IDS_MAX)
+        return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
                          READ_IDS_MAX);
-    open_reading(&reading, arena, count);
-    status = find_all(storage, &asked->ids, &reading, arena, err);
+    ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
+    open_reading(&reading, arena, ids.count);
+    status = find_all(storage, &ids, &reading, arena, err);
     if (status == WEIR_OK)
-        status = cut(&reading, &asked->ids, err);
+        status = cut(&reading, &ids, err);
     if (status != WEIR_OK)
         return status;
     read_payload(storage, &reading, frames);
@@ -177,6 +182,9 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
         .lengths = {reading.lengths, reading.count},
         .labels = {reading.labels, reading.count},
         .ids = {asked->ids.at, reading.count},
+        .label_width = reading.values.width,
+        .value_type = reading.values.type,
+        .label_values = {reading.values.at, reading.count * reading.values.row_bytes},
     };
     return WEIR_OK;
 }

@@ -34,6 +34,19 @@ static void blank_out(const struct dataset *dataset, const struct chunk *chunk,
     }
 }
 
+/* Vectors of erased rows become zeros. */
+static void blank_vectors(const struct dataset *dataset, const struct chunk *chunk,
+                          struct weir_buf *blanked)
+{
+    size_t bytes = storage_declaration_value_bytes(dataset->declaration);
+
+    weir_buf_append(blanked, chunk->values.at, chunk->values.size);
+    for (uint32_t i = 0; bytes > 0 && i < chunk->count; i++) {
+        if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
+            memset(blanked->at + i * bytes, 0, bytes);
+    }
+}
+
 static enum weir_status blank_chunk(struct storage *storage, const struct dataset *dataset,
                                     const struct chunk_ref *ref, struct weir_error *err)
 {
@@ -41,6 +54,7 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
     WEIR_AUTO_FREE int64_t *values = weir_calloc(ref->count, sizeof *values);
     WEIR_AUTO_BUF times = {0};
     WEIR_AUTO_BUF labels = {0};
+    WEIR_AUTO_BUF vectors = {0};
     int64_t min, max;
     enum weir_status status =
         storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
@@ -51,6 +65,7 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
     storage_column_pack(values, ref->count, &labels);
     blank_out(dataset, chunk, &chunk->times, values);
     storage_column_pack(values, ref->count, &times);
+    blank_vectors(dataset, chunk, &vectors);
     min = max = values[0];
     for (uint32_t i = 1; i < ref->count; i++) {
         min = values[i] < min ? values[i] : min;
@@ -58,7 +73,8 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
     }
     return DB_RUN(storage->db, Q_chunk_labels_put, NULL, err, DB_I64(dataset->number),
                   DB_I64(ref->block), DB_I64(ref->first_row), DB_BYTES(weir_buf_view(&times)),
-                  DB_BYTES(weir_buf_view(&labels)), DB_I64(min), DB_I64(max));
+                  DB_BYTES(weir_buf_view(&labels)), DB_I64(min), DB_I64(max),
+                  DB_BYTES(weir_buf_view(&vectors)));
 }
 
 static enum weir_status blank_chunks(struct storage *storage, const struct open_erasure *erasure,

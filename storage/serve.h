@@ -47,6 +47,7 @@ struct located {
     struct stored_file *file; /* set also for dead samples, if it is known */
     uint64_t offset, length;
     int64_t time, label;
+    struct weir_bytes values; /* of a label that is a vector; borrowed from the chunk */
 };
 /* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
  * may change the catalog or the chunk cache meanwhile. */
@@ -64,6 +65,21 @@ enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct lo
                                    struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
+/* answer_values.c: the vectors of an answer, zeros for whatever has none. All of one kind: an answer ends
+ * before a sample of another, and before it holds more than ANSWER_VALUES_BYTES. */
+struct answer_values {
+    uint32_t width;
+    enum weir_dtype type;
+    size_t row_bytes; /* 0: labels are no vectors */
+    struct weir_bytes all;
+    uint8_t *at;
+};
+/* Returns how many of `ids` are answered: one at least. */
+size_t storage_answer_values_open(const struct storage *storage, const struct weir_u64s *ids,
+                                  struct weir_arena *arena, struct answer_values *ret_values);
+void storage_answer_values_put(struct answer_values *values, size_t i, const struct located *found);
+void storage_answer_values_drop(struct answer_values *values, size_t i);
+
 /* locate.c */
 enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
                                 struct weir_arena *arena, struct msg_located *answer,

@@ -17,7 +17,8 @@ static_assert((int)WEIR_TENSOR_U8 == (int)WEIR_U8 && (int)WEIR_TENSOR_I32 == (in
 static_assert((int)WEIR_LABELS_NONE == (int)WEIR_LABEL_NONE &&
                   (int)WEIR_LABELS_INT == (int)WEIR_LABEL_INT &&
                   (int)WEIR_LABELS_FLOAT == (int)WEIR_LABEL_FLOAT &&
-                  (int)WEIR_LABELS_CLASS == (int)WEIR_LABEL_CLASS,
+                  (int)WEIR_LABELS_CLASS == (int)WEIR_LABEL_CLASS &&
+                  (int)WEIR_LABELS_VALUES == (int)WEIR_LABEL_VALUES,
               "label types of client.h are the label kinds of the wire");
 
 enum { FRAME_IDS, FRAME_LABELS, FRAME_WEIGHTS, FRAME_HOLES, FRAME_TENSORS };
@@ -132,6 +133,26 @@ static enum weir_status cursor_next(struct cursor *cursor, struct weir_error *er
     return WEIR_OK;
 }
 
+/* Vectors of labels are the last frame. */
+static enum weir_status measure_values(const struct msg_batch *message,
+                                       const struct weir_frames *frames, size_t *frame,
+                                       size_t *bytes, struct weir_error *err)
+{
+    if ((message->label_kind == WEIR_LABEL_VALUES) != (message->label_width > 0) ||
+        message->label_width > WEIR_LABEL_WIDTH_MAX)
+        return weir_fail(err, WEIR_INVALID, "labels of kind %u with %u numbers",
+                         message->label_kind, message->label_width);
+    if (message->label_width == 0)
+        return WEIR_OK;
+    size_t expected = (size_t)message->samples * message->label_width * sizeof(float);
+    size_t found = weir_frames_at(frames, (*frame)++).size;
+    *bytes += rounded(expected);
+    return found == expected
+               ? WEIR_OK
+               : weir_fail(err, WEIR_INVALID, "labels of %u numbers: %zu bytes, expected %zu",
+                           message->label_width, found, expected);
+}
+
 /* Checks all tensors and counts the bytes that they and their names take. */
 static enum weir_status measure(const struct msg_batch *message, const struct weir_frames *frames,
                                 size_t *ret_bytes, struct weir_error *err)
@@ -146,6 +167,9 @@ static enum weir_status measure(const struct msg_batch *message, const struct we
         bytes += rounded(strlen(message->names.at[cursor.tensor - 1]) + 1);
         bytes += rounded(cursor.offsets.size) + rounded(cursor.data.size);
     }
+    enum weir_status status = measure_values(message, frames, &cursor.frame, &bytes, err);
+    if (status != WEIR_OK)
+        return status;
     if (cursor.frame != frames->count || cursor.dimension != message->shape.count)
         return weir_fail(err, WEIR_INVALID, "%zu frames and %zu dimensions, expected %zu and %zu",
                          frames->count, message->shape.count, cursor.frame, cursor.dimension);
@@ -246,6 +270,9 @@ enum weir_status batch_lay_out(const struct msg_batch *message, const struct wei
     batch->shown.label_type = (enum weir_label_type)message->label_kind;
     batch->shown.weights = carve_weights(&at, frames, message->samples);
     fill_tensors(batch, message, frames, &at);
+    batch->shown.label_width = message->label_width;
+    if (message->label_width > 0)
+        batch->shown.label_values = carve_frame(&at, frames, frames->count - 1);
     weir_require(at <= (uint8_t *)batch + bytes);
     *ret_batch = batch;
     return WEIR_OK;

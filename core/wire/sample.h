@@ -42,12 +42,15 @@ enum weir_sample_state {
         WEIR_SAMPLE_STATES
 };
 
-/* Labels travel as i64; the dataset's label kind says what the bits are. */
+/* Labels travel as i64; the dataset's label kind says what the bits are. Numbers of a vector follow each
+ * other, little-endian, in the order of the samples. */
+enum { WEIR_LABEL_WIDTH_MAX = 4096 };
 enum weir_label_kind {
     WEIR_LABEL_NONE = 0,
     WEIR_LABEL_INT = 1,
-    WEIR_LABEL_FLOAT = 2, /* the bits of a double */
-    WEIR_LABEL_CLASS = 3, /* index into the dataset's class names, in order of first appearance */
+    WEIR_LABEL_FLOAT = 2,  /* the bits of a double */
+    WEIR_LABEL_CLASS = 3,  /* index into the dataset's class names, in order of first appearance */
+    WEIR_LABEL_VALUES = 4, /* 0: the label is a vector, whose numbers travel beside it */
 };
 
 /* Kinds of rows in the change feed (C4). Wire numbers: append only. */

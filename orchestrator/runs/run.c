@@ -240,6 +240,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     run->classes = classes;
     run->class_count = dataset->classes.count;
     run->label_kind = dataset->label_kind;
+    run->label_width = dataset->label_width;
     open_job(run);
 }
 

@@ -163,5 +163,7 @@ uint32_t run_outputs(const struct run *run)
 {
     if (run->label_kind == WEIR_LABEL_CLASS && run->class_count > 2)
         return (uint32_t)run->class_count;
+    if (run->label_kind == WEIR_LABEL_VALUES)
+        return run->label_width;
     return 1;
 }

@@ -20,7 +20,7 @@ struct run {
     struct weir_arena *arena; /* class names */
     const char *const *classes;
     size_t class_count;
-    uint32_t label_kind;
+    uint32_t label_kind, label_width;
     run_done_fn *done;
     void *owner;
     uint64_t timer;

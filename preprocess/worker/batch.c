@@ -265,6 +265,20 @@ static void give_holes(struct worker_batch *batch, const struct kitchen *kitchen
     give(batch, ids, batch->holes * sizeof(*ids));
 }
 
+/* The last frame, when labels are vectors. */
+static void give_values(struct worker_batch *batch, const struct kitchen *kitchen,
+                        const struct located *located)
+{
+    const struct located_sample *const *rows = rows_of(kitchen);
+    size_t width = batch->label_width;
+    if (width == 0)
+        return;
+    float *values = weir_calloc(batch->samples * width + 1, sizeof(*values));
+    for (size_t i = 0; i < batch->samples; i++)
+        memcpy(values + i * width, located_values(located, rows[i]), width * sizeof(*values));
+    give(batch, values, batch->samples * width * sizeof(*values));
+}
+
 /* Takes the buffers out of the columns: nothing is copied between operator and socket. */
 static void give_tensor(struct worker_batch *batch, struct column *column)
 {
@@ -290,10 +304,12 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     batch->samples = drop_failed(kitchen, chain, rows, failed);
     batch->holes = kitchen->holes.size / sizeof(struct hole);
     batch->label_kind = recipe->located->label_kind;
+    batch->label_width = recipe->located->label_width;
     give_samples(batch, kitchen, recipe->plan);
     give_holes(batch, kitchen);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         give_tensor(batch, chain_output(chain, i));
+    give_values(batch, kitchen, recipe->located);
     *ret_batch = batch;
     return WEIR_OK;
 }

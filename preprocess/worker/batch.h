@@ -17,6 +17,7 @@ struct worker_batch {
     size_t failed; /* of the holes */
     uint32_t *hole_states;
     uint32_t label_kind;
+    uint32_t label_width;
     size_t tensors;
     struct column_about tensor[COLUMNS_MAX];
 };

@@ -3,8 +3,10 @@
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "core/wire/tensor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct preprocess_range positions_of(const struct located *located,
                                             const struct preprocess_plan *plan, uint64_t batch)
@@ -62,6 +64,7 @@ void located_fini(struct located *located)
 {
     forget_files(located);
     free(located->samples);
+    free(located->values);
     *located = (struct located){0};
 }
 
@@ -81,9 +84,33 @@ size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX
     return count;
 }
 
-static bool is_consistent(const struct msg_located *answer, size_t wanted)
+/* The answer names the ids it is for: they must be those asked for, from the first on. */
+static bool is_asked_for(const struct located *located, const struct weir_u64s *ids)
 {
-    size_t files = answer->paths.count;
+    if (ids->count == 0 || ids->count > located->count - located->known ||
+        ids->count > LOCATE_IDS_MAX)
+        return false;
+    for (size_t i = 0; i < ids->count; i++) {
+        if (ids->at[i] != located->samples[located->known + i].id)
+            return false;
+    }
+    return true;
+}
+
+static bool has_values(const struct located *located, const struct msg_located *answer)
+{
+    size_t bytes = weir_dtype_bytes((enum weir_dtype)answer->value_type);
+    if (answer->label_width == 0)
+        return true;
+    return answer->label_width <= WEIR_LABEL_WIDTH_MAX &&
+           (answer->value_type == WEIR_F32 || answer->value_type == WEIR_F64) &&
+           (located->label_width == 0 || located->label_width == answer->label_width) &&
+           answer->label_values.size == answer->ids.count * answer->label_width * bytes;
+}
+
+static bool is_consistent(const struct msg_located *answer)
+{
+    size_t files = answer->paths.count, wanted = answer->ids.count;
     bool is_right = answer->states.count == wanted && answer->files.count == wanted &&
                     answer->offsets.count == wanted && answer->lengths.count == wanted &&
                     answer->labels.count == wanted && answer->devices.count == files &&
@@ -115,16 +142,43 @@ static void add_files(struct located *located, const struct msg_located *answer)
     }
 }
 
+/* Numbers become f32, which is what a batch holds. */
+static void take_values(struct located *located, const struct msg_located *answer)
+{
+    size_t width = answer->label_width, count = answer->ids.count * width;
+    if (width == 0)
+        return;
+    if (located->values == NULL)
+        located->values = weir_calloc(located->count, width * sizeof(float));
+    located->label_width = answer->label_width;
+    float *to = located->values + located->known * width;
+    for (size_t i = 0; i < count && answer->value_type == WEIR_F64; i++) {
+        double number;
+        memcpy(&number, answer->label_values.at + i * sizeof(number), sizeof(number));
+        to[i] = (float)number;
+    }
+    if (answer->value_type == WEIR_F32)
+        memcpy(to, answer->label_values.at, count * sizeof(float));
+}
+
+const float *located_values(const struct located *located, const struct located_sample *sample)
+{
+    return located->values + (size_t)(sample - located->samples) * located->label_width;
+}
+
 enum weir_status located_take(struct located *located, const struct msg_located *answer,
                               struct weir_error *err)
 {
-    size_t left = located->count - located->known;
-    size_t wanted = left < LOCATE_IDS_MAX ? left : LOCATE_IDS_MAX;
-    if (!is_consistent(answer, wanted))
+    size_t wanted = answer->ids.count;
+    if (!is_asked_for(located, &answer->ids))
         return weir_fail(err, WEIR_INVALID,
-                         "located: %zu entries, expected %zu and columns of "
-                         "equal length",
-                         answer->states.count, wanted);
+                         "located: %zu ids that were not asked for, expected at most %zu, in the "
+                         "order of the question",
+                         wanted, located->count - located->known);
+    if (!is_consistent(answer) || !has_values(located, answer))
+        return weir_fail(err, WEIR_INVALID,
+                         "located: columns differ in length, expected %zu of each", wanted);
+    take_values(located, answer);
     uint32_t first_file = (uint32_t)located->file_count;
     add_files(located, answer);
     for (size_t i = 0; i < wanted; i++) {

@@ -35,6 +35,8 @@ struct located {
     size_t file_count;
     char **paths; /* owned: what files[i].path points to */
     uint32_t label_kind;
+    uint32_t label_width; /* numbers of a label that is a vector; 0: it is none */
+    float *values;        /* (count, label_width): of samples[i]; NULL without */
     unsigned tries;
 };
 
@@ -45,9 +47,12 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
 void located_fini(struct located *located); /* zeroed is fine */
 /* Ids to ask for next; 0: everything is known. */
 size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX]);
-/* Takes in the answer to the last located_wanted(). INVALID when it does not fit the question. */
+/* Takes in the answer to the last located_wanted(), or to the first ids of it: each entry must name the id
+ * that was asked for. INVALID when it does not fit the question. */
 enum weir_status located_take(struct located *located, const struct msg_located *answer,
                               struct weir_error *err) WEIR_MUST_USE;
+/* The label of a sample of `located` that is a vector, of label_width numbers. */
+const float *located_values(const struct located *located, const struct located_sample *sample);
 /* Forgets where they are, to be asked again. */
 void located_again(struct located *located);
 /* The samples of one batch of the group, or of its slice. */

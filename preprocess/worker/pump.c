@@ -149,6 +149,7 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
         .label_kind = batch->label_kind,
         .bytes = ready->bytes,
         .sent = send->sent,
+        .label_width = batch->label_width,
     };
     describe_tensors(batch, arena, &message);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,

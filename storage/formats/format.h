@@ -12,7 +12,7 @@ enum {
     FORMAT_HEAD_MAX = 64 << 10,    /* bytes of the beginning of a file that each call sees */
     FORMAT_WINDOW_BYTES = 1 << 20, /* bytes handed over at a time */
     FORMAT_RECORD_MAX = 16 << 20,  /* a record beyond is refused; the window grows up to here */
-    FORMAT_LIST_MAX = 1024,        /* numbers of a list */
+    FORMAT_LIST_MAX = 4096,        /* numbers of a list */
 };
 
 /* Where a field of a sample is. A format says which of these it can give (`gives`). */
@@ -23,6 +23,7 @@ enum format_from {
     FORMAT_AT = 4,       /* numbers at a byte of the record */
     FORMAT_SIDECAR = 8,  /* in a file beside it: all of its text, or a named field of it */
     FORMAT_FOLDER = 16,  /* the name of a folder above the file: with any format */
+    FORMAT_COLUMNS = 32, /* a list out of several named fields */
 };
 
 enum format_type {
@@ -42,7 +43,7 @@ enum format_type {
 struct format_field {
     enum format_from from;
     const char *name;       /* FORMAT_NAMED; in nested data the way to it, like user.id */
-    struct cfg_texts names; /* FORMAT_NAMED: instead, a list out of several fields */
+    struct cfg_texts names; /* FORMAT_COLUMNS */
     uint64_t offset;        /* FORMAT_AT */
     enum format_type type;  /* FORMAT_AT */
     unsigned depth;         /* FORMAT_FOLDER: 1 is right below the source */
@@ -213,5 +214,7 @@ struct format_value format_numbers(const struct format_field *field, enum format
 /* Reads a list out of text: numbers between spaces, commas or semicolons, in brackets or not. FORMAT_TEXT,
  * the text as it is, when it is something else or more than FORMAT_LIST_MAX numbers. */
 struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX]);
+/* The same for a single number; false when the text is something else. */
+bool format_number_of(struct weir_bytes text, double *ret_number);
 
 #endif

@@ -32,6 +32,9 @@ struct table {
     size_t header_size;
     uint64_t header_lines;
     int columns_of[FORMAT_ROLES]; /* -1: none */
+    size_t label_count;           /* columns that together are the label, */
+    int label_columns[CSV_FIELDS_MAX];
+    double label[CSV_FIELDS_MAX];
     struct weir_buf scratch[FORMAT_ROLES];
     const struct csv_options *options;
 };
@@ -66,18 +69,38 @@ static int numbered_column(const struct csv_record *first, const char *name)
 }
 
 static enum weir_status find_column(const struct csv_record *header, bool is_named,
-                                    const struct format_field *field, int *ret_column,
-                                    struct weir_error *err)
+                                    const char *name, int *ret_column, struct weir_error *err)
 {
-    *ret_column = -1;
-    if (field->from != FORMAT_NAMED)
-        return WEIR_OK;
-    *ret_column =
-        is_named ? csv_record_find(header, field->name) : numbered_column(header, field->name);
+    *ret_column = is_named ? csv_record_find(header, name) : numbered_column(header, name);
     if (*ret_column < 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, expected it",
-                         field->name, header->count);
+                         name, header->count);
     return WEIR_OK;
+}
+
+static enum weir_status find_columns(const struct csv_record *header, bool is_named,
+                                     const struct format_fields *fields, struct table *table,
+                                     struct weir_error *err)
+{
+    const struct cfg_texts *names = &fields->label.names;
+    enum weir_status status = WEIR_OK;
+
+    for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++) {
+        table->columns_of[i] = -1;
+        if (fields->each[i].from == FORMAT_NAMED)
+            status =
+                find_column(header, is_named, fields->each[i].name, &table->columns_of[i], err);
+    }
+    if (fields->label.from != FORMAT_COLUMNS)
+        return status;
+    if (names->count > CSV_FIELDS_MAX)
+        return weir_fail(err, WEIR_INVALID, "line 1: found %zu columns, expected the label's %zu",
+                         header->count, names->count);
+    for (size_t i = 0; status == WEIR_OK && i < names->count; i++)
+        status = find_column(header, is_named, weir_yaml_text(weir_yaml_at(names->node, i)),
+                             &table->label_columns[i], err);
+    table->label_count = names->count;
+    return status;
 }
 
 static enum weir_status read_header(const struct format_input *input,
@@ -88,7 +111,6 @@ static enum weir_status read_header(const struct format_input *input,
     struct weir_bytes head = input->head;
     size_t mark = head.size >= 3 && memcmp(head.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     bool is_whole = head.size == input->size;
-    enum weir_status status = WEIR_OK;
 
     head = weir_bytes(head.at + mark, head.size - mark);
     if (head.size == 0)
@@ -98,9 +120,7 @@ static enum weir_status read_header(const struct format_input *input,
     table->columns = header->count;
     table->header_size = mark + (options->header ? header->size : 0);
     table->header_lines = options->header ? header->lines : 0;
-    for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++)
-        status = find_column(header, options->header, &fields->each[i], &table->columns_of[i], err);
-    return status;
+    return find_columns(header, options->header, fields, table, err);
 }
 
 /* NA and the like stand for nothing, "NA" in quotes for itself. */
@@ -125,6 +145,20 @@ static struct format_value value_of(const struct csv_record *record, int column,
         return (struct format_value){.kind = FORMAT_ABSENT};
     return (struct format_value){.kind = FORMAT_TEXT,
                                  .text = csv_record_value(record, (size_t)column, scratch)};
+}
+
+/* A list out of several columns, or the first of them that holds no number. */
+static struct format_value list_of(const struct csv_record *record, struct table *table)
+{
+    for (size_t i = 0; i < table->label_count; i++) {
+        struct format_value value = value_of(record, table->label_columns[i], table->options,
+                                             &table->scratch[FORMAT_LABEL]);
+
+        if (value.kind == FORMAT_ABSENT || !format_number_of(value.text, &table->label[i]))
+            return value;
+    }
+    return (struct format_value){.kind = FORMAT_LIST,
+                                 .list = {.at = table->label, .count = table->label_count}};
 }
 
 /* False when the record is refused as the end of the file: it waits for its rest. */
@@ -155,6 +189,8 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
     }
     for (int i = 0; i < FORMAT_ROLES; i++)
         sample.each[i] = value_of(record, table->columns_of[i], table->options, &table->scratch[i]);
+    if (table->label_count > 0)
+        sample.label = list_of(record, table);
     sink->sample(sink->owner, &sample);
     return true;
 }
@@ -195,11 +231,15 @@ static enum weir_status index_file(const struct format_input *input, const void 
                                    struct format_progress *ret_progress, struct weir_error *err)
 {
     WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
-    struct table table = {.options = options};
+    struct table table;
     struct format_progress progress = {.record = input->record};
     char delimiter = delimiter_of(options);
-    enum weir_status status = read_header(input, options, fields, record, &table, err);
+    enum weir_status status;
 
+    table.options = options;
+    table.label_count = 0;
+    memset(table.scratch, 0, sizeof table.scratch);
+    status = read_header(input, options, fields, record, &table, err);
     if (status != WEIR_OK)
         return status;
     if (input->at == 0 && table.header_size <= input->window.size) {
@@ -219,7 +259,7 @@ const struct format format_csv = {
     .summary = "comma-separated values (RFC 4180), with a header line or not; fields are columns",
     .options = OPTIONS,
     .options_size = sizeof(struct csv_options),
-    .gives = FORMAT_NAMED,
+    .gives = FORMAT_NAMED | FORMAT_COLUMNS,
     .counts_lines = true,
     .ends_with_newline = true,
     .is_pushable = true,

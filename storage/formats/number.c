@@ -120,6 +120,12 @@ static struct weir_bytes pass_between(struct weir_bytes text)
     return text;
 }
 
+bool format_number_of(struct weir_bytes text, double *ret_number)
+{
+    text = pass_between(text);
+    return take_number(&text, ret_number) && pass_between(text).size == 0;
+}
+
 struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX])
 {
     const struct format_value as_it_is = {.kind = FORMAT_TEXT, .text = text};

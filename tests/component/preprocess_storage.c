@@ -81,7 +81,8 @@ static void on_locate(void *owner, struct weir_request *request)
                                          .sizes = {sizes, 1},
                                          .mtimes = {mtimes, 1},
                                          .format = "jsonl",
-                                         .label_kind = WEIR_LABEL_INT},
+                                         .label_kind = WEIR_LABEL_INT,
+                                         .ids = ask->ids},
                    NULL);
 }
 

@@ -169,7 +169,7 @@ static void an_erasure_amid_merges_erases_what_it_means(void **state)
                            "ASSERT (SELECT array_agg(id & 65535) = ARRAY[4]::bigint[] "
                            "FROM storage.sample WHERE state = 'erased'); "
                            "ASSERT (SELECT count(*) = 59 FROM storage.sample "
-                           "WHERE state = 'live' AND label = (id & 65535)); END $$");
+                           "WHERE state = 'live' AND label::bigint = (id & 65535)); END $$");
 }
 
 int main(void)

@@ -3,12 +3,15 @@
 #include "core/base/rng.h"
 #include "core/db/db.h"
 #include "core/wire/sample.h"
+#include "core/wire/tensor.h"
 #include "storage/list.h"
 #include "tests/component/storage_lab.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -28,10 +31,12 @@ static const struct {
     {"reals", DATASET("reals", "    label: {field: x, type: f64}\n")},
     {"classes", DATASET("classes", "    label: {field: kind, classes: stream}\n")},
     {"none", DATASET("none", "")},
+    {"singles", DATASET("singles", "    label: {fields: [x, n, y], values: [f32, 3]}\n")},
+    {"doubles", DATASET("doubles", "    label: {fields: [y, x], values: [f64, 2]}\n")},
 };
 
 static const struct weir_query QUERIES[] = {
-    {"view", "SELECT id, time_us, label, state, \"offset\", length FROM storage.sample "
+    {"view", "SELECT id, time_us, label #>> '{}', state, \"offset\", length FROM storage.sample "
              "WHERE dataset = $1 ORDER BY id"},
 };
 
@@ -66,17 +71,81 @@ static int end(void **state)
     return 0;
 }
 
+/* Of any size a single has, the smallest and zero too. */
+static double any_real(struct weir_rng *rng)
+{
+    int exponent = (int)weir_rng_below(rng, 277) - 149;
+
+    return exponent == 127 ? 0.0 : ldexp(weir_rng_unit(rng) - 0.5, exponent);
+}
+
+static double value_at(const struct msg_located *is, size_t i)
+{
+    float single;
+    double number;
+
+    if (is->value_type == WEIR_F32) {
+        memcpy(&single, is->label_values.at + i * sizeof single, sizeof single);
+        return (double)single;
+    }
+    memcpy(&number, is->label_values.at + i * sizeof number, sizeof number);
+    return number;
+}
+
+/* A vector as JSON: [1, 2.5]. */
+static void assert_same_values(const char *text, const struct msg_located *is, size_t i)
+{
+    for (uint32_t k = 0; k < is->label_width; k++) {
+        char *end;
+
+        assert_non_null(strpbrk(text, k == 0 ? "[" : ","));
+        assert_true(strtod(strpbrk(text, k == 0 ? "[" : ",") + 1, &end) ==
+                    value_at(is, i * is->label_width + k));
+        text = end;
+    }
+    assert_string_equal(text, "]");
+}
+
+static struct weir_strs classes; /* of the dataset that is compared */
+
+/* The label as the view shows it against that of the service. */
+static void assert_same_label(const char *text, const struct msg_located *is, size_t i)
+{
+    int64_t label = is->labels.at[i];
+    double real;
+
+    switch ((enum weir_label_kind)is->label_kind) {
+    case WEIR_LABEL_NONE:
+        assert_string_equal(text, ""); /* NULL */
+        break;
+    case WEIR_LABEL_INT:
+        assert_int_equal(strtoll(text, NULL, 10), label);
+        break;
+    case WEIR_LABEL_FLOAT:
+        memcpy(&real, &label, sizeof real);
+        assert_true(strtod(text, NULL) == real);
+        break;
+    case WEIR_LABEL_CLASS:
+        assert_string_equal(text, classes.at[label]);
+        break;
+    case WEIR_LABEL_VALUES:
+        assert_same_values(text, is, i);
+        break;
+    }
+}
+
 static void write_lines(int file, struct weir_rng *rng)
 {
     WEIR_AUTO_FREE char *name = weir_format("f%d.csv", file);
     WEIR_AUTO_BUF text = {0};
 
-    weir_buf_append_text(&text, "ts,n,x,kind,who\n");
+    weir_buf_append_text(&text, "ts,n,x,y,kind,who\n");
     for (int i = 0; i < LINES; i++)
-        weir_buf_printf(&text, "%lld,%lld,%.17g,kind%llu,u%d\n",
+        weir_buf_printf(&text, "%lld,%lld,%.17g,%.17g,kind%llu,u%d\n",
                         (long long)(1000000000 + i * 60 + (int64_t)weir_rng_below(rng, 600)),
                         (long long)(weir_rng_next(rng) >> weir_rng_below(rng, 64)),
-                        weir_rng_unit(rng) - 0.5, (unsigned long long)weir_rng_below(rng, 7), i);
+                        weir_rng_unit(rng) - 0.5, any_real(rng),
+                        (unsigned long long)weir_rng_below(rng, 7), i);
     storage_lab_write(&lab, name, weir_buf_text(&text));
 }
 
@@ -91,7 +160,8 @@ static void assert_same_row(const struct weir_rows *rows, size_t row, const stru
     if (is->states.at[i] != WEIR_SAMPLE_LIVE)
         return;
     assert_int_equal(weir_rows_i64(rows, row, TIME), is->times.at[i]);
-    assert_int_equal(weir_rows_i64(rows, row, LABEL), is->labels.at[i]);
+    assert_int_equal(is->ids.at[i], weir_rows_i64(rows, row, ID));
+    assert_same_label(weir_rows_text(rows, row, LABEL), is, i);
     assert_int_equal(weir_rows_i64(rows, row, OFFSET), is->offsets.at[i]);
     assert_int_equal(weir_rows_i64(rows, row, LENGTH), is->lengths.at[i]);
 }
@@ -131,7 +201,16 @@ struct listed {
     size_t count;
     uint64_t cursor;
     bool is_done, end;
+    uint32_t label_kind, label_width, value_type;
+    uint8_t values[LISTED_MAX * 3 * sizeof(double)];
 };
+
+static struct weir_bytes listed_values(const struct listed *listed, size_t row)
+{
+    size_t bytes = listed->label_width * weir_dtype_bytes((enum weir_dtype)listed->value_type);
+
+    return weir_bytes(listed->values + row * bytes, bytes);
+}
 
 static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -146,6 +225,16 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
     for (int c = 0; c < LIST_COLUMNS; c++)
         columns[c] = listed->columns[c] + listed->count;
     assert_int_equal(storage_list_unpack(page, reply->frames, columns, &failed), WEIR_OK);
+    listed->label_kind = page->label_kind;
+    listed->label_width = page->label_width;
+    listed->value_type = page->value_type;
+    if (page->label_width > 0) {
+        struct weir_bytes values = weir_frames_at(reply->frames, LIST_VALUES);
+
+        assert_int_equal(values.size, storage_list_rows(page) * listed_values(listed, 0).size);
+        memcpy(listed->values + listed->count * listed_values(listed, 0).size, values.at,
+               values.size);
+    }
     listed->count += storage_list_rows(page);
     listed->cursor = page->cursor;
     listed->end = page->end;
@@ -162,7 +251,8 @@ static void list(uint64_t dataset, int64_t from, int64_t to, uint64_t position,
                                        .to_time = to,
                                        .after_id = listed->cursor,
                                        .position = position,
-                                       .limit = PAGE_ROWS};
+                                       .limit = PAGE_ROWS,
+                                       .values = true};
 
         listed->is_done = false;
         weir_rpc_call(lab.peer, MSG_list, &asked, 10000, on_page, listed);
@@ -190,7 +280,14 @@ static void compare_list(struct weir_db *db, const char *name, uint64_t dataset)
         assert_true(found < listed.count);
         assert_int_equal(listed.columns[LIST_IDS][found], weir_rows_i64(rows, row, ID));
         assert_int_equal(listed.columns[LIST_TIMES][found], time);
-        assert_int_equal(listed.columns[LIST_LABELS][found++], weir_rows_i64(rows, row, LABEL));
+        assert_same_label(weir_rows_text(rows, row, LABEL),
+                          &(struct msg_located){.labels = {&listed.columns[LIST_LABELS][found], 1},
+                                                .label_kind = listed.label_kind,
+                                                .label_width = listed.label_width,
+                                                .value_type = listed.value_type,
+                                                .label_values = listed_values(&listed, found)},
+                          0);
+        found++;
     }
     assert_int_equal(found, listed.count);
     assert_true(found > PAGE_ROWS);
@@ -225,6 +322,7 @@ static void the_view_shows_what_the_service_answers(void **state)
         weir_db_open(lab.postgres.conninfo, "public", QUERIES, WEIR_COUNT(QUERIES), &db, &err),
         WEIR_OK);
     for (size_t i = 0; i < WEIR_COUNT(DATASETS); i++) {
+        classes = storage_lab_dataset(&lab, DATASETS[i].name).classes;
         assert_int_equal(compare(db, DATASETS[i].name), (FILES + 1) * LINES);
         compare_list(db, DATASETS[i].name, i + 1);
     }

@@ -190,6 +190,40 @@ static void the_same_batches_make_the_same_bytes(void **unused)
     for_every_pair(check_repeatable);
 }
 
+static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
+{
+    static const uint64_t IDS[] = {7, 8};
+    static const int64_t LABELS[2];
+    static const float VALUES[] = {1, 2, 3, 4}, WEIGHTS[] = {1, 3}, OUTPUTS[] = {1, 4, 0, 4};
+    const struct weir_batch batch = {.samples = 2,
+                                     .ids = IDS,
+                                     .labels = LABELS,
+                                     .label_type = WEIR_LABELS_VALUES,
+                                     .weights = WEIGHTS,
+                                     .label_values = VALUES,
+                                     .label_width = 2};
+    (void)unused;
+    for (size_t l = 0; loss_at(l) != NULL; l++) {
+        float slopes[4] = {0};
+        struct loss_work work = {
+            .loss = loss_at(l), .width = 2, .outputs = OUTPUTS, .slopes = slopes};
+        struct weir_error err;
+        enum weir_status status = loss_measure(&work, &batch, &err);
+        if (work.loss->measure_values == NULL) {
+            assert_int_equal(status, WEIR_INVALID);
+            assert_non_null(strstr(err.text, "labels are vectors of 2 numbers"));
+            continue;
+        }
+        assert_int_equal(status, WEIR_OK);
+        assert_true(work.weighted == 2.0 + 3 * 4.5 && work.weight == 4.0);
+        assert_true(slopes[0] == 0.0f && slopes[1] == 0.5f && slopes[2] == -2.25f &&
+                    slopes[3] == 0.0f);
+        work.width = 1;
+        assert_int_equal(loss_measure(&work, &batch, &err), WEIR_INVALID);
+        assert_non_null(strstr(err.text, "but the model has 1 outputs"));
+    }
+}
+
 static struct model_file describe(const struct subject *subject, struct weir_buf *options)
 {
     const struct learner *learner = &subject->learner;
@@ -341,6 +375,7 @@ int main(void)
         cmocka_unit_test(gradients_agree_with_finite_differences),
         cmocka_unit_test(training_lowers_the_loss),
         cmocka_unit_test(the_same_batches_make_the_same_bytes),
+        cmocka_unit_test(a_loss_measures_vectors_or_says_that_it_cannot),
         cmocka_unit_test(files_give_back_every_bit),
         cmocka_unit_test(a_class_more_keeps_what_the_others_have_learnt),
         cmocka_unit_test(embeddings_are_finite_and_repeatable),

@@ -96,7 +96,8 @@ static void answer_locate(struct storage_actor *actor, size_t from, const struct
         states[i] = erased ? WEIR_SAMPLE_ERASED : WEIR_SAMPLE_LIVE;
     }
     struct msg_located answer = {.epoch = storage_erasure_epoch(actor->erasure),
-                                 .states = {.at = states, .count = ask->ids.count}};
+                                 .states = {.at = states, .count = ask->ids.count},
+                                 .ids = ask->ids};
     world_send(actor->lab->world, LAB_STORAGE, from, MSG_located, &answer, payload);
 }
 

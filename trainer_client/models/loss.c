@@ -87,15 +87,13 @@ static void predict_softmax(float *outputs, uint32_t width)
     normalise(outputs, width, outputs);
 }
 
-/* ---- squared: (output - label)^2 / 2 ---- */
+/* ---- squared: |output - label|^2 / 2 ---- */
 
 static enum weir_status width_squared(size_t classes, uint32_t outputs, uint32_t *ret_width,
                                       struct weir_error *err)
 {
-    (void)classes;
-    (void)outputs;
     (void)err;
-    *ret_width = 1;
+    *ret_width = classes == 0 && outputs > 0 ? outputs : 1;
     return WEIR_OK;
 }
 
@@ -111,6 +109,14 @@ static double measure_squared(const float *outputs, uint32_t width, double label
     double difference = (double)outputs[0] - label;
     slope[0] = (float)difference;
     return difference * difference / 2.0;
+}
+
+static double measure_vector(const float *outputs, uint32_t width, const float *label, float *slope)
+{
+    double sum = 0.0;
+    for (uint32_t k = 0; k < width; k++)
+        sum += measure_squared(outputs + k, 1, (double)label[k], slope + k);
+    return sum;
 }
 
 static void predict_itself(float *outputs, uint32_t width)
@@ -140,11 +146,12 @@ static const struct loss LOSSES[] = {
     },
     {
         .name = "squared",
-        .summary = "a number, one output",
+        .summary = "a number, one output; or a vector, one output for each of its numbers",
         .width = width_squared,
         .accepts = accepts_number,
         .expected = "a finite number",
         .measure = measure_squared,
+        .measure_values = measure_vector,
         .predict = predict_itself,
     },
 };
@@ -189,28 +196,63 @@ static void scale(const struct loss_work *work, const struct weir_batch *batch)
     }
 }
 
-enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
-                              struct weir_error *err)
+/* What this loss can do with the labels at all. */
+static enum weir_status check_labels(const struct loss_work *work, const struct weir_batch *batch,
+                                     struct weir_error *err)
 {
-    work->weighted = work->weight = 0.0;
     if (batch->label_type == WEIR_LABELS_NONE)
         return weir_fail(err, WEIR_INVALID,
                          "loss %s: the samples have no labels: declare datasets[].label",
                          work->loss->name);
-    for (size_t s = 0; s < batch->samples; s++) {
-        double label = loss_label(batch, s);
-        if (!work->loss->accepts(label, work->width))
-            return weir_fail(err, WEIR_INVALID, "loss %s: sample %llu: label %g, expected %s",
-                             work->loss->name, (unsigned long long)batch->ids[s], label,
-                             work->loss->expected);
-        float *slope = work->slopes + s * work->width;
-        double loss =
-            work->loss->measure(work->outputs + s * work->width, work->width, label, slope);
+    if (batch->label_type != WEIR_LABELS_VALUES)
+        return WEIR_OK;
+    if (work->loss->measure_values == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "loss %s: labels are vectors of %zu numbers, expected %s: use squared",
+                         work->loss->name, batch->label_width, work->loss->expected);
+    if (batch->label_width != work->width)
+        return weir_fail(err, WEIR_INVALID,
+                         "loss %s: labels are vectors of %zu numbers, but the model has %u "
+                         "outputs: set start_from: scratch",
+                         work->loss->name, batch->label_width, work->width);
+    return WEIR_OK;
+}
+
+static enum weir_status measure_one(const struct loss_work *work, const struct weir_batch *batch,
+                                    size_t s, double *ret_loss, struct weir_error *err)
+{
+    const float *outputs = work->outputs + s * work->width;
+    float *slope = work->slopes + s * work->width;
+    if (batch->label_type == WEIR_LABELS_VALUES) {
+        *ret_loss = work->loss->measure_values(outputs, work->width,
+                                               batch->label_values + s * batch->label_width, slope);
+        return WEIR_OK;
+    }
+    double label = loss_label(batch, s);
+    if (!work->loss->accepts(label, work->width))
+        return weir_fail(err, WEIR_INVALID, "loss %s: sample %llu: label %g, expected %s",
+                         work->loss->name, (unsigned long long)batch->ids[s], label,
+                         work->loss->expected);
+    *ret_loss = work->loss->measure(outputs, work->width, label, slope);
+    return WEIR_OK;
+}
+
+enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
+                              struct weir_error *err)
+{
+    work->weighted = work->weight = 0.0;
+    enum weir_status status = check_labels(work, batch, err);
+    for (size_t s = 0; status == WEIR_OK && s < batch->samples; s++) {
+        double loss = 0.0;
+        status = measure_one(work, batch, s, &loss, err);
+        if (status != WEIR_OK)
+            break;
         if (work->losses != NULL)
             work->losses[s] = (float)loss;
         work->weighted += (double)batch->weights[s] * loss;
         work->weight += (double)batch->weights[s];
     }
-    scale(work, batch);
-    return WEIR_OK;
+    if (status == WEIR_OK)
+        scale(work, batch);
+    return status;
 }

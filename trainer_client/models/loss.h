@@ -19,6 +19,9 @@ struct loss {
     const char *expected;
     /* The loss of one sample, and d loss / d outputs in `slope` (width). */
     double (*measure)(const float *outputs, uint32_t width, double label, float *slope);
+    /* Optional. The same for a label of `width` finite numbers. */
+    double (*measure_values)(const float *outputs, uint32_t width, const float *label,
+                             float *slope);
     /* Turns outputs into predictions in place: probabilities, or the value itself. */
     void (*predict)(float *outputs, uint32_t width);
 };
@@ -43,7 +46,8 @@ struct loss_work {
     double weight; /* becomes the sum of weights; the batch's loss is weighted / weight */
 };
 
-/* INVALID, naming the sample's id, for a label that the loss does not accept. */
+/* INVALID, naming the sample's id, for a label that the loss does not accept, and for labels that are vectors
+ * but not of its width. */
 enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *batch,
                               struct weir_error *err) WEIR_MUST_USE;
 

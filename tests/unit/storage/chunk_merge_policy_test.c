@@ -45,13 +45,13 @@ static void merge(struct block *block, struct merge_span span)
 
 static void settle(struct block *block)
 {
-    struct merge_span span = storage_chunk_merge_choose(block->rows, block->count);
+    struct merge_span span = storage_chunk_merge_choose(block->rows, block->count, UINT32_MAX);
 
     while (span.end > span.first) {
         assert_true(span.end - span.first > 1);
         assert_true(span.end <= block->count);
         merge(block, span);
-        span = storage_chunk_merge_choose(block->rows, block->count);
+        span = storage_chunk_merge_choose(block->rows, block->count, UINT32_MAX);
     }
 }
 
@@ -99,19 +99,34 @@ static void few_chunks_of_a_growing_block_stay(void **state)
     struct merge_span span;
 
     (void)state;
-    span = storage_chunk_merge_choose(SEVEN, WEIR_COUNT(SEVEN));
+    span = storage_chunk_merge_choose(SEVEN, WEIR_COUNT(SEVEN), UINT32_MAX);
     assert_int_equal(span.first, span.end);
-    span = storage_chunk_merge_choose(EIGHT, WEIR_COUNT(EIGHT));
+    span = storage_chunk_merge_choose(EIGHT, WEIR_COUNT(EIGHT), UINT32_MAX);
     assert_int_equal(span.first, 1); /* what is large is left alone */
     assert_int_equal(span.end, 9);
-    span = storage_chunk_merge_choose(LARGE, WEIR_COUNT(LARGE));
+    span = storage_chunk_merge_choose(LARGE, WEIR_COUNT(LARGE), UINT32_MAX);
+    assert_int_equal(span.first, span.end);
+}
+
+static void chunks_of_wide_labels_grow_to_a_bound(void **state)
+{
+    static const uint32_t SMALL[8] = {100, 100, 100, 100, 100, 100, 100, 100};
+    static const uint32_t HALVES[2] = {32768, 32768};
+    struct merge_span span;
+
+    (void)state;
+    span = storage_chunk_merge_choose(SMALL, WEIR_COUNT(SMALL), 800);
+    assert_int_equal(span.end, 8);
+    span = storage_chunk_merge_choose(SMALL, WEIR_COUNT(SMALL), 799);
+    assert_int_equal(span.first, span.end);
+    span = storage_chunk_merge_choose(HALVES, WEIR_COUNT(HALVES), 65535);
     assert_int_equal(span.first, span.end);
 }
 
 static void a_full_block_of_two_chunks_is_merged(void **state)
 {
     static const uint32_t ROWS[2] = {65535, 1};
-    struct merge_span span = storage_chunk_merge_choose(ROWS, 2);
+    struct merge_span span = storage_chunk_merge_choose(ROWS, 2, UINT32_MAX);
 
     (void)state;
     assert_int_equal(span.first, 0);
@@ -122,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_block_is_one_chunk_and_no_row_was_written_often),
+        cmocka_unit_test(chunks_of_wide_labels_grow_to_a_bound),
         cmocka_unit_test(few_chunks_of_a_growing_block_stay),
         cmocka_unit_test(a_full_block_of_two_chunks_is_merged),
     };

@@ -104,7 +104,70 @@ static void folders_and_sidecars_are_places_too(void **state)
     storage_declarations_fini(&all);
 }
 
+static void a_label_may_be_a_vector(void **state)
+{
+    static const char *const TEXTS[] = {
+        "dataset: {name: a, source: {path: x, format: binary, record_bytes: 40}, time: {from: mtime},\n"
+        "          label: {offset: 8, values: [f64, 4]}}\n",
+        "dataset: {name: a, source: {path: x, format: binary, record_bytes: 40}, time: {from: mtime},\n"
+        "          label: {offset: 8, type: i16, values: [f32, 4]}}\n",
+        "dataset: {name: a, source: {path: x, format: jsonl}, time: {from: mtime},\n"
+        "          label: {field: at.xy, values: [f32, 4]}}\n",
+        "dataset: {name: a, source: {path: x, format: csv}, time: {from: mtime},\n"
+        "          label: {fields: [w, x, y, \"z\"], values: [f64, 4]}}\n",
+    };
+    static const size_t BYTES[] = {32, 16, 16, 32};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO(weir_yaml) again = NULL;
+        WEIR_AUTO_BUF printed = {0};
+        struct declarations all;
+        struct weir_error err;
+
+        if (read(TEXTS[i], &document, &all, &err) != WEIR_OK)
+            fail_msg("%s", err.text);
+        weir_buf_append_text(&printed, "datasets:\n");
+        storage_declaration_print(&all.at[0], NULL, &printed);
+        storage_declarations_fini(&all);
+        if (read(weir_buf_text(&printed), &again, &all, &err) != WEIR_OK)
+            fail_msg("%s: %s", weir_buf_text(&printed), err.text);
+        assert_int_equal(all.at[0].label_kind, WEIR_LABEL_VALUES);
+        assert_int_equal(all.at[0].label_width, 4);
+        assert_int_equal(all.at[0].fields.label.count, 4);
+        assert_int_equal(storage_declaration_value_bytes(&all.at[0]), BYTES[i]);
+        storage_declarations_fini(&all);
+    }
+}
+
 static const struct mistake MISTAKES[] = {
+    {"dataset: {name: a, source: {path: x, format: jsonl}, time: {from: mtime},\n"
+     "          label: {field: y, values: [i32, 4]}}\n",
+     "datasets[0].label.values: expected [f32, COUNT] or [f64, COUNT], with 1 to 4096"},
+    {"dataset: {name: a, source: {path: x, format: jsonl}, time: {from: mtime},\n"
+     "          label: {field: y, values: [f32, 4097]}}\n",
+     "datasets[0].label.values: expected [f32, COUNT] or [f64, COUNT], with 1 to 4096"},
+    {"dataset: {name: a, source: {path: x, format: jsonl}, time: {from: mtime},\n"
+     "          label: {fields: [x, y], values: [f32, 2]}}\n",
+     "datasets[0].label: with format jsonl expected {field: NAME}"},
+    {"dataset: {name: a, source: {path: x, format: csv}, time: {from: mtime},\n"
+     "          label: {fields: [x, y], values: [f32, 3]}}\n",
+     "datasets[0].label.fields: found 2 names, expected 3 as in values"},
+    {"dataset: {name: a, source: {path: x, format: csv}, time: {from: mtime},\n"
+     "          label: {fields: [x, y]}}\n",
+     "datasets[0].label.fields: expected values: [f32, 2] beside it"},
+    {"dataset: {name: a, source: {path: x, format: csv}, time: {from: mtime},\n"
+     "          label: {from: updates, values: [f32, 2]}}\n",
+     "datasets[0].label.values: a vector comes with its sample"},
+    {"dataset: {name: a, source: {path: x, format: csv}, time: {from: mtime},\n"
+     "          label: {field: x, classes: stream, values: [f32, 2]}}\n",
+     "datasets[0].label.values: a vector comes with its sample"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+     "    label: {field: x, values: [f32, 2]}\n"
+     "  - name: b\n    source: {path: y, format: csv}\n    time: {from: mtime}\n"
+     "    label: {field: x, values: [f32, 3]}\n",
+     "datasets[1].label: expected the same kind of label as datasets[0] has"},
     {"datasets:\n  - name: a\n    source: {path: x, format: files}\n"
      "    time: {from: sidecar}\n",
      "source.sidecar: expected an ending like .json, because a field is in a sidecar"},
@@ -347,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_declaration_is_understood),
+        cmocka_unit_test(a_label_may_be_a_vector),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
         cmocka_unit_test(folders_and_sidecars_are_places_too),
         cmocka_unit_test(mistakes_are_named_with_their_place),

@@ -94,6 +94,32 @@ static void what_fits_is_taken_whole(void **unused)
     free(batch);
 }
 
+static void vectors_of_labels_are_the_last_frame(void **unused)
+{
+    static const float VALUES[] = {1, 2, 3, 4, 5, 6};
+    (void)unused;
+    struct letter letter;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    write_letter(&letter);
+    letter.message.label_kind = WEIR_LABEL_VALUES;
+    letter.message.label_width = 3;
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    weir_frames_copy(&letter.frames, VALUES, sizeof VALUES);
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    assert_int_equal(batch->shown.label_type, WEIR_LABELS_VALUES);
+    assert_int_equal(batch->shown.label_width, 3);
+    assert_memory_equal(batch->shown.label_values, VALUES, sizeof VALUES);
+    assert_int_equal((uintptr_t)batch->shown.label_values % WEIR_BATCH_ALIGNMENT, 0);
+    free(batch);
+    resize(&letter, letter.frames.count - 1, sizeof VALUES - 1);
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "labels of 3 numbers: 23 bytes, expected 24"));
+    letter.message.label_kind = WEIR_LABEL_INT;
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    weir_frames_clear(&letter.frames);
+}
+
 static void absent_weights_are_ones(void **unused)
 {
     (void)unused;
@@ -206,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_fits_is_taken_whole),
+        cmocka_unit_test(vectors_of_labels_are_the_last_frame),
         cmocka_unit_test(absent_weights_are_ones),
         cmocka_unit_test(what_does_not_fit_is_refused_with_its_number),
     };

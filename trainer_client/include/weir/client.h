@@ -140,7 +140,8 @@ enum weir_label_type {
     WEIR_LABELS_NONE = 0, /**< the samples have none; all 0 */
     WEIR_LABELS_INT = 1,
     WEIR_LABELS_FLOAT = 2, /**< the bits of a double */
-    WEIR_LABELS_CLASS = 3  /**< index into the class names of the dataset */
+    WEIR_LABELS_CLASS = 3, /**< index into the class names of the dataset */
+    WEIR_LABELS_VALUES = 4 /**< 0: a label is a vector, see label_values */
 };
 
 #define WEIR_TENSOR_RANK_MAX  8
@@ -163,8 +164,8 @@ struct weir_tensor {
 };
 
 /** One batch. All memory belongs to it and lives until weir_batch_release(); it may be pinned and
- * handed to a GPU as it is, but not written to. `ids`, `labels`, `weights` and each tensor's `data`
- * and `offsets` start at a multiple of WEIR_BATCH_ALIGNMENT bytes and are readable up to the next
+ * handed to a GPU as it is, but not written to. `ids`, `labels`, `label_values`, `weights` and
+ * each tensor's `data` and `offsets` start at a multiple of WEIR_BATCH_ALIGNMENT bytes and are readable up to the next
  * such multiple behind their end. (Frames arrive from the socket at arbitrary addresses; the
  * background thread lays each batch out once, in one allocation, so the loop pays for no copy.) */
 struct weir_batch {
@@ -178,6 +179,9 @@ struct weir_batch {
     const float *weights; /**< of the selection; all 1 when it gave none */
     size_t tensor_count;
     const struct weir_tensor *tensors;
+    const float *label_values; /**< (samples, label_width), row-major; NULL unless labels are
+                                  vectors */
+    size_t label_width;        /**< numbers of a label; 0 unless it is a vector */
 };
 
 /** What a loop has done since weir_client_open(). */

@@ -1,0 +1,125 @@
+/* What storage says of where samples are: each entry belongs to the id it names, or nothing is taken. */
+#include "preprocess/worker/located.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "core/wire/tensor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 4, WIDTH = 2 };
+
+static const uint64_t IDS[SAMPLES] = {10, 11, 12, 13};
+
+static struct located begin(void)
+{
+    struct located located = {.count = SAMPLES, .rank = LOCATED_WHOLE};
+
+    located.samples = weir_calloc(SAMPLES, sizeof *located.samples);
+    for (size_t i = 0; i < SAMPLES; i++)
+        located.samples[i].id = IDS[i];
+    return located;
+}
+
+/* An answer for `ids` whose labels are twice the ids and whose vectors are (id, -id). */
+static enum weir_status take(struct located *located, const uint64_t *ids, size_t count,
+                             enum weir_dtype type, size_t values_cut)
+{
+    static const uint32_t ZEROS[SAMPLES];
+    static const uint64_t PLACES[SAMPLES];
+    static const char *const PATHS[] = {"/a"};
+    static const int64_t MTIMES[1];
+    int64_t labels[SAMPLES];
+    double doubles[SAMPLES * WIDTH];
+    float singles[SAMPLES * WIDTH];
+    size_t bytes = count * WIDTH * weir_dtype_bytes(type) - values_cut;
+    const void *values = type == WEIR_F64 ? (const void *)doubles : singles;
+    struct weir_error err;
+
+    for (size_t i = 0; i < count; i++) {
+        labels[i] = 2 * (int64_t)ids[i];
+        for (size_t k = 0; k < WIDTH; k++) {
+            doubles[i * WIDTH + k] = (k == 0 ? 1.0 : -1.0) * (double)ids[i];
+            singles[i * WIDTH + k] = (float)doubles[i * WIDTH + k];
+        }
+    }
+    return located_take(located,
+                        &(struct msg_located){.states = {ZEROS, count},
+                                              .files = {ZEROS, count},
+                                              .offsets = {PLACES, count},
+                                              .lengths = {PLACES, count},
+                                              .labels = {labels, count},
+                                              .paths = {PATHS, 1},
+                                              .devices = {PLACES, 1},
+                                              .inodes = {PLACES, 1},
+                                              .sizes = {PLACES, 1},
+                                              .mtimes = {MTIMES, 1},
+                                              .ids = {ids, count},
+                                              .label_width = WIDTH,
+                                              .value_type = type,
+                                              .label_values = weir_bytes(values, bytes)},
+                        &err);
+}
+
+static void answers_may_come_in_pieces(void **state)
+{
+    static const enum weir_dtype TYPES[] = {WEIR_F32, WEIR_F64};
+
+    (void)state;
+    for (size_t t = 0; t < WEIR_COUNT(TYPES); t++) {
+        struct located located = begin();
+        uint64_t ids[LOCATE_IDS_MAX];
+
+        assert_int_equal(take(&located, IDS, 3, TYPES[t], 0), WEIR_OK);
+        assert_int_equal(located_wanted(&located, ids), 1);
+        assert_int_equal(ids[0], IDS[3]);
+        assert_int_equal(take(&located, IDS + 3, 1, TYPES[t], 0), WEIR_OK);
+        assert_int_equal(located_wanted(&located, ids), 0);
+        for (size_t i = 0; i < SAMPLES; i++) {
+            const float *values = located_values(&located, &located.samples[i]);
+
+            assert_int_equal(located.samples[i].label, 2 * IDS[i]);
+            assert_true(values[0] == (float)IDS[i] && values[1] == -(float)IDS[i]);
+        }
+        located_fini(&located);
+    }
+}
+
+static void an_answer_that_names_other_ids_is_refused(void **state)
+{
+    static const uint64_t SWAPPED[] = {11, 10};
+    struct located located = begin();
+
+    (void)state;
+    assert_int_equal(take(&located, SWAPPED, 2, WEIR_F32, 0), WEIR_INVALID);
+    assert_int_equal(take(&located, IDS + 1, 2, WEIR_F32, 0), WEIR_INVALID);
+    assert_int_equal(take(&located, IDS, 0, WEIR_F32, 0), WEIR_INVALID);
+    assert_int_equal(located.known, 0);
+    located_fini(&located);
+}
+
+static void vectors_that_do_not_fit_their_width_are_refused(void **state)
+{
+    struct located located = begin();
+
+    (void)state;
+    assert_int_equal(take(&located, IDS, 2, WEIR_F32, 1), WEIR_INVALID);
+    assert_int_equal(take(&located, IDS, 2, WEIR_I64, 0), WEIR_INVALID);
+    assert_int_equal(located.known, 0);
+    located_fini(&located);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_may_come_in_pieces),
+        cmocka_unit_test(an_answer_that_names_other_ids_is_refused),
+        cmocka_unit_test(vectors_that_do_not_fit_their_width_are_refused),
+    };
+    return cmocka_run_group_tests_name("worker: located", tests, NULL, NULL);
+}
