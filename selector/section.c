@@ -37,10 +37,26 @@ static const struct cfg_key KEYS[] = {
 struct dataset_names {
     const char *name;
     const struct weir_yaml_node *label;
+    const struct weir_yaml_node *holdout;
 };
 static const struct cfg_key DATASET_KEYS[] = {
     CFG_TEXT(struct dataset_names, name, .doc = "name of the dataset"),
     CFG_NODE(struct dataset_names, label, .doc = "where the label comes from"),
+    CFG_NODE(struct dataset_names, holdout, .doc = "what is kept from all training"),
+    CFG_END,
+};
+
+enum held_by { HELD_BY_SAMPLE, HELD_BY_SUBJECT };
+struct holdout {
+    double share;
+    int by;
+};
+static const char *const HELD_BYS[] = {"sample", "subject", NULL};
+static const struct cfg_key HOLDOUT_KEYS[] = {
+    CFG_F64(struct holdout, share, .required = true, .min = 0.000001, .max = 0.9,
+            .doc = "share of the samples that no training set ever holds"),
+    CFG_CHOICE(struct holdout, by, .choices = HELD_BYS, .fallback = "sample",
+               .doc = "what is drawn: samples"),
     CFG_END,
 };
 
@@ -153,6 +169,24 @@ static void read_classes(const struct weir_yaml_node *label, struct selector_sec
     }
 }
 
+static enum weir_status read_holdout(const struct dataset_names *dataset,
+                                     struct selector_holdout *holdout, struct weir_error *err)
+{
+    struct holdout written = {0};
+    if (!dataset->holdout)
+        return WEIR_OK;
+    enum weir_status status = cfg_read(HOLDOUT_KEYS, CFG_CLOSED, dataset->holdout,
+                                       "datasets.holdout", NULL, &written, err);
+    if (status)
+        return status;
+    if (written.by == HELD_BY_SUBJECT)
+        return weir_yaml_fail(weir_yaml_get(dataset->holdout, "by"), err,
+                              "datasets.holdout.by: expected sample: whose data a sample is, is "
+                              "not known where samples are selected");
+    *holdout = selector_holdout_make(dataset->name ? dataset->name : "", written.share);
+    return WEIR_OK;
+}
+
 static bool has_label(const struct dataset_names *dataset)
 {
     return dataset->label && !weir_str_equal(weir_yaml_text(dataset->label), "none");
@@ -166,11 +200,14 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
         datasets = weir_yaml_get(root, "dataset");
     section->dataset_names =
         weir_calloc(weir_yaml_length(datasets) + 1, sizeof *section->dataset_names);
+    section->holdouts = weir_calloc(weir_yaml_length(datasets) + 1, sizeof *section->holdouts);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         const struct weir_yaml_node *node = weir_yaml_at(datasets, i);
         struct dataset_names dataset = {0};
         enum weir_status status =
             cfg_read(DATASET_KEYS, CFG_OPEN, node, "datasets", NULL, &dataset, err);
+        if (!status)
+            status = read_holdout(&dataset, &section->holdouts[i], err);
         if (status)
             return status;
         section->dataset_names[section->dataset_count++] = dataset.name ? dataset.name : "";
@@ -249,6 +286,7 @@ void selector_section_free(struct selector_section *section)
         return;
     free(section->classes);
     free(section->dataset_names);
+    free(section->holdouts);
     free(section->memory);
     free(section);
 }

@@ -3,6 +3,7 @@
 #ifndef SELECTOR_SECTION_H
 #define SELECTOR_SECTION_H
 
+#include "selector/holdout.h"
 #include "selector/policies/policy.h"
 
 struct selector_section {
@@ -16,7 +17,8 @@ struct selector_section {
     uint64_t seed;
     const char **classes; /* declared class names, in order; NULL: none declared */
     size_t class_count;
-    const char **dataset_names; /* in the order of the file */
+    const char **dataset_names;        /* in the order of the file */
+    struct selector_holdout *holdouts; /* the same */
     size_t dataset_count;
     const char *unlabelled; /* the first dataset that declares no label, or NULL */
     const char *vectors;    /* a dataset whose labels are vectors; NULL: none */

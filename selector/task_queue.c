@@ -72,6 +72,7 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
     case SELECTOR_INTERVAL:
         return a->asked.interval.from_time == b->asked.interval.from_time &&
                a->asked.interval.to_time == b->asked.interval.to_time &&
+               a->asked.interval.holdout == b->asked.interval.holdout &&
                a->positions.count == b->positions.count &&
                memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
     }

@@ -119,14 +119,20 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
     return find_beginning(task, err);
 }
 
+/* Whether a row says what was answered. A holdout's set follows from the question alone. */
+static bool is_recorded(const struct selector_task *task)
+{
+    return task->kind == SELECTOR_SELECT ||
+           (task->kind == SELECTOR_INTERVAL && !task->asked.interval.holdout);
+}
+
 static void start(struct selector_task *task)
 {
     if (task->kind == SELECTOR_OPEN) {
         start_open(task);
         return;
     }
-    bool is_sealed = task->kind == SELECTOR_SELECT || task->kind == SELECTOR_INTERVAL;
-    if (is_sealed && answer_again(task))
+    if (is_recorded(task) && answer_again(task))
         return;
     struct weir_error err;
     enum weir_status status =
@@ -301,6 +307,18 @@ static bool needs_columns(const struct selector_task *task)
            task->pipeline->replay || (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
 }
 
+/* No training set ever touches what is held out; a sealed holdout holds nothing else. */
+static void hold_out(struct selector_task *task, size_t index, uint64_t first)
+{
+    const struct selector_section *section = task->pipeline->section;
+    bool wanted = task->kind == SELECTOR_INTERVAL && task->asked.interval.holdout;
+    bool training = task->kind == SELECTOR_SELECT || task->kind == SELECTOR_PREVIEW;
+    if (index >= section->dataset_count || (!wanted && !training))
+        return;
+    if (wanted || section->holdouts[index].bound > 0)
+        selector_holdout_mask(&section->holdouts[index], first, wanted, task->mask);
+}
+
 /* False: storage has to be asked first. */
 static bool gather_block(struct selector_task *task, size_t index)
 {
@@ -310,6 +328,7 @@ static bool gather_block(struct selector_task *task, size_t index)
     if (selector_pool_mask(&pipeline->pool, dataset, task->block, task->after[index],
                            task->positions.at[index], task->mask) == 0)
         return true;
+    hold_out(task, index, first);
     if (!needs_columns(task)) {
         selector_candidates_add(&task->candidates, first, task->mask);
         return true;
@@ -408,6 +427,8 @@ static enum weir_status put(struct selector_task *task, const struct selector_se
                             struct weir_error *err)
 {
     struct weir_db *db = task->selector->db;
+    if (!is_recorded(task))
+        return WEIR_OK;
     if (task->kind == SELECTOR_INTERVAL)
         return selector_sealed_put_interval(db, &task->asked.interval, sealed, err);
     const struct selector_boundary boundary = {

@@ -186,6 +186,55 @@ static void a_preview_tells_what_was_used(void **state)
     assert_int_equal(fixture->samples, 0);
 }
 
+static void open_with_holdout(struct fixture *fixture, const char *selection)
+{
+    static const uint64_t DATASETS[] = {DATASET};
+    WEIR_AUTO_FREE char *config =
+        weir_format("datasets: [{name: mails, holdout: {share: 0.2}}]\nselection: %s\n", selection);
+    const struct msg_selection_open open = {.pipeline = "quick",
+                                            .file = "quick.yaml",
+                                            .config = weir_bytes_of(config),
+                                            .datasets = {DATASETS, 1}};
+    assert_int_equal(ask(fixture, MSG_selection_open, &open), WEIR_OK);
+}
+
+static void mark_rows(struct fixture *fixture, bool *marked)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    for (size_t i = 0; i < set.count; i++)
+        marked[weir_sample_row(set.ids[i])] = true;
+    weir_sample_set_close(&set);
+}
+
+static void no_training_set_touches_the_holdout(void **state)
+{
+    enum { ROWS = 5000 };
+    struct fixture *fixture = *state;
+    static bool held[ROWS], trained[ROWS];
+    const uint64_t position = 2;
+    const struct msg_interval_seal seal = {.pipeline = "quick",
+                                           .from_time = 0,
+                                           .to_time = 1000000,
+                                           .positions = {&position, 1},
+                                           .holdout = true};
+    change(fixture, WEIR_CHANGE_ADDED, 0, ROWS / 2);
+    change(fixture, WEIR_CHANGE_ADDED, ROWS / 2, ROWS / 2);
+    open_with_holdout(fixture, "{policy: new_data}");
+    for (uint64_t trigger = 1; trigger <= 2; trigger++) {
+        assert_int_equal(select_live(fixture, trigger, trigger), WEIR_OK);
+        mark_rows(fixture, trained);
+    }
+    assert_int_equal(ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
+    assert_in_range(fixture->samples, ROWS / 5 - 100, ROWS / 5 + 100); /* 3.5 deviations */
+    mark_rows(fixture, held);
+    for (size_t row = 0; row < ROWS; row++)
+        assert_true(held[row] != trained[row]);
+    assert_int_equal(seal_interval(fixture, 0, 1000000, 2), WEIR_OK);
+    assert_int_equal(fixture->samples, ROWS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +247,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_preview_tells_what_the_next_trigger_picks_and_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_training_set_touches_the_holdout, setup, teardown),
         cmocka_unit_test_setup_teardown(a_preview_tells_what_was_used, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector policies", tests, setup_group, teardown_group);
