@@ -199,9 +199,8 @@ def test_an_erasure_takes_the_mirror_and_names_the_bucket():
 OF_CLARA = ["day/clara 1 ü+&=.txt", "day/deep/clara2.txt", "day/clara0.txt"]
 
 
-def letters(**options):
-    """A bucket with letters of clara, some of them rewritten or deleted, and of bert, one with a like name."""
-    store = Store(**options)
+def write_letters(store):
+    """Letters of clara and of bert, all of them rewritten, one with a like name."""
     names = [key[4:] for key in OF_CLARA] + ["clara 1 ü+&=.txt.txt", "bert.txt"]
     people = ["clara"] * 3 + ["bert"] * 2
     rows = [f"{name},{1000 + i},work,{person}" for i, (name, person) in enumerate(zip(names, people))]
@@ -209,6 +208,11 @@ def letters(**options):
     for draft in range(4):  # more versions than a page of their listing holds
         for name in names:
             store.put("day/" + name, hashlib.sha256(f"{name} {draft}".encode()).hexdigest())
+
+
+def letters(**options):
+    store = Store(**options)
+    write_letters(store)
     return store
 
 
@@ -299,4 +303,5 @@ def main():
             print(name[5:].replace("_", " "), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
