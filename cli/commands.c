@@ -49,7 +49,10 @@ static const struct weir_option REQUEST_OPTIONS[] = {
      OPTION(csv)},
     {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
-    {"wait", NULL, "until the receipt is written, telling how it goes", OPTION(wait)},
+    {"wait", NULL,
+     "until the receipt is written, telling how it goes; exit code 3 when it is overdue and something "
+     "stands in its way",
+     OPTION(wait)},
     WEIR_OPTION_END,
 };
 

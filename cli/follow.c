@@ -14,7 +14,7 @@ enum { ASK_AGAIN_MS = 200 };
 struct told {
     char state[32];
     size_t models_done;
-    bool in_trouble;
+    char trouble[1024];
 };
 
 static size_t count_done(const json_t *answer)
@@ -26,10 +26,23 @@ static size_t count_done(const json_t *answer)
     return done;
 }
 
+static void tell_trouble(const json_t *answer, struct told *told)
+{
+    const char *error = cli_text(answer, "error"), *trouble = cli_text(answer, "trouble");
+    char line[sizeof told->trouble] = "";
+    if (trouble[0] != '\0')
+        (void)snprintf(line, sizeof line, "%s", trouble);
+    else if (error[0] != '\0')
+        (void)snprintf(line, sizeof line, "%s; it is tried again", error);
+    if (line[0] != '\0' && strcmp(line, told->trouble) != 0)
+        (void)fprintf(stderr, "erasure %lld: %s\n", (long long)cli_number(answer, "erasure"), line);
+    (void)memcpy(told->trouble, line, sizeof line);
+}
+
 static void tell(const json_t *answer, struct told *told)
 {
     long long number = (long long)cli_number(answer, "erasure");
-    const char *state = cli_text(answer, "state"), *trouble = cli_text(answer, "error");
+    const char *state = cli_text(answer, "state");
     size_t done = count_done(answer);
     if (strcmp(told->state, state) != 0) {
         (void)snprintf(told->state, sizeof told->state, "%s", state);
@@ -40,14 +53,20 @@ static void tell(const json_t *answer, struct told *told)
         (void)fprintf(stderr, "erasure %lld: %zu of %zu models done\n", number, done,
                       json_array_size(json_object_get(answer, "models")));
     }
-    if (trouble[0] != '\0' && !told->in_trouble)
-        (void)fprintf(stderr, "erasure %lld: %s; it is tried again\n", number, trouble);
-    told->in_trouble = trouble[0] != '\0';
+    tell_trouble(answer, told);
 }
 
 static bool is_finished(const json_t *answer)
 {
     return cli_text(answer, "finished")[0] != '\0';
+}
+
+/* The promise is broken and something stands in the way: a person has to know. */
+static bool is_given_up(const json_t *answer)
+{
+    bool in_trouble =
+        cli_text(answer, "trouble")[0] != '\0' || cli_text(answer, "error")[0] != '\0';
+    return in_trouble && cli_flag(answer, "overdue");
 }
 
 /* Nobody serves this directory but this command, which is over now. */
@@ -73,7 +92,7 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
     }
     long long number = (long long)cli_number(*answer, "erasure");
     json_t *which = json_pack("{sI}", "erasure", (json_int_t)number);
-    while (status == WEIR_OK && !is_finished(*answer)) {
+    while (status == WEIR_OK && !is_finished(*answer) && !is_given_up(*answer)) {
         json_t *newer = NULL;
         status = cli_platform_ask(platform, "erase_status", which, &newer, err);
         if (status == WEIR_OK) {

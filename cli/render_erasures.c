@@ -46,6 +46,7 @@ void cli_render_erasure(const json_t *answer, struct cli_page *page)
     cli_pair_text(page, "dataset", cli_text(answer, "dataset"));
     cli_pair(page, "state", "%s: %s", cli_text(answer, "state"), cli_text(answer, "doing"));
     cli_pair_text(page, "trouble", cli_text(answer, "error"));
+    cli_pair_text(page, "trouble", cli_text(answer, "trouble"));
     cli_pair(page, "samples", "%lld", (long long)cli_number(answer, "samples"));
     cli_pair_time(page, "accepted", cli_text(answer, "accepted"));
     cli_pair_time(page, "in force", cli_text(answer, "in_force"));

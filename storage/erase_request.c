@@ -122,7 +122,7 @@ static enum weir_status accepted_before(struct storage *storage, uint64_t number
 
     answer->erasure = number;
     if (status == WEIR_OK)
-        answer->matched = weir_rows_bytes(rows, 0, 2).size / sizeof(uint64_t);
+        answer->matched = (uint64_t)weir_rows_i64(rows, 0, 2);
     return status;
 }
 
@@ -185,12 +185,40 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
     return (struct weir_strs){lines, count};
 }
 
+static uint64_t page_count(uint64_t samples)
+{
+    return (samples + STORAGE_ERASED_MAX - 1) / STORAGE_ERASED_MAX;
+}
+
+/* The ids of one epoch: the erasure's last one is the one it is known by. */
+static enum weir_status read_page(struct storage *storage, const struct msg_erase_ask *asked,
+                                  struct weir_arena *arena, struct msg_erase_is *answer,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_bytes ids;
+    enum weir_status status;
+
+    if (asked->page == 0 || asked->page > answer->pages)
+        return WEIR_OK;
+    status = DB_RUN(storage->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure),
+                    DB_I64(answer->epoch - answer->pages + asked->page));
+    if (status == WEIR_OK && weir_rows_count(rows) == 0)
+        status = weir_fail(err, WEIR_CORRUPT, "erasure %llu: page %llu of its ids is missing",
+                           (unsigned long long)asked->erasure, (unsigned long long)asked->page);
+    if (status != WEIR_OK)
+        return status;
+    ids = weir_rows_bytes(rows, 0, 0);
+    answer->ids =
+        (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.size), ids.size / sizeof(uint64_t)};
+    return WEIR_OK;
+}
+
 enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,
                                    struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_bytes ids;
     enum weir_status status =
         DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(asked->erasure));
 
@@ -199,11 +227,10 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "no erasure %llu",
                          (unsigned long long)asked->erasure);
-    ids = weir_rows_bytes(rows, 0, 2);
     *answer = (struct msg_erase_is){
         .state = weir_arena_format(arena, "%s", weir_rows_text(rows, 0, 0)),
         .epoch = (uint64_t)weir_rows_i64(rows, 0, 1),
-        .ids = {weir_arena_copy(arena, ids.at, ids.size), ids.size / sizeof(uint64_t)},
+        .samples = (uint64_t)weir_rows_i64(rows, 0, 2),
         .accepted_us = weir_rows_i64(rows, 0, 3),
         .in_force_us = weir_rows_i64(rows, 0, 4),
         .scrubbed_us = weir_rows_i64(rows, 0, 5),
@@ -215,8 +242,10 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .remarks = split_lines(weir_rows_text(rows, 0, 11), arena),
         .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
         .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
+        .trouble = storage_erasing_trouble(storage, asked->erasure, arena),
     };
-    return WEIR_OK;
+    answer->pages = page_count(answer->samples);
+    return read_page(storage, asked, arena, answer, err);
 }
 
 /* ---- a dry run ---- */

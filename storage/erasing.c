@@ -36,6 +36,8 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     free(erasure->wanted.at);
     free(erasure->ids.at);
     free(erasure->blocked.at);
+    free(erasure->unread.at);
+    storage_scrub_round_fini(erasure);
     free(erasure->parent);
     storage_fingerprints_fini(&erasure->prints);
     storage_search_free(erasure->search);
@@ -136,7 +138,10 @@ static enum weir_status read_erasure(const struct weir_rows *rows, size_t i,
     storage_open_erasure_list(erasure);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 4), &erasure->wanted);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 5), &erasure->ids);
-    erasure->is_prepared = prints.size > 0 && storage_fingerprints_unpack(prints, &erasure->prints);
+    erasure->is_prepared =
+        prints.size > 0 && storage_fingerprints_unpack(&prints, &erasure->prints);
+    if (erasure->is_prepared)
+        storage_id_list_unpack(prints, &erasure->unread);
     erasure->epoch = (uint64_t)weir_rows_i64(rows, i, 7);
     erasure->accepted_us = weir_rows_i64(rows, i, 8);
     weir_buf_append_text(&erasure->remarks, weir_rows_text(rows, i, 9));
@@ -219,7 +224,8 @@ void storage_erasing_hint(struct storage *storage)
 bool storage_erasing_is_scrubbing(const struct storage *storage)
 {
     for (size_t i = 0; i < storage->erasing->count; i++) {
-        if (storage->erasing->at[i]->state == ERASURE_IN_FORCE)
+        if (storage->erasing->at[i]->state == ERASURE_IN_FORCE &&
+            !storage_scrub_waits(storage->erasing->at[i], weir_now_ms()))
             return true;
     }
     return false;
@@ -398,11 +404,8 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
                               struct weir_error *err)
 {
     bool is_done = false;
-    enum weir_status status;
+    enum weir_status status = storage_scrub_step(storage, erasure, &is_done, err);
 
-    if (!erasure->is_prepared)
-        return storage_scrub_prepare(storage, erasure, &is_done, err);
-    status = storage_scrub_bytes(storage, erasure, &is_done, err);
     if (status == WEIR_OK && is_done)
         status = storage_bucket_erase(storage, erasure, &is_done, err);
     if (status != WEIR_OK || !is_done)
@@ -497,13 +500,43 @@ static void forget_verified(struct erasing *erasing)
     erasing->count = kept;
 }
 
+static void call_within(int64_t wait_ms, int64_t *ret_wait_ms)
+{
+    if (wait_ms > 0 && (*ret_wait_ms == 0 || wait_ms < *ret_wait_ms))
+        *ret_wait_ms = wait_ms;
+}
+
+/* The bytes of the first erasure that has nothing to wait for. */
+static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+                                   struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && !*ret_more && i < storage->erasing->count; i++) {
+        struct open_erasure *erasure = storage->erasing->at[i];
+        int64_t now_ms = weir_now_ms();
+
+        if (erasure->state == ERASURE_IN_FORCE && storage_scrub_waits(erasure, now_ms)) {
+            call_within(erasure->round.again_ms - now_ms, ret_wait_ms);
+            continue;
+        }
+        if (erasure->state == ERASURE_IN_FORCE)
+            status = scrub(storage, erasure, err);
+        else if (erasure->state == ERASURE_SCRUBBED)
+            status = verify(storage, erasure, err);
+        else
+            continue;
+        *ret_more = !storage_bucket_is_waiting(erasure->bucket);
+    }
+    return status;
+}
+
 /* What protects people comes first: tombstones of all, then force of all, then bytes one by one. */
 enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err)
 {
     struct erasing *erasing = storage->erasing;
     enum weir_status status = WEIR_OK;
-    int64_t wait_ms = 0;
 
     *ret_more = false;
     *ret_wait_ms = 0;
@@ -513,22 +546,24 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
         *ret_more = *ret_more || erasing->at[i]->state == ERASURE_ACCEPTED;
     }
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
+        int64_t wait_ms = 0;
+
         if (erasing->at[i]->state == ERASURE_TOMBSTONED)
             status = enforce(storage, erasing->at[i], &wait_ms, err);
-        if (wait_ms > 0 && (*ret_wait_ms == 0 || wait_ms < *ret_wait_ms))
-            *ret_wait_ms = wait_ms;
+        call_within(wait_ms, ret_wait_ms);
     }
-    for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
-        struct open_erasure *erasure = erasing->at[i];
-
-        if (erasure->state == ERASURE_IN_FORCE)
-            status = scrub(storage, erasure, err);
-        else if (erasure->state == ERASURE_SCRUBBED)
-            status = verify(storage, erasure, err);
-        else
-            continue;
-        *ret_more = !storage_bucket_is_waiting(erasure->bucket);
-    }
+    if (status == WEIR_OK && !*ret_more)
+        status = step_bytes(storage, ret_more, ret_wait_ms, err);
     forget_verified(erasing);
     return status;
+}
+
+const char *storage_erasing_trouble(const struct storage *storage, uint64_t number,
+                                    struct weir_arena *arena)
+{
+    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
+        if (storage->erasing->at[i]->number == number)
+            return storage_scrub_trouble(storage->erasing->at[i], arena);
+    }
+    return "";
 }

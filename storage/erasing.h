@@ -13,7 +13,7 @@ enum weir_status storage_erasing_load(struct storage *storage,
                                       struct weir_error *err) WEIR_MUST_USE;
 void storage_erasing_free(struct erasing *erasing);
 
-/* True while scans must wait: files are being overwritten. */
+/* True while scans must wait: files are being overwritten. Not while a file stands in the way of that. */
 bool storage_erasing_is_scrubbing(const struct storage *storage);
 /* One piece of work. *ret_more: there is more to do now. *ret_wait_ms: else, when to call again; 0: when
  * something happens. After an error the catalog must be loaded again. */
@@ -31,6 +31,9 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
 enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,
                                     struct weir_arena *arena, struct msg_found *answer,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* What stands in the way of its bytes, for a person; "": nothing. */
+const char *storage_erasing_trouble(const struct storage *storage, uint64_t number,
+                                    struct weir_arena *arena);
 /* Tells the holders that have not named the newest epoch to ask. */
 void storage_erasing_hint(struct storage *storage);
 

@@ -115,12 +115,12 @@ static bool unpack_list(struct weir_bytes *packed, uint64_t **list, size_t *coun
     return true;
 }
 
-bool storage_fingerprints_unpack(struct weir_bytes packed, struct fingerprints *ret_prints)
+bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *ret_prints)
 {
     struct fingerprints prints = {0};
 
-    if (!unpack_list(&packed, &prints.longs, &prints.long_count) ||
-        !unpack_list(&packed, &prints.shorts, &prints.short_count) || packed.size > 0) {
+    if (!unpack_list(packed, &prints.longs, &prints.long_count) ||
+        !unpack_list(packed, &prints.shorts, &prints.short_count)) {
         storage_fingerprints_fini(&prints);
         return false;
     }

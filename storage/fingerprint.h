@@ -24,8 +24,8 @@ void storage_fingerprints_fini(struct fingerprints *prints);
 void storage_fingerprints_add(struct fingerprints *prints, const struct storage_secret *secret,
                               struct weir_bytes content);
 void storage_fingerprints_pack(const struct fingerprints *prints, struct weir_buf *out);
-/* False when the bytes are no packed fingerprints. */
-bool storage_fingerprints_unpack(struct weir_bytes packed, struct fingerprints *ret_prints);
+/* Moves `packed` behind them. False when the bytes are no packed fingerprints. */
+bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *ret_prints);
 
 /* Looks for fingerprints in a stream of bytes. */
 struct matcher;

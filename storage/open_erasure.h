@@ -20,6 +20,28 @@ enum erasure_state {
     ERASURE_VERIFIED
 };
 
+/* The file that is being overwritten, open over many records. */
+struct scrub_target {
+    int fd;
+    char *path;   /* NULL: none */
+    size_t syncs; /* so far */
+};
+
+/* A round goes over all samples, the rounds behind it over those that a file stood in the way of. */
+struct scrub_round {
+    bool is_again;         /* over `todo` */
+    bool is_read;          /* what is to be overwritten has been looked at, as far as can be */
+    size_t at;             /* the next of those that are read, then of those that are overwritten */
+    size_t synced;         /* those before are on disk */
+    struct id_list todo;   /* ascending */
+    struct id_list reread; /* not read in an earlier round, ascending */
+    struct id_list failed; /* of this round */
+    int error;             /* errno of the newest failure */
+    char *found, *trouble; /* this round's first failure, and the last round's; NULL: none */
+    size_t waiting;        /* samples of the last round's failures */
+    int64_t pause_ms, again_ms;
+};
+
 struct open_erasure {
     uint64_t number;
     uint32_t dataset; /* 0: all */
@@ -40,9 +62,12 @@ struct open_erasure {
 
     struct fingerprints prints;
     struct id_list blocked; /* hashes to be blocked, with `prints` */
-    bool is_prepared;       /* prints and blocked are stored: bytes may be overwritten */
-    size_t at;              /* next id to be prepared or scrubbed */
-    char *parent;           /* folder with unlinked files that is not yet synced */
+    struct id_list unread;  /* could not be read yet: neither in `prints` nor blocked */
+    bool is_prepared;       /* prints, blocked and unread are stored: bytes may be overwritten */
+    struct scrub_round round;
+    bool is_overwritten; /* the last round is through */
+    struct scrub_target target;
+    char *parent; /* folder with unlinked files that is not yet synced */
     uint64_t files_scrubbed, bytes_scrubbed;
     uint64_t not_gone;             /* samples whose bytes are still there after the scrub */
     struct weir_buf remarks;       /* one a line */
@@ -69,12 +94,29 @@ enum weir_status storage_resolve(struct storage *storage, const struct open_eras
 enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
                                       bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 
-/* scrub.c: reads what is to be overwritten, so that it can be searched for and kept out later. */
-enum weir_status storage_scrub_prepare(struct storage *storage, struct open_erasure *erasure,
-                                       bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
-/* Overwrites or unlinks some more; repeating it is harmless. */
-enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasure *erasure,
-                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_round.c, a bounded piece of work: reads what is to be overwritten, so that it can be searched for and
+ * kept out later, then overwrites or unlinks it. A file that cannot be read or written holds up nothing but its
+ * own samples: they are tried again, after pauses that double. */
+enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
+                                    bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* Between two rounds, until round.again_ms. */
+bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
+/* What stands in the way, for a person, in `arena`; "": nothing. It may name a file. */
+const char *storage_scrub_trouble(const struct open_erasure *erasure, struct weir_arena *arena);
+void storage_scrub_round_fini(struct open_erasure *erasure);
+
+/* scrub.c: one sample is read, or overwritten; repeating it is harmless. IO, and round.error, when a file stands
+ * in the way. */
+enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
+                                    uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
+                                   uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+/* What was read is kept out, and will be searched for. */
+enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Everything overwritten or unlinked so far is on disk. */
+enum weir_status storage_scrub_sync(struct open_erasure *erasure,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
 enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES_PER_STEP = 128, PIECE_BYTES = 4096 };
+enum { HASHES_PER_QUERY = 65536, PIECE_BYTES = 4096 };
 
 static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
                               "as it is; if that still is the person's data, remove it there";
@@ -30,14 +30,49 @@ void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
     weir_buf_printf(&erasure->remarks, "%s%s", erasure->remarks.size > 0 ? "\n" : "", remark);
 }
 
+/* ---- what stands in the way ---- */
+
+static const struct {
+    int error;
+    const char *advice;
+} ADVICE[] = {
+    {EACCES, "let the user that Weir runs as own it, or at least read and write it, and write into its folder"},
+    {EPERM, "let the user that Weir runs as own it, or at least read and write it, and write into its folder"},
+    {EROFS, "mount that file system for writing"},
+    {ENOSPC, "free space there"},
+    {EDQUOT, "free space there"},
+};
+
+/* IO, with errno: the erasure comes back to this file. */
+static enum weir_status stuck(struct open_erasure *erasure, const char *path, const char *what,
+                              struct weir_error *err)
+{
+    const char *advice = "see to the disk or file system that it is on";
+
+    erasure->round.error = errno;
+    for (size_t i = 0; i < WEIR_COUNT(ADVICE); i++) {
+        if (ADVICE[i].error == errno)
+            advice = ADVICE[i].advice;
+    }
+    return weir_fail(err, WEIR_IO, "%.250s cannot be %s: %s; %s", path, what, strerror(errno),
+                     advice);
+}
+
+static bool is_missing(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
+
 /* A sample whose bytes may still lie where they were indexed. */
 static bool has_bytes(const struct located *found)
 {
     return found->file && found->file->path && found->file->state == FILE_LIVE;
 }
 
+/* False: errno says why; 0: the file is too short. */
 static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t length)
 {
+    errno = 0;
     weir_buf_clear(bytes);
     weir_buf_reserve(bytes, (size_t)length + 1);
     while (bytes->size < length) {
@@ -46,6 +81,8 @@ static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t
 
         if (got < 0 && errno == EINTR)
             continue;
+        if (got == 0)
+            errno = 0;
         if (got <= 0)
             return false;
         bytes->size += (size_t)got;
@@ -78,7 +115,7 @@ static bool is_untouched(int fd, const struct stored_file *file)
             (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
 }
 
-static enum weir_status prepare_one(struct storage *storage, struct open_erasure *erasure,
+enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err)
 {
     struct located found;
@@ -93,8 +130,15 @@ static enum weir_status prepare_one(struct storage *storage, struct open_erasure
         storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_bytes(NULL, 0)));
     path = storage_dataset_path(found.dataset, found.file);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || !is_untouched(fd, found.file) ||
-        !read_range(fd, found.offset, &content, found.length)) {
+    if (fd < 0 && !is_missing(errno))
+        return stuck(erasure, path, "read", err);
+    if (fd < 0 || !is_untouched(fd, found.file)) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    if (!read_range(fd, found.offset, &content, found.length)) {
+        if (errno != 0)
+            return stuck(erasure, path, "read", err);
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     }
@@ -109,6 +153,7 @@ static enum weir_status store_blocked(struct storage *storage, const struct open
                                       struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
+    size_t count;
 
     for (size_t d = 0; d < storage->catalog->count; d++) {
         const struct dataset *dataset = storage->catalog->datasets[d];
@@ -116,14 +161,17 @@ static enum weir_status store_blocked(struct storage *storage, const struct open
         if (erasure->ids.count == 0 ||
             (erasure->dataset != 0 && erasure->dataset != dataset->number))
             continue;
-        for (size_t i = 0; status == WEIR_OK && i < erasure->blocked.count; i++)
-            status = DB_RUN(storage->db, Q_blocked_add, NULL, err, DB_I64(dataset->number),
-                            DB_I64(erasure->blocked.at[i]));
+        for (size_t at = 0; status == WEIR_OK && at < erasure->blocked.count; at += count) {
+            count = erasure->blocked.count - at;
+            count = count < HASHES_PER_QUERY ? count : HASHES_PER_QUERY;
+            status = DB_RUN(storage->db, Q_blocked_add_all, NULL, err, DB_I64(dataset->number),
+                            DB_I64S(erasure->blocked.at + at, count));
+        }
     }
     return status;
 }
 
-static void remember_blocked(struct storage *storage, const struct open_erasure *erasure)
+static void remember_blocked(struct storage *storage, struct open_erasure *erasure)
 {
     for (size_t d = 0; d < storage->catalog->count; d++) {
         struct dataset *dataset = storage->catalog->datasets[d];
@@ -133,15 +181,17 @@ static void remember_blocked(struct storage *storage, const struct open_erasure 
         for (size_t i = 0; i < erasure->blocked.count; i++)
             storage_dataset_block(dataset, erasure->blocked.at[i], false);
     }
+    erasure->blocked.count = 0;
 }
 
-static enum weir_status store_prepared(struct storage *storage, struct open_erasure *erasure,
-                                       struct weir_error *err)
+enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err)
 {
     WEIR_AUTO_BUF packed = {0};
     enum weir_status status = weir_db_begin(storage->db, err);
 
     storage_fingerprints_pack(&erasure->prints, &packed);
+    storage_id_list_pack(&erasure->unread, &packed);
     if (status == WEIR_OK)
         status = store_blocked(storage, erasure, err);
     if (status == WEIR_OK)
@@ -156,34 +206,35 @@ static enum weir_status store_prepared(struct storage *storage, struct open_eras
     return status;
 }
 
-enum weir_status storage_scrub_prepare(struct storage *storage, struct open_erasure *erasure,
-                                       bool *ret_done, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-
-    for (size_t i = 0;
-         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->at < erasure->ids.count; i++)
-        status = prepare_one(storage, erasure, erasure->ids.at[erasure->at++], err);
-    *ret_done = status == WEIR_OK && erasure->at == erasure->ids.count;
-    if (!*ret_done)
-        return status;
-    status = store_prepared(storage, erasure, err);
-    erasure->is_prepared = status == WEIR_OK;
-    erasure->at = 0;
-    return status;
-}
-
 /* ---- overwriting ---- */
 
+/* What is not synced yet stays to be synced. */
 static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     if (erasure->parent)
         status = weir_sync_parent(erasure->parent, err);
+    if (status != WEIR_OK && status != WEIR_NOT_FOUND)
+        return stuck(erasure, erasure->parent, "unlinked for good", err);
     free(erasure->parent);
     erasure->parent = NULL;
-    return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+    return WEIR_OK;
+}
+
+enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_error *err)
+{
+    struct scrub_target *target = &erasure->target;
+    enum weir_status status = sync_parent(erasure, err);
+
+    if (status == WEIR_OK && target->path && fdatasync(target->fd) < 0)
+        status = stuck(erasure, target->path, "overwritten", err);
+    if (target->path)
+        close(target->fd);
+    target->syncs += target->path != NULL;
+    free(target->path);
+    target->path = NULL;
+    return status;
 }
 
 /* Unlinked files of one folder are synced together: remembers a path of it. */
@@ -207,14 +258,13 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
     struct stat now;
 
     if (lstat(path, &now) < 0) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            return weir_fail(err, WEIR_IO, "cannot look at a file to be erased: %s",
-                             strerror(errno));
+        if (!is_missing(errno))
+            return stuck(erasure, path, "looked at", err);
     } else if (now.st_ino != found->file->inode) {
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     } else if (unlink(path) < 0) {
-        return weir_fail(err, WEIR_IO, "cannot unlink a file to be erased: %s", strerror(errno));
+        return stuck(erasure, path, "unlinked", err);
     }
     erasure->files_scrubbed++;
     erasure->bytes_scrubbed += found->length;
@@ -246,16 +296,17 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
 }
 
 /* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
-static enum weir_status overwrite(struct storage *storage, int fd, const struct located *found,
-                                  const struct extent *extent, struct weir_error *err)
+static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
+                                  const struct located *found, const struct extent *extent,
+                                  struct weir_error *err)
 {
+    const struct scrub_target *target = &erasure->target;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     struct stat before;
     struct scrub_intent intent = {.payload = {found->offset, found->length}, .extent = extent->at};
-    enum weir_status status = WEIR_OK;
 
-    if (fstat(fd, &before) < 0)
-        return weir_fail(err, WEIR_IO, "cannot look at a file to be scrubbed: %s", strerror(errno));
+    if (fstat(target->fd, &before) < 0)
+        return stuck(erasure, target->path, "looked at", err);
     intent.device = before.st_dev;
     intent.inode = before.st_ino;
     times[1] = before.st_mtim;
@@ -263,15 +314,14 @@ static enum weir_status overwrite(struct storage *storage, int fd, const struct 
         found->file->size) /* also after a death between the next lines */
         times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
                                      .tv_nsec = found->file->mtime_ns % 1000000000};
-    if (!is_as_erased(fd, extent)) {
-        status = storage_scrub_intend(storage->data_dir, &intent, err);
-        if (status != WEIR_OK)
-            return status;
-        if (!overwrite_bytes(fd, extent))
-            return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
+    if (!is_as_erased(target->fd, extent)) {
+        if (storage_scrub_intend(storage->data_dir, &intent, err) != WEIR_OK)
+            return stuck(erasure, storage->data_dir, "written to", err);
+        if (!overwrite_bytes(target->fd, extent))
+            return stuck(erasure, target->path, "overwritten", err);
     }
-    if (futimens(fd, times) < 0 || fdatasync(fd) < 0)
-        return weir_fail(err, WEIR_IO, "cannot overwrite erased bytes: %s", strerror(errno));
+    if (futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
+        return stuck(erasure, target->path, "overwritten", err);
     return WEIR_OK;
 }
 
@@ -304,8 +354,8 @@ static bool is_what_was_meant(const struct storage *storage, const struct locate
 }
 
 /* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
-static bool find_extent(const struct storage *storage, const struct located *found, uint64_t from,
-                        int fd, struct extent *ret_extent)
+static bool is_there(const struct storage *storage, const struct located *found, uint64_t from,
+                     int fd, struct extent *ret_extent)
 {
     const struct declaration *d = found->dataset->declaration;
     const struct format_range payload = {found->offset, found->length};
@@ -325,31 +375,74 @@ static bool find_extent(const struct storage *storage, const struct located *fou
            is_what_was_meant(storage, found, fd, ret_extent);
 }
 
+/* Records of one file come one after the other: it is opened, and synced, once for many. */
+static enum weir_status open_target(struct open_erasure *erasure, const char *path,
+                                    struct weir_error *err)
+{
+    struct scrub_target *target = &erasure->target;
+    enum weir_status status = WEIR_OK;
+    int fd;
+
+    if (target->path && strcmp(target->path, path) == 0)
+        return WEIR_OK;
+    status = storage_scrub_sync(erasure, err);
+    if (status != WEIR_OK)
+        return status;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && is_missing(errno))
+        return WEIR_NOT_FOUND;
+    if (fd < 0)
+        return stuck(erasure, path, "opened for writing", err);
+    target->fd = fd;
+    target->path = weir_strdup(path);
+    return WEIR_OK;
+}
+
+/* NOT_FOUND when the open file is not the one that was indexed, or holds something else there. */
+static enum weir_status find_extent(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, uint64_t from,
+                                    struct extent *ret_extent, struct weir_error *err)
+{
+    errno = 0;
+    if (is_there(storage, found, from, erasure->target.fd, ret_extent))
+        return WEIR_OK;
+    return errno == EIO ? stuck(erasure, erasure->target.path, "read", err) : WEIR_NOT_FOUND;
+}
+
+static enum weir_status overwrite_extent(struct storage *storage, struct open_erasure *erasure,
+                                         const struct located *found, const struct extent *extent,
+                                         struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    int fd = erasure->target.fd;
+    enum weir_status status = overwrite(storage, erasure, found, extent, err);
+
+    if (status != WEIR_OK)
+        return status;
+    erasure->not_gone += !is_as_erased(fd, extent);
+    if (!d->is_copied && !d->format->is_one_sample)
+        found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
+    erasure->files_scrubbed++;
+    erasure->bytes_scrubbed += extent->at.length;
+    return WEIR_OK;
+}
+
 static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
                                          const struct located *found, uint64_t from,
                                          const char *path, struct weir_error *err)
 {
-    const struct declaration *d = found->dataset->declaration;
-    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct extent extent = {0};
-    enum weir_status status = WEIR_OK;
+    enum weir_status status = open_target(erasure, path, err);
 
-    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-        return weir_fail(err, WEIR_IO, "cannot open a file to be scrubbed: %s", strerror(errno));
-    if (fd < 0 || !find_extent(storage, found, from, fd, &extent)) {
-        storage_extent_fini(&extent);
-        storage_erasure_remark(erasure, CHANGED);
-        return WEIR_OK;
-    }
-    status = overwrite(storage, fd, found, &extent, err);
-    if (status == WEIR_OK && !is_as_erased(fd, &extent))
-        erasure->not_gone++;
-    if (status == WEIR_OK && !d->is_copied && !d->format->is_one_sample)
-        found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
-    erasure->files_scrubbed++;
-    erasure->bytes_scrubbed += extent.at.length;
+    if (status == WEIR_OK)
+        status = find_extent(storage, erasure, found, from, &extent, err);
+    if (status == WEIR_OK)
+        status = overwrite_extent(storage, erasure, found, &extent, err);
     storage_extent_fini(&extent);
-    return status;
+    if (status != WEIR_NOT_FOUND)
+        return status;
+    storage_erasure_remark(erasure, CHANGED);
+    return WEIR_OK;
 }
 
 /* Where the source itself is erased, what stands beside the sample goes with it. */
@@ -364,9 +457,8 @@ static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struc
         return WEIR_OK;
     beside = storage_sidecar_path(found->dataset, found->file->path);
     path = weir_format("%s/%s", found->dataset->root, beside);
-    if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
-        return weir_fail(err, WEIR_IO, "cannot unlink what stands beside an erased file: %s",
-                         strerror(errno));
+    if (unlink(path) < 0 && !is_missing(errno))
+        return stuck(erasure, path, "unlinked", err);
     return sync_later(erasure, path, err);
 }
 
@@ -384,8 +476,8 @@ static void remark_source(struct open_erasure *erasure, const struct dataset *da
         storage_erasure_remark(erasure, remark);
 }
 
-static enum weir_status scrub_one(struct storage *storage, struct open_erasure *erasure,
-                                  uint64_t id, struct weir_error *err)
+enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
+                                   uint64_t id, struct weir_error *err)
 {
     struct located found;
     WEIR_AUTO_FREE char *path = NULL;
@@ -401,19 +493,4 @@ static enum weir_status scrub_one(struct storage *storage, struct open_erasure *
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, path, err);
     return overwrite_sample(storage, erasure, &found, end_before(storage, &found, id), path, err);
-}
-
-enum weir_status storage_scrub_bytes(struct storage *storage, struct open_erasure *erasure,
-                                     bool *ret_done, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-
-    for (size_t i = 0;
-         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->at < erasure->ids.count; i++)
-        status = scrub_one(storage, erasure, erasure->ids.at[erasure->at++], err);
-    *ret_done = status == WEIR_OK && erasure->at == erasure->ids.count;
-    if (!*ret_done)
-        return status;
-    storage_scrub_intend_nothing(storage->data_dir);
-    return sync_parent(erasure, err);
 }

@@ -347,8 +347,9 @@ static bool step_erasures(struct storage *storage)
         look_again(storage, RETRY_MS);
         return false;
     }
-    if (wait_ms > 0 && storage->wake_timer == 0)
-        storage->wake_timer = weir_loop_timer(storage->loop, wait_ms, 0, on_wake, storage);
+    weir_loop_cancel(storage->loop, storage->wake_timer);
+    storage->wake_timer =
+        wait_ms > 0 ? weir_loop_timer(storage->loop, wait_ms, 0, on_wake, storage) : 0;
     return more;
 }
 

@@ -8,23 +8,27 @@
 
 enum { RANK_IN_FORCE = 2 };
 
+/* What is noted when it is in force. */
+struct in_force {
+    const struct msg_erase_is *storage;
+    const struct id_blocks *ids;
+};
+
 static enum weir_status effect_in_force(struct erasure *erasure, const void *what,
                                         struct weir_error *err)
 {
-    const struct msg_erase_is *storage = what;
-    struct id_blocks ids = {0};
-    id_blocks_add(&ids, storage->ids.at, storage->ids.count);
+    const struct in_force *in_force = what;
+    const struct msg_erase_is *storage = in_force->storage;
     enum weir_status status =
-        orchestrator_lineage_note_erasure(erasure->orch, erasure->number, &ids, err);
-    id_blocks_fini(&ids);
+        orchestrator_lineage_note_erasure(erasure->orch, erasure->number, in_force->ids, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(erasure->orch->db, Q_erasure_in_force, NULL, err, DB_I64(erasure->number),
-                        DB_I64(storage->epoch), DB_I64(storage->ids.count),
-                        DB_I64(storage->in_force_us));
+        status =
+            DB_RUN(erasure->orch->db, Q_erasure_in_force, NULL, err, DB_I64(erasure->number),
+                   DB_I64(storage->epoch), DB_I64(storage->samples), DB_I64(storage->in_force_us));
     }
     return status == WEIR_OK
                ? erasure_tell(erasure, "in_force", NULL,
-                              json_pack("{sI,sI,sI,sI}", "samples", (json_int_t)storage->ids.count,
+                              json_pack("{sI,sI,sI,sI}", "samples", (json_int_t)storage->samples,
                                         "epoch", (json_int_t)storage->epoch, "holders_answered",
                                         (json_int_t)storage->holders_answered, "holders_expired",
                                         (json_int_t)storage->holders_expired),
@@ -32,6 +36,7 @@ static enum weir_status effect_in_force(struct erasure *erasure, const void *wha
                : status;
 }
 
+/* Its ids come page by page; the last one brings it on. */
 static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct erasure *erasure = owner;
@@ -44,16 +49,25 @@ static void on_erase_is(void *owner, const struct weir_reply *reply, const struc
         erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
         return;
     }
-    if (!erasure_advance(erasure, ERASURE_ON_IN_FORCE, effect_in_force, storage))
+    id_blocks_add(&erasure->ids, storage->ids.at, storage->ids.count);
+    if (erasure->page < storage->pages) {
+        erasure->page++;
+        erasure_await(erasure);
         return;
+    }
+    const struct in_force in_force = {.storage = storage, .ids = &erasure->ids};
+    if (!erasure_advance(erasure, ERASURE_ON_IN_FORCE, effect_in_force, &in_force))
+        return;
+    id_blocks_fini(&erasure->ids);
+    erasure->page = 0;
     for (struct pipeline *p = erasure->orch->pipelines; p != NULL;
          p = orchestrator_pipeline_next(p))
-        orchestrator_pipeline_erased(p, storage->ids.count);
+        orchestrator_pipeline_erased(p, storage->samples);
 }
 
 void erasure_await(struct erasure *erasure)
 {
-    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number};
+    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number, .page = erasure->page};
     weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,
                   erasure);
 }

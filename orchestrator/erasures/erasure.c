@@ -32,6 +32,14 @@ static void forget_calls(struct erasure *erasure)
     erasure->timer = 0;
 }
 
+static void free_erasure(struct erasure *erasure)
+{
+    forget_calls(erasure);
+    id_blocks_fini(&erasure->ids);
+    free(erasure->replacing);
+    free(erasure);
+}
+
 static void finished(struct erasure *erasure)
 {
     struct orchestrator *orch = erasure->orch;
@@ -39,9 +47,7 @@ static void finished(struct erasure *erasure)
     while (*at != erasure)
         at = &(*at)->next;
     *at = erasure->next;
-    forget_calls(erasure);
-    free(erasure->replacing);
-    free(erasure);
+    free_erasure(erasure);
     orchestrator_look_again(orch);
     if (orch->listener.rest != NULL)
         orch->listener.rest(orch->listener.owner);
@@ -249,9 +255,7 @@ void orchestrator_erasures_free(struct orchestrator *orch)
     while (orch->erasures != NULL) {
         struct erasure *erasure = orch->erasures;
         orch->erasures = erasure->next;
-        forget_calls(erasure);
-        free(erasure->replacing);
-        free(erasure);
+        free_erasure(erasure);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/erasures/machine.h"
+#include "orchestrator/models/blocks.h"
 
 #include <jansson.h>
 
@@ -13,8 +14,10 @@ struct erasure {
     int64_t number;
     enum erasure_state state;
     uint64_t timer;
-    char *replacing; /* the model that is being replaced now */
-    bool evaluated;  /* new active models are measured, as far as that is possible */
+    uint64_t page;        /* of its ids, being asked for; 0: none yet */
+    struct id_blocks ids; /* of the pages so far; empty once they are noted */
+    char *replacing;      /* the model that is being replaced now */
+    bool evaluated;       /* new active models are measured, as far as that is possible */
     bool told_trouble;
 };
 

@@ -110,7 +110,7 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         "{si,sI,ss,ss,sI,sI,so,so,so,so,sI,ss,ss,ss}", "version", 1, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
-        (json_int_t)storage->ids.count, "ids", ids_json(storage), "timeline",
+        (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
         timeline_json(row, storage), "storage", storage_json(storage), "models",
         models_json(models), "run_directories_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "replacement",

@@ -96,6 +96,8 @@ static void write_receipt(struct erasure *erasure, const struct msg_erase_is *st
     free(receipt.text);
 }
 
+static void ask_storage(struct erasure *erasure);
+
 static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct erasure *erasure = owner;
@@ -108,7 +110,19 @@ static void on_erase_is(void *owner, const struct weir_reply *reply, const struc
         erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
         return;
     }
+    if (erasure->page == 0 && storage->pages > 0) { /* the receipt lists the first ids */
+        erasure->page = 1;
+        ask_storage(erasure);
+        return;
+    }
     write_receipt(erasure, storage);
+}
+
+static void ask_storage(struct erasure *erasure)
+{
+    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number, .page = erasure->page};
+    weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,
+                  erasure);
 }
 
 /* ---- measuring the new active models ---- */
@@ -156,7 +170,5 @@ void erasure_verify(struct erasure *erasure)
     if (evaluating)
         return; /* on_evaluated() goes on */
     erasure->evaluated = true;
-    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number};
-    weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,
-                  erasure);
+    ask_storage(erasure);
 }

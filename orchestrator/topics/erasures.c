@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+enum { STORAGE_ASK_MS = 2000 };
+
 /* ---- erase_request ---- */
 
 static void on_accepted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -166,7 +168,8 @@ static enum weir_status load(const struct topic_call *call, struct weir_rows **r
     return status;
 }
 
-void topic_erase_status(struct topic_call *call)
+/* `trouble`: what storage says stands in the way. It may name a file, so nobody keeps it. */
+static void answer_status(struct topic_call *call, const char *trouble)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -181,8 +184,22 @@ void topic_erase_status(struct topic_call *call)
         return;
     }
     json_t *json = erasure_json(call, rows, 0);
+    json_object_set_new(json, "trouble", json_string(trouble));
     json_object_set_new(json, "models", models_json(models));
     topic_answer(call, json);
+}
+
+static void on_asked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    const struct msg_erase_is *storage = reply == NULL ? NULL : reply->message;
+    (void)err; /* storage is away: what is known here is answered all the same */
+    answer_status(owner, storage == NULL || reply->type != MSG_erase_is ? "" : storage->trouble);
+}
+
+void topic_erase_status(struct topic_call *call)
+{
+    const struct msg_erase_ask ask = {.erasure = (uint64_t)topic_number(call, "erasure", 0)};
+    weir_rpc_call(call->orch->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
 }
 
 void topic_erase_list(struct topic_call *call)

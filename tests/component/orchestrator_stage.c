@@ -90,7 +90,9 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     }
     struct msg_erase_is answer = {.state = stage->in_force ? "verified" : "tombstoned",
                                   .epoch = 1,
-                                  .ids = {ids, ask->erasure == 1 ? count : 0},
+                                  .ids = {ids, ask->erasure == 1 && ask->page == 1 ? count : 0},
+                                  .samples = ask->erasure == 1 ? count : 0,
+                                  .pages = ask->erasure == 1 && count > 0,
                                   .in_force_us = stage->in_force};
     weir_rpc_reply(request->server, &request->route, MSG_erase_is, &answer, NULL);
 }

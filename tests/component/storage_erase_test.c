@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -88,7 +89,7 @@ static void an_erased_mail_is_gone_and_stays_out(void **state)
     declare_mails();
     assert_true(storage_lab_holds(&lab, "data", "seventeen herons"));
     erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
-    assert_int_equal(erasure.ids.count, 2);
+    assert_int_equal(erasure.samples, 2);
     assert_int_equal(erasure.epoch, 1);
     assert_int_equal(erasure.found, 0);
     assert_int_equal(erasure.files_scrubbed, 2);
@@ -225,6 +226,132 @@ static void a_replaced_source_does_not_bring_an_erased_line_back(void **state)
     assert_false(storage_lab_holds(&lab, "data", "porcelain"));
 }
 
+static void set_mode(const char *name, mode_t mode)
+{
+    assert_int_equal(chmod(storage_lab_path(&lab, name), mode), 0);
+}
+
+static void obey_modes(void)
+{
+    storage_lab_kill(&lab);
+    lab.obeys_modes = true;
+    storage_lab_start(&lab);
+}
+
+static struct msg_erase_is await_trouble(uint64_t number)
+{
+    struct msg_erase_is answer = {.trouble = ""};
+
+    while (answer.trouble[0] == '\0') {
+        answer = storage_lab_await_erasure(&lab, number, "in_force");
+        weir_loop_step(lab.loop, 10);
+    }
+    return answer;
+}
+
+/* Two files with lines of the same person, one of which cannot be opened with `mode`. */
+static void one_file_is_in_the_way(mode_t mode)
+{
+    struct msg_erase_is erasure;
+    struct msg_dataset_is is;
+
+    obey_modes();
+    write_clicks();
+    storage_lab_write(&lab, "kept.jsonl",
+                      "{\"ts\":5,\"user\":\"anna@example.org\",\"page\":\"lamps of brass\"}\n");
+    assert_int_equal(storage_lab_declare(&lab, JSONL_REFERENCE), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    set_mode("source/kept.jsonl", mode);
+    (void)storage_lab_erase(&lab, "u1", ANNA, "in_force");
+    erasure = await_trouble(1);
+    assert_non_null(strstr(erasure.trouble, "1 of 2 samples"));
+    assert_non_null(strstr(erasure.trouble, "source/kept.jsonl"));
+    assert_non_null(strstr(erasure.trouble, "Permission denied"));
+    assert_false(storage_lab_holds(&lab, "source", "porcelain")); /* the other file is done */
+    assert_true(storage_lab_holds(&lab, "source", "lamps of brass"));
+
+    storage_lab_write(&lab, "new.jsonl", "{\"ts\":6,\"user\":\"bob@example.org\"}\n");
+    is = storage_lab_await(&lab, "clicks", 4); /* added twice, erased, and scans go on */
+    assert_int_equal(is.live, 3);
+    storage_lab_kill(&lab); /* a death forgets nothing of it */
+    storage_lab_start(&lab);
+    (void)await_trouble(1);
+    set_mode("source/kept.jsonl", 0600);
+    erasure = storage_lab_await_erasure(&lab, 1, "verified");
+    assert_string_equal(erasure.trouble, "");
+    assert_int_equal(erasure.found, 0);
+    assert_int_equal(erasure.remarks.count, 0);
+    assert_false(storage_lab_holds(&lab, "source", "lamps of brass"));
+    lab.obeys_modes = false;
+}
+
+static void a_file_that_cannot_be_written_is_named_and_holds_up_nothing_else(void **state)
+{
+    (void)state;
+    one_file_is_in_the_way(0400);
+}
+
+static void a_file_that_cannot_be_read_is_erased_when_it_can(void **state)
+{
+    (void)state;
+    one_file_is_in_the_way(0);
+}
+
+static void a_folder_that_cannot_be_written_holds_its_files(void **state)
+{
+    static const char FILES_THERE[] = "  - name: mails\n"
+                                      "    source: {path: %s, format: files, include: \"*.txt\",\n"
+                                      "             on_erase: unlink, settle: 0ms}\n"
+                                      "    time: {from: mtime}\n"
+                                      "    label: none\n";
+    const uint64_t id = weir_sample_id(1, 0, 0);
+    struct msg_erase_accepted accepted;
+
+    (void)state;
+    obey_modes();
+    storage_lab_write(&lab, "a.txt", "Dear list, the purple weir overflowed today.");
+    assert_int_equal(storage_lab_declare(&lab, FILES_THERE), WEIR_OK);
+    (void)storage_lab_await(&lab, "mails", 1);
+    set_mode("source", 0500);
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept,
+                                     &(struct msg_erase_accept){.uuid = "u1", .ids = {&id, 1}},
+                                     MSG_erase_accepted, &accepted),
+                     WEIR_OK);
+    assert_non_null(strstr(await_trouble(1).trouble, "unlinked: Permission denied"));
+    set_mode("source", 0700);
+    assert_int_equal(storage_lab_await_erasure(&lab, 1, "verified").found, 0);
+    assert_false(storage_lab_holds(&lab, "source", "purple"));
+    lab.obeys_modes = false;
+}
+
+static void the_same_person_again_is_an_erasure_of_what_is_left(void **state)
+{
+    struct msg_erase_is first, second, nobody;
+
+    (void)state;
+    declare_mails();
+    (void)hold(7, 0); /* keeps the first from coming into force */
+    (void)storage_lab_erase(&lab, "u1", ANNA, "tombstoned");
+    second = storage_lab_erase(&lab, "u2", ANNA, "tombstoned");
+    assert_int_equal(second.samples, 0);
+    (void)hold(7, 1);
+    first = storage_lab_await_erasure(&lab, 1, "verified");
+    second = storage_lab_await_erasure(&lab, 2, "verified");
+    assert_int_equal(first.samples, 2);
+    assert_int_equal(second.samples, 0);
+    assert_true(second.in_force_us >= first.in_force_us); /* not before what it relies on */
+
+    second = storage_lab_erase(&lab, "u3", ANNA, "verified");
+    assert_int_equal(second.samples, 0);
+    assert_int_equal(second.found, 0);
+    nobody = storage_lab_erase(&lab, "u4", "nobody@example.org", "verified");
+    assert_int_equal(nobody.samples, 0);
+    assert_int_equal(nobody.files_scrubbed, 0);
+    storage_lab_write(&lab, "n.txt", "A mail of nobody, who has asked for it to be left alone.");
+    storage_lab_append(&lab, "manifest.csv", "n.txt,2002-08-05,ham,bob@example.org\n");
+    assert_int_equal(storage_lab_await(&lab, "mails", 4).erased, 2);
+}
+
 static enum weir_status ask_to_erase_anna(struct msg_erase_accepted *ret_accepted)
 {
     const char *subject = ANNA;
@@ -283,6 +410,10 @@ int main(void)
         CASE(a_reference_is_scrubbed_in_place_and_its_other_lines_stay),
         CASE(a_replaced_source_does_not_bring_an_erased_line_back),
         CASE(a_death_at_each_step_only_repeats_work),
+        CASE(a_file_that_cannot_be_written_is_named_and_holds_up_nothing_else),
+        CASE(a_file_that_cannot_be_read_is_erased_when_it_can),
+        CASE(a_folder_that_cannot_be_written_holds_its_files),
+        CASE(the_same_person_again_is_an_erasure_of_what_is_left),
     };
     return cmocka_run_group_tests_name("storage: erasure", tests, open_lab, close_lab);
 }

@@ -157,7 +157,7 @@ static void all_parts_of_an_erased_tar_sample_are_gone(void **state)
         }
         declare_shard(IMPORTS[i][0]);
         erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
-        assert_int_equal(erasure.ids.count, 2);
+        assert_int_equal(erasure.samples, 2);
         assert_int_equal(erasure.found, 0);
         check_erased_shard(IMPORTS[i][1]);
         storage_lab_kill(&lab);

@@ -77,8 +77,8 @@ static void erase_user_three(const char *until)
     struct msg_erase_is erasure = storage_lab_erase(&lab, "u1", "user-3", until);
     uint32_t sample;
 
-    assert_int_equal(erasure.ids.count, FILES / 5);
-    for (size_t i = 0; i < erasure.ids.count; i++)
+    assert_int_equal(erasure.samples, FILES / 5);
+    for (size_t i = 0; i < erasure.samples; i++)
         assert_int_equal(erasure.ids.at[i], weir_sample_id(1, 0, (uint32_t)(3 + 5 * i)));
     assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 2), &sample));
 }
@@ -220,7 +220,7 @@ static void a_collision_of_hashes_harms_nobody(void **state)
     erasure = erase(
         &(struct msg_erase_accept){.uuid = "u1", .subjects = {&subject, 1}, .keys = {&key, 1}},
         "verified");
-    assert_int_equal(erasure.ids.count, 2);
+    assert_int_equal(erasure.samples, 2);
     assert_int_equal(erasure.ids.at[0], weir_sample_id(1, 0, 3));
     assert_int_equal(erasure.ids.at[1], weir_sample_id(1, 0, 17));
     assert_false(storage_lab_holds(&lab, "source", "user-3,"));
@@ -492,7 +492,7 @@ static void a_sample_waits_for_its_label(void **state)
     erasure =
         erase(&(struct msg_erase_accept){.uuid = "u1", .dataset = "ads", .subjects = {&subject, 1}},
               "verified");
-    assert_int_equal(erasure.ids.count, 3); /* B waiting, B with 4, B with 7 */
+    assert_int_equal(erasure.samples, 3); /* B waiting, B with 4, B with 7 */
     assert_int_equal(erasure.found, 0);
     assert_false(storage_lab_holds(&lab, "source", "B,u2"));
     assert_int_equal(storage_lab_dataset(&lab, "ads").live, 2);

@@ -335,7 +335,8 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
     while (strcmp(answer.state, state) != 0) {
         weir_require(weir_now_ms() < limit_ms);
         weir_loop_step(lab->loop, ROUND_MS);
-        weir_require(storage_lab_ask(lab, MSG_erase_ask, &(struct msg_erase_ask){.erasure = number},
+        weir_require(storage_lab_ask(lab, MSG_erase_ask,
+                                     &(struct msg_erase_ask){.erasure = number, .page = 1},
                                      MSG_erase_is, &answer) == WEIR_OK);
     }
     return answer;

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
+import subprocess
 
-from weirlab import Lab, assert_clean_audits
+from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, binaries
 
 
 def owned_bytes(data_dir):
@@ -11,6 +13,34 @@ def owned_bytes(data_dir):
     for path in data_dir.rglob("*"):
         if path.is_file() and not path.is_symlink():
             yield path, path.read_bytes()
+
+
+def erased_once_the_file_can_be_written():
+    """A source by reference that Weir may read and not write: the person who waits is told which file it is."""
+    lab = Lab(samples=300, every=300, epochs=1, pipeline=PIPELINE.replace("import: copy", "import: reference"))
+    lab.run().finish()
+    person = lab.records[10]["user"]
+    texts = [r["text"] for r in lab.records if r["user"] == person]
+    parts = sorted((lab.folder / "stream").iterdir())
+    owner = (lab.data_dir / "postgres").stat().st_uid  # whom Weir runs as; only an owner may keep a file's time
+    for part in parts:
+        os.chown(part, owner, -1)
+    parts[0].chmod(0o444)
+    command = [binaries() / "weir", "--data-dir", lab.data_dir, "erase", "request", "--subject", person, "--wait"]
+    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = next((line for line in waiting.stderr if str(parts[0]) in line), None)
+    assert told and "Permission denied" in told and "samples are in force but not overwritten" in told, told
+    assert waiting.poll() is None, "it waits on"
+    parts[0].chmod(0o644)
+    output, _ = waiting.communicate(timeout=DEADLINE_S)
+    assert waiting.returncode == 0 and "FINISHED" in output and "trouble" not in output, output
+    for part in parts:
+        content = part.read_text()
+        assert not any(text in content for text in texts), f"{part} still holds an erased text"
+    for log in lab.data_dir.glob("log/*.log"):
+        assert str(parts[0]) not in log.read_text() or "storage" not in log.name, f"{log} names the file"
+    print("told:", told.strip())
+    lab.remove()
 
 
 def main():
@@ -58,3 +88,4 @@ def main():
 
 
 main()
+erased_once_the_file_can_be_written()
