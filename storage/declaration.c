@@ -19,6 +19,7 @@ struct dataset_section {
     const struct weir_yaml_node *subject;
     const struct weir_yaml_node *key;
     const struct weir_yaml_node *duplicates;
+    const struct weir_yaml_node *holdout;
     const char *updates;
 };
 
@@ -51,6 +52,9 @@ static const struct cfg_key DATASET[] = {
     CFG_NODE(struct dataset_section, key,
              .doc = "what a sample is: later labels and duplicates are matched by it"),
     CFG_NODE(struct dataset_section, duplicates, .doc = "which samples of one key stay"),
+    CFG_NODE(struct dataset_section, holdout,
+             .doc = "the selector's: {share, by: sample}, a share of the samples that no training set "
+                    "ever holds"),
     CFG_TEXT(struct dataset_section, updates,
              .doc =
                  "name of another dataset: each row here is the label of its samples of that key"),
