@@ -1,8 +1,8 @@
 /* One function per message that storage answers; the table is at the end. */
-#include "storage/doctor.h"
-#include "storage/erasing.h"
-#include "storage/push.h"
-#include "storage/serve.h"
+#include "storage/doctor/doctor.h"
+#include "storage/erasure/erasing.h"
+#include "storage/push/push.h"
+#include "storage/reading/serve.h"
 
 #include "core/base/clock.h"
 

@@ -4,18 +4,18 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/chunk_merge.h"
-#include "storage/copy.h"
-#include "storage/doctor.h"
-#include "storage/erasing.h"
+#include "storage/chunks/chunk_merge.h"
+#include "storage/doctor/doctor.h"
+#include "storage/erasure/erasing.h"
+#include "storage/scanning/copy.h"
 
-#include "storage/key_merge.h"
-#include "storage/push.h"
+#include "storage/feed/replay.h"
+#include "storage/keys/key_merge.h"
+#include "storage/keys/run_policy.h"
+#include "storage/objects/s3_mirror.h"
+#include "storage/push/push.h"
 #include "storage/queries.h"
-#include "storage/replay.h"
-#include "storage/run_policy.h"
-#include "storage/s3_mirror.h"
-#include "storage/serve.h"
+#include "storage/reading/serve.h"
 
 #include <stdlib.h>
 #include <string.h>

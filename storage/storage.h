@@ -4,11 +4,11 @@
 #define WEIR_STORAGE_STORAGE_H
 
 #include "core/service/service.h"
-#include "storage/chunk_cache.h"
-#include "storage/erasure.h"
-#include "storage/open_files.h"
-#include "storage/scan.h"
-#include "storage/secret.h"
+#include "storage/catalog/secret.h"
+#include "storage/chunks/chunk_cache.h"
+#include "storage/erasure/erasure.h"
+#include "storage/reading/open_files.h"
+#include "storage/scanning/scan.h"
 
 struct erasing;
 struct key_merge;

@@ -5,8 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/key_index.h"
-#include "storage/run_policy.h"
+#include "storage/keys/key_index.h"
+#include "storage/keys/run_policy.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Page after page of `list`, unpacked into the caller's arrays. */
 #include "benchmarks/storage/listing.h"
 
-#include "storage/list.h"
+#include "storage/reading/list.h"
 
 enum { ASK_MS = 60000 };
 

@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/wire/sample.h"
-#include "storage/erasure.h"
+#include "storage/erasure/erasure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * decides when it forgets. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "storage/serve.h"
+#include "storage/reading/serve.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
 

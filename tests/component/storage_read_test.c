@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/frames.h"
 #include "core/wire/sample.h"
-#include "storage/serve.h"
+#include "storage/reading/serve.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
 

@@ -4,7 +4,7 @@
 #include "core/db/db.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
-#include "storage/list.h"
+#include "storage/reading/list.h"
 #include "tests/component/storage_lab.h"
 
 #include <math.h>

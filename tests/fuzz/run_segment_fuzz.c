@@ -1,5 +1,5 @@
 /* Segments of sorted runs: no bytes crash the decoder, and what it accepts is packed to the same entries. */
-#include "storage/run_segment.h"
+#include "storage/keys/run_segment.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Listings of object stores: whatever is taken keeps its promises. */
-#include "storage/s3_list.h"
+#include "storage/objects/s3_list.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Storage in the simulated world: epochs of erased ids are durable, holders and leases are not. */
-#include "storage/erasure.h"
+#include "storage/erasure/erasure.h"
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"

@@ -1,5 +1,5 @@
 /* The changes that added the rows of a chunk: they come back, and a position means the same rows. */
-#include "storage/added_runs.h"
+#include "storage/catalog/added_runs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Which chunks are merged: few are left, and no row is written often. */
-#include "storage/chunk_merge_policy.h"
+#include "storage/chunks/chunk_merge_policy.h"
 
 #include "core/base/attributes.h"
 #include "core/base/rng.h"

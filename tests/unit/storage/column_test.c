@@ -1,5 +1,5 @@
 /* Packed columns: every shape comes back, in as few bytes as it needs. */
-#include "storage/column.h"
+#include "storage/chunks/column.h"
 
 #include "core/base/rng.h"
 

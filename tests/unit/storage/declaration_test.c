@@ -1,5 +1,5 @@
 /* The datasets section: what is accepted, what is refused with which words. */
-#include "storage/declaration.h"
+#include "storage/catalog/declaration.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"

@@ -1,5 +1,5 @@
-/* The rules at the top of storage/erasure.h, one by one. */
-#include "storage/erasure.h"
+/* The rules at the top of storage/erasure/erasure.h, one by one. */
+#include "storage/erasure/erasure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

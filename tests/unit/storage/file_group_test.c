@@ -1,5 +1,5 @@
 /* Directory manifests of chunks: what is packed comes back, damage is noticed. */
-#include "storage/file_group.h"
+#include "storage/catalog/file_group.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"

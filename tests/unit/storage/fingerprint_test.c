@@ -1,5 +1,5 @@
 /* Passages of erased content are found wherever they stand, and nothing else is. */
-#include "storage/fingerprint.h"
+#include "storage/erasure/fingerprint.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"

@@ -1,5 +1,5 @@
 /* Ids in ascending order: any spread, any length, equals in the order they came. */
-#include "storage/id_order.h"
+#include "storage/reading/id_order.h"
 
 #include "core/base/rng.h"
 

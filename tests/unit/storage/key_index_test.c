@@ -1,12 +1,12 @@
 /* Look-ups in sorted runs find what is there and nothing else, read one segment a run, and need no filter;
  * merging keeps the number of runs small. */
-#include "storage/key_index.h"
+#include "storage/keys/key_index.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/run_policy.h"
-#include "storage/run_sort.h"
-#include "storage/run_writer.h"
+#include "storage/keys/run_policy.h"
+#include "storage/keys/run_sort.h"
+#include "storage/keys/run_writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

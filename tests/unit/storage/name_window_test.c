@@ -1,5 +1,5 @@
 /* The names of a folder: sorted as the paths behind them, complete, and within their bound. */
-#include "storage/name_window.h"
+#include "storage/scanning/name_window.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"

@@ -2,7 +2,7 @@
  * or none. */
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/order_sort.h"
+#include "storage/feed/order_sort.h"
 #include "tests/support/temp_dir.h"
 
 #include <fcntl.h>

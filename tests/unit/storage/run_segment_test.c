@@ -1,9 +1,9 @@
 /* Segments of sorted runs: whatever is packed comes back, small, and nothing else is believed. */
-#include "storage/run_segment.h"
+#include "storage/keys/run_segment.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "storage/run_sort.h"
+#include "storage/keys/run_sort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

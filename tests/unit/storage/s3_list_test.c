@@ -1,5 +1,5 @@
 /* Listings: what a store says is read exactly; what no store would say is refused. */
-#include "storage/s3_list.h"
+#include "storage/objects/s3_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

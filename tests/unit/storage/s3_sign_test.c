@@ -1,6 +1,6 @@
 /* The examples that AWS publishes ("Signature Calculations for the Authorization Header", Amazon S3 API
  * Reference): the same requests must get the same signatures. */
-#include "storage/s3_sign.h"
+#include "storage/objects/s3_sign.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Parts of a source: what lies in them, and what they are bounded by. */
-#include "storage/scope.h"
+#include "storage/scanning/scope.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* A segment after a death: whatever was written behind the committed bytes is gone, at any byte. */
-#include "storage/segment.h"
+#include "storage/push/segment.h"
 
 #include "core/base/memory.h"
 #include "tests/support/temp_dir.h"

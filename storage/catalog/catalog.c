@@ -1,0 +1,432 @@
+/* Datasets in memory: see catalog.h. Loading is in catalog_load.c. */
+#include "storage/catalog/catalog.h"
+
+#include "core/base/memory.h"
+#include "storage/scanning/scan.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct catalog *storage_catalog_new(const char *data_dir)
+{
+    struct catalog *catalog = weir_calloc(1, sizeof *catalog);
+
+    catalog->data_dir = data_dir;
+    catalog->filters = weir_calloc(1, sizeof *catalog->filters);
+    catalog->filters->bytes_max = KEY_FILTERS_BYTES_MAX;
+    return catalog;
+}
+
+void storage_catalog_free(struct catalog *catalog)
+{
+    if (!catalog)
+        return;
+    for (size_t i = 0; i < catalog->count; i++)
+        storage_dataset_free(catalog->datasets[i]);
+    free(catalog->datasets);
+    free(catalog->filters);
+    free(catalog);
+}
+
+struct dataset *storage_catalog_find(const struct catalog *catalog, const char *name)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if (strcmp(catalog->datasets[i]->name, name) == 0)
+            return catalog->datasets[i];
+    }
+    return NULL;
+}
+
+struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number)
+{
+    return number >= 1 && number <= catalog->count ? catalog->datasets[number - 1] : NULL;
+}
+
+/* A dataset and the one that has its labels, whichever is there first. */
+static void join_updates(const struct catalog *catalog, struct dataset *dataset)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct dataset *other = catalog->datasets[i];
+
+        if (weir_str_equal(dataset->declaration->updates, other->name)) {
+            dataset->updates = other;
+            other->updated_by = dataset;
+        } else if (weir_str_equal(other->declaration->updates, dataset->name)) {
+            other->updates = dataset;
+            dataset->updated_by = other;
+        }
+    }
+}
+
+void storage_catalog_add(struct catalog *catalog, struct dataset *dataset)
+{
+    catalog->datasets =
+        weir_realloc(catalog->datasets, catalog->count + 1, sizeof(struct dataset *));
+    catalog->datasets[catalog->count++] = dataset;
+    weir_require(dataset->number == catalog->count);
+    join_updates(catalog, dataset);
+}
+
+static const struct declaration *find_declaration(const struct declarations *all, const char *name)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->at[i].name, name) == 0)
+            return &all->at[i];
+    }
+    return NULL;
+}
+
+/* Follows links and needs no file to be there yet: a source may appear later. */
+static char *resolve_root(const char *path)
+{
+    char resolved[PATH_MAX];
+    WEIR_AUTO_FREE char *here = NULL;
+
+    if (realpath(path, resolved))
+        return weir_strdup(resolved);
+    if (path[0] == '/')
+        return weir_strdup(path);
+    here = realpath(".", NULL);
+    return weir_format("%s/%s", here ? here : "", path);
+}
+
+/* What lies in the data directory goes where that goes. */
+static char *root_of(const struct dataset *dataset, const struct dataset_origin *origin)
+{
+    if (dataset->declaration->is_pushed)
+        return weir_strdup("");
+    if (dataset->declaration->is_mirrored)
+        return weir_strdup(dataset->copies);
+    return origin->root ? weir_strdup(origin->root)
+                        : resolve_root(dataset->declaration->source.path);
+}
+
+enum weir_status storage_dataset_new(const struct catalog *catalog,
+                                     const struct dataset_origin *origin,
+                                     struct dataset **ret_dataset, struct weir_error *err)
+{
+    WEIR_AUTO(dataset) dataset = weir_calloc(1, sizeof *dataset);
+    WEIR_AUTO_BUF text = {0};
+    const struct declaration *d;
+    enum weir_status status =
+        weir_yaml_parse(origin->file, origin->config, &dataset->document, err);
+
+    if (status == WEIR_OK)
+        status = storage_declarations_load(weir_yaml_root(dataset->document),
+                                           &dataset->declarations, err);
+    if (status != WEIR_OK)
+        return status;
+    d = find_declaration(&dataset->declarations, origin->name);
+    if (!d)
+        return weir_fail(err, WEIR_NOT_FOUND, "%s: no dataset '%s'", origin->file, origin->name);
+    dataset->declaration = d;
+    dataset->subjects = (struct key_index){.kind = KEY_SUBJECT, .budget = catalog->filters};
+    dataset->keys = (struct key_index){.kind = KEY_SAMPLE, .budget = catalog->filters};
+    dataset->name = weir_strdup(origin->name);
+    dataset->is_scanned = d->is_pushed;
+    dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
+    dataset->root = root_of(dataset, origin);
+    storage_declaration_print(d, dataset->root, &text);
+    dataset->text = weir_strdup(weir_buf_text(&text));
+    *ret_dataset = WEIR_TAKE(dataset);
+    return WEIR_OK;
+}
+
+void storage_dataset_free(struct dataset *dataset)
+{
+    if (!dataset)
+        return;
+    storage_scan_free(dataset->scan);
+    storage_scope_fini(&dataset->dirty);
+    storage_notes_fini(&dataset->notes);
+    storage_key_index_fini(&dataset->subjects);
+    storage_key_index_fini(&dataset->keys);
+    for (size_t i = 0; i < dataset->class_count; i++)
+        free(dataset->classes[i]);
+    for (size_t i = 0; i < dataset->group_count; i++)
+        storage_file_group_free(dataset->groups[i]);
+    for (size_t i = 0; i < dataset->dead_count; i++) {
+        weir_bits_fini(&dataset->dead[i].erased);
+        weir_bits_fini(&dataset->dead[i].removed);
+        weir_bits_fini(&dataset->dead[i].replaced);
+    }
+    free(dataset->classes);
+    free(dataset->groups);
+    free(dataset->dead);
+    free(dataset->chunks);
+    free(dataset->runs);
+    free(dataset->blocked);
+    storage_declarations_fini(&dataset->declarations);
+    weir_yaml_free(dataset->document);
+    free(dataset->name);
+    free(dataset->text);
+    free(dataset->root);
+    free(dataset->copies);
+    free(dataset);
+}
+
+void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk)
+{
+    if (dataset->chunk_count == dataset->chunk_capacity) {
+        dataset->chunk_capacity = 2 * dataset->chunk_capacity + 16;
+        dataset->chunks = weir_realloc(dataset->chunks, dataset->chunk_capacity, sizeof *chunk);
+    }
+    dataset->chunks[dataset->chunk_count++] = *chunk;
+}
+
+void storage_dataset_add_run(struct dataset *dataset, struct added_run run)
+{
+    if (dataset->run_count == dataset->run_capacity) {
+        dataset->run_capacity = 2 * dataset->run_capacity + 16;
+        dataset->runs = weir_realloc(dataset->runs, dataset->run_capacity, sizeof run);
+    }
+    dataset->runs[dataset->run_count++] = run;
+}
+
+size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row)
+{
+    size_t low = 0, high = dataset->run_count;
+
+    while (low < high) { /* the first run that begins behind the row */
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->runs[middle].first_row <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : dataset->run_count;
+}
+
+size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position)
+{
+    size_t low = 0, high = dataset->run_count;
+
+    while (low < high) { /* the first run that was added later */
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->runs[middle].sequence <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position)
+{
+    size_t run = storage_dataset_run_behind(dataset, position);
+
+    return run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
+}
+
+void storage_dataset_add_group(struct dataset *dataset, struct file_group *group)
+{
+    const struct file_group *last =
+        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+
+    if (dataset->group_count == dataset->group_capacity) {
+        dataset->group_capacity = 2 * dataset->group_capacity + 16;
+        dataset->groups =
+            weir_realloc(dataset->groups, dataset->group_capacity, sizeof(struct file_group *));
+    }
+    group->first_file = last ? last->first_file + last->capacity : 0;
+    dataset->groups[dataset->group_count++] = group;
+    group->number = dataset->group_count;
+}
+
+uint64_t storage_dataset_id(const struct dataset *dataset, uint64_t place)
+{
+    return (uint64_t)dataset->number << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) | place;
+}
+
+struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number)
+{
+    size_t low = 0, high = dataset->group_count;
+    const struct file_group *group;
+
+    while (low < high) { /* the first group that begins behind the file */
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->groups[middle]->first_file <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    group = dataset->groups[low - 1];
+    return number - group->first_file < group->count ? &group->files[number - group->first_file]
+                                                     : NULL;
+}
+
+struct file_group *storage_dataset_open_group(const struct dataset *dataset)
+{
+    struct file_group *last =
+        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+
+    return last && last->count < FILE_GROUP_GROWING && !last->is_taking ? last : NULL;
+}
+
+/* Index of the first chunk that begins behind the row. */
+static size_t chunks_up_to(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    size_t low = 0, high = dataset->chunk_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct chunk_ref *chunk = &dataset->chunks[middle];
+
+        if (chunk->block < block || (chunk->block == block && chunk->first_row <= row))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
+                                              uint32_t row)
+{
+    size_t end = chunks_up_to(dataset, block, row);
+    const struct chunk_ref *chunk = end > 0 ? &dataset->chunks[end - 1] : NULL;
+
+    return chunk && chunk->block == block && row - chunk->first_row < chunk->count ? chunk : NULL;
+}
+
+size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row)
+{
+    uint32_t block = (uint32_t)(row >> WEIR_ROW_BITS), in_block = row & (WEIR_BLOCK_ROWS - 1);
+    size_t at = chunks_up_to(dataset, block, in_block);
+
+    return at > 0 && storage_dataset_chunk(dataset, block, in_block) ? at - 1 : at;
+}
+
+struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
+                                            const struct stored_file *file)
+{
+    struct chunk_span span = {0};
+
+    if (file->samples == 0)
+        return span;
+    if (file->last_id == 0) /* registered before spans were kept */
+        return (struct chunk_span){.end = dataset->chunk_count};
+    span.first =
+        chunks_up_to(dataset, weir_sample_block(file->first_id), weir_sample_row(file->first_id));
+    span.first -= span.first > 0;
+    span.end =
+        chunks_up_to(dataset, weir_sample_block(file->last_id), weir_sample_row(file->last_id));
+    return span;
+}
+
+struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block)
+{
+    if (block >= dataset->dead_count) {
+        size_t count = (size_t)block + 1;
+
+        dataset->dead = weir_realloc(dataset->dead, count, sizeof *dataset->dead);
+        memset(dataset->dead + dataset->dead_count, 0,
+               (count - dataset->dead_count) * sizeof *dataset->dead);
+        dataset->dead_count = count;
+    }
+    return &dataset->dead[block];
+}
+
+bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    return block < dataset->dead_count && weir_bits_get(&dataset->dead[block].erased, row);
+}
+
+bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row)
+{
+    const struct dead_rows *dead;
+
+    if (block >= dataset->dead_count)
+        return false;
+    dead = &dataset->dead[block];
+    return weir_bits_get(&dead->erased, row) || weir_bits_get(&dead->removed, row) ||
+           weir_bits_get(&dead->replaced, row);
+}
+
+/* Index of the first blocked hash that is not below `hash`. */
+static size_t blocked_from(const struct dataset *dataset, uint64_t hash)
+{
+    size_t low = 0, high = dataset->blocked_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (dataset->blocked[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash)
+{
+    size_t at = blocked_from(dataset, hash);
+
+    return at < dataset->blocked_count && dataset->blocked[at].hash == hash ? &dataset->blocked[at]
+                                                                            : NULL;
+}
+
+void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
+{
+    size_t at = blocked_from(dataset, hash);
+
+    if (at < dataset->blocked_count && dataset->blocked[at].hash == hash)
+        return;
+    dataset->blocked =
+        weir_realloc(dataset->blocked, dataset->blocked_count + 1, sizeof *dataset->blocked);
+    memmove(dataset->blocked + at + 1, dataset->blocked + at,
+            (dataset->blocked_count - at) * sizeof *dataset->blocked);
+    dataset->blocked[at] = (struct blocked_hash){.hash = hash, .is_met = is_met};
+    dataset->blocked_count++;
+}
+
+static int64_t add_class(struct dataset *dataset, const char *name, size_t size)
+{
+    if (dataset->class_count == dataset->class_capacity) {
+        dataset->class_capacity = 2 * dataset->class_capacity + 16;
+        dataset->classes = weir_realloc(dataset->classes, dataset->class_capacity, sizeof(char *));
+    }
+    dataset->classes[dataset->class_count] = weir_strndup(name, size);
+    return (int64_t)dataset->class_count++;
+}
+
+void storage_dataset_name_classes(struct dataset *dataset)
+{
+    const struct weir_yaml_node *names = dataset->declaration->classes;
+
+    for (size_t i = dataset->class_count; i < weir_yaml_length(names); i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(names, i));
+
+        (void)add_class(dataset, name, strlen(name));
+    }
+}
+
+int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
+{
+    for (size_t i = 0; i < dataset->class_count; i++) {
+        if (weir_bytes_equal(weir_bytes_of(dataset->classes[i]), name))
+            return (int64_t)i;
+    }
+    if (dataset->declaration->classes || dataset->class_count == STORAGE_CLASSES_MAX)
+        return -1;
+    return add_class(dataset, (const char *)name.at, name.size);
+}
+
+char *storage_dataset_path(const struct dataset *dataset, const struct stored_file *file)
+{
+    return weir_format("%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
+                       file->path ? file->path : "");
+}
+
+const char *storage_dataset_record_name(const struct dataset *dataset,
+                                        const struct stored_file *file)
+{
+    return dataset->declaration->is_pushed ? "" : file->path;
+}

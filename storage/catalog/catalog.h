@@ -1,0 +1,185 @@
+/* What storage knows of its datasets, in memory: files, chunk index, which rows are dead, accounting.
+ * Loaded from Postgres at the start and again whenever the outcome of a commit is unknown; changed by
+ * batches (batch.h) and erasures. Owned by struct storage, used on its loop only. */
+#ifndef WEIR_STORAGE_CATALOG_H
+#define WEIR_STORAGE_CATALOG_H
+
+#include "core/base/bits.h"
+#include "core/db/db.h"
+#include "core/wire/sample.h"
+#include "storage/catalog/declaration.h"
+#include "storage/catalog/file_group.h"
+#include "storage/keys/key_index.h"
+#include "storage/scanning/notes.h"
+#include "storage/scanning/scope.h"
+
+struct scan;
+
+/* Where a chunk's rows are; its columns stay in Postgres (chunk_cache.h). */
+struct chunk_ref {
+    uint32_t block;
+    uint32_t first_row;
+    uint32_t count;
+    int64_t time_min, time_max; /* no row lies outside; an erasure may have narrowed them since */
+};
+
+/* Rows from this one on, up to the next run's, were added by one change. Rows are given out without gaps
+ * and in the order of the changes, so that what was there at a position is what lies below a row, however
+ * chunks are cut. */
+struct added_run {
+    uint64_t first_row; /* block << 16 | row */
+    uint64_t sequence;
+};
+
+/* Rows of one block that are not live any more. */
+struct dead_rows {
+    struct weir_bits erased;
+    struct weir_bits removed;
+    struct weir_bits replaced;
+};
+
+/* ingested = live + erased + removed + replaced, always. */
+struct accounts {
+    uint64_t ingested, live, erased, removed, replaced;
+    uint64_t quarantined, duplicate, blocked;
+    uint64_t bytes;
+};
+
+/* A hash that must not come in again; `met`: counted as blocked already. */
+struct blocked_hash {
+    uint64_t hash;
+    bool is_met;
+};
+
+struct dataset {
+    uint32_t number;
+    char *name;
+    char *text;   /* the declaration as text: what makes two of them the same */
+    char *root;   /* the source, absolute; of a bucket its mirror; "" when samples are pushed */
+    char *copies; /* where copies are, absolute; also set for references */
+    struct weir_yaml *document;
+    struct declarations declarations;
+    const struct declaration *declaration;
+
+    bool is_scanned;
+    uint64_t next_row; /* block << 16 | row */
+    uint64_t sequence;
+    uint64_t feed_floor;
+    struct accounts accounts;
+
+    char **classes;
+    size_t class_count, class_capacity;
+    size_t class_stored; /* of them in Postgres */
+
+    struct chunk_ref *chunks; /* in id order */
+    size_t chunk_count, chunk_capacity;
+    size_t merged_up_to;    /* chunks that need no merge; they end where a block does */
+    struct added_run *runs; /* by row, hence by sequence */
+    size_t run_count, run_capacity;
+    struct file_group **groups; /* by number, from 1 */
+    size_t group_count, group_capacity;
+    struct dead_rows *dead; /* by block */
+    size_t dead_count;
+    struct blocked_hash *blocked; /* by hash */
+    size_t blocked_count;
+    struct key_index subjects;  /* whose the samples are */
+    struct key_index keys;      /* what they are */
+    struct dataset *updates;    /* whose samples get labels from this one, */
+    struct dataset *updated_by; /* and the other way round; NULL: none */
+
+    uint64_t paths_dropped; /* grows when known files lose their paths, to an erasure */
+
+    struct scan *scan;        /* owned by scan.c */
+    struct notes notes;       /* what of the source could not be looked at */
+    struct scope dirty;       /* what may have changed since a scan last looked at it */
+    int64_t scan_started_ms;  /* of the newest scan */
+    int64_t next_scan_ms;     /* not before: scans may take a fifth of the time at most */
+    int64_t next_whole_ms;    /* the same for scans of everything */
+    int64_t next_periodic_ms; /* when everything is to be looked at without being asked */
+};
+
+struct catalog {
+    const char *data_dir;
+    struct key_budget *filters; /* of all datasets' indexes */
+    struct dataset **datasets;  /* by number, from 1 */
+    size_t count;
+};
+
+struct catalog *storage_catalog_new(const char *data_dir);
+enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
+                                      struct catalog **ret_catalog,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void storage_catalog_free(struct catalog *catalog);
+WEIR_DEFINE_AUTO(catalog, storage_catalog_free)
+
+/* NULL when there is none. */
+struct dataset *storage_catalog_find(const struct catalog *catalog, const char *name);
+struct dataset *storage_catalog_at(const struct catalog *catalog, uint64_t number);
+/* Takes over `dataset`, whose number follows the last one's. */
+void storage_catalog_add(struct catalog *catalog, struct dataset *dataset);
+
+/* What a dataset is made from. */
+struct dataset_origin {
+    const char *name;
+    const char *file;         /* the pipeline file, for messages */
+    struct weir_bytes config; /* its text */
+    const char *root;         /* absolute; NULL: resolve the declared path now */
+};
+
+/* A dataset from its declaration; not yet stored. Its `document` is parsed anew, so that it depends on
+ * nobody's memory. */
+enum weir_status storage_dataset_new(const struct catalog *catalog,
+                                     const struct dataset_origin *origin,
+                                     struct dataset **ret_dataset,
+                                     struct weir_error *err) WEIR_MUST_USE;
+void storage_dataset_free(struct dataset *dataset);
+WEIR_DEFINE_AUTO(dataset, storage_dataset_free)
+
+void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk);
+void storage_dataset_add_run(struct dataset *dataset, struct added_run run);
+/* Index of the run that holds this row (block << 16 | row), or the number of runs. */
+size_t storage_dataset_run_of(const struct dataset *dataset, uint64_t row);
+/* The first run that was added behind a position of the feed; run_count when there is none. */
+size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t position);
+/* The rows that were added up to a position of the feed lie below this one (block << 16 | row). */
+uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position);
+/* Gives the group and its files the next numbers and owns it from now on. */
+void storage_dataset_add_group(struct dataset *dataset, struct file_group *group);
+/* The file with this number, or NULL. */
+struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number);
+/* The group that still takes files, or NULL. */
+struct file_group *storage_dataset_open_group(const struct dataset *dataset);
+/* Index of the first chunk with a row at or behind this one (block << 16 | row). */
+size_t storage_dataset_chunk_from(const struct dataset *dataset, uint64_t row);
+/* The chunks that may hold samples of `file`: [first, end) of dataset->chunks. */
+struct chunk_span {
+    size_t first, end;
+};
+struct chunk_span storage_dataset_chunks_of(const struct dataset *dataset,
+                                            const struct stored_file *file);
+/* The id of block << 16 | row. */
+uint64_t storage_dataset_id(const struct dataset *dataset, uint64_t place);
+/* The chunk that holds this row, or NULL. */
+const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uint32_t block,
+                                              uint32_t row);
+/* The dead rows of a block, made on demand. */
+struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block);
+bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row);
+/* Erased, removed or replaced. */
+bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row);
+/* NULL when the hash may come in. */
+struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash);
+void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
+/* A declared list of classes is there from the start. */
+void storage_dataset_name_classes(struct dataset *dataset);
+/* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */
+int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name);
+/* What an erased record is blocked under, beside its content: the path of its file, where it would come
+ * again; "" when it was pushed, because then it may come anywhere. */
+const char *storage_dataset_record_name(const struct dataset *dataset,
+                                        const struct stored_file *file);
+/* Absolute path of what readers open, in the caller's memory. */
+char *storage_dataset_path(const struct dataset *dataset,
+                           const struct stored_file *file) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,185 @@
+/* The catalog as Postgres has it. */
+#include "core/base/memory.h"
+#include "storage/catalog/added_runs.h"
+#include "storage/catalog/catalog.h"
+#include "storage/keys/key_store.h"
+#include "storage/queries.h"
+
+#include <stdlib.h>
+
+enum { COL_UNTOLD = 19 }; /* of Q_datasets: behind the accounts */
+
+static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_classes, &rows, err, DB_I64(dataset->number));
+
+    if (status != WEIR_OK)
+        return status;
+    dataset->class_count = dataset->class_capacity = weir_rows_count(rows);
+    dataset->class_stored = dataset->class_count;
+    dataset->classes = weir_calloc(dataset->class_count + 1, sizeof(char *));
+    for (size_t i = 0; i < dataset->class_count; i++)
+        dataset->classes[i] = weir_strdup(weir_rows_text(rows, i, 0));
+    storage_dataset_name_classes(dataset);
+    return WEIR_OK;
+}
+
+static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_chunk_index, &rows, err, DB_I64(dataset->number));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct chunk_ref chunk = {
+            .block = (uint32_t)weir_rows_i64(rows, i, 0),
+            .first_row = (uint32_t)weir_rows_i64(rows, i, 1),
+            .count = (uint32_t)weir_rows_i64(rows, i, 2),
+            .time_min = weir_rows_i64(rows, i, 5),
+            .time_max = weir_rows_i64(rows, i, 6),
+        };
+
+        storage_dataset_add_chunk(dataset, &chunk);
+        status = storage_runs_unpack(dataset, &chunk, (uint64_t)weir_rows_i64(rows, i, 3),
+                                     weir_rows_bytes(rows, i, 4), err);
+    }
+    return status;
+}
+
+static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_file_groups, &rows, err, DB_I64(dataset->number));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct file_group *group;
+
+        status = storage_file_group_unpack(weir_rows_bytes(rows, i, 2),
+                                           (uint64_t)weir_rows_i64(rows, i, 4),
+                                           (size_t)weir_rows_i64(rows, i, 1), &group, err);
+        if (status != WEIR_OK)
+            return status;
+        storage_dataset_add_group(dataset, group);
+        if (group->number != (uint64_t)weir_rows_i64(rows, i, 0))
+            return weir_fail(err, WEIR_CORRUPT, "file group %llu is missing",
+                             (unsigned long long)group->number);
+        group->first_file = (uint64_t)weir_rows_i64(rows, i, 3);
+    }
+    return status;
+}
+
+static enum weir_status load_dead(struct weir_db *db, struct dataset *dataset,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_dead, &rows, err, DB_I64(dataset->number));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct dead_rows *dead = storage_dataset_dead(dataset, (uint32_t)weir_rows_i64(rows, i, 0));
+
+        weir_bits_unpack(&dead->erased, weir_rows_bytes(rows, i, 1));
+        weir_bits_unpack(&dead->removed, weir_rows_bytes(rows, i, 2));
+        weir_bits_unpack(&dead->replaced, weir_rows_bytes(rows, i, 3));
+    }
+    return status;
+}
+
+static enum weir_status load_blocked(struct weir_db *db, struct dataset *dataset,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_blocked, &rows, err, DB_I64(dataset->number));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        storage_dataset_block(dataset, (uint64_t)weir_rows_i64(rows, i, 0),
+                              weir_rows_bool(rows, i, 1));
+    return status;
+}
+
+static enum weir_status load_keys(struct weir_db *db, struct dataset *dataset,
+                                  struct weir_error *err)
+{
+    enum weir_status status = storage_key_store_load(db, dataset->number, &dataset->subjects, err);
+
+    return status == WEIR_OK ? storage_key_store_load(db, dataset->number, &dataset->keys, err)
+                             : status;
+}
+
+static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, size_t i)
+{
+    struct accounts *accounts = &dataset->accounts;
+    uint64_t *const counters[] = {
+        &accounts->ingested,  &accounts->live,     &accounts->erased,
+        &accounts->removed,   &accounts->replaced, &accounts->quarantined,
+        &accounts->duplicate, &accounts->blocked,  &accounts->bytes,
+    };
+
+    dataset->number = (uint32_t)weir_rows_i64(rows, i, 0);
+    dataset->is_scanned = weir_rows_bool(rows, i, 6) || dataset->declaration->is_pushed;
+    dataset->next_row = (uint64_t)weir_rows_i64(rows, i, 7);
+    dataset->sequence = (uint64_t)weir_rows_i64(rows, i, 8);
+    dataset->feed_floor = (uint64_t)weir_rows_i64(rows, i, 9);
+    for (size_t k = 0; k < WEIR_COUNT(counters); k++)
+        *counters[k] = (uint64_t)weir_rows_i64(rows, i, 10 + (int)k);
+}
+
+/* An older Weir did not say in the row of a dataset what its labels are, which the view has to know. */
+static enum weir_status tell_label(struct weir_db *db, const struct dataset *dataset,
+                                   struct weir_error *err)
+{
+    const struct declaration *d = dataset->declaration;
+
+    return DB_RUN(db, Q_dataset_label, NULL, err, DB_I64(dataset->number), DB_I64(d->label_kind),
+                  DB_I64(d->label_width), DB_I64(weir_dtype_bytes(d->value_type)));
+}
+
+static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog,
+                                     const struct weir_rows *rows, size_t i, struct weir_error *err)
+{
+    WEIR_AUTO(dataset) dataset = NULL;
+    const struct dataset_origin origin = {
+        .name = weir_rows_text(rows, i, 1),
+        .file = weir_rows_text(rows, i, 4),
+        .config = weir_rows_bytes(rows, i, 5),
+        .root = weir_rows_text(rows, i, 3),
+    };
+    enum weir_status status = storage_dataset_new(catalog, &origin, &dataset, err);
+
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, 1));
+    read_numbers(dataset, rows, i);
+    status = load_classes(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_chunks(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_groups(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_dead(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_blocked(db, dataset, err);
+    if (status == WEIR_OK)
+        status = load_keys(db, dataset, err);
+    if (status == WEIR_OK && weir_rows_bool(rows, i, COL_UNTOLD))
+        status = tell_label(db, dataset, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "dataset '%s'", dataset->name);
+    storage_catalog_add(catalog, WEIR_TAKE(dataset));
+    return WEIR_OK;
+}
+
+enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
+                                      struct catalog **ret_catalog, struct weir_error *err)
+{
+    WEIR_AUTO(catalog) catalog = storage_catalog_new(data_dir);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_datasets, &rows, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = load_dataset(db, catalog, rows, i, err);
+    if (status == WEIR_OK)
+        *ret_catalog = WEIR_TAKE(catalog);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* Tombstones: see tombstones.h. */
+#include "storage/catalog/tombstones.h"
+
+#include "storage/queries.h"
+
+struct writer {
+    struct weir_db *db;
+    struct chunk_cache *cache;
+    struct dataset *dataset;
+    enum weir_change_kind kind;
+};
+
+/* Moves one sample between the accounts. False when it is marked already. */
+static bool mark(const struct writer *w, uint32_t block, uint32_t row, int64_t length)
+{
+    struct accounts *accounts = &w->dataset->accounts;
+    struct dead_rows *dead = storage_dataset_dead(w->dataset, block);
+    bool is_removed = weir_bits_get(&dead->removed, row);
+    bool is_replaced = weir_bits_get(&dead->replaced, row);
+
+    if (weir_bits_get(&dead->erased, row) ||
+        (w->kind != WEIR_CHANGE_ERASED && (is_removed || is_replaced)))
+        return false;
+    if (is_removed) {
+        accounts->removed--;
+    } else if (is_replaced) {
+        accounts->replaced--;
+    } else {
+        accounts->live--;
+        accounts->bytes -= (uint64_t)length;
+    }
+    if (w->kind == WEIR_CHANGE_ERASED) {
+        accounts->erased++;
+        weir_bits_set(&dead->erased, row);
+    } else if (w->kind == WEIR_CHANGE_REMOVED) {
+        accounts->removed++;
+        weir_bits_set(&dead->removed, row);
+    } else {
+        accounts->replaced++;
+        weir_bits_set(&dead->replaced, row);
+    }
+    return true;
+}
+
+static enum weir_status tell(const struct writer *w, uint64_t first, uint64_t count,
+                             struct weir_error *err)
+{
+    if (count == 0)
+        return WEIR_OK;
+    return DB_RUN(w->db, Q_feed_add, NULL, err, DB_I64(w->dataset->number),
+                  DB_I64(++w->dataset->sequence), DB_I64(w->kind), DB_I64(first), DB_I64(count));
+}
+
+/* Marks the ids of one chunk, beginning with ids[0]; tells the feed of each unbroken run. */
+static enum weir_status mark_chunk(const struct writer *w, const struct chunk_ref *ref,
+                                   struct weir_u64s ids, size_t *ret_done, struct weir_error *err)
+{
+    const struct chunk *chunk;
+    uint64_t first = 0, count = 0;
+    size_t i = 0;
+    enum weir_status status =
+        storage_chunk_cache_get(w->cache, w->db, w->dataset, ref, &chunk, err);
+
+    for (; status == WEIR_OK && i < ids.count; i++) {
+        uint32_t row = weir_sample_row(ids.at[i]);
+
+        if (weir_sample_block(ids.at[i]) != ref->block || row - ref->first_row >= ref->count)
+            break;
+        if (!mark(w, ref->block, row, storage_column_at(&chunk->lengths, row - ref->first_row)))
+            continue;
+        if (ids.at[i] != first + count) {
+            status = tell(w, first, count, err);
+            first = ids.at[i];
+            count = 0;
+        }
+        count++;
+    }
+    if (status == WEIR_OK)
+        status = tell(w, first, count, err);
+    *ret_done = i;
+    return status;
+}
+
+static enum weir_status store_block(const struct writer *w, uint32_t block, struct weir_error *err)
+{
+    const struct dead_rows *dead = storage_dataset_dead(w->dataset, block);
+    WEIR_AUTO_BUF erased = {0};
+    WEIR_AUTO_BUF removed = {0};
+    WEIR_AUTO_BUF replaced = {0};
+
+    weir_bits_pack(&dead->erased, &erased);
+    weir_bits_pack(&dead->removed, &removed);
+    weir_bits_pack(&dead->replaced, &replaced);
+    return DB_RUN(w->db, Q_dead_put, NULL, err, DB_I64(w->dataset->number), DB_I64(block),
+                  DB_BYTES(weir_buf_view(&erased)), DB_BYTES(weir_buf_view(&removed)),
+                  DB_BYTES(weir_buf_view(&replaced)));
+}
+
+enum weir_status storage_tombstones_write(struct weir_db *db, struct chunk_cache *cache,
+                                          struct dataset *dataset, enum weir_change_kind kind,
+                                          const struct weir_u64s *ids, struct weir_error *err)
+{
+    const struct writer w = {.db = db, .cache = cache, .dataset = dataset, .kind = kind};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < ids->count;) {
+        uint32_t block = weir_sample_block(ids->at[i]);
+        const struct chunk_ref *ref =
+            storage_dataset_chunk(dataset, block, weir_sample_row(ids->at[i]));
+        size_t done = 1;
+
+        if (ref)
+            status =
+                mark_chunk(&w, ref, (struct weir_u64s){ids->at + i, ids->count - i}, &done, err);
+        i += done;
+        if (status == WEIR_OK && (i == ids->count || weir_sample_block(ids->at[i]) != block))
+            status = store_block(&w, block, err);
+    }
+    return status;
+}
+
+enum weir_status storage_dataset_store(struct weir_db *db, const struct dataset *dataset,
+                                       uint64_t sequence_before, struct weir_error *err)
+{
+    const struct accounts *a = &dataset->accounts;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(
+        db, Q_dataset_advance, &rows, err, DB_I64(dataset->number), DB_BOOL(dataset->is_scanned),
+        DB_I64(dataset->next_row), DB_I64(dataset->sequence), DB_I64(a->ingested), DB_I64(a->live),
+        DB_I64(a->erased), DB_I64(a->removed), DB_I64(a->replaced), DB_I64(a->quarantined),
+        DB_I64(a->duplicate), DB_I64(a->blocked), DB_I64(a->bytes), DB_I64(sequence_before));
+
+    if (status == WEIR_OK && weir_rows_count(rows) != 1)
+        return weir_fail(err, WEIR_UNAVAILABLE, "dataset '%s' has moved on in Postgres",
+                         dataset->name);
+    return status;
+}

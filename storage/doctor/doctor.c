@@ -1,0 +1,287 @@
+/* The course of an examination, and what it says: see doctor.h. */
+#include "storage/doctor/doctor_state.h"
+#include "storage/queries.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STEP_MS = 10, CACHE_BYTES = 4 << 20 };
+
+static const struct {
+    const char *name, *advice;
+} CHECKS[DOCTOR_CHECKS] = {
+    [DOCTOR_CATALOG] = {"catalog", "restore the database from a backup"},
+    [DOCTOR_IDS] = {"ids", "chunks were lost or made outside of Weir: restore the database from a "
+                           "backup"},
+    [DOCTOR_CHUNKS] = {"chunks",
+                       "a chunk in Postgres is damaged: restore the database from a backup"},
+    [DOCTOR_ACCOUNTS] = {"accounts", "counts were changed outside of Weir: set the column of "
+                                     "storage.dataset to what is expected, or restore a backup"},
+    [DOCTOR_FEED] = {"feed",
+                     "consumers may have missed a change: restore the database from a backup, "
+                     "or run the pipelines of this dataset anew"},
+    [DOCTOR_REFUSED] = {"refused", "counts were changed outside of Weir: set the column of "
+                                   "storage.dataset to what is expected"},
+    [DOCTOR_KEYS] = {"keys", "subjects may not be found: restore the database from a backup before "
+                             "the next erasure"},
+    [DOCTOR_ERASURES] = {"erasures", "erased samples may be in use: submit the erasure again"},
+    [DOCTOR_FILES] = {"files", "put the file back as it was, or remove it from the source: its "
+                               "samples are then removed from the dataset"},
+    [DOCTOR_BYTES] = {"bytes",
+                      "the disk or somebody has changed the file: copy it from its source, "
+                      "or from a backup"},
+};
+
+/* ---- findings ---- */
+
+void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doctor_verdict verdict,
+                        char *found, char *expected)
+{
+    doctor->is_bad[check] |= verdict == DOCTOR_WRONG;
+    if (doctor->finding_count == FINDINGS_MAX && verdict != DOCTOR_FINE) {
+        doctor->wrong_unlisted += verdict == DOCTOR_WRONG;
+        free(found);
+        free(expected);
+        return;
+    }
+    doctor->findings =
+        weir_realloc(doctor->findings, doctor->finding_count + 1, sizeof *doctor->findings);
+    doctor->findings[doctor->finding_count++] = (struct finding){
+        .check = check,
+        .verdict = verdict,
+        .dataset = doctor->catalog && doctor->dataset < doctor->catalog->count
+                       ? storage_doctor_dataset(doctor)->number
+                       : 0,
+        .found = found,
+        .expected = expected,
+    };
+}
+
+static void drop_findings(struct doctor *doctor, size_t kept)
+{
+    while (doctor->finding_count > kept) {
+        struct finding *finding = &doctor->findings[--doctor->finding_count];
+
+        free(finding->found);
+        free(finding->expected);
+    }
+}
+
+/* ---- phases of a dataset ---- */
+
+static enum weir_status confirm(struct storage *storage, struct doctor *doctor, bool *ret_done,
+                                struct weir_error *err);
+
+static const struct {
+    doctor_phase_fn *fn;
+    const char *doing;
+    bool counts; /* the dataset must not change meanwhile */
+} PHASES[] = {
+    {storage_doctor_chunks, "chunks", true},
+    {storage_doctor_accounts, "accounts", true},
+    {storage_doctor_feed, "change feed", true},
+    {storage_doctor_refused, "refusals", true},
+    {storage_doctor_keys, "keys", true},
+    {storage_doctor_erasures, "erasures", true},
+    {confirm, "counts", true},
+    {storage_doctor_files, "files", false},
+};
+
+static void begin_dataset(struct doctor *doctor)
+{
+    free(doctor->file_samples);
+    doctor->file_samples = NULL;
+    weir_bits_clear(&doctor->scrubbed);
+    doctor->phase = 0;
+    doctor->at = 0;
+    doctor->next_row = doctor->feed_at = doctor->entries = doctor->files = doctor->bytes = 0;
+    doctor->added_seen = doctor->file_count = 0;
+    doctor->counted = (struct accounts){0};
+    for (int i = 0; i < DOCTOR_CHECKS; i++)
+        doctor->is_bad[i] = false;
+}
+
+static enum weir_status load(struct storage *storage, struct doctor *doctor, struct weir_error *err)
+{
+    struct catalog *catalog;
+    enum weir_status status = storage_catalog_load(storage->db, storage->data_dir, &catalog, err);
+
+    if (status != WEIR_OK)
+        return status;
+    storage_catalog_free(doctor->catalog);
+    doctor->catalog = catalog;
+    storage_chunk_cache_clear(doctor->cache);
+    return WEIR_OK;
+}
+
+/* Pushes and erasures go on: what was counted while one of them committed is counted again. */
+static enum weir_status confirm(struct storage *storage, struct doctor *doctor, bool *ret_done,
+                                struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_dataset_sequence, &rows, err, DB_I64(dataset->number));
+
+    *ret_done = true;
+    if (status != WEIR_OK ||
+        (weir_rows_count(rows) == 1 && (uint64_t)weir_rows_i64(rows, 0, 0) == dataset->sequence))
+        return status;
+    drop_findings(doctor, doctor->kept);
+    if (++doctor->tries == DOCTOR_TRIES_MAX) {
+        storage_doctor_say(doctor, DOCTOR_ACCOUNTS, DOCTOR_NOTE,
+                           weir_strdup("the dataset changed whenever it was being counted"),
+                           weir_strdup("a moment without pushes"));
+        return WEIR_OK;
+    }
+    *ret_done = false;
+    status = load(storage, doctor, err);
+    begin_dataset(doctor);
+    return status;
+}
+
+static enum weir_status examine(struct storage *storage, struct doctor *doctor,
+                                struct weir_error *err)
+{
+    bool is_done = false;
+    enum weir_status status;
+
+    if (!doctor->catalog) {
+        begin_dataset(doctor);
+        return load(storage, doctor, err);
+    }
+    if (doctor->dataset == doctor->catalog->count) {
+        doctor->is_done = true;
+        return WEIR_OK;
+    }
+    status = PHASES[doctor->phase].fn(storage, doctor, &is_done, err);
+    if (status != WEIR_OK || !is_done)
+        return status;
+    doctor->at = 0;
+    if (++doctor->phase < (int)WEIR_COUNT(PHASES))
+        return WEIR_OK;
+    doctor->dataset++;
+    doctor->kept = doctor->finding_count;
+    doctor->tries = 0;
+    begin_dataset(doctor);
+    return WEIR_OK;
+}
+
+/* ---- life ---- */
+
+void storage_doctor_free(struct doctor *doctor)
+{
+    if (!doctor)
+        return;
+    drop_findings(doctor, 0);
+    free(doctor->findings);
+    free(doctor->file_samples);
+    weir_bits_fini(&doctor->scrubbed);
+    if (doctor->fd >= 0)
+        close(doctor->fd);
+    if (doctor->source_fd >= 0)
+        close(doctor->source_fd);
+    storage_chunk_cache_free(doctor->cache);
+    storage_catalog_free(doctor->catalog);
+    free(doctor);
+}
+
+bool storage_doctor_counts(const struct doctor *doctor)
+{
+    return doctor && !doctor->is_done && PHASES[doctor->phase].counts;
+}
+
+bool storage_doctor_step(struct storage *storage)
+{
+    struct doctor *doctor = storage->doctor;
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+
+    if (!doctor || doctor->is_done)
+        return false;
+    while (!doctor->is_done && weir_now_ms() < until_ms) {
+        struct weir_error err;
+
+        if (examine(storage, doctor, &err) == WEIR_OK)
+            continue;
+        doctor_wrong(doctor, DOCTOR_CATALOG, weir_strdup(err.text),
+                     weir_strdup("a store that can be read"));
+        doctor->is_done = true;
+    }
+    return !doctor->is_done;
+}
+
+static struct doctor *begin(const struct msg_doctor_ask *asked)
+{
+    struct doctor *doctor = weir_calloc(1, sizeof *doctor);
+
+    doctor->session = asked->session;
+    doctor->is_deep = asked->deep;
+    doctor->cache = storage_chunk_cache_new(CACHE_BYTES);
+    doctor->fd = doctor->source_fd = -1;
+    return doctor;
+}
+
+/* ---- answering ---- */
+
+static const char *name_of(const struct doctor *doctor, uint32_t dataset)
+{
+    const struct dataset *found =
+        doctor->catalog ? storage_catalog_at(doctor->catalog, dataset) : NULL;
+
+    return found ? found->name : "";
+}
+
+static void fill(const struct doctor *doctor, struct weir_arena *arena,
+                 struct msg_doctor_is *answer)
+{
+    size_t count = doctor->finding_count;
+    const char **texts[5];
+    uint32_t *verdicts = weir_arena_alloc(arena, (count + 1) * sizeof *verdicts);
+
+    for (size_t k = 0; k < WEIR_COUNT(texts); k++)
+        texts[k] = weir_arena_alloc(arena, (count + 1) * sizeof **texts);
+    for (size_t i = 0; i < count; i++) {
+        const struct finding *finding = &doctor->findings[i];
+
+        verdicts[i] = finding->verdict;
+        texts[0][i] = CHECKS[finding->check].name;
+        texts[1][i] = weir_arena_format(arena, "%s", name_of(doctor, finding->dataset));
+        texts[2][i] = weir_arena_format(arena, "%s", finding->found);
+        texts[3][i] = weir_arena_format(arena, "%s", finding->expected ? finding->expected : "");
+        texts[4][i] = finding->verdict == DOCTOR_WRONG ? CHECKS[finding->check].advice : "";
+    }
+    answer->checks = (struct weir_strs){texts[0], count};
+    answer->datasets = (struct weir_strs){texts[1], count};
+    answer->verdicts = (struct weir_u32s){verdicts, count};
+    answer->found = (struct weir_strs){texts[2], count};
+    answer->expected = (struct weir_strs){texts[3], count};
+    answer->advice = (struct weir_strs){texts[4], count};
+}
+
+enum weir_status storage_doctor_ask(struct storage *storage, const struct msg_doctor_ask *asked,
+                                    struct weir_arena *arena, struct msg_doctor_is *answer,
+                                    struct weir_error *err)
+{
+    struct doctor *doctor = storage->doctor;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (!doctor || doctor->session != asked->session) {
+        storage_doctor_free(doctor);
+        storage->doctor = doctor = begin(asked);
+        storage_pump(storage);
+    }
+    answer->done = doctor->is_done;
+    answer->doing = doctor->is_done || !doctor->catalog || doctor->dataset == doctor->catalog->count
+                        ? ""
+                        : weir_arena_format(arena, "%s: %s", storage_doctor_dataset(doctor)->name,
+                                            PHASES[doctor->phase].doing);
+    answer->unlisted = doctor->wrong_unlisted;
+    if (doctor->is_done)
+        fill(doctor, arena, answer);
+    return WEIR_OK;
+}

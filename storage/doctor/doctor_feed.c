@@ -1,0 +1,282 @@
+/* The change feed, what was refused, the sorted runs of keys, and what erasures marked. */
+#include "storage/catalog/id_list.h"
+#include "storage/doctor/doctor_state.h"
+#include "storage/keys/key_store.h"
+#include "storage/queries.h"
+
+#include "core/base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { FEED_AT_ONCE = 4096 };
+
+/* ---- feed ---- */
+
+static uint64_t run_count(const struct dataset *dataset, size_t run)
+{
+    uint64_t end =
+        run + 1 < dataset->run_count ? dataset->runs[run + 1].first_row : dataset->next_row;
+
+    return end - dataset->runs[run].first_row;
+}
+
+/* An added row says what the chunks say of that change. */
+static void check_added(struct doctor *doctor, const struct dataset *dataset, uint64_t sequence,
+                        uint64_t first, uint64_t count)
+{
+    size_t run = storage_dataset_run_behind(dataset, sequence - 1);
+    uint64_t row = (uint64_t)weir_sample_block(first) << WEIR_ROW_BITS | weir_sample_row(first);
+
+    if (doctor->is_bad[DOCTOR_IDS] || doctor->is_bad[DOCTOR_CHUNKS])
+        return; /* said already */
+    if (run < dataset->run_count && dataset->runs[run].sequence == sequence &&
+        dataset->runs[run].first_row == row && run_count(dataset, run) == count) {
+        doctor->added_seen++;
+        return;
+    }
+    doctor_wrong(doctor, DOCTOR_FEED,
+                 weir_format("change %" PRIu64 " added %" PRIu64 " samples from row %" PRIu64,
+                             sequence, count, row),
+                 weir_strdup("the samples that chunks say were added by it"));
+}
+
+static void check_dead(struct doctor *doctor, const struct dataset *dataset, uint64_t sequence,
+                       uint64_t first, uint64_t count)
+{
+    for (uint64_t id = first; id < first + count; id++) {
+        if (storage_dataset_is_dead(dataset, weir_sample_block(id), weir_sample_row(id)))
+            continue;
+        doctor_wrong(
+            doctor, DOCTOR_FEED,
+            weir_format("change %" PRIu64 " ended sample %" PRIu64 ", which is live", sequence, id),
+            weir_strdup("a mark on it"));
+        return;
+    }
+}
+
+static void check_change(struct doctor *doctor, const struct weir_rows *rows, size_t i)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    uint64_t sequence = (uint64_t)weir_rows_i64(rows, i, 0);
+    int64_t kind = weir_rows_i64(rows, i, 1);
+    uint64_t first = (uint64_t)weir_rows_i64(rows, i, 2);
+    uint64_t count = (uint64_t)weir_rows_i64(rows, i, 3);
+
+    if (sequence != doctor->feed_at + 1)
+        doctor_wrong(doctor, DOCTOR_FEED, weir_format("change %" PRIu64, sequence),
+                     weir_format("change %" PRIu64 ": none is missing", doctor->feed_at + 1));
+    doctor->feed_at = sequence;
+    if (kind == WEIR_CHANGE_ADDED)
+        check_added(doctor, dataset, sequence, first, count);
+    else if (kind == WEIR_CHANGE_REMOVED || kind == WEIR_CHANGE_REPLACED ||
+             kind == WEIR_CHANGE_ERASED)
+        check_dead(doctor, dataset, sequence, first, count);
+}
+
+static enum weir_status end_feed(struct storage *storage, struct doctor *doctor,
+                                 struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    size_t kept = dataset->run_count - storage_dataset_run_behind(dataset, dataset->feed_floor);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_consumers_beyond, &rows, err,
+                                     DB_I64(dataset->number), DB_I64(dataset->sequence));
+
+    if (doctor->feed_at != dataset->sequence)
+        doctor_wrong(doctor, DOCTOR_FEED,
+                     weir_format("the feed ends at change %" PRIu64, doctor->feed_at),
+                     weir_format("change %" PRIu64, dataset->sequence));
+    if (doctor->added_seen != kept && !doctor->is_bad[DOCTOR_FEED] && !doctor->is_bad[DOCTOR_IDS] &&
+        !doctor->is_bad[DOCTOR_CHUNKS])
+        doctor_wrong(doctor, DOCTOR_FEED,
+                     weir_format("%zu changes that added samples", doctor->added_seen),
+                     weir_format("%zu, as chunks say", kept));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        doctor_wrong(doctor, DOCTOR_FEED,
+                     weir_format("consumer '%s' has passed change %" PRId64,
+                                 weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1)),
+                     weir_format("at most %" PRIu64, dataset->sequence));
+    if (!doctor->is_bad[DOCTOR_FEED])
+        storage_doctor_say(doctor, DOCTOR_FEED, DOCTOR_FINE,
+                           weir_format("changes %" PRIu64 " to %" PRIu64 " without a gap",
+                                       dataset->feed_floor + 1, dataset->sequence),
+                           NULL);
+    return status;
+}
+
+enum weir_status storage_doctor_feed(struct storage *storage, struct doctor *doctor, bool *ret_done,
+                                     struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status;
+
+    if (doctor->at++ == 0)
+        doctor->feed_at = dataset->feed_floor;
+    status = DB_RUN(storage->db, Q_feed_from, &rows, err, DB_I64(dataset->number),
+                    DB_I64(doctor->feed_at), DB_I64(FEED_AT_ONCE));
+    if (status != WEIR_OK)
+        return status;
+    for (size_t i = 0; i < weir_rows_count(rows); i++)
+        check_change(doctor, rows, i);
+    if (weir_rows_count(rows) == FEED_AT_ONCE)
+        return WEIR_OK;
+    *ret_done = true;
+    return end_feed(storage, doctor, err);
+}
+
+/* ---- refused ---- */
+
+enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *doctor,
+                                        bool *ret_done, struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    uint64_t listed, met = 0;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_quarantined, &rows, err, DB_I64(dataset->number));
+
+    *ret_done = true;
+    if (status != WEIR_OK)
+        return status;
+    listed = (uint64_t)weir_rows_i64(rows, 0, 0);
+    for (size_t i = 0; i < dataset->blocked_count; i++)
+        met += dataset->blocked[i].is_met;
+    if (listed != dataset->accounts.quarantined)
+        doctor_wrong(doctor, DOCTOR_REFUSED,
+                     weir_format("quarantined = %" PRIu64, dataset->accounts.quarantined),
+                     weir_format("%" PRIu64 ", the sum of storage.quarantine", listed));
+    if (met != dataset->accounts.blocked)
+        doctor_wrong(doctor, DOCTOR_REFUSED,
+                     weir_format("blocked = %" PRIu64, dataset->accounts.blocked),
+                     weir_format("%" PRIu64 ", the hashes that were met", met));
+    if (!doctor->is_bad[DOCTOR_REFUSED])
+        storage_doctor_say(doctor, DOCTOR_REFUSED, DOCTOR_FINE,
+                           weir_format("%" PRIu64 " quarantined, %" PRIu64 " blocked", listed, met),
+                           NULL);
+    return WEIR_OK;
+}
+
+/* ---- keys ---- */
+
+struct run_check {
+    struct run_entry last;
+    uint64_t entries;
+    bool has_last;
+};
+
+/* False when the segment is none, or does not follow the one before. */
+static bool check_segment(const struct dataset *dataset, struct weir_bytes bytes,
+                          struct run_check *check)
+{
+    struct run_entry entries[RUN_SEGMENT_ENTRIES];
+    struct weir_error err;
+    size_t count = 0;
+
+    if (bytes.size == 0)
+        return true; /* all of it was erased */
+    if (storage_run_segment_unpack(bytes, entries, &count, &err) != WEIR_OK)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if ((check->has_last && !run_entry_before(&check->last, &entries[i])) ||
+            entries[i].id >= dataset->next_row)
+            return false;
+        check->last = entries[i];
+        check->has_last = true;
+    }
+    check->entries += count;
+    return true;
+}
+
+static void check_segments(struct doctor *doctor, const struct key_run *run,
+                           const struct key_source *source)
+{
+    struct run_check check = {.has_last = false};
+
+    for (uint64_t s = 0; s < run->segments; s++) {
+        struct weir_bytes bytes;
+        struct weir_error err;
+
+        if (source->segments(source->owner, run->number, &s, 1, &bytes, &err) == WEIR_OK &&
+            check_segment(storage_doctor_dataset(doctor), bytes, &check))
+            continue;
+        doctor_wrong(
+            doctor, DOCTOR_KEYS,
+            weir_format("segment %" PRIu64 " of sorted run %" PRIu64 " is damaged", s, run->number),
+            weir_strdup("ascending entries of known samples"));
+        return;
+    }
+    doctor->entries += check.entries;
+    if (check.entries > run->count)
+        doctor_wrong(doctor, DOCTOR_KEYS,
+                     weir_format("sorted run %" PRIu64 " holds %" PRIu64 " entries", run->number,
+                                 check.entries),
+                     weir_format("at most %" PRIu64, run->count));
+}
+
+enum weir_status storage_doctor_keys(struct storage *storage, struct doctor *doctor, bool *ret_done,
+                                     struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    struct key_reader reader = {.db = storage->db};
+    const struct key_source source = storage_key_reader_source(&reader);
+    const struct key_index *index = &dataset->subjects;
+    size_t at = doctor->at++;
+
+    (void)err;
+    if (at >= index->run_count) {
+        at -= index->run_count;
+        index = &dataset->keys;
+    }
+    if (at < index->run_count) {
+        check_segments(doctor, &index->runs[at], &source);
+        storage_key_reader_fini(&reader);
+        return WEIR_OK;
+    }
+    *ret_done = true;
+    if (!doctor->is_bad[DOCTOR_KEYS])
+        storage_doctor_say(doctor, DOCTOR_KEYS, DOCTOR_FINE,
+                           weir_format("%zu sorted runs of %" PRIu64 " entries",
+                                       dataset->subjects.run_count + dataset->keys.run_count,
+                                       doctor->entries),
+                           NULL);
+    return WEIR_OK;
+}
+
+/* ---- erasures ---- */
+
+enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor *doctor,
+                                         bool *ret_done, struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    uint64_t marked = 0;
+    enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(0));
+
+    *ret_done = true;
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct id_list ids = {0};
+        uint64_t missing = 0;
+
+        storage_id_list_unpack(weir_rows_bytes(rows, i, 1), &ids);
+        for (size_t k = 0; k < ids.count; k++) {
+            if (weir_sample_dataset(ids.at[k]) != dataset->number)
+                continue;
+            marked++;
+            missing += !storage_dataset_is_erased(dataset, weir_sample_block(ids.at[k]),
+                                                  weir_sample_row(ids.at[k]));
+        }
+        free(ids.at);
+        if (missing > 0)
+            doctor_wrong(doctor, DOCTOR_ERASURES,
+                         weir_format("%" PRIu64 " samples of erasure epoch %" PRId64
+                                     " are not marked as erased",
+                                     missing, weir_rows_i64(rows, i, 0)),
+                         weir_strdup("a mark on each"));
+    }
+    if (status == WEIR_OK && !doctor->is_bad[DOCTOR_ERASURES])
+        storage_doctor_say(doctor, DOCTOR_ERASURES, DOCTOR_FINE,
+                           weir_format("%" PRIu64 " samples erased, each marked", marked), NULL);
+    return status;
+}

@@ -1,0 +1,199 @@
+/* Files: each is there as it was recorded; deep, its bytes are what was indexed. */
+#include "storage/doctor/doctor_state.h"
+#include "storage/scanning/file_job.h"
+
+#include "core/base/memory.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1 << 20 };
+
+/* The catalog that was loaded for the counts may be old by now. */
+static bool is_still(const struct storage *storage, const struct dataset *dataset,
+                     const struct stored_file *file)
+{
+    const struct dataset *now = storage_catalog_at(storage->catalog, dataset->number);
+    const struct stored_file *known =
+        now ? storage_dataset_file(now, storage_file_number(file)) : NULL;
+
+    return known && known->state == FILE_LIVE && known->inode == file->inode &&
+           known->size == file->size && known->mtime_ns == file->mtime_ns &&
+           known->prefix_hash == file->prefix_hash;
+}
+
+/* What of its identity differs, or NULL. */
+static char *difference(const struct stored_file *file, const struct stat *found)
+{
+    int64_t mtime_ns = (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec;
+
+    if (!S_ISREG(found->st_mode))
+        return weir_strdup("it is no regular file");
+    if ((uint64_t)found->st_size != file->size)
+        return weir_format("%lld bytes", (long long)found->st_size);
+    if (file->mtime_ns != 0 && mtime_ns != file->mtime_ns)
+        return weir_strdup("it was modified since");
+    if (found->st_ino != file->inode || found->st_dev != file->device)
+        return weir_strdup("another file stands in its place");
+    return NULL;
+}
+
+static void say_file(struct storage *storage, struct doctor *doctor, const struct stored_file *file,
+                     char *what)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    bool is_owned = dataset->declaration->is_copied || dataset->declaration->is_mirrored;
+
+    if (is_still(storage, dataset, file))
+        storage_doctor_say(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE,
+                           weir_format("%s: %s", file->path, what),
+                           weir_format("%" PRIu64 " bytes, as recorded%s", file->size,
+                                       is_owned ? "" : "; the next scan takes the change in"));
+    free(what);
+}
+
+/* ---- deep ---- */
+
+/* Where samples were overwritten the file differs from what was indexed, as it must. */
+static bool is_scrubbed(const struct doctor *doctor)
+{
+    return weir_bits_get(&doctor->scrubbed, doctor->at);
+}
+
+static void check_ends(struct storage *storage, struct doctor *doctor,
+                       const struct stored_file *file)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+
+    if (file->prefix_hash == 0 || is_scrubbed(doctor) || storage_is_expanded(dataset, file->path) ||
+        dataset->declaration->format->is_one_sample ||
+        storage_prefix_hash(&storage->secret, doctor->fd, file->indexed) == file->prefix_hash ||
+        !is_still(storage, dataset, file))
+        return;
+    doctor_wrong(doctor, DOCTOR_BYTES,
+                 weir_format("%s: its ends are not what was indexed", file->path),
+                 weir_strdup("the bytes that were indexed"));
+}
+
+/* The source of a copy, while it is what was copied. */
+static int open_source(const struct dataset *dataset, const struct stored_file *file)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", dataset->root, file->path);
+    struct stat found;
+    int fd;
+
+    if (!dataset->declaration->is_copied || !*dataset->root)
+        return -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 &&
+        (fstat(fd, &found) < 0 || found.st_ino != file->source_inode ||
+         (uint64_t)found.st_size != file->size ||
+         (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec != file->mtime_ns)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void close_both(struct doctor *doctor)
+{
+    if (doctor->fd >= 0)
+        close(doctor->fd);
+    if (doctor->source_fd >= 0)
+        close(doctor->source_fd);
+    doctor->fd = doctor->source_fd = -1;
+}
+
+/* A piece of the open file, beside its source if that is there; false when it is through. */
+static bool compare_piece(struct storage *storage, struct doctor *doctor,
+                          const struct stored_file *file)
+{
+    WEIR_AUTO_FREE uint8_t *here = weir_calloc(2, PIECE_BYTES);
+    uint8_t *there = here + PIECE_BYTES;
+    off_t at = lseek(doctor->fd, 0, SEEK_CUR);
+    ssize_t got = read(doctor->fd, here, PIECE_BYTES);
+
+    if (got < 0)
+        doctor_wrong(doctor, DOCTOR_BYTES, weir_format("%s: it cannot be read", file->path), NULL);
+    if (got <= 0)
+        return false;
+    doctor->bytes += (uint64_t)got;
+    if (doctor->source_fd < 0 || (pread(doctor->source_fd, there, (size_t)got, at) == got &&
+                                  memcmp(here, there, (size_t)got) == 0))
+        return true;
+    if (is_still(storage, storage_doctor_dataset(doctor), file))
+        doctor_wrong(doctor, DOCTOR_BYTES,
+                     weir_format("%s: the copy differs from its source behind byte %lld",
+                                 file->path, (long long)at),
+                     weir_strdup("the bytes of the source, which has not changed"));
+    return false;
+}
+
+/* ---- one after the other ---- */
+
+static bool begin_file(struct storage *storage, struct doctor *doctor,
+                       const struct stored_file *file)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+    struct stat found;
+    char *what;
+
+    doctor->files++;
+    if (lstat(path, &found) < 0) {
+        say_file(storage, doctor, file, weir_strdup("it is missing"));
+        return false;
+    }
+    what = difference(file, &found);
+    if (what) {
+        say_file(storage, doctor, file, what);
+        return false;
+    }
+    if (!doctor->is_deep)
+        return false;
+    doctor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (doctor->fd < 0)
+        return false;
+    doctor->source_fd = is_scrubbed(doctor) ? -1 : open_source(dataset, file);
+    check_ends(storage, doctor, file);
+    return true;
+}
+
+static void end_files(struct doctor *doctor)
+{
+    if (!doctor->is_bad[DOCTOR_FILES])
+        storage_doctor_say(doctor, DOCTOR_FILES, DOCTOR_FINE,
+                           weir_format("%" PRIu64 " files as recorded", doctor->files), NULL);
+    if (doctor->is_deep && !doctor->is_bad[DOCTOR_BYTES])
+        storage_doctor_say(doctor, DOCTOR_BYTES, DOCTOR_FINE,
+                           weir_format("%" PRIu64 " bytes read", doctor->bytes), NULL);
+}
+
+enum weir_status storage_doctor_files(struct storage *storage, struct doctor *doctor,
+                                      bool *ret_done, struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    const struct stored_file *file = NULL;
+
+    (void)err;
+    if (doctor->at >= doctor->file_count) {
+        end_files(doctor);
+        *ret_done = true;
+        return WEIR_OK;
+    }
+    file = storage_dataset_file(dataset, doctor->at);
+    if (!file || file->state != FILE_LIVE || !file->path || file->samples == 0) {
+        doctor->at++;
+        return WEIR_OK;
+    }
+    if ((doctor->fd >= 0 || begin_file(storage, doctor, file)) &&
+        compare_piece(storage, doctor, file))
+        return WEIR_OK;
+    close_both(doctor);
+    doctor->at++;
+    return WEIR_OK;
+}

@@ -1,0 +1,86 @@
+/* One examination, between doctor.c (its course), doctor_rows.c (chunks and accounts), doctor_feed.c (feed,
+ * keys, refusals, erasures) and doctor_files.c (files). */
+#ifndef WEIR_STORAGE_DOCTOR_STATE_H
+#define WEIR_STORAGE_DOCTOR_STATE_H
+
+#include "storage/doctor/doctor.h"
+
+enum { FINDINGS_MAX = 1000, DOCTOR_TRIES_MAX = 5 };
+
+/* What is examined; the order is that of doctor.c's table of advice. */
+enum doctor_check {
+    DOCTOR_CATALOG,
+    DOCTOR_IDS,
+    DOCTOR_CHUNKS,
+    DOCTOR_ACCOUNTS,
+    DOCTOR_FEED,
+    DOCTOR_REFUSED,
+    DOCTOR_KEYS,
+    DOCTOR_ERASURES,
+    DOCTOR_FILES,
+    DOCTOR_BYTES,
+    DOCTOR_CHECKS
+};
+
+/* Wire numbers: append only. */
+enum doctor_verdict { DOCTOR_FINE, DOCTOR_NOTE, DOCTOR_WRONG };
+
+struct finding {
+    enum doctor_check check;
+    enum doctor_verdict verdict;
+    uint32_t dataset; /* 0: all */
+    char *found, *expected;
+};
+
+struct doctor {
+    uint64_t session;
+    bool is_deep, is_done;
+    struct finding *findings;
+    size_t finding_count;
+    uint64_t wrong_unlisted; /* beyond FINDINGS_MAX */
+
+    struct catalog *catalog; /* Postgres as it is now */
+    struct chunk_cache *cache;
+    size_t dataset; /* index of the one being examined */
+    int phase;      /* of doctor.c's table */
+    size_t at;      /* within the phase */
+    int tries;
+    size_t kept; /* findings from before this dataset */
+    bool is_bad[DOCTOR_CHECKS];
+
+    /* Of this dataset. */
+    uint64_t next_row;
+    struct accounts counted;
+    uint64_t *file_samples; /* by file number */
+    size_t file_count;
+    struct weir_bits scrubbed; /* files that held an erased sample */
+    uint64_t feed_at;
+    size_t added_seen;
+    uint64_t entries; /* of sorted runs */
+    uint64_t files, bytes;
+    int fd, source_fd; /* DOCTOR_BYTES: the copy being compared, or -1 */
+};
+
+/* A finding about the dataset being examined; `expected` may be NULL. */
+void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doctor_verdict verdict,
+                        char *found, char *expected);
+#define doctor_wrong(doctor, check, found, expected) \
+    storage_doctor_say((doctor), (check), DOCTOR_WRONG, (found), (expected))
+
+/* One piece of a phase; *ret_done with its last. An error means that it could not be examined. */
+typedef enum weir_status doctor_phase_fn(struct storage *storage, struct doctor *doctor,
+                                         bool *ret_done, struct weir_error *err);
+/* doctor_rows.c */
+doctor_phase_fn storage_doctor_chunks, storage_doctor_accounts;
+/* doctor_feed.c */
+doctor_phase_fn storage_doctor_feed, storage_doctor_refused, storage_doctor_keys,
+    storage_doctor_erasures;
+/* doctor_files.c */
+doctor_phase_fn storage_doctor_files;
+
+static inline struct dataset *storage_doctor_dataset(const struct doctor *doctor)
+{
+    return doctor->catalog->datasets[doctor->dataset];
+}
+
+#endif

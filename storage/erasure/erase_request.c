@@ -1,0 +1,306 @@
+/* Requests for erasures: accepted once and for all, asked about, or only planned. */
+#include "storage/erasure/erasing.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/erasure/open_erasure.h"
+#include "storage/queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UUID_MAX = 64, REFERENCE_MAX = 1000 };
+
+/* What a request calls its samples by. */
+struct asked_names {
+    const char *dataset;
+    const struct weir_strs *subjects, *keys;
+    const struct weir_u64s *ids;
+};
+
+static enum weir_status check_names(const struct storage *storage, const struct asked_names *asked,
+                                    uint32_t *ret_dataset, struct weir_error *err)
+{
+    const struct dataset *dataset = storage_catalog_find(storage->catalog, asked->dataset);
+    size_t names = asked->subjects->count + asked->keys->count;
+
+    if (names > ERASE_SUBJECTS_MAX || asked->ids->count > ERASE_IDS_MAX)
+        return weir_fail(err, WEIR_LIMIT,
+                         "erasure: expected at most %d subjects and keys and %d ids: split the "
+                         "request",
+                         ERASE_SUBJECTS_MAX, ERASE_IDS_MAX);
+    if (names + asked->ids->count == 0)
+        return weir_fail(err, WEIR_INVALID, "erasure: found no subject, no key and no id");
+    if (*asked->dataset && !dataset)
+        return weir_fail(err, WEIR_NOT_FOUND, "no dataset '%.80s': `weir datasets` lists them",
+                         asked->dataset);
+    *ret_dataset = dataset ? dataset->number : 0;
+    return WEIR_OK;
+}
+
+static void add_clear(const struct storage *storage, struct open_erasure *erasure,
+                      enum storage_hash_domain domain, const struct weir_strs *clear)
+{
+    for (size_t i = 0; i < clear->count; i++) {
+        struct key_name name =
+            storage_key_name(&storage->secret, domain, weir_bytes_of(clear->at[i]));
+
+        storage_key_names_add(&erasure->names, &name);
+    }
+}
+
+/* Hashes the clear values, which go no further. */
+static struct open_erasure *new_erasure(const struct storage *storage,
+                                        const struct asked_names *asked, uint32_t dataset)
+{
+    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
+
+    erasure->dataset = dataset;
+    add_clear(storage, erasure, HASH_SUBJECT, asked->subjects);
+    add_clear(storage, erasure, HASH_KEY, asked->keys);
+    storage_open_erasure_list(erasure);
+    for (size_t i = 0; i < asked->ids->count; i++)
+        storage_id_list_add(&erasure->wanted, asked->ids->at[i]);
+    storage_id_list_sort(&erasure->wanted);
+    return erasure;
+}
+
+/* ---- accepting ---- */
+
+static struct asked_names names_of(const struct msg_erase_accept *asked)
+{
+    return (struct asked_names){asked->dataset, &asked->subjects, &asked->keys, &asked->ids};
+}
+
+static enum weir_status check_accept(const struct storage *storage,
+                                     const struct msg_erase_accept *asked, uint32_t *ret_dataset,
+                                     struct weir_error *err)
+{
+    const struct asked_names names = names_of(asked);
+    size_t size = strlen(asked->uuid);
+
+    if (size == 0 || size > UUID_MAX || strlen(asked->reference) > REFERENCE_MAX)
+        return weir_fail(err, WEIR_INVALID,
+                         "erase_accept: expected a uuid of 1 to %d and a reference of at most %d "
+                         "characters",
+                         UUID_MAX, REFERENCE_MAX);
+    return check_names(storage, &names, ret_dataset, err);
+}
+
+static enum weir_status insert(struct storage *storage, struct open_erasure *erasure,
+                               const struct msg_erase_accept *asked, struct weir_error *err)
+{
+    WEIR_AUTO_BUF subjects = {0};
+    WEIR_AUTO_BUF keys = {0};
+    WEIR_AUTO_BUF proofs = {0};
+    WEIR_AUTO_BUF wanted = {0};
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status;
+
+    storage_key_names_pack(&erasure->names, &proofs);
+    storage_id_list_pack(&erasure->subjects, &subjects);
+    storage_id_list_pack(&erasure->keys, &keys);
+    storage_id_list_pack(&erasure->wanted, &wanted);
+    status = DB_RUN(storage->db, Q_erasure_add, &rows, err, DB_TEXT(asked->uuid),
+                    DB_I64(erasure->dataset), DB_TEXT(asked->reference),
+                    DB_BYTES(weir_buf_view(&subjects)), DB_BYTES(weir_buf_view(&wanted)),
+                    DB_I64(erasure->accepted_us), DB_BYTES(weir_buf_view(&keys)),
+                    DB_BYTES(weir_buf_view(&proofs)));
+    if (status == WEIR_OK)
+        erasure->number = (uint64_t)weir_rows_i64(rows, 0, 0);
+    else
+        storage_doubt(storage);
+    return status;
+}
+
+/* The same request again: its number, and what it means by now. */
+static enum weir_status accepted_before(struct storage *storage, uint64_t number,
+                                        struct msg_erase_accepted *answer, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(number));
+
+    answer->erasure = number;
+    if (status == WEIR_OK)
+        answer->matched = (uint64_t)weir_rows_i64(rows, 0, 2);
+    return status;
+}
+
+static enum weir_status accept_new(struct storage *storage, const struct msg_erase_accept *asked,
+                                   uint32_t dataset, struct msg_erase_accepted *answer,
+                                   struct weir_error *err)
+{
+    const struct asked_names names = names_of(asked);
+    struct open_erasure *erasure = new_erasure(storage, &names, dataset);
+    struct id_list matched = {0};
+    enum weir_status status;
+
+    erasure->accepted_us = weir_now_wall_us();
+    status = storage_resolve(storage, erasure, &matched, err);
+    answer->matched = matched.count;
+    free(matched.at);
+    if (status == WEIR_OK)
+        status = insert(storage, erasure, asked, err);
+    if (status != WEIR_OK) {
+        storage_open_erasure_free(erasure);
+        return status;
+    }
+    answer->erasure = erasure->number;
+    storage_erasing_take_up(storage, erasure);
+    return WEIR_OK;
+}
+
+enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
+                                      struct msg_erase_accepted *answer, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    uint32_t dataset = 0; /* every one */
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status == WEIR_OK)
+        status = check_accept(storage, asked, &dataset, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasure_find, &rows, err, DB_TEXT(asked->uuid));
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(rows) == 1)
+        return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), answer, err);
+    return accept_new(storage, asked, dataset, answer, err);
+}
+
+static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
+{
+    size_t count = 0, capacity = 1;
+    const char **lines;
+
+    for (const char *c = text; *c; c++)
+        capacity += *c == '\n';
+    lines = weir_arena_alloc(arena, capacity * sizeof *lines);
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+
+        lines[count++] = weir_arena_strndup(arena, text, size);
+        text += size + (text[size] == '\n');
+    }
+    return (struct weir_strs){lines, count};
+}
+
+static uint64_t page_count(uint64_t samples)
+{
+    return (samples + STORAGE_ERASED_MAX - 1) / STORAGE_ERASED_MAX;
+}
+
+/* The ids of one epoch: the erasure's last one is the one it is known by. */
+static enum weir_status read_page(struct storage *storage, const struct msg_erase_ask *asked,
+                                  struct weir_arena *arena, struct msg_erase_is *answer,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_bytes ids;
+    enum weir_status status;
+
+    if (asked->page == 0 || asked->page > answer->pages)
+        return WEIR_OK;
+    status = DB_RUN(storage->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure),
+                    DB_I64(answer->epoch - answer->pages + asked->page));
+    if (status == WEIR_OK && weir_rows_count(rows) == 0)
+        status = weir_fail(err, WEIR_CORRUPT, "erasure %llu: page %llu of its ids is missing",
+                           (unsigned long long)asked->erasure, (unsigned long long)asked->page);
+    if (status != WEIR_OK)
+        return status;
+    ids = weir_rows_bytes(rows, 0, 0);
+    answer->ids =
+        (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.size), ids.size / sizeof(uint64_t)};
+    return WEIR_OK;
+}
+
+enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
+                                   struct weir_arena *arena, struct msg_erase_is *answer,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasure_get, &rows, err, DB_I64(asked->erasure));
+
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(rows) == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "no erasure %llu",
+                         (unsigned long long)asked->erasure);
+    *answer = (struct msg_erase_is){
+        .state = weir_arena_format(arena, "%s", weir_rows_text(rows, 0, 0)),
+        .epoch = (uint64_t)weir_rows_i64(rows, 0, 1),
+        .samples = (uint64_t)weir_rows_i64(rows, 0, 2),
+        .accepted_us = weir_rows_i64(rows, 0, 3),
+        .in_force_us = weir_rows_i64(rows, 0, 4),
+        .scrubbed_us = weir_rows_i64(rows, 0, 5),
+        .verified_us = weir_rows_i64(rows, 0, 6),
+        .files_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 7),
+        .bytes_scrubbed = (uint64_t)weir_rows_i64(rows, 0, 8),
+        .bytes_searched = (uint64_t)weir_rows_i64(rows, 0, 9),
+        .found = (uint64_t)weir_rows_i64(rows, 0, 10),
+        .remarks = split_lines(weir_rows_text(rows, 0, 11), arena),
+        .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
+        .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
+        .trouble = storage_erasing_trouble(storage, asked->erasure, arena),
+    };
+    answer->pages = page_count(answer->samples);
+    return read_page(storage, asked, arena, answer, err);
+}
+
+/* ---- a dry run ---- */
+
+static enum weir_status sum_bytes(struct storage *storage, const struct id_list *ids,
+                                  uint64_t *ret_bytes, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    *ret_bytes = 0;
+    for (size_t i = 0; status == WEIR_OK && i < ids->count; i++) {
+        struct located found;
+
+        status = storage_find(storage, ids->at[i], &found, err);
+        *ret_bytes += status == WEIR_OK ? found.length : 0;
+    }
+    return status;
+}
+
+static enum weir_status find_all(struct storage *storage, const struct open_erasure *erasure,
+                                 struct weir_arena *arena, struct msg_found *answer,
+                                 struct weir_error *err)
+{
+    struct id_list ids = {0};
+    enum weir_status status = storage_resolve(storage, erasure, &ids, err);
+
+    if (status == WEIR_OK && ids.count > ERASE_IDS_MAX)
+        status = weir_fail(err, WEIR_LIMIT,
+                           "%zu samples are meant, at most %d can be planned for: name a dataset, "
+                           "or fewer subjects",
+                           ids.count, ERASE_IDS_MAX);
+    if (status == WEIR_OK)
+        status = sum_bytes(storage, &ids, &answer->bytes, err);
+    if (status == WEIR_OK && ids.count > 0)
+        answer->ids = (struct weir_u64s){weir_arena_copy(arena, ids.at, ids.count * sizeof *ids.at),
+                                         ids.count};
+    free(ids.at);
+    return status;
+}
+
+enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,
+                                    struct weir_arena *arena, struct msg_found *answer,
+                                    struct weir_error *err)
+{
+    const struct asked_names names = {asked->dataset, &asked->subjects, &asked->keys, &asked->ids};
+    struct open_erasure *erasure;
+    uint32_t dataset = 0;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status == WEIR_OK)
+        status = check_names(storage, &names, &dataset, err);
+    if (status != WEIR_OK)
+        return status;
+    erasure = new_erasure(storage, &names, dataset);
+    status = find_all(storage, erasure, arena, answer, err);
+    storage_open_erasure_free(erasure);
+    return status;
+}

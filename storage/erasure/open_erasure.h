@@ -1,0 +1,127 @@
+/* An erasure that is not verified yet, between erasing.c (its steps), scrub.c (bytes) and
+ * scrub_record.c (rows). */
+#ifndef WEIR_STORAGE_OPEN_ERASURE_H
+#define WEIR_STORAGE_OPEN_ERASURE_H
+
+#include "storage/catalog/id_list.h"
+#include "storage/erasure/erasing.h"
+#include "storage/erasure/fingerprint.h"
+#include "storage/erasure/search.h"
+#include "storage/keys/key_names.h"
+#include "storage/reading/serve.h"
+
+struct bucket_erasure; /* s3_erase.h */
+
+enum erasure_state {
+    ERASURE_ACCEPTED,
+    ERASURE_TOMBSTONED,
+    ERASURE_IN_FORCE,
+    ERASURE_SCRUBBED,
+    ERASURE_VERIFIED
+};
+
+/* The file that is being overwritten, open over many records. */
+struct scrub_target {
+    int fd;
+    char *path;   /* NULL: none */
+    size_t syncs; /* so far */
+};
+
+/* A round goes over all samples, the rounds behind it over those that a file stood in the way of. */
+struct scrub_round {
+    bool is_again;         /* over `todo` */
+    bool is_read;          /* what is to be overwritten has been looked at, as far as can be */
+    size_t at;             /* the next of those that are read, then of those that are overwritten */
+    size_t synced;         /* those before are on disk */
+    struct id_list todo;   /* ascending */
+    struct id_list reread; /* not read in an earlier round, ascending */
+    struct id_list failed; /* of this round */
+    int error;             /* errno of the newest failure */
+    char *found, *trouble; /* this round's first failure, and the last round's; NULL: none */
+    size_t waiting;        /* samples of the last round's failures */
+    int64_t pause_ms, again_ms;
+};
+
+struct open_erasure {
+    uint64_t number;
+    uint32_t dataset; /* 0: all */
+    enum erasure_state state;
+    int64_t accepted_us;
+    struct key_names names;  /* subjects and keys */
+    struct id_list subjects; /* their hashes, ascending */
+    struct id_list keys;     /* … */
+    struct id_list wanted;
+    struct id_list ids;    /* ascending; known once tombstoned */
+    struct id_list hashes; /* of subjects and keys of `ids`, ascending; empty: not all are known */
+    uint64_t epoch;
+
+    /* While ids are being resolved. */
+    struct key_identifier *identifier; /* NULL: not begun */
+    size_t checked, kept;              /* of `ids` */
+    bool is_blind;                     /* a sample could not be read: its hashes are not known */
+
+    struct fingerprints prints;
+    struct id_list blocked; /* hashes to be blocked, with `prints` */
+    struct id_list unread;  /* could not be read yet: neither in `prints` nor blocked */
+    bool is_prepared;       /* prints, blocked and unread are stored: bytes may be overwritten */
+    struct scrub_round round;
+    bool is_overwritten; /* the last round is through */
+    struct scrub_target target;
+    char *parent; /* folder with unlinked files that is not yet synced */
+    uint64_t files_scrubbed, bytes_scrubbed;
+    uint64_t not_gone;             /* samples whose bytes are still there after the scrub */
+    struct weir_buf remarks;       /* one a line */
+    struct bucket_erasure *bucket; /* NULL: not begun */
+    size_t deep_at;                /* next step of scrub_deep.c: ids, then tables, then cycles */
+    bool is_deep;                  /* Postgres's dead row versions are gone, as far as can be */
+    struct search *search;
+};
+
+void storage_open_erasure_free(struct open_erasure *erasure);
+/* Fills `subjects` and `keys` from `names`. */
+void storage_open_erasure_list(struct open_erasure *erasure);
+/* An accepted erasure begins: it is storage's from now on. */
+void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure);
+/* Adds a line unless it is there. */
+void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
+
+/* resolve.c: the ids that the erasure may mean and that are not erased yet: all that have the hash. */
+enum weir_status storage_resolve(struct storage *storage, const struct open_erasure *erasure,
+                                 struct id_list *ids, struct weir_error *err) WEIR_MUST_USE;
+
+/* resolve.c, a bounded piece of work: fills erasure->ids with those it does mean, by what their records say,
+ * and erasure->hashes. A sample whose record cannot be read any more counts as meant. */
+enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
+                                      bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+
+/* scrub_round.c, a bounded piece of work: reads what is to be overwritten, so that it can be searched for and
+ * kept out later, then overwrites or unlinks it. A file that cannot be read or written holds up nothing but its
+ * own samples: they are tried again, after pauses that double. */
+enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
+                                    bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* Between two rounds, until round.again_ms. */
+bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
+/* What stands in the way, for a person, in `arena`; "": nothing. It may name a file. */
+const char *storage_scrub_trouble(const struct open_erasure *erasure, struct weir_arena *arena);
+void storage_scrub_round_fini(struct open_erasure *erasure);
+
+/* scrub.c: one sample is read, or overwritten; repeating it is harmless. IO, and round.error, when a file stands
+ * in the way. */
+enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
+                                    uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
+                                   uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+/* What was read is kept out, and will be searched for. */
+enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Everything overwritten or unlinked so far is on disk. */
+enum weir_status storage_scrub_sync(struct open_erasure *erasure,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
+enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* scrub_deep.c: rewrites the touched tables and cycles the WAL, one at a time, so that old row versions are
+ * gone as well; is_deep with the last. */
+void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure);
+
+#endif

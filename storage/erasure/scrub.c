@@ -1,0 +1,498 @@
+/* What happens to the bytes of erased samples. Everything here can be repeated after a death: what was
+ * overwritten is recognised, and nothing is overwritten that is not what was erased. */
+#include "storage/erasure/open_erasure.h"
+
+#include "core/base/fault.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/erasure/scrub_intent.h"
+#include "storage/intake/extent.h"
+#include "storage/queries.h"
+#include "storage/scanning/file_job.h"
+#include "storage/scanning/sidecar.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HASHES_PER_QUERY = 65536, PIECE_BYTES = 4096 };
+
+static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
+                              "as it is; if that still is the person's data, remove it there";
+
+void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
+{
+    if (erasure->remarks.size > 0 && strstr(weir_buf_text(&erasure->remarks), remark))
+        return;
+    weir_buf_printf(&erasure->remarks, "%s%s", erasure->remarks.size > 0 ? "\n" : "", remark);
+}
+
+/* ---- what stands in the way ---- */
+
+static const struct {
+    int error;
+    const char *advice;
+} ADVICE[] = {
+    {EACCES,
+     "let the user that Weir runs as own it, or at least read and write it, and write into its folder"},
+    {EPERM,
+     "let the user that Weir runs as own it, or at least read and write it, and write into its folder"},
+    {EROFS, "mount that file system for writing"},
+    {ENOSPC, "free space there"},
+    {EDQUOT, "free space there"},
+};
+
+/* IO, with errno: the erasure comes back to this file. */
+static enum weir_status stuck(struct open_erasure *erasure, const char *path, const char *what,
+                              struct weir_error *err)
+{
+    const char *advice = "see to the disk or file system that it is on";
+
+    erasure->round.error = errno;
+    for (size_t i = 0; i < WEIR_COUNT(ADVICE); i++) {
+        if (ADVICE[i].error == errno)
+            advice = ADVICE[i].advice;
+    }
+    return weir_fail(err, WEIR_IO, "%.250s cannot be %s: %s; %s", path, what, strerror(errno),
+                     advice);
+}
+
+static bool is_missing(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
+
+/* A sample whose bytes may still lie where they were indexed. */
+static bool has_bytes(const struct located *found)
+{
+    return found->file && found->file->path && found->file->state == FILE_LIVE;
+}
+
+/* False: errno says why; 0: the file is too short. */
+static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t length)
+{
+    errno = 0;
+    weir_buf_clear(bytes);
+    weir_buf_reserve(bytes, (size_t)length + 1);
+    while (bytes->size < length) {
+        ssize_t got = pread(fd, bytes->at + bytes->size, (size_t)length - bytes->size,
+                            (off_t)(offset + bytes->size));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = 0;
+        if (got <= 0)
+            return false;
+        bytes->size += (size_t)got;
+    }
+    return true;
+}
+
+static uint64_t hash_of(const struct storage *storage, const struct located *found,
+                        struct weir_bytes content)
+{
+    const char *name = storage_dataset_record_name(found->dataset, found->file);
+    WEIR_AUTO_BUF key = {0};
+
+    if (found->dataset->declaration->format->is_one_sample)
+        return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(name));
+    weir_buf_append(&key, name, strlen(name) + 1);
+    weir_buf_append(&key, content.at, content.size);
+    return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
+}
+
+/* ---- preparing ---- */
+
+static bool is_untouched(int fd, const struct stored_file *file)
+{
+    struct stat now;
+
+    return fstat(fd, &now) == 0 && now.st_ino == file->inode &&
+           (uint64_t)now.st_size >= file->size &&
+           ((uint64_t)now.st_size > file->size || file->mtime_ns == 0 ||
+            (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
+}
+
+enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
+                                    uint64_t id, struct weir_error *err)
+{
+    struct located found;
+    WEIR_AUTO_BUF content = {0};
+    WEIR_AUTO_FREE char *path = NULL;
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    if (status != WEIR_OK || !has_bytes(&found))
+        return status;
+    if (found.dataset->declaration->format->is_one_sample)
+        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_bytes(NULL, 0)));
+    path = storage_dataset_path(found.dataset, found.file);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && !is_missing(errno))
+        return stuck(erasure, path, "read", err);
+    if (fd < 0 || !is_untouched(fd, found.file)) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    if (!read_range(fd, found.offset, &content, found.length)) {
+        if (errno != 0)
+            return stuck(erasure, path, "read", err);
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    }
+    storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
+    if (!found.dataset->declaration->format->is_one_sample)
+        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_buf_view(&content)));
+    return WEIR_OK;
+}
+
+/* `blocked` holds hashes of all datasets together: blocking one in a dataset it is not of is harmless. */
+static enum weir_status store_blocked(struct storage *storage, const struct open_erasure *erasure,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    size_t count;
+
+    for (size_t d = 0; d < storage->catalog->count; d++) {
+        const struct dataset *dataset = storage->catalog->datasets[d];
+
+        if (erasure->ids.count == 0 ||
+            (erasure->dataset != 0 && erasure->dataset != dataset->number))
+            continue;
+        for (size_t at = 0; status == WEIR_OK && at < erasure->blocked.count; at += count) {
+            count = erasure->blocked.count - at;
+            count = count < HASHES_PER_QUERY ? count : HASHES_PER_QUERY;
+            status = DB_RUN(storage->db, Q_blocked_add_all, NULL, err, DB_I64(dataset->number),
+                            DB_I64S(erasure->blocked.at + at, count));
+        }
+    }
+    return status;
+}
+
+static void remember_blocked(struct storage *storage, struct open_erasure *erasure)
+{
+    for (size_t d = 0; d < storage->catalog->count; d++) {
+        struct dataset *dataset = storage->catalog->datasets[d];
+
+        if (erasure->dataset != 0 && erasure->dataset != dataset->number)
+            continue;
+        for (size_t i = 0; i < erasure->blocked.count; i++)
+            storage_dataset_block(dataset, erasure->blocked.at[i], false);
+    }
+    erasure->blocked.count = 0;
+}
+
+enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_BUF packed = {0};
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    storage_fingerprints_pack(&erasure->prints, &packed);
+    storage_id_list_pack(&erasure->unread, &packed);
+    if (status == WEIR_OK)
+        status = store_blocked(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasure_probes, NULL, err, DB_I64(erasure->number),
+                        DB_BYTES(weir_buf_view(&packed)));
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    else
+        remember_blocked(storage, erasure);
+    return status;
+}
+
+/* ---- overwriting ---- */
+
+/* What is not synced yet stays to be synced. */
+static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (erasure->parent)
+        status = weir_sync_parent(erasure->parent, err);
+    if (status != WEIR_OK && status != WEIR_NOT_FOUND)
+        return stuck(erasure, erasure->parent, "unlinked for good", err);
+    free(erasure->parent);
+    erasure->parent = NULL;
+    return WEIR_OK;
+}
+
+enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_error *err)
+{
+    struct scrub_target *target = &erasure->target;
+    enum weir_status status = sync_parent(erasure, err);
+
+    if (status == WEIR_OK && target->path && fdatasync(target->fd) < 0)
+        status = stuck(erasure, target->path, "overwritten", err);
+    if (target->path)
+        close(target->fd);
+    target->syncs += target->path != NULL;
+    free(target->path);
+    target->path = NULL;
+    return status;
+}
+
+/* Unlinked files of one folder are synced together: remembers a path of it. */
+static enum weir_status sync_later(struct open_erasure *erasure, const char *path,
+                                   struct weir_error *err)
+{
+    size_t size = (size_t)(strrchr(path, '/') - path) + 1;
+    enum weir_status status = WEIR_OK;
+
+    if (erasure->parent && strncmp(erasure->parent, path, size) == 0 &&
+        !strchr(erasure->parent + size, '/'))
+        return WEIR_OK;
+    status = sync_parent(erasure, err);
+    erasure->parent = weir_strdup(path);
+    return status;
+}
+
+static enum weir_status unlink_sample(struct open_erasure *erasure, const struct located *found,
+                                      const char *path, struct weir_error *err)
+{
+    struct stat now;
+
+    if (lstat(path, &now) < 0) {
+        if (!is_missing(errno))
+            return stuck(erasure, path, "looked at", err);
+    } else if (now.st_ino != found->file->inode) {
+        storage_erasure_remark(erasure, CHANGED);
+        return WEIR_OK;
+    } else if (unlink(path) < 0) {
+        return stuck(erasure, path, "unlinked", err);
+    }
+    erasure->files_scrubbed++;
+    erasure->bytes_scrubbed += found->length;
+    return sync_later(erasure, path, err);
+}
+
+static bool is_as_erased(int fd, const struct extent *extent)
+{
+    WEIR_AUTO_BUF now = {0};
+    struct weir_error err;
+
+    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
+           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
+}
+
+/* A death can stop it between any two pages. */
+static bool overwrite_bytes(int fd, const struct extent *extent)
+{
+    const struct weir_buf *erased = &extent->erased;
+
+    for (size_t at = 0; at < erased->size; at += PIECE_BYTES) {
+        size_t size = erased->size - at < PIECE_BYTES ? erased->size - at : PIECE_BYTES;
+
+        if (pwrite(fd, erased->at + at, size, (off_t)(extent->at.offset + at)) != (ssize_t)size ||
+            weir_fault("storage.erase.overwrite"))
+            return false;
+    }
+    return true;
+}
+
+/* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
+static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
+                                  const struct located *found, const struct extent *extent,
+                                  struct weir_error *err)
+{
+    const struct scrub_target *target = &erasure->target;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+    struct stat before;
+    struct scrub_intent intent = {.payload = {found->offset, found->length}, .extent = extent->at};
+
+    if (fstat(target->fd, &before) < 0)
+        return stuck(erasure, target->path, "looked at", err);
+    intent.device = before.st_dev;
+    intent.inode = before.st_ino;
+    times[1] = before.st_mtim;
+    if ((uint64_t)before.st_size ==
+        found->file->size) /* also after a death between the next lines */
+        times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
+                                     .tv_nsec = found->file->mtime_ns % 1000000000};
+    if (!is_as_erased(target->fd, extent)) {
+        if (storage_scrub_intend(storage->data_dir, &intent, err) != WEIR_OK)
+            return stuck(erasure, storage->data_dir, "written to", err);
+        if (!overwrite_bytes(target->fd, extent))
+            return stuck(erasure, target->path, "overwritten", err);
+    }
+    if (futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
+        return stuck(erasure, target->path, "overwritten", err);
+    return WEIR_OK;
+}
+
+/* The end of the payload of the sample before it in the same file; 0: there is none. */
+static uint64_t end_before(struct storage *storage, const struct located *found, uint64_t id)
+{
+    struct located before;
+    struct weir_error err;
+
+    if (weir_sample_row(id) == 0 || storage_find(storage, id - 1, &before, &err) != WEIR_OK ||
+        before.file != found->file || before.offset >= found->offset)
+        return 0;
+    return before.offset + before.length;
+}
+
+/* False when other bytes than the sample's are there now. */
+static bool is_what_was_meant(const struct storage *storage, const struct located *found, int fd,
+                              const struct extent *extent)
+{
+    WEIR_AUTO_BUF content = {0};
+    struct weir_error err;
+
+    if (found->dataset->declaration->format->is_one_sample || extent->is_scrubbed ||
+        is_as_erased(fd, extent))
+        return true;
+    return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
+                              &err) == WEIR_OK &&
+           storage_dataset_blocked(found->dataset,
+                                   hash_of(storage, found, weir_buf_view(&content)));
+}
+
+/* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
+static bool is_there(const struct storage *storage, const struct located *found, uint64_t from,
+                     int fd, struct extent *ret_extent)
+{
+    const struct declaration *d = found->dataset->declaration;
+    const struct format_range payload = {found->offset, found->length};
+    struct extent_place place = {.fd = fd, .from = from, .payload = payload};
+    struct scrub_intent intent;
+    struct weir_error err;
+    struct stat now;
+
+    if (fstat(fd, &now) < 0 || now.st_ino != found->file->inode)
+        return false;
+    place.size = (uint64_t)now.st_size;
+    if (storage_scrub_intended(storage->data_dir, &intent) && intent.device == now.st_dev &&
+        intent.inode == now.st_ino && intent.payload.offset == payload.offset &&
+        intent.payload.length == payload.length)
+        return storage_extent_resume(d, &place, intent.extent, ret_extent, &err) == WEIR_OK;
+    return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
+           is_what_was_meant(storage, found, fd, ret_extent);
+}
+
+/* Records of one file come one after the other: it is opened, and synced, once for many. */
+static enum weir_status open_target(struct open_erasure *erasure, const char *path,
+                                    struct weir_error *err)
+{
+    struct scrub_target *target = &erasure->target;
+    enum weir_status status = WEIR_OK;
+    int fd;
+
+    if (target->path && strcmp(target->path, path) == 0)
+        return WEIR_OK;
+    status = storage_scrub_sync(erasure, err);
+    if (status != WEIR_OK)
+        return status;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && is_missing(errno))
+        return WEIR_NOT_FOUND;
+    if (fd < 0)
+        return stuck(erasure, path, "opened for writing", err);
+    target->fd = fd;
+    target->path = weir_strdup(path);
+    return WEIR_OK;
+}
+
+/* NOT_FOUND when the open file is not the one that was indexed, or holds something else there. */
+static enum weir_status find_extent(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, uint64_t from,
+                                    struct extent *ret_extent, struct weir_error *err)
+{
+    errno = 0;
+    if (is_there(storage, found, from, erasure->target.fd, ret_extent))
+        return WEIR_OK;
+    return errno == EIO ? stuck(erasure, erasure->target.path, "read", err) : WEIR_NOT_FOUND;
+}
+
+static enum weir_status overwrite_extent(struct storage *storage, struct open_erasure *erasure,
+                                         const struct located *found, const struct extent *extent,
+                                         struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    int fd = erasure->target.fd;
+    enum weir_status status = overwrite(storage, erasure, found, extent, err);
+
+    if (status != WEIR_OK)
+        return status;
+    erasure->not_gone += !is_as_erased(fd, extent);
+    if (!d->is_copied && !d->format->is_one_sample)
+        found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
+    erasure->files_scrubbed++;
+    erasure->bytes_scrubbed += extent->at.length;
+    return WEIR_OK;
+}
+
+static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
+                                         const struct located *found, uint64_t from,
+                                         const char *path, struct weir_error *err)
+{
+    struct extent extent = {0};
+    enum weir_status status = open_target(erasure, path, err);
+
+    if (status == WEIR_OK)
+        status = find_extent(storage, erasure, found, from, &extent, err);
+    if (status == WEIR_OK)
+        status = overwrite_extent(storage, erasure, found, &extent, err);
+    storage_extent_fini(&extent);
+    if (status != WEIR_NOT_FOUND)
+        return status;
+    storage_erasure_remark(erasure, CHANGED);
+    return WEIR_OK;
+}
+
+/* Where the source itself is erased, what stands beside the sample goes with it. */
+static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struct located *found,
+                                       struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    WEIR_AUTO_FREE char *beside = NULL;
+    WEIR_AUTO_FREE char *path = NULL;
+
+    if (!d->wants_sidecar || d->is_copied)
+        return WEIR_OK;
+    beside = storage_sidecar_path(found->dataset, found->file->path);
+    path = weir_format("%s/%s", found->dataset->root, beside);
+    if (unlink(path) < 0 && !is_missing(errno))
+        return stuck(erasure, path, "unlinked", err);
+    return sync_later(erasure, path, err);
+}
+
+/* What was read from elsewhere is still there. */
+static void remark_source(struct open_erasure *erasure, const struct dataset *dataset)
+{
+    const struct declaration *d = dataset->declaration;
+    WEIR_AUTO_FREE char *remark = NULL;
+
+    if (d->is_copied && !d->is_pushed)
+        remark = weir_format("dataset '%s' was imported by copy: the source folder %s is outside "
+                             "Weir's reach and was not changed",
+                             dataset->name, dataset->root);
+    if (remark)
+        storage_erasure_remark(erasure, remark);
+}
+
+enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
+                                   uint64_t id, struct weir_error *err)
+{
+    struct located found;
+    WEIR_AUTO_FREE char *path = NULL;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    if (status != WEIR_OK || !has_bytes(&found))
+        return status;
+    remark_source(erasure, found.dataset);
+    status = unlink_sidecar(erasure, &found, err);
+    if (status != WEIR_OK)
+        return status;
+    path = storage_dataset_path(found.dataset, found.file);
+    if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
+        return unlink_sample(erasure, &found, path, err);
+    return overwrite_sample(storage, erasure, &found, end_before(storage, &found, id), path, err);
+}

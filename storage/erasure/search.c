@@ -1,0 +1,246 @@
+/* The search: see search.h. */
+#include "storage/erasure/search.h"
+
+#include "core/base/memory.h"
+#include "storage/catalog/known.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1 << 20, PIECES_PER_STEP = 4, FILES_PER_STEP = 200, DEPTH_MAX = 64 };
+
+struct search {
+    struct storage *storage;
+    struct matcher *matcher;
+    char **files; /* relative to the data directory */
+    size_t count, capacity, at;
+    int fd; /* the file being read, or -1 */
+    uint8_t *piece;
+    struct search_result result;
+
+    /* What is known of the file being read. */
+    struct dataset *dataset;
+    const struct stored_file *file; /* NULL: nobody's */
+    enum weir_status status;        /* of looking up positions */
+    struct weir_error *err;
+};
+
+/* ---- which files ---- */
+
+static bool is_skipped(const char *below, const char *name)
+{
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return true;
+    return *below == '\0' && (strcmp(name, "postgres") == 0 || strcmp(name, "run") == 0 ||
+                              strcmp(name, "secret") == 0);
+}
+
+static void list(struct search *search, const char *below, int depth)
+{
+    WEIR_AUTO_FREE char *place = weir_format("%s/%s", search->storage->data_dir, below);
+    DIR *directory = opendir(place);
+    const struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        WEIR_AUTO_FREE char *path = NULL;
+        struct stat found;
+
+        if (is_skipped(below, entry->d_name) ||
+            fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        path = weir_format("%s%s%s", below, *below ? "/" : "", entry->d_name);
+        if (S_ISDIR(found.st_mode) && depth < DEPTH_MAX)
+            list(search, path, depth + 1);
+        if (!S_ISREG(found.st_mode))
+            continue;
+        if (search->count == search->capacity) {
+            search->capacity = 2 * search->capacity + 256;
+            search->files = weir_realloc(search->files, search->capacity, sizeof(char *));
+        }
+        search->files[search->count++] = WEIR_TAKE(path);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+struct search *storage_search_new(struct storage *storage, const struct fingerprints *prints)
+{
+    struct search *search = weir_calloc(1, sizeof *search);
+
+    search->storage = storage;
+    search->matcher = storage_matcher_new(prints, &storage->secret);
+    search->fd = -1;
+    search->piece = weir_calloc(PIECE_BYTES, 1);
+    list(search, "", 0);
+    return search;
+}
+
+void storage_search_free(struct search *search)
+{
+    if (!search)
+        return;
+    if (search->fd >= 0)
+        close(search->fd);
+    for (size_t i = 0; i < search->count; i++)
+        free(search->files[i]);
+    free(search->files);
+    free(search->piece);
+    storage_matcher_free(search->matcher);
+    free(search);
+}
+
+/* ---- whose a place is ---- */
+
+static void identify(struct search *search, const char *path)
+{
+    static const char PREFIX[] = "storage/";
+    const char *name = path + sizeof PREFIX - 1;
+    const char *slash;
+
+    search->dataset = NULL;
+    search->file = NULL;
+    if (strncmp(path, PREFIX, sizeof PREFIX - 1) != 0 || (slash = strchr(name, '/')) == NULL)
+        return;
+    for (size_t i = 0; i < search->storage->catalog->count; i++) {
+        struct dataset *dataset = search->storage->catalog->datasets[i];
+
+        if (strlen(dataset->name) == (size_t)(slash - name) &&
+            strncmp(dataset->name, name, (size_t)(slash - name)) == 0)
+            search->dataset = dataset;
+    }
+    if (search->dataset &&
+        (search->dataset->declaration->is_copied || search->dataset->declaration->is_mirrored))
+        search->file = storage_known_find(search->dataset, slash + 1);
+}
+
+static bool is_inside_live(const struct search *search, const struct chunk *chunk, uint64_t offset,
+                           size_t length)
+{
+    int64_t number = (int64_t)storage_file_number(search->file);
+
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        uint64_t first = (uint64_t)storage_column_at(&chunk->offsets, i);
+        uint64_t end = first + (uint64_t)storage_column_at(&chunk->lengths, i);
+
+        if (storage_column_at(&chunk->files, i) == number && offset >= first &&
+            offset + length <= end)
+            return !storage_dataset_is_dead(search->dataset, chunk->block, chunk->first_row + i);
+    }
+    return false;
+}
+
+static bool is_live_place(struct search *search, uint64_t offset, size_t length)
+{
+    struct storage *storage = search->storage;
+    const struct dataset *dataset = search->dataset;
+    struct chunk_span span;
+
+    if (!search->file)
+        return false;
+    if (dataset->declaration->format->is_one_sample)
+        return search->file->samples > 0;
+    span = storage_dataset_chunks_of(dataset, search->file);
+    for (size_t i = span.first; i < span.end; i++) {
+        const struct chunk_ref *ref = &dataset->chunks[i];
+        const struct chunk *chunk;
+
+        search->status =
+            storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, search->err);
+        if (search->status != WEIR_OK)
+            return false;
+        if (is_inside_live(search, chunk, offset, length))
+            return true;
+    }
+    return false;
+}
+
+static void on_match(void *owner, uint64_t offset, size_t length)
+{
+    struct search *search = owner;
+
+    if (search->status != WEIR_OK)
+        return;
+    if (is_live_place(search, offset, length))
+        search->result.shared++;
+    else
+        search->result.found++;
+}
+
+/* ---- pieces ---- */
+
+static bool open_next(struct search *search)
+{
+    WEIR_AUTO_FREE char *path =
+        weir_format("%s/%s", search->storage->data_dir, search->files[search->at]);
+
+    search->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (search->fd < 0)
+        return false; /* it is gone: nothing to be found in it */
+    identify(search, search->files[search->at]);
+    storage_matcher_reset(search->matcher);
+    return true;
+}
+
+/* Passes over what was never written: segments have their full size from the start. */
+static void pass_hole(struct search *search)
+{
+    off_t at = lseek(search->fd, 0, SEEK_CUR);
+    off_t data = lseek(search->fd, at, SEEK_DATA);
+
+    if (data < 0)
+        data = lseek(search->fd, errno == ENXIO ? 0 : at, errno == ENXIO ? SEEK_END : SEEK_SET);
+    if (data > at)
+        storage_matcher_feed_zeros(search->matcher, (uint64_t)(data - at), on_match, search);
+}
+
+/* A piece of the open file; false at its end. */
+static bool read_piece(struct search *search)
+{
+    ssize_t got;
+
+    pass_hole(search);
+    do {
+        got = read(search->fd, search->piece, PIECE_BYTES);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return false;
+    storage_matcher_feed(search->matcher, weir_bytes(search->piece, (size_t)got), on_match, search);
+    search->result.bytes += (uint64_t)got;
+    return true;
+}
+
+enum weir_status storage_search_step(struct search *search, bool *ret_done, struct weir_error *err)
+{
+    size_t pieces = 0, files = 0;
+
+    search->err = err;
+    search->status = WEIR_OK;
+    while (search->status == WEIR_OK && search->at < search->count && pieces < PIECES_PER_STEP &&
+           files < FILES_PER_STEP) {
+        if (search->fd < 0 && !open_next(search)) {
+            search->at++;
+            files++;
+            continue;
+        }
+        if (read_piece(search)) {
+            pieces += lseek(search->fd, 0, SEEK_CUR) >= PIECE_BYTES;
+            continue;
+        }
+        close(search->fd);
+        search->fd = -1;
+        search->at++;
+        files++;
+    }
+    *ret_done = search->at == search->count;
+    return search->status;
+}
+
+struct search_result storage_search_result(const struct search *search)
+{
+    return search->result;
+}

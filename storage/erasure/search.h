@@ -1,0 +1,24 @@
+/* Looking for erased content in every file below the data directory but Postgres's own, in pieces. A
+ * passage that stands in a live sample is text that others share, and stays; anywhere else it is a find. */
+#ifndef WEIR_STORAGE_SEARCH_H
+#define WEIR_STORAGE_SEARCH_H
+
+#include "storage/erasure/fingerprint.h"
+#include "storage/storage.h"
+
+struct search_result {
+    uint64_t bytes;  /* looked at */
+    uint64_t found;  /* places outside live samples */
+    uint64_t shared; /* places inside live samples */
+};
+
+struct search;
+
+struct search *storage_search_new(struct storage *storage, const struct fingerprints *prints);
+void storage_search_free(struct search *search);
+/* A few MiB; *ret_done when all is searched. UNAVAILABLE when positions cannot be looked up. */
+enum weir_status storage_search_step(struct search *search, bool *ret_done,
+                                     struct weir_error *err) WEIR_MUST_USE;
+struct search_result storage_search_result(const struct search *search);
+
+#endif

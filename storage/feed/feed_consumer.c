@@ -1,0 +1,167 @@
+/* Who reads the feed, how far everybody is, and what may be forgotten. */
+#include "storage/feed/feed_state.h"
+#include "storage/queries.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#define HOUR_US (INT64_C(3600) * 1000000)
+#define DAY_US  (24 * HOUR_US)
+
+static enum weir_status find(struct storage *storage, const struct dataset *dataset,
+                             const char *name, struct feed_consumer *ret_consumer,
+                             struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_consumer_find, &rows, err, DB_I64(dataset->number), DB_TEXT(name));
+
+    *ret_consumer = (struct feed_consumer){0};
+    if (status == WEIR_OK && weir_rows_count(rows) == 1)
+        *ret_consumer = (struct feed_consumer){
+            .is_known = true,
+            .passed = (uint64_t)weir_rows_i64(rows, 0, 0),
+            .snapshot = (uint64_t)weir_rows_i64(rows, 0, 1),
+            .seen_us = weir_rows_i64(rows, 0, 2),
+        };
+    return status;
+}
+
+static enum weir_status put(struct storage *storage, const struct dataset *dataset,
+                            const char *name, const struct feed_consumer *consumer,
+                            struct weir_error *err)
+{
+    return DB_RUN(storage->db, Q_consumer_put, NULL, err, DB_I64(dataset->number), DB_TEXT(name),
+                  DB_I64(consumer->passed), DB_I64(consumer->snapshot), DB_I64(consumer->seen_us));
+}
+
+/* A snapshot begins with a newcomer, and with one that was away for too long; not in the middle of one. */
+static bool begins_snapshot(const struct dataset *dataset, const struct msg_feed_read *asked,
+                            const struct feed_consumer *consumer)
+{
+    if (!asked->snapshot || asked->after == dataset->sequence ||
+        (consumer->is_known && asked->after < consumer->snapshot))
+        return false;
+    return asked->after == 0 || asked->after < dataset->feed_floor;
+}
+
+enum weir_status storage_feed_register(struct storage *storage, const struct dataset *dataset,
+                                       const struct msg_feed_read *asked,
+                                       struct feed_consumer *ret_consumer, struct weir_error *err)
+{
+    int64_t now_us = weir_now_wall_us();
+    struct feed_consumer consumer;
+    bool must_write, is_behind;
+    enum weir_status status = find(storage, dataset, asked->consumer, &consumer, err);
+
+    if (status != WEIR_OK)
+        return status;
+    must_write =
+        !consumer.is_known || consumer.passed < asked->after || consumer.seen_us < now_us - HOUR_US;
+    if (begins_snapshot(dataset, asked, &consumer)) {
+        consumer.snapshot = dataset->sequence;
+        consumer.passed = asked->after;
+        must_write = true;
+    }
+    is_behind = asked->after >= consumer.snapshot && asked->after < dataset->feed_floor;
+    if (is_behind)
+        return weir_fail(
+            err, WEIR_STALE,
+            "consumer '%s' has passed change %llu of dataset '%s', and what follows up "
+            "to %llu is not kept any more: start from a snapshot",
+            asked->consumer, (unsigned long long)asked->after, dataset->name,
+            (unsigned long long)dataset->feed_floor);
+    consumer.passed = consumer.passed > asked->after ? consumer.passed : asked->after;
+    consumer.seen_us = now_us;
+    *ret_consumer = consumer;
+    return must_write ? put(storage, dataset, asked->consumer, &consumer, err) : WEIR_OK;
+}
+
+enum weir_status storage_feed_keep(struct storage *storage, const struct dataset *dataset,
+                                   uint64_t position, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *name = weir_format("replay/%llu", (unsigned long long)position);
+    const struct feed_consumer consumer = {
+        .passed = position, .snapshot = position, .seen_us = weir_now_wall_us()};
+
+    return put(storage, dataset, name, &consumer, err);
+}
+
+enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed_end *asked,
+                                  struct msg_feed_ended *answer, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer));
+
+    if (status == WEIR_OK)
+        answer->consumers = weir_rows_count(rows);
+    return status;
+}
+
+/* ---- forgetting ---- */
+
+/* Drops those who are away for good, so that they do not keep the feed for ever. */
+static enum weir_status expire(struct storage *storage, const struct dataset *dataset,
+                               struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_consumer_expire, &rows, err, DB_I64(dataset->number),
+               DB_I64(weir_now_wall_us() - CONSUMER_DAYS_MAX * DAY_US));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        weir_log(WEIR_LOG_INFO, "consumer of the feed expired", "dataset=%s consumer=%s",
+                 dataset->name, weir_rows_text(rows, i, 0));
+    return status;
+}
+
+static enum weir_status drop_rows(struct storage *storage, const struct dataset *dataset,
+                                  uint64_t passed, struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    if (status == WEIR_OK)
+        status =
+            DB_RUN(storage->db, Q_feed_forget, NULL, err, DB_I64(dataset->number), DB_I64(passed));
+    if (status == WEIR_OK)
+        status =
+            DB_RUN(storage->db, Q_feed_floor, NULL, err, DB_I64(dataset->number), DB_I64(passed));
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status == WEIR_OK)
+        return WEIR_OK;
+    weir_db_rollback(storage->db);
+    storage_doubt(storage);
+    return status;
+}
+
+static enum weir_status forget_passed(struct storage *storage, struct dataset *dataset,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    uint64_t passed;
+    enum weir_status status = expire(storage, dataset, err);
+
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_feed_passed, &rows, err, DB_I64(dataset->number));
+    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0))
+        return status;
+    passed = (uint64_t)weir_rows_i64(rows, 0, 0);
+    if (passed <= dataset->feed_floor)
+        return WEIR_OK;
+    status = drop_rows(storage, dataset, passed, err);
+    if (status == WEIR_OK)
+        dataset->feed_floor = passed;
+    return status;
+}
+
+enum weir_status storage_feed_forget(struct storage *storage, struct weir_error *err)
+{
+    enum weir_status status = storage_ready(storage, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < storage->catalog->count; i++)
+        status = forget_passed(storage, storage->catalog->datasets[i], err);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* What the feed is made of, between feed.c (answers), feed_consumer.c (who reads it) and feed_snapshot.c
+ * (what a newcomer is told instead of the past). */
+#ifndef WEIR_STORAGE_FEED_STATE_H
+#define WEIR_STORAGE_FEED_STATE_H
+
+#include "storage/reading/serve.h"
+
+enum {
+    FEED_ROWS_MAX = 4096,
+    CONSUMER_NAME_MAX = 200,
+    CONSUMER_DAYS_MAX = 30, /* one that has not read for so long keeps nothing any more */
+};
+
+/* Where a consumer stands. */
+struct feed_consumer {
+    bool is_known;
+    uint64_t passed;
+    uint64_t snapshot; /* up to here it is told ranges that were live there */
+    int64_t seen_us;
+};
+
+/* Registers what a read says, with as few writes as can be: a consumer that only looks again writes once
+ * an hour. *ret_consumer is how it stands now. */
+enum weir_status storage_feed_register(struct storage *storage, const struct dataset *dataset,
+                                       const struct msg_feed_read *asked,
+                                       struct feed_consumer *ret_consumer,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Keeps what lies behind `position` for a replay, as a consumer of that name would. */
+enum weir_status storage_feed_keep(struct storage *storage, const struct dataset *dataset,
+                                   uint64_t position, struct weir_error *err) WEIR_MUST_USE;
+
+/* Rows of the answer, each column in the arena. */
+struct feed_rows {
+    struct weir_arena *arena;
+    size_t limit;    /* so many are wanted */
+    uint64_t passed; /* everything up to here is told */
+    uint64_t *sequences, *firsts;
+    uint32_t *kinds, *counts;
+    size_t count, capacity;
+};
+void storage_feed_rows_add(struct feed_rows *rows, uint64_t sequence, enum weir_change_kind kind,
+                           uint64_t first, uint64_t count);
+
+/* The ranges that were live as of `snapshot` and were added behind `after`, in id order, hence by
+ * sequence; whole sequences, until there are rows->limit of them. */
+enum weir_status storage_feed_snapshot(struct storage *storage, const struct dataset *dataset,
+                                       uint64_t after, uint64_t snapshot, struct feed_rows *rows,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,373 @@
+/* Which replays are open, and what they answer: see replay.h. */
+#include "storage/feed/feed_state.h"
+#include "storage/feed/replay_state.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    REPLAYS_MAX = 16,
+    REPLAY_ROWS_MAX = 65536,
+    ANSWER_WITHIN_MS = 20, /* what is not made by then is answered later */
+    UNUSED_MS = 3600 * 1000,
+    LEFT_OVER_S = 24 * 3600,
+};
+
+struct replays {
+    char *folder;
+    struct replay at[REPLAYS_MAX];
+    size_t turn; /* whose piece is next */
+};
+
+/* ---- life ---- */
+
+typedef bool unwanted_fn(const char *name, const struct stat *found, uint32_t dataset);
+
+/* Of an unfinished sort, or an order that nobody has read for long. */
+static bool is_left_over(const char *name, const struct stat *found, uint32_t dataset)
+{
+    size_t size = strlen(name);
+
+    (void)dataset;
+    return (size > 5 && strcmp(name + size - 5, ".part") == 0) ||
+           found->st_mtime < time(NULL) - LEFT_OVER_S;
+}
+
+static bool is_of(const char *name, const struct stat *found, uint32_t dataset)
+{
+    (void)found;
+    return strtoul(name, NULL, 10) == dataset;
+}
+
+static void sweep(const struct replays *replays, unwanted_fn *is_unwanted, uint32_t dataset)
+{
+    DIR *directory = opendir(replays->folder);
+    const struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        struct stat found;
+
+        if (fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(found.st_mode) && is_unwanted(entry->d_name, &found, dataset))
+            (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+struct replays *storage_replays_new(const char *data_dir)
+{
+    struct replays *replays = weir_calloc(1, sizeof *replays);
+
+    replays->folder = weir_format("%s/replays", data_dir);
+    sweep(replays, is_left_over, 0);
+    return replays;
+}
+
+/* Frees the slot; its file stays. */
+static void close_replay(struct replay *replay)
+{
+    storage_order_sort_free(replay->sort);
+    storage_order_free(replay->order);
+    storage_deaths_fini(&replay->deaths);
+    free(replay->marks);
+    free(replay->rows);
+    free(replay->path);
+    free(replay->trouble);
+    *replay = (struct replay){0};
+}
+
+static void drop_replay(struct replay *replay)
+{
+    if (replay->path)
+        (void)unlink(replay->path);
+    close_replay(replay);
+}
+
+void storage_replays_free(struct replays *replays)
+{
+    for (size_t i = 0; replays && i < REPLAYS_MAX; i++)
+        close_replay(&replays->at[i]);
+    if (replays)
+        free(replays->folder);
+    free(replays);
+}
+
+void storage_replays_drop(struct replays *replays, uint32_t dataset)
+{
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        if (replays->at[i].dataset == dataset)
+            close_replay(&replays->at[i]);
+    }
+    sweep(replays, is_of, dataset);
+}
+
+enum weir_status storage_replays_tidy(struct storage *storage, struct weir_error *err)
+{
+    struct replays *replays = storage->replays;
+    int64_t now_ms = weir_now_ms();
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[i];
+        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+
+        if (replay->dataset != 0 && (!dataset || now_ms - replay->used_ms > UNUSED_MS))
+            drop_replay(replay);
+        else if (dataset && replay->order)
+            (void)utimensat(AT_FDCWD, replay->path, NULL, 0);
+        if (replay->dataset != 0)
+            status = storage_feed_keep(storage, dataset, replay->position, err);
+    }
+    return status;
+}
+
+/* ---- making ---- */
+
+/* What cannot be made is said to whoever asks next, and then tried anew. */
+static void note_trouble(const struct dataset *dataset, struct replay *replay,
+                         const struct weir_error *err)
+{
+    weir_log(WEIR_LOG_WARN, "replay order cannot be made", "dataset=%s position=%llu error=\"%s\"",
+             dataset->name, (unsigned long long)replay->position, err->text);
+    free(replay->trouble);
+    replay->trouble = weir_strdup(err->text);
+}
+
+bool storage_replays_step(struct storage *storage)
+{
+    struct replays *replays = storage->replays;
+
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[replays->turn++ % REPLAYS_MAX];
+        const struct dataset *dataset = storage_catalog_at(storage->catalog, replay->dataset);
+        struct weir_error err;
+
+        if (!dataset || replay->state == REPLAY_READY || replay->trouble)
+            continue;
+        if (storage_replay_make(storage, dataset, replay, &err) != WEIR_OK)
+            note_trouble(dataset, replay, &err);
+        return true;
+    }
+    return false;
+}
+
+/* The slot of this replay, or the one that was not read for longest. */
+static struct replay *slot_of(struct replays *replays, uint32_t dataset, uint64_t position)
+{
+    struct replay *oldest = &replays->at[0];
+
+    for (size_t i = 0; i < REPLAYS_MAX; i++) {
+        struct replay *replay = &replays->at[i];
+
+        if (replay->dataset == dataset && replay->position == position)
+            return replay;
+        if (replay->used_ms < oldest->used_ms)
+            oldest = replay;
+    }
+    return oldest;
+}
+
+static enum weir_status begin(struct storage *storage, const struct dataset *dataset,
+                              uint64_t position, struct replay *replay, struct weir_error *err)
+{
+    enum weir_status status = weir_make_directories(storage->replays->folder, 0700, err);
+
+    drop_replay(replay);
+    replay->position = position;
+    replay->path = weir_format("%s/%u-%llu.order", storage->replays->folder, dataset->number,
+                               (unsigned long long)position);
+    if (status == WEIR_OK)
+        status = storage_replay_open(dataset, replay, err);
+    if (status == WEIR_OK)
+        status = storage_feed_keep(storage, dataset, position, err);
+    if (status == WEIR_OK)
+        replay->dataset = dataset->number;
+    else
+        close_replay(replay);
+    return status;
+}
+
+/* The replay, READY; UNAVAILABLE while it is being made: then ask again. */
+static enum weir_status get(struct storage *storage, const struct dataset *dataset,
+                            uint64_t position, struct replay **ret_replay, struct weir_error *err)
+{
+    struct replay *replay = slot_of(storage->replays, dataset->number, position);
+    int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
+    enum weir_status status = WEIR_OK;
+
+    if (replay->dataset != dataset->number || replay->position != position || replay->trouble)
+        status = begin(storage, dataset, position, replay, err);
+    replay->used_ms = weir_now_ms();
+    while (status == WEIR_OK && replay->state != REPLAY_READY && weir_now_ms() < until_ms)
+        status = storage_replay_make(storage, dataset, replay, err);
+    if (status != WEIR_OK) {
+        drop_replay(replay);
+        return status;
+    }
+    *ret_replay = replay;
+    if (replay->state == REPLAY_READY)
+        return WEIR_OK;
+    storage_pump(storage);
+    return weir_fail(err, WEIR_UNAVAILABLE,
+                     "dataset '%s': the order of its samples is being made: %.0f %%", dataset->name,
+                     100 * storage_replay_progress(replay));
+}
+
+/* ---- answering ---- */
+
+static uint64_t row_of(uint64_t id)
+{
+    return (uint64_t)weir_sample_block(id) << WEIR_ROW_BITS | weir_sample_row(id);
+}
+
+/* In samples that lie in order: a row at or before the first one behind `after`. */
+static uint64_t row_before(const struct replay *replay, const struct order_row *after)
+{
+    size_t low = 0, high = replay->mark_count;
+
+    while (low < high) { /* the first mark behind it */
+        size_t middle = low + (high - low) / 2;
+
+        if (storage_order_compare(&replay->marks[middle], after) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? row_of(replay->marks[low - 1].id) : 0;
+}
+
+/* The row to go on from: behind the sample that was handed out last, if `after` is one. */
+static enum weir_status find_row(struct storage *storage, const struct dataset *dataset,
+                                 const struct replay *replay, const struct order_row *after,
+                                 uint64_t *ret_row, struct weir_error *err)
+{
+    uint64_t before = row_before(replay, after);
+    struct located found = {.state = WEIR_SAMPLE_GONE};
+    enum weir_status status;
+
+    *ret_row = before;
+    if (weir_sample_dataset(after->id) != dataset->number || row_of(after->id) < before ||
+        row_of(after->id) >= replay->end_row)
+        return WEIR_OK;
+    status = storage_find(storage, after->id, &found, err);
+    if (status == WEIR_OK && found.dataset && found.time == after->time)
+        *ret_row = row_of(after->id) + 1;
+    return status;
+}
+
+/* Some rows of an order, behind `after`. */
+struct page {
+    struct order_row after;
+    size_t limit, count;
+    struct order_row *rows;
+};
+
+static enum weir_status read_in_place(struct storage *storage, const struct dataset *dataset,
+                                      struct replay *replay, struct page *page,
+                                      struct weir_error *err)
+{
+    uint64_t row = 0;
+    enum weir_status status = find_row(storage, dataset, replay, &page->after, &row, err);
+
+    page->count = 0;
+    while (status == WEIR_OK && row < replay->end_row && page->count < page->limit) {
+        struct replay_piece piece = {.row = row, .limit = page->limit - page->count};
+
+        status = storage_replay_rows(storage, dataset, replay, &piece, err);
+        for (size_t i = 0; status == WEIR_OK && i < piece.count; i++) {
+            if (storage_order_compare(&replay->rows[i], &page->after) > 0)
+                page->rows[page->count++] = replay->rows[i];
+        }
+        row = piece.row;
+    }
+    return status;
+}
+
+/* Less what was erased since the order was made. */
+static void fill(const struct dataset *dataset, const struct page *page, struct weir_arena *arena,
+                 struct msg_replay_is *answer)
+{
+    uint64_t *ids = weir_arena_alloc(arena, (page->count + 1) * sizeof *ids);
+    int64_t *times = weir_arena_alloc(arena, (page->count + 1) * sizeof *times);
+    int64_t *labels = weir_arena_alloc(arena, (page->count + 1) * sizeof *labels);
+    size_t count = 0;
+
+    for (size_t i = 0; i < page->count; i++) {
+        const struct order_row *row = &page->rows[i];
+
+        if (storage_dataset_is_erased(dataset, weir_sample_block(row->id),
+                                      weir_sample_row(row->id)))
+            continue;
+        ids[count] = row->id;
+        times[count] = row->time;
+        labels[count++] = row->label;
+    }
+    answer->ids = (struct weir_u64s){ids, count};
+    answer->times = (struct weir_i64s){times, count};
+    answer->labels = (struct weir_i64s){labels, count};
+    answer->end = page->count < page->limit;
+}
+
+/* Goes on while all that was found is erased: an answer without samples is the end. */
+static enum weir_status read_page(struct storage *storage, const struct dataset *dataset,
+                                  struct replay *replay, struct page *page, struct weir_error *err)
+{
+    const struct order_row *last;
+    bool is_over = false;
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && !is_over) {
+        status = replay->order ? storage_order_read(replay->order, &page->after, page->limit,
+                                                    page->rows, &page->count, err)
+                               : read_in_place(storage, dataset, replay, page, err);
+        is_over = page->count < page->limit;
+        last = page->count > 0 ? &page->rows[page->count - 1] : NULL;
+        for (size_t i = 0; i < page->count && !is_over; i++)
+            is_over = !storage_dataset_is_erased(dataset, weir_sample_block(page->rows[i].id),
+                                                 weir_sample_row(page->rows[i].id));
+        if (last && !is_over)
+            page->after = *last;
+    }
+    return status;
+}
+
+enum weir_status storage_replay_read(struct storage *storage, const struct msg_replay_read *asked,
+                                     struct weir_arena *arena, struct msg_replay_is *answer,
+                                     struct weir_error *err)
+{
+    bool is_bounded = asked->limit > 0 && asked->limit < REPLAY_ROWS_MAX;
+    struct page page = {.after = {.time = asked->after_time, .id = asked->after_id},
+                        .limit = is_bounded ? asked->limit : REPLAY_ROWS_MAX};
+    const struct dataset *dataset;
+    struct replay *replay = NULL;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status != WEIR_OK)
+        return status;
+    dataset = storage_catalog_at(storage->catalog, asked->dataset);
+    if (!dataset)
+        return weir_fail(err, WEIR_NOT_FOUND, "no dataset %llu",
+                         (unsigned long long)asked->dataset);
+    page.rows = weir_arena_alloc(arena, page.limit * sizeof *page.rows);
+    status = get(storage, dataset, asked->position, &replay, err);
+    if (status == WEIR_OK)
+        status = read_page(storage, dataset, replay, &page, err);
+    if (status == WEIR_OK)
+        fill(dataset, &page, arena, answer);
+    if (status != WEIR_CORRUPT)
+        return status;
+    drop_replay(replay);
+    return weir_error_wrap(err, WEIR_UNAVAILABLE, "replay order of dataset '%s', made anew",
+                           dataset->name);
+}

@@ -1,0 +1,170 @@
+/* Duplicates by key: see duplicates.h. */
+#include "storage/intake/duplicates.h"
+
+#include "core/base/memory.h"
+#include "storage/keys/key_store.h"
+#include "storage/keys/run_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is known already ---- */
+
+/* Rows of the batch stand by key, then in their order. */
+static void sort_keys(struct batch *batch)
+{
+    if (batch->keys.count > 0)
+        storage_run_sort(batch->keys.at, batch->keys.count);
+}
+
+static bool is_live(const struct dataset *dataset, uint64_t place)
+{
+    return !storage_dataset_is_dead(dataset, (uint32_t)(place >> WEIR_ROW_BITS),
+                                    (uint32_t)place & (WEIR_BLOCK_ROWS - 1));
+}
+
+/* The live samples that have a key of the batch, whose keys are sorted. */
+static enum weir_status find_known(const struct batch *batch, struct weir_db *db,
+                                   struct key_hits *hits, struct weir_error *err)
+{
+    struct key_reader reader = {.db = db};
+    const struct key_source source = storage_key_reader_source(&reader);
+    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof *hashes);
+    size_t count = 0, kept = 0;
+    enum weir_status status;
+
+    for (size_t i = 0; i < batch->keys.count; i++) {
+        if (count == 0 || hashes[count - 1] != batch->keys.at[i].hash)
+            hashes[count++] = batch->keys.at[i].hash;
+    }
+    status = storage_key_index_find(&batch->dataset->keys, hashes, count, &source, hits, err);
+    storage_key_reader_fini(&reader);
+    for (size_t i = 0; i < hits->count; i++) {
+        if (is_live(batch->dataset, hits->at[i].id))
+            hits->at[kept++] = hits->at[i];
+    }
+    hits->count = kept;
+    return status;
+}
+
+/* ---- keep: first ---- */
+
+/* Marks the rows that are to go. */
+static size_t mark(const struct batch *batch, const struct id_list *known, bool *gone)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < batch->keys.count; i++) {
+        const struct run_entry *key = &batch->keys.at[i];
+        bool is_later = i > 0 && key[-1].hash == key->hash;
+
+        gone[key->id] = is_later || storage_id_list_has(known, key->hash);
+        count += gone[key->id];
+    }
+    return count;
+}
+
+/* Moves what stays together; rows[i] becomes the new place of row i. */
+static void move_rows(struct batch *batch, const bool *gone, uint64_t *rows)
+{
+    size_t kept = 0, bytes = storage_declaration_value_bytes(batch->dataset->declaration);
+
+    for (size_t row = 0; row < batch->row_count; row++) {
+        rows[row] = kept;
+        if (gone[row])
+            continue;
+        for (int i = 0; i < BATCH_COLUMNS; i++)
+            batch->columns[i][kept] = batch->columns[i][row];
+        if (bytes > 0)
+            memmove(batch->values.at + kept * bytes, batch->values.at + row * bytes, bytes);
+        kept++;
+    }
+    batch->values.size = kept * bytes;
+    batch->row_count = kept;
+}
+
+static void move_segments(struct batch *batch, const bool *gone, const uint64_t *rows)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < batch->segments.count; i++) {
+        struct batch_segment segment = batch->segments.at[i];
+        size_t left = 0;
+
+        for (size_t row = segment.first; row < segment.first + segment.count; row++)
+            left += !gone[row];
+        segment.file->samples -= segment.count - left;
+        segment.first = rows[segment.first];
+        segment.count = left;
+        if (left > 0)
+            batch->segments.at[kept++] = segment;
+    }
+    batch->segments.count = kept;
+}
+
+static size_t move_entries(struct run_entry *entries, size_t count, const bool *gone,
+                           const uint64_t *rows)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!gone[entries[i].id])
+            entries[kept++] =
+                (struct run_entry){.hash = entries[i].hash, .id = rows[entries[i].id]};
+    }
+    return kept;
+}
+
+static void take_out(struct batch *batch, const bool *gone, size_t count)
+{
+    WEIR_AUTO_FREE uint64_t *rows = weir_calloc(batch->row_count + 1, sizeof *rows);
+
+    move_rows(batch, gone, rows);
+    move_segments(batch, gone, rows);
+    batch->subjects.count = move_entries(batch->subjects.at, batch->subjects.count, gone, rows);
+    batch->keys.count = move_entries(batch->keys.at, batch->keys.count, gone, rows);
+    batch->dataset->accounts.duplicate += count;
+}
+
+enum weir_status storage_duplicates_refuse(struct batch *batch, struct weir_db *db,
+                                           struct weir_error *err)
+{
+    WEIR_AUTO_FREE bool *gone = weir_calloc(batch->row_count + 1, sizeof *gone);
+    struct key_hits hits = {0};
+    struct id_list known = {0};
+    size_t count;
+    enum weir_status status;
+
+    sort_keys(batch);
+    status = find_known(batch, db, &hits, err);
+    for (size_t i = 0; i < hits.count; i++)
+        storage_id_list_add(&known, hits.at[i].hash);
+    storage_id_list_sort(&known);
+    if (status == WEIR_OK && (count = mark(batch, &known, gone)) > 0)
+        take_out(batch, gone, count);
+    free(hits.at);
+    free(known.at);
+    return status;
+}
+
+/* ---- keep: last ---- */
+
+enum weir_status storage_duplicates_replaced(struct batch *batch, struct weir_db *db,
+                                             uint64_t first_row, struct id_list *places,
+                                             struct weir_error *err)
+{
+    struct key_hits hits = {0};
+    enum weir_status status;
+
+    sort_keys(batch);
+    status = find_known(batch, db, &hits, err);
+    for (size_t i = 0; i < hits.count; i++)
+        storage_id_list_add(places, hits.at[i].id);
+    for (size_t i = 1; i < batch->keys.count; i++) {
+        if (batch->keys.at[i - 1].hash == batch->keys.at[i].hash)
+            storage_id_list_add(places, first_row + batch->keys.at[i - 1].id);
+    }
+    storage_id_list_sort(places);
+    free(hits.at);
+    return status;
+}

@@ -1,0 +1,563 @@
+/* Values of samples: see intake.h. */
+#include "storage/intake/intake.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/formats/utf8.h"
+#include "storage/intake/label_values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
+
+void storage_intake_fini(struct intake *intake)
+{
+    free(intake->kept_out);
+    free(intake->values);
+    intake->kept_out = NULL;
+    intake->values = NULL;
+}
+
+char *storage_printable(const char *text)
+{
+    char *copy = weir_strdup(text);
+
+    for (char *c = copy; *c; c++) {
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
+    return copy;
+}
+
+/* ---- complaints ---- */
+
+static char *name_of(const struct intake *intake)
+{
+    return storage_printable(intake->origin ? intake->origin : intake->file->path);
+}
+
+static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, const char *reason,
+                      bool is_tail)
+{
+    const struct format *format = intake->dataset->declaration->format;
+    WEIR_AUTO_FREE char *path = name_of(intake);
+    WEIR_AUTO_FREE char *place = NULL;
+
+    if (intake->refusing)
+        intake->refusing(intake->listener, record, reason);
+    if (intake->refused >= REFUSALS_LISTED_MAX && !is_tail) {
+        intake->refused_more++;
+        return;
+    }
+    intake->refused++;
+    if (format->is_one_sample)
+        place = weir_strdup(path);
+    else if (format->counts_lines)
+        place = weir_format("%s:%llu", path, (unsigned long long)record);
+    else
+        place = weir_format("%s: record %llu, byte %llu", path, (unsigned long long)record,
+                            (unsigned long long)offset);
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = reason,
+                                                                .count = 1,
+                                                                .is_tail = is_tail});
+}
+
+void storage_intake_refuse_file(struct intake *intake, const char *reason)
+{
+    WEIR_AUTO_FREE char *place = name_of(intake);
+
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = reason,
+                                                                .count = 1});
+}
+
+void storage_intake_finish(struct intake *intake)
+{
+    WEIR_AUTO_FREE char *place = name_of(intake);
+
+    if (intake->refused_more == 0)
+        return;
+    storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
+                                                                .place = place,
+                                                                .reason = "more like these",
+                                                                .count = intake->refused_more});
+    intake->refused_more = 0;
+}
+
+/* Quotes a value only where nobody's data can be in it. `quoted` holds QUOTE_MAX + 3 characters. */
+static const char *quote(const struct intake *intake, struct weir_bytes text, char *quoted)
+{
+    size_t size = text.size < QUOTE_MAX ? text.size : QUOTE_MAX;
+    WEIR_AUTO_FREE char *copy = NULL;
+    WEIR_AUTO_FREE char *plain = NULL;
+
+    if (intake->dataset->declaration->has_subject)
+        return "a value";
+    copy = weir_strndup(size > 0 ? (const char *)text.at : "", size);
+    plain = storage_printable(copy);
+    snprintf(quoted, QUOTE_MAX + 3, "'%s'", plain);
+    return quoted;
+}
+
+/* ---- numbers ---- */
+
+static bool parse_number(struct weir_bytes text, double *ret_number)
+{
+    char digits[STORAGE_NUMBER_MAX];
+    char *end;
+
+    if (text.size == 0 || text.size >= sizeof digits)
+        return false;
+    memcpy(digits, text.at, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    *ret_number = strtod(digits, &end);
+    return end == digits + text.size && errno == 0 && isfinite(*ret_number);
+}
+
+static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
+{
+    char digits[STORAGE_NUMBER_MAX];
+    char *end;
+
+    if (text.size == 0 || text.size >= sizeof digits)
+        return false;
+    memcpy(digits, text.at, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    *ret_number = strtoll(digits, &end, 10);
+    return end == digits + text.size && errno == 0;
+}
+
+/* Any kind of value as an integer, if it is one. */
+static bool integer_of(const struct format_value *value, int64_t *ret_number)
+{
+    if (value->kind == FORMAT_INT)
+        *ret_number = value->i64;
+    else if (value->kind == FORMAT_UINT && value->u64 <= INT64_MAX)
+        *ret_number = (int64_t)value->u64;
+    else if (value->kind == FORMAT_REAL && fabs(value->f64) < 9e15 &&
+             floor(value->f64) == value->f64)
+        *ret_number = (int64_t)value->f64;
+    else
+        return value->kind == FORMAT_TEXT && parse_integer(value->text, ret_number);
+    return true;
+}
+
+static bool real_of(const struct format_value *value, double *ret_number)
+{
+    if (value->kind == FORMAT_INT)
+        *ret_number = (double)value->i64;
+    else if (value->kind == FORMAT_UINT)
+        *ret_number = (double)value->u64;
+    else if (value->kind == FORMAT_REAL)
+        *ret_number = value->f64;
+    else
+        return value->kind == FORMAT_TEXT && parse_number(value->text, ret_number);
+    return isfinite(*ret_number);
+}
+
+/* Digits from the end of `scratch` on: this is done for every sample. */
+static struct weir_bytes decimal(uint64_t number, bool is_negative, char *scratch)
+{
+    char *end = scratch + STORAGE_NUMBER_MAX, *at = end;
+
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    if (is_negative)
+        *--at = '-';
+    return weir_bytes(at, (size_t)(end - at));
+}
+
+struct weir_bytes storage_value_text(const struct format_value *value, char *scratch)
+{
+    uint64_t magnitude = value->i64 < 0 ? -(uint64_t)value->i64 : (uint64_t)value->i64;
+
+    if (value->kind == FORMAT_TEXT)
+        return value->text;
+    if (value->kind == FORMAT_INT)
+        return decimal(magnitude, value->i64 < 0, scratch);
+    if (value->kind == FORMAT_UINT)
+        return decimal(value->u64, false, scratch);
+    if (value->kind == FORMAT_REAL)
+        return weir_bytes(scratch,
+                          (size_t)snprintf(scratch, STORAGE_NUMBER_MAX, "%.17g", value->f64));
+    return weir_bytes(scratch, 0);
+}
+
+/* ---- time ---- */
+
+static bool scaled_time(const struct intake *intake, const struct format_value *value,
+                        int64_t *ret_time)
+{
+    int64_t unit = intake->dataset->declaration->time_unit_us;
+    int64_t whole;
+    double real;
+
+    if (integer_of(value, &whole))
+        return !__builtin_mul_overflow(whole, unit, ret_time);
+    if (!real_of(value, &real) || fabs(real * (double)unit) > 9e18)
+        return false;
+    *ret_time = (int64_t)llround(real * (double)unit);
+    return true;
+}
+
+static bool parse_name(const struct intake *intake, int64_t *ret_time)
+{
+    const char *path = intake->file->path;
+    const char *pattern = intake->dataset->declaration->time_pattern;
+    const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
+    struct tm fields = {.tm_mday = 1};
+
+    if (!strptime(slash ? slash + 1 : path, pattern, &fields))
+        return false;
+    *ret_time = (int64_t)timegm(&fields) * 1000000;
+    return true;
+}
+
+/* All samples of a file have it: it is parsed once. */
+static bool time_of_name(struct intake *intake, int64_t *ret_time)
+{
+    if (intake->named == NAMED_UNREAD)
+        intake->named = parse_name(intake, &intake->name_time_us) ? NAMED_TIME : NAMED_NONE;
+    if (intake->named == NAMED_NONE)
+        return false;
+    *ret_time = intake->name_time_us;
+    return true;
+}
+
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time)
+{
+    *ret_time = intake->mtime_us;
+    return intake->dataset->declaration->time_from == TIME_FROM_MTIME ||
+           (intake->dataset->declaration->time_from == TIME_FROM_FILE_NAME &&
+            time_of_name(intake, ret_time));
+}
+
+/* False, with `reason` filled, when there is no time. */
+static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
+                         char *reason)
+{
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+
+    switch (intake->dataset->declaration->time_from) {
+    case TIME_FROM_MTIME:
+        *ret_time = intake->mtime_us;
+        return true;
+    case TIME_FROM_FILE_NAME:
+        if (time_of_name(intake, ret_time))
+            return true;
+        snprintf(reason, REASON_MAX, "found a name without a time, expected %.80s",
+                 intake->dataset->declaration->time_pattern);
+        return false;
+    case TIME_FROM_MANIFEST:
+    case TIME_FROM_FIELD:
+    case TIME_FROM_SIDECAR:
+        break;
+    }
+    if (value->kind == FORMAT_TEXT &&
+        weir_time_parse((const char *)value->text.at, value->text.size, ret_time))
+        return true;
+    if (scaled_time(intake, value, ret_time))
+        return true;
+    snprintf(reason, REASON_MAX,
+             "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
+             value->kind == FORMAT_ABSENT
+                 ? "none"
+                 : quote(intake, storage_value_text(value, scratch), quoted));
+    return false;
+}
+
+/* ---- label ---- */
+
+/* Well-formed UTF-8 without control characters. */
+static bool is_class_name(struct weir_bytes name)
+{
+    size_t size;
+
+    if (name.size == 0 || name.size > CLASS_NAME_MAX)
+        return false;
+    for (; name.size > 0; name = weir_bytes(name.at + size, name.size - size)) {
+        size = utf8_character(name);
+        if (size == 0 || name.at[0] < 0x20 || name.at[0] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static bool convert_class(const struct intake *intake, const struct format_value *value,
+                          int64_t *ret_label, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    struct weir_bytes name = storage_value_text(value, scratch);
+
+    if (d->classes && d->fields.label.from == FORMAT_AT) { /* the number is the class */
+        if (integer_of(value, ret_label) && *ret_label >= 0 &&
+            (size_t)*ret_label < intake->dataset->class_count)
+            return true;
+    } else if (is_class_name(name)) {
+        *ret_label = storage_dataset_class(intake->dataset, name);
+        if (*ret_label >= 0)
+            return true;
+    }
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s",
+             value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
+             d->classes ? "one of the declared classes" : "a class name in UTF-8");
+    return false;
+}
+
+/* What was found instead of a vector. */
+static bool refuse_values(const struct intake *intake, const struct format_value *value,
+                          char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+
+    if (value->kind == FORMAT_LIST)
+        snprintf(reason, REASON_MAX, "label: found %zu numbers, expected %u", value->list.count,
+                 d->label_width);
+    else
+        snprintf(reason, REASON_MAX, "label: found %s, expected %u numbers",
+                 value->kind == FORMAT_ABSENT
+                     ? "no list of numbers"
+                     : quote(intake, storage_value_text(value, scratch), quoted),
+                 d->label_width);
+    return false;
+}
+
+static bool convert_values(struct intake *intake, const struct format_value *value, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+    double numbers[FORMAT_LIST_MAX];
+    struct format_value list = *value;
+
+    if (value->kind == FORMAT_TEXT)
+        list = format_list_of(value->text, numbers);
+    if (list.kind != FORMAT_LIST || list.list.count != d->label_width)
+        return refuse_values(intake, &list, reason);
+    if (!intake->values)
+        intake->values = weir_calloc(d->label_width, sizeof(double));
+    if (storage_values_pack(d, list.list.at, intake->values))
+        return true;
+    snprintf(reason, REASON_MAX, "label: found a number beyond %s, expected finite ones",
+             weir_dtype_name(d->value_type));
+    return false;
+}
+
+static bool convert_label(struct intake *intake, const struct format_value *value,
+                          int64_t *ret_label, char *reason)
+{
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    double real;
+
+    *ret_label = 0;
+    if (intake->dataset->declaration->awaits_label)
+        return true;
+    switch (intake->dataset->declaration->label_kind) {
+    case WEIR_LABEL_NONE:
+        return true;
+    case WEIR_LABEL_VALUES:
+        return convert_values(intake, value, reason);
+    case WEIR_LABEL_CLASS:
+        return convert_class(intake, value, ret_label, reason);
+    case WEIR_LABEL_INT:
+        if (integer_of(value, ret_label))
+            return true;
+        break;
+    case WEIR_LABEL_FLOAT:
+        if (real_of(value, &real)) {
+            memcpy(ret_label, &real, sizeof real);
+            return true;
+        }
+        break;
+    }
+    snprintf(
+        reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
+        value->kind == FORMAT_ABSENT ? "none"
+                                     : quote(intake, storage_value_text(value, scratch), quoted),
+        intake->dataset->declaration->label_kind == WEIR_LABEL_INT ? "an integer" : "a number");
+    return false;
+}
+
+/* ---- what was erased before ---- */
+
+/* The first that has this hash or a greater one. */
+static size_t erased_from(const struct erased_subjects *erased, uint64_t hash)
+{
+    size_t low = 0, high = erased->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (erased->at[middle].name.hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The clear value is looked at only when its hash was met. */
+static bool is_erased_name(const struct intake *intake, enum storage_hash_domain domain,
+                           uint64_t hash, const struct format_value *value)
+{
+    const struct erased_subjects *all = intake->erased;
+    char scratch[STORAGE_NUMBER_MAX];
+    struct key_name name;
+
+    for (size_t i = erased_from(all, hash); i < all->count && all->at[i].name.hash == hash; i++) {
+        const struct erased_subject *erased = &all->at[i];
+
+        if (intake->mtime_us >= erased->accepted_us ||
+            (erased->dataset != 0 && erased->dataset != intake->dataset->number))
+            continue;
+        name = storage_key_name(intake->secret, domain, storage_value_text(value, scratch));
+        if (storage_key_name_is(&erased->name, &name))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hash_record(const struct intake *intake, const struct format_sample *sample)
+{
+    const char *name = storage_dataset_record_name(intake->dataset, intake->file);
+    WEIR_AUTO_BUF key = {0};
+
+    if (intake->dataset->declaration->format->is_one_sample)
+        return storage_hash(intake->secret, HASH_PATH, weir_bytes_of(name));
+    weir_buf_append(&key, name, strlen(name) + 1);
+    weir_buf_append(&key, intake->window.at + (sample->offset - intake->window_at), sample->length);
+    return storage_hash(intake->secret, HASH_RECORD, weir_buf_view(&key));
+}
+
+static void remember_kept_out(struct intake *intake, const struct format_sample *sample)
+{
+    intake->kept_out =
+        weir_realloc(intake->kept_out, intake->kept_out_count + 1, sizeof *intake->kept_out);
+    intake->kept_out[intake->kept_out_count++] =
+        sample->extent.length > 0 ? sample->extent
+                                  : (struct format_range){sample->offset, sample->length};
+}
+
+/* True when the sample must not come in: it is counted as blocked instead. */
+static bool keep_out(struct intake *intake, const struct format_sample *sample, bool is_erased)
+{
+    struct blocked_hash *blocked;
+    uint64_t hash;
+
+    if (!is_erased && intake->dataset->blocked_count == 0)
+        return false;
+    hash = hash_record(intake, sample);
+    blocked = storage_dataset_blocked(intake->dataset, hash);
+    if (blocked)
+        storage_batch_block(intake->batch, blocked);
+    else if (is_erased)
+        storage_batch_block_new(intake->batch, hash);
+    else
+        return false;
+    remember_kept_out(intake, sample);
+    return true;
+}
+
+/* ---- the sink ---- */
+
+/* The name of the folder above the file that is `depth` below the source. */
+static struct format_value folder_of(const struct intake *intake, unsigned depth)
+{
+    const char *path = intake->file->path, *slash = strchr(path, '/');
+
+    for (; depth > 1 && slash; depth--) {
+        path = slash + 1;
+        slash = strchr(path, '/');
+    }
+    if (!slash)
+        return (struct format_value){.kind = FORMAT_ABSENT};
+    return (struct format_value){.kind = FORMAT_TEXT,
+                                 .text = weir_bytes(path, (size_t)(slash - path))};
+}
+
+static struct format_value value_of(const struct intake *intake, enum format_role role,
+                                    const struct format_sample *sample)
+{
+    const struct format_field *field = &intake->dataset->declaration->fields.each[role];
+
+    if (field->from == FORMAT_FOLDER)
+        return folder_of(intake, field->depth);
+    if ((field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR) && intake->row &&
+        intake->row->each[role].size > 0)
+        return (struct format_value){.kind = FORMAT_TEXT, .text = intake->row->each[role]};
+    return sample->each[role];
+}
+
+/* False when there is no value. */
+static bool hash_value(const struct intake *intake, enum storage_hash_domain domain,
+                       const struct format_value *value, uint64_t *ret_hash)
+{
+    char scratch[STORAGE_NUMBER_MAX];
+    struct weir_bytes text = storage_value_text(value, scratch);
+
+    if (value->kind == FORMAT_ABSENT || text.size == 0)
+        return false;
+    *ret_hash = storage_hash(intake->secret, domain, text);
+    return true;
+}
+
+/* Without a key no label ever finds its sample. */
+static bool joins(const struct intake *intake, bool has_key, char *reason)
+{
+    const struct declaration *d = intake->dataset->declaration;
+
+    if (has_key || (!d->awaits_label && !d->updates))
+        return true;
+    snprintf(reason, REASON_MAX, "key: found none, expected one: labels and samples meet by it");
+    return false;
+}
+
+static void on_sample(void *owner, const struct format_sample *sample)
+{
+    struct intake *intake = owner;
+    struct format_value time = value_of(intake, FORMAT_TIME, sample);
+    struct format_value label = value_of(intake, FORMAT_LABEL, sample);
+    struct format_value subject = value_of(intake, FORMAT_SUBJECT, sample);
+    struct batch_row row = {.offset = sample->offset, .length = sample->length};
+    struct format_value key = value_of(intake, FORMAT_KEY, sample);
+    char reason[REASON_MAX];
+
+    row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
+    row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
+    if (keep_out(intake, sample,
+                 (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
+                     (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key))))
+        return;
+    if (!convert_time(intake, &time, &row.time, reason) ||
+        !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
+        refuse_at(intake, sample->record, sample->offset, reason, false);
+        return;
+    }
+    row.values = intake->values;
+    storage_batch_row(intake->batch, intake->file, &row);
+}
+
+static void on_refuse(void *owner, const struct format_refusal *refusal)
+{
+    refuse_at(owner, refusal->record, refusal->offset, refusal->reason, refusal->is_tail);
+}
+
+struct format_sink storage_intake_sink(struct intake *intake)
+{
+    return (struct format_sink){.owner = intake,
+                                .sample = on_sample,
+                                .records = storage_intake_records,
+                                .refuse = on_refuse};
+}

@@ -1,0 +1,67 @@
+/* From what a format found to rows of a batch: times, labels and subjects are converted, what was
+ * erased before is kept out, what is malformed is refused with its place. One intake per file. */
+#ifndef WEIR_STORAGE_INTAKE_H
+#define WEIR_STORAGE_INTAKE_H
+
+#include "storage/chunks/batch.h"
+#include "storage/formats/manifest.h"
+#include "storage/keys/key_names.h"
+
+/* Whose data, or what, was asked to be erased, and when: what is older must not come in any more. */
+struct erased_subject {
+    struct key_name name;
+    uint32_t dataset; /* 0: all */
+    int64_t accepted_us;
+};
+struct erased_subjects {
+    struct erased_subject *at; /* by hash */
+    size_t count;
+};
+
+/* Whether the file's name holds a time. */
+enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
+
+struct intake {
+    struct dataset *dataset;
+    struct batch *batch;
+    const struct storage_secret *secret;
+    const struct erased_subjects *erased;
+    struct stored_file *file;
+    const struct manifest_row *row; /* NULL: not in a manifest */
+    int64_t mtime_us;
+    enum named named;
+    int64_t name_time_us;
+
+    struct weir_bytes window; /* what the format is reading, */
+    uint64_t window_at;       /* and where it begins */
+
+    const char *origin; /* what complaints call the file; NULL: its path */
+    void (*refusing)(void *listener, uint64_t record, const char *reason); /* optional */
+    void *listener;
+
+    uint8_t *values; /* of a label that is a vector; owned, made when first needed */
+
+    size_t refused; /* listed so far */
+    uint64_t refused_more;
+    struct format_range *kept_out; /* so that a copy of the file can lose them too */
+    size_t kept_out_count;
+};
+
+void storage_intake_fini(struct intake *intake);
+/* The time that all samples of the file have, from its name or mtime; false when there is none. */
+bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
+/* intake_records.c: what the sink does with records that come all at once. */
+bool storage_intake_records(void *owner, const struct format_records *records);
+/* The sink to hand to format->index(); its owner is `intake`. */
+struct format_sink storage_intake_sink(struct intake *intake);
+/* A complaint about the whole file. */
+void storage_intake_refuse_file(struct intake *intake, const char *reason);
+/* Stages what was refused beyond the listed ones; call when the file is done. */
+void storage_intake_finish(struct intake *intake);
+/* A value as text: what classes, subjects and keys are compared by; in `scratch` or borrowed. */
+enum { STORAGE_NUMBER_MAX = 64 };
+struct weir_bytes storage_value_text(const struct format_value *value, char *scratch);
+/* `text` with everything but plain characters replaced, in the caller's memory: for places. */
+char *storage_printable(const char *text) WEIR_MUST_USE;
+
+#endif

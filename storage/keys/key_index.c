@@ -1,0 +1,201 @@
+/* Look-ups in sorted runs: see key_index.h. */
+#include "storage/keys/key_index.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+unsigned storage_key_filter_bits(enum key_kind kind)
+{
+    return kind == KEY_SAMPLE ? 16 : 10;
+}
+
+/* ---- runs ---- */
+
+void storage_key_run_fini(struct key_run *run)
+{
+    free(run->fences);
+    storage_run_filter_fini(&run->filter);
+    *run = (struct key_run){0};
+}
+
+static void drop_filter(const struct key_index *index, struct key_run *run)
+{
+    if (index->budget)
+        index->budget->bytes -= storage_run_filter_bytes(&run->filter);
+    storage_run_filter_fini(&run->filter);
+}
+
+void storage_key_index_fini(struct key_index *index)
+{
+    for (size_t i = 0; i < index->run_count; i++) {
+        drop_filter(index, &index->runs[i]);
+        storage_key_run_fini(&index->runs[i]);
+    }
+    free(index->runs);
+    index->runs = NULL;
+    index->run_count = 0;
+}
+
+static struct key_run *largest_filter(const struct key_index *index)
+{
+    struct key_run *largest = NULL;
+
+    for (size_t i = 0; i < index->run_count; i++) {
+        if (!largest || index->runs[i].filter.blocks > largest->filter.blocks)
+            largest = &index->runs[i];
+    }
+    return largest && largest->filter.blocks > 0 ? largest : NULL;
+}
+
+static void keep_budget(const struct key_index *index)
+{
+    struct key_run *largest;
+
+    while (index->budget && index->budget->bytes > index->budget->bytes_max &&
+           (largest = largest_filter(index)))
+        drop_filter(index, largest);
+}
+
+void storage_key_index_add(struct key_index *index, struct key_run *run)
+{
+    index->runs = weir_realloc(index->runs, index->run_count + 1, sizeof *index->runs);
+    index->runs[index->run_count++] = *run;
+    if (index->budget)
+        index->budget->bytes += storage_run_filter_bytes(&run->filter);
+    *run = (struct key_run){0};
+    keep_budget(index);
+}
+
+struct key_run *storage_key_index_run(const struct key_index *index, uint64_t number)
+{
+    for (size_t i = 0; i < index->run_count; i++) {
+        if (index->runs[i].number == number)
+            return &index->runs[i];
+    }
+    return NULL;
+}
+
+void storage_key_index_drop(struct key_index *index, uint64_t number)
+{
+    struct key_run *run = storage_key_index_run(index, number);
+
+    if (!run)
+        return;
+    drop_filter(index, run);
+    storage_key_run_fini(run);
+    *run = index->runs[--index->run_count];
+}
+
+/* ---- segments ---- */
+
+/* The first segment, at or behind `from`, whose fence is not below. */
+static size_t fence_from(const struct key_run *run, size_t from, uint32_t fence)
+{
+    size_t low = from, high = run->segments;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (run->fences[middle] < fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashes, size_t count,
+                                uint64_t **ret_segments)
+{
+    uint64_t *segments = weir_calloc(run->segments + 1, sizeof *segments);
+    size_t found = 0, at = 0, next = 0; /* segments before `next` are decided */
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t fence = (uint32_t)(hashes[i] >> 32);
+
+        if (!storage_run_filter_may_hold(&run->filter, hashes[i]))
+            continue;
+        at = fence_from(run, at, fence); /* the one before may end with the hash */
+        for (size_t s = at > 0 ? at - 1 : 0; s < run->segments && run->fences[s] <= fence; s++) {
+            if (s >= next)
+                segments[found++] = s;
+            next = s >= next ? s + 1 : next;
+        }
+    }
+    *ret_segments = segments;
+    return found;
+}
+
+/* ---- looking up ---- */
+
+static void add_hit(struct key_hits *hits, const struct run_entry *entry)
+{
+    if (hits->count == hits->capacity) {
+        hits->capacity = 2 * hits->capacity + 64;
+        hits->at = weir_realloc(hits->at, hits->capacity, sizeof *hits->at);
+    }
+    hits->at[hits->count++] = *entry;
+}
+
+/* Both ascend: one walk. */
+static void match(const struct run_entry *entries, size_t entry_count, const uint64_t *hashes,
+                  size_t count, struct key_hits *hits)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) { /* the first hash that is not below the segment */
+        size_t middle = low + (high - low) / 2;
+
+        if (hashes[middle] < entries[0].hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t e = 0; e < entry_count && low < count;) {
+        if (entries[e].hash == hashes[low])
+            add_hit(hits, &entries[e++]);
+        else if (entries[e].hash < hashes[low])
+            e++;
+        else
+            low++;
+    }
+}
+
+static enum weir_status find_in_run(const struct key_run *run, const uint64_t *hashes, size_t count,
+                                    const struct key_source *source, struct key_hits *hits,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint64_t *segments = NULL;
+    size_t found = storage_key_run_segments(run, hashes, count, &segments);
+    struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
+    struct run_entry entries[RUN_SEGMENT_ENTRIES];
+    enum weir_status status = WEIR_OK;
+
+    for (size_t at = 0; status == WEIR_OK && at < found; at += KEY_SEGMENTS_AT_ONCE) {
+        size_t here = found - at < KEY_SEGMENTS_AT_ONCE ? found - at : KEY_SEGMENTS_AT_ONCE;
+
+        status = source->segments(source->owner, run->number, segments + at, here, bytes, err);
+        for (size_t i = 0; status == WEIR_OK && i < here; i++) {
+            size_t entry_count;
+
+            if (bytes[i].size == 0) /* all of it was erased */
+                continue;
+            status = storage_run_segment_unpack(bytes[i], entries, &entry_count, err);
+            if (status == WEIR_OK)
+                match(entries, entry_count, hashes, count, hits);
+        }
+    }
+    return status;
+}
+
+enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
+                                        size_t count, const struct key_source *source,
+                                        struct key_hits *hits, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < index->run_count; i++)
+        status = find_in_run(&index->runs[i], hashes, count, source, hits, err);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* Which samples a keyed hash means: the sorted runs of one dataset and one kind of hash, as memory knows
+ * them, and look-ups in them. Segments are read through a function, so that a look-up can be tested and
+ * measured without Postgres. Owned by its dataset; stored by key_store.h.
+ *
+ * In memory: 4 bytes for each segment of 1024 entries, and filters up to a budget. Runs without a filter
+ * (the largest, once the budget is spent) are read at each look-up: slower, never wrong. */
+#ifndef WEIR_STORAGE_KEY_INDEX_H
+#define WEIR_STORAGE_KEY_INDEX_H
+
+#include "storage/keys/run_filter.h"
+#include "storage/keys/run_segment.h"
+
+/* Stored as numbers: append only. */
+enum key_kind { KEY_SUBJECT = 1, KEY_SAMPLE = 2 };
+
+/* Filters of all indexes together, and of one run. */
+enum { KEY_FILTERS_BYTES_MAX = 128 << 20, KEY_FILTER_BYTES_MAX = 64 << 20 };
+struct key_budget {
+    size_t bytes, bytes_max;
+};
+
+struct key_run {
+    uint64_t number;
+    uint64_t count;
+    bool is_own;      /* a partition of its own */
+    uint32_t *fences; /* the upper half of the first hash of each segment */
+    size_t segments;
+    struct run_filter filter;
+};
+
+struct key_index {
+    enum key_kind kind;
+    struct key_budget *budget; /* borrowed; NULL: no filters in memory */
+    struct key_run *runs;
+    size_t run_count;
+};
+
+void storage_key_index_fini(struct key_index *index);
+/* Takes over the run; its filter, or that of the largest run, is dropped when the budget is spent. */
+void storage_key_index_add(struct key_index *index, struct key_run *run);
+/* Forgets the run of this number. */
+void storage_key_index_drop(struct key_index *index, uint64_t number);
+struct key_run *storage_key_index_run(const struct key_index *index, uint64_t number);
+/* Bits a filter has for each hash: duplicates are looked for with every sample, subjects seldom. */
+unsigned storage_key_filter_bits(enum key_kind kind);
+void storage_key_run_fini(struct key_run *run);
+
+/* Where segments come from. `segment` hands out the stored bytes of `count` segments (ascending) of a
+ * run; borrowed until the next call. */
+enum { KEY_SEGMENTS_AT_ONCE = 64 };
+struct key_source {
+    void *owner;
+    enum weir_status (*segments)(void *owner, uint64_t run, const uint64_t *numbers, size_t count,
+                                 struct weir_bytes *ret_bytes, struct weir_error *err);
+};
+
+struct key_hits {
+    struct run_entry *at; /* by run, then ascending; the owner frees it */
+    size_t count, capacity;
+};
+
+/* All entries of `hashes` (ascending, distinct). */
+enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
+                                        size_t count, const struct key_source *source,
+                                        struct key_hits *hits,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* The segments of a run that may hold one of `hashes`: ascending numbers, in the caller's memory. */
+size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashes, size_t count,
+                                uint64_t **ret_segments);
+
+#endif

@@ -1,0 +1,61 @@
+/* Sorted runs of keyed hashes in Postgres: read at the start, added to by each batch, read by look-ups.
+ * A run never changes but by an erasure. Survives: a crash between any two statements; a run that a merge
+ * was writing is dropped at the next start. */
+#ifndef WEIR_STORAGE_KEY_STORE_H
+#define WEIR_STORAGE_KEY_STORE_H
+
+#include "core/db/db.h"
+#include "storage/keys/key_index.h"
+#include "storage/keys/run_writer.h"
+
+/* Runs with so many entries get a partition of their own. */
+enum { KEY_OWN_PARTITION = 1 << 17 };
+
+/* Fills the empty `index` with the dataset's runs of its kind. */
+enum weir_status storage_key_store_load(struct weir_db *db, uint32_t dataset,
+                                        struct key_index *index,
+                                        struct weir_error *err) WEIR_MUST_USE;
+
+/* Stores `entries` (which it sorts) as a run, inside the caller's transaction, and adds it to `index`.
+ * After a failure of the transaction the index must be loaded again. */
+enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,
+                                       struct key_index *index, struct run_entry *entries,
+                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
+
+/* Reads segments; zeroed but for `db`. */
+struct key_reader {
+    struct weir_db *db;
+    struct weir_rows *rows;
+};
+void storage_key_reader_fini(struct key_reader *reader);
+/* Borrows the reader. */
+struct key_source storage_key_reader_source(struct key_reader *reader);
+
+/* For merges (key_merge.h): a run that is not yet complete, its segments, and the end of it, which puts
+ * it in the place of `inputs`. The last one must be inside a transaction. */
+enum weir_status storage_key_store_begin(struct weir_db *db, uint32_t dataset, enum key_kind kind,
+                                         bool is_own, uint64_t *ret_run,
+                                         struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_key_store_segments(struct weir_db *db, uint64_t run,
+                                            struct run_writer *writer,
+                                            struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_key_store_complete(struct weir_db *db, uint64_t run,
+                                            const struct run_writer *writer,
+                                            struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_key_store_drop(struct weir_db *db, uint64_t run, bool is_own,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* The run in memory; takes the filter out of `writer`. */
+struct key_run storage_key_store_run(uint64_t number, bool is_own, struct run_writer *writer);
+
+/* Takes the entries of `ids` (ascending, without their dataset) out of the segments that may hold one of
+ * `hashes`, or out of all when `hashes` is NULL; inside the caller's transaction. What a filter
+ * knows of them, and half a hash in 1024 as a fence, go with the next merge of the run. */
+struct key_erasure {
+    const struct id_list *ids;
+    const struct id_list *hashes;
+};
+enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *index,
+                                         const struct key_erasure *erasure,
+                                         struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,212 @@
+/* libcurl in the loop: see s3_http.h. */
+#include "storage/objects/s3_http.h"
+
+#include "core/base/memory.h"
+
+#include <curl/curl.h>
+#include <poll.h>
+#include <stdlib.h>
+
+enum { CONNECT_MS = 5000, STILL_S = 20, SOCKETS_MAX = 8 };
+
+struct watched {
+    struct s3_http *http;
+    curl_socket_t fd; /* -1: free */
+};
+
+struct s3_http {
+    struct weir_loop *loop;
+    CURLM *multi;
+    CURL *easy; /* NULL: nothing is under way */
+    struct curl_slist *headers;
+    uint64_t timer;
+    struct watched watched[SOCKETS_MAX];
+    struct weir_buf body;
+    size_t bytes_max;
+    bool is_over;
+    s3_done_fn *done;
+    void *owner;
+};
+
+/* ---- the loop ---- */
+
+static void act(struct s3_http *http, curl_socket_t fd);
+
+static void on_socket(void *owner)
+{
+    const struct watched *watched = owner;
+
+    act(watched->http, watched->fd);
+}
+
+static void on_timer(void *owner)
+{
+    struct s3_http *http = owner;
+
+    http->timer = 0;
+    act(http, CURL_SOCKET_TIMEOUT);
+}
+
+static int set_timer(CURLM *multi, long timeout_ms, void *owner)
+{
+    struct s3_http *http = owner;
+
+    (void)multi;
+    weir_loop_cancel(http->loop, http->timer);
+    http->timer = timeout_ms < 0 ? 0 : weir_loop_timer(http->loop, timeout_ms, 0, on_timer, http);
+    return 0;
+}
+
+static void unwatch(struct s3_http *http, curl_socket_t fd)
+{
+    for (size_t i = 0; i < SOCKETS_MAX; i++) {
+        if (http->watched[i].fd != fd)
+            continue;
+        weir_loop_unwatch_fd(http->loop, fd);
+        http->watched[i].fd = -1;
+    }
+}
+
+static int set_socket(CURL *easy, curl_socket_t fd, int what, void *owner, void *unused)
+{
+    struct s3_http *http = owner;
+    short events =
+        (short)((what & CURL_POLL_IN ? POLLIN : 0) | (what & CURL_POLL_OUT ? POLLOUT : 0));
+
+    (void)easy;
+    (void)unused;
+    unwatch(http, fd);
+    for (size_t i = 0; what != CURL_POLL_REMOVE && i < SOCKETS_MAX; i++) {
+        if (http->watched[i].fd >= 0)
+            continue;
+        http->watched[i].fd = fd;
+        weir_loop_watch_fd(http->loop, fd, events, on_socket, &http->watched[i]);
+        return 0;
+    }
+    return what == CURL_POLL_REMOVE ? 0 : -1;
+}
+
+/* ---- one request ---- */
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *owner)
+{
+    struct s3_http *http = owner;
+
+    http->is_over = size * count > http->bytes_max - http->body.size;
+    if (http->is_over)
+        return 0;
+    weir_buf_append(&http->body, bytes, size * count);
+    return size * count;
+}
+
+static void forget(struct s3_http *http)
+{
+    if (http->easy) {
+        curl_multi_remove_handle(http->multi, http->easy);
+        curl_easy_cleanup(http->easy);
+    }
+    curl_slist_free_all(http->headers);
+    http->easy = NULL;
+    http->headers = NULL;
+}
+
+static void finish(struct s3_http *http, CURLcode result)
+{
+    struct s3_answer answer = {.code = 0};
+    struct weir_buf body = http->body;
+    s3_done_fn *done = http->done;
+    struct weir_error err;
+
+    curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &answer.code);
+    http->body = (struct weir_buf){0};
+    forget(http); /* the owner may ask anew at once */
+    answer.body = weir_buf_view(&body);
+    if (result == CURLE_OK) {
+        done(http->owner, &answer, NULL);
+    } else {
+        if (http->is_over)
+            weir_fail(&err, WEIR_LIMIT, "the answer has more than %zu bytes", http->bytes_max);
+        else
+            weir_fail(&err, WEIR_UNAVAILABLE, "%s", curl_easy_strerror(result));
+        done(http->owner, NULL, &err);
+    }
+    weir_buf_fini(&body);
+}
+
+static void act(struct s3_http *http, curl_socket_t fd)
+{
+    const CURLMsg *message;
+    int running, left;
+
+    curl_multi_socket_action(http->multi, fd, 0, &running);
+    message = curl_multi_info_read(http->multi, &left);
+    if (message && message->msg == CURLMSG_DONE)
+        finish(http, message->data.result);
+}
+
+static void set_options(struct s3_http *http, const struct s3_call *call)
+{
+    CURL *easy = http->easy;
+
+    curl_easy_setopt(easy, CURLOPT_URL, call->url);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* it is signed as it is */
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, http);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
+}
+
+void s3_http_ask(struct s3_http *http, const struct s3_call *call, s3_done_fn *done, void *owner)
+{
+    weir_require(!http->easy);
+    http->easy = curl_easy_init();
+    weir_require(http->easy);
+    for (const char *const *header = call->headers; *header; header++)
+        http->headers = curl_slist_append(http->headers, *header);
+    http->done = done;
+    http->owner = owner;
+    http->bytes_max = call->bytes_max;
+    http->is_over = false;
+    weir_buf_clear(&http->body);
+    set_options(http, call);
+    curl_multi_add_handle(http->multi, http->easy);
+}
+
+/* ---- life ---- */
+
+struct s3_http *s3_http_new(struct weir_loop *loop)
+{
+    struct s3_http *http = weir_calloc(1, sizeof *http);
+
+    http->loop = loop;
+    for (size_t i = 0; i < SOCKETS_MAX; i++)
+        http->watched[i] = (struct watched){.http = http, .fd = -1};
+    http->multi = curl_multi_init();
+    weir_require(http->multi);
+    curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+    curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+    curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+    return http;
+}
+
+void s3_http_free(struct s3_http *http)
+{
+    if (!http)
+        return;
+    forget(http);
+    curl_multi_cleanup(http->multi);
+    weir_loop_cancel(http->loop, http->timer);
+    for (size_t i = 0; i < SOCKETS_MAX; i++) {
+        if (http->watched[i].fd >= 0)
+            weir_loop_unwatch_fd(http->loop, http->watched[i].fd);
+    }
+    weir_buf_fini(&http->body);
+    free(http);
+}

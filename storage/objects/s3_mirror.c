@@ -1,0 +1,571 @@
+/* A pass over a bucket, question by question: see s3_mirror.h. */
+#include "storage/objects/s3_mirror.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "storage/intake/intake.h"
+#include "storage/objects/s3_http.h"
+#include "storage/objects/s3_list.h"
+#include "storage/objects/s3_remote.h"
+#include "storage/queries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mirror {
+    struct mirrors *mirrors;
+    uint32_t dataset;
+    char *root;     /* where files lie, */
+    char *incoming; /* and where the one that is being fetched does */
+    int64_t every_ms;
+    struct s3_remote remote;
+    struct s3_http *http;
+    struct s3_question question; /* the one under way, or to be asked again */
+    size_t answer_bytes_max;
+    s3_done_fn *on_answer;
+    int tries;
+    uint64_t timer;
+
+    bool is_complete; /* a pass has come to its end */
+    bool has_changed; /* files, in this pass */
+    bool has_skipped; /* objects, in this pass */
+    char *trouble;
+
+    struct weir_arena *arena; /* of the page at hand */
+    struct s3_page page;
+    char *after;  /* key up to which this pass has come; "" at first */
+    size_t *todo; /* objects of the page that are to be fetched */
+    size_t todo_count, at_todo;
+    int fd; /* of the incoming file */
+    uint64_t fetched;
+};
+
+struct mirrors {
+    struct storage *storage;
+    struct mirror **at;
+    size_t count;
+};
+
+static void begin_pass(void *owner);
+static void ask_page(struct mirror *mirror);
+static void fetch_next(struct mirror *mirror);
+
+static struct weir_db *db_of(const struct mirror *mirror)
+{
+    return mirror->mirrors->storage->db;
+}
+
+/* ---- the end of a pass ---- */
+
+static void rest(struct mirror *mirror)
+{
+    struct weir_loop *loop = mirror->mirrors->storage->loop;
+
+    if (mirror->fd >= 0)
+        close(mirror->fd);
+    mirror->fd = -1;
+    s3_question_fini(&mirror->question);
+    weir_arena_clear(mirror->arena);
+    mirror->page = (struct s3_page){0};
+    mirror->timer = weir_loop_timer(loop, mirror->every_ms, 0, begin_pass, mirror);
+}
+
+/* The next pass begins anew; what was fetched is there. */
+static void fail_pass(struct mirror *mirror, const char *why)
+{
+    char *text = weir_format("%s: %s", mirror->remote.name, why);
+
+    if (!weir_str_equal(mirror->trouble, text))
+        weir_log(WEIR_LOG_WARN, "bucket cannot be mirrored", "error=\"%s\"", text);
+    free(mirror->trouble);
+    mirror->trouble = text;
+    rest(mirror);
+}
+
+static void scan(struct mirror *mirror)
+{
+    struct storage *storage = mirror->mirrors->storage;
+    struct dataset *dataset =
+        storage->is_stale ? NULL : storage_catalog_at(storage->catalog, mirror->dataset);
+
+    if (!dataset)
+        return;
+    storage_scope_add_all(&dataset->dirty);
+    storage_scan_dirty(storage);
+}
+
+static void end_pass(struct mirror *mirror)
+{
+    bool is_first = !mirror->is_complete;
+
+    if (!mirror->has_skipped) {
+        free(mirror->trouble);
+        mirror->trouble = NULL;
+    }
+    mirror->is_complete = true;
+    rest(mirror);
+    if (is_first || mirror->has_changed)
+        scan(mirror);
+}
+
+/* ---- questions and their answers ---- */
+
+static void ask(void *owner)
+{
+    struct mirror *mirror = owner;
+
+    mirror->timer = 0;
+    s3_http_ask(mirror->http,
+                &(struct s3_call){.method = "GET",
+                                  .url = mirror->question.url,
+                                  .headers = (const char *const *)mirror->question.headers,
+                                  .bytes_max = mirror->answer_bytes_max},
+                mirror->on_answer, mirror);
+}
+
+static void ask_first(struct mirror *mirror, size_t answer_bytes_max, s3_done_fn *on_answer)
+{
+    mirror->tries = 0;
+    mirror->answer_bytes_max = answer_bytes_max;
+    mirror->on_answer = on_answer;
+    ask(mirror);
+}
+
+/* Asks the same again after a pause, as often as is sensible. */
+static void ask_again(struct mirror *mirror, const char *why)
+{
+    if (++mirror->tries == S3_TRIES) {
+        fail_pass(mirror, why);
+        return;
+    }
+    mirror->timer = weir_loop_timer(mirror->mirrors->storage->loop,
+                                    S3_PAUSE_MS << (mirror->tries - 1), 0, ask, mirror);
+}
+
+/* True for an answer with the code that was hoped for; else the pass goes on or ends here. */
+static bool is_good(struct mirror *mirror, const struct s3_answer *answer,
+                    const struct weir_error *err, long expected)
+{
+    char code[64], text[128];
+
+    if (!answer) {
+        ask_again(mirror, err->text);
+        return false;
+    }
+    if (answer->code == expected)
+        return true;
+    s3_error_code(answer->body, code);
+    snprintf(text, sizeof text, "found HTTP status %ld %s, expected %ld", answer->code, code,
+             expected);
+    if (answer->code >= 500 || answer->code == 429)
+        ask_again(mirror, text);
+    else
+        fail_pass(mirror, text);
+    return false;
+}
+
+/* ---- what is known of the bucket ---- */
+
+/* An object where it would lie below the root, or NULL: it is no file there. */
+static const char *name_of(const struct mirror *mirror, const char *key)
+{
+    size_t prefix = strlen(mirror->remote.prefix);
+    const char *name = key + prefix;
+
+    if (strncmp(key, mirror->remote.prefix, prefix) != 0 || !*name)
+        return NULL;
+    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
+        size_t size = strcspn(part, "/");
+
+        if (size == 0 || size > NAME_MAX || strncmp(part, ".", size) == 0 ||
+            strncmp(part, "..", size > 2 ? size : 2) == 0)
+            return NULL;
+    }
+    return name;
+}
+
+static char *path_of(const struct mirror *mirror, const char *key)
+{
+    return weir_format("%s/%s", mirror->root, name_of(mirror, key));
+}
+
+static void skip(struct mirror *mirror, const char *key, const char *why)
+{
+    WEIR_AUTO_FREE char *printable = storage_printable(key);
+
+    mirror->has_skipped = true;
+    free(mirror->trouble);
+    mirror->trouble = weir_format("%s: object '%.200s': %s", mirror->remote.name, printable, why);
+}
+
+static enum weir_status remember(struct mirror *mirror, const struct s3_object *object,
+                                 struct weir_error *err)
+{
+    mirror->has_changed = true;
+    return DB_RUN(db_of(mirror), Q_object_put, NULL, err, DB_I64(mirror->dataset),
+                  DB_BYTES(weir_bytes_of(object->key)), DB_TEXT(object->etag), DB_I64(object->size),
+                  DB_I64(object->modified_us));
+}
+
+/* First the file, then the row: a death between them finds the row again. */
+static enum weir_status remove_object(struct mirror *mirror, struct weir_bytes key,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *text = weir_strndup((const char *)key.at, key.size);
+    WEIR_AUTO_FREE char *path = name_of(mirror, text) ? path_of(mirror, text) : NULL;
+
+    if (path && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+        return weir_fail(err, WEIR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    mirror->has_changed = true;
+    return DB_RUN(db_of(mirror), Q_object_drop, NULL, err, DB_I64(mirror->dataset), DB_BYTES(key));
+}
+
+static int order_of(struct weir_bytes known, const char *key)
+{
+    size_t size = strlen(key);
+    int order = memcmp(known.at, key, known.size < size ? known.size : size);
+
+    return order != 0 ? order : (known.size > size) - (known.size < size);
+}
+
+static bool is_known(const struct weir_rows *rows, size_t i, const struct s3_object *object)
+{
+    return strcmp(weir_rows_text(rows, i, 1), object->etag) == 0 &&
+           (uint64_t)weir_rows_i64(rows, i, 2) == object->size &&
+           weir_rows_i64(rows, i, 3) == object->modified_us;
+}
+
+/* Rows and objects are in the same order: what only a row knows is gone, the rest is fetched or the same. */
+static enum weir_status compare(struct mirror *mirror, const struct weir_rows *rows,
+                                struct weir_error *err)
+{
+    const struct s3_page *page = &mirror->page;
+    size_t row = 0, rows_count = weir_rows_count(rows);
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && (i < page->count || row < rows_count);) {
+        struct weir_bytes known =
+            row < rows_count ? weir_rows_bytes(rows, row, 0) : weir_bytes(NULL, 0);
+        int order = row == rows_count  ? 1
+                    : i == page->count ? -1
+                                       : order_of(known, page->objects[i].key);
+
+        if (order < 0)
+            status = remove_object(mirror, known, err);
+        else if (order > 0 || !is_known(rows, row, &page->objects[i]))
+            mirror->todo[mirror->todo_count++] = i;
+        row += order <= 0;
+        i += order >= 0;
+    }
+    return status;
+}
+
+/* ---- a page ---- */
+
+static enum weir_status compare_page(struct mirror *mirror, struct weir_error *err)
+{
+    const struct s3_page *page = &mirror->page;
+    const char *last = page->count > 0 ? page->objects[page->count - 1].key : "";
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status;
+
+    mirror->todo = weir_arena_alloc(mirror->arena, (page->count + 1) * sizeof *mirror->todo);
+    mirror->todo_count = mirror->at_todo = 0;
+    if (page->count > 0 && strcmp(page->objects[0].key, mirror->after) <= 0)
+        return weir_fail(err, WEIR_CORRUPT,
+                         "listing: found keys of the page before, expected more");
+    status = DB_RUN(db_of(mirror), Q_objects, &rows, err, DB_I64(mirror->dataset),
+                    DB_BYTES(weir_bytes_of(mirror->after)), DB_BYTES(weir_bytes_of(last)),
+                    DB_BOOL(page->next == NULL));
+    if (status == WEIR_OK)
+        status = compare(mirror, rows, err);
+    free(mirror->after);
+    mirror->after = weir_strdup(last);
+    return status;
+}
+
+static void on_page(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
+{
+    struct mirror *mirror = owner;
+    struct weir_error err;
+
+    if (!is_good(mirror, answer, problem, 200))
+        return;
+    weir_arena_clear(mirror->arena);
+    if (s3_page_read(answer->body, mirror->arena, &mirror->page, &err) != WEIR_OK)
+        ask_again(mirror, err.text);
+    else if (compare_page(mirror, &err) != WEIR_OK)
+        fail_pass(mirror, err.text);
+    else
+        fetch_next(mirror);
+}
+
+static void ask_page(struct mirror *mirror)
+{
+    struct s3_question question;
+
+    s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &question);
+    s3_question_fini(&mirror->question);
+    mirror->question = question;
+    ask_first(mirror, S3_PAGE_BYTES_MAX, on_page);
+}
+
+static void begin_pass(void *owner)
+{
+    struct mirror *mirror = owner;
+
+    mirror->timer = 0;
+    mirror->has_changed = mirror->has_skipped = false;
+    mirror->page = (struct s3_page){0};
+    free(mirror->after);
+    mirror->after = weir_strdup("");
+    ask_page(mirror);
+}
+
+/* ---- an object ---- */
+
+static const struct s3_object *object_of(const struct mirror *mirror)
+{
+    return &mirror->page.objects[mirror->todo[mirror->at_todo]];
+}
+
+static enum weir_status put_in_place(const struct mirror *mirror, const char *path,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_strdup(path);
+    enum weir_status status;
+
+    *strrchr(folder, '/') = '\0';
+    status = weir_make_directories(folder, 0700, err);
+    if (status == WEIR_OK && rename(mirror->incoming, path) < 0)
+        status =
+            weir_fail(err, WEIR_IO, "%s: cannot put it in its place: %s", path, strerror(errno));
+    return status;
+}
+
+static enum weir_status end_object(struct mirror *mirror, struct weir_error *err)
+{
+    const struct s3_object *object = object_of(mirror);
+    WEIR_AUTO_FREE char *path = path_of(mirror, object->key);
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {.tv_sec = object->modified_us / 1000000, .tv_nsec = object->modified_us % 1000000 * 1000}};
+    enum weir_status status = WEIR_OK;
+
+    if (futimens(mirror->fd, times) < 0 || fsync(mirror->fd) < 0)
+        status = weir_fail(err, WEIR_IO, "%s: cannot write: %s", path, strerror(errno));
+    close(mirror->fd);
+    mirror->fd = -1;
+    if (status == WEIR_OK)
+        status = put_in_place(mirror, path, err);
+    return status == WEIR_OK ? remember(mirror, object, err) : status;
+}
+
+static void ask_piece(struct mirror *mirror);
+
+static void on_piece(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
+{
+    struct mirror *mirror = owner;
+    const struct s3_object *object = object_of(mirror);
+    uint64_t left = object->size - mirror->fetched;
+    size_t expected = left < S3_PIECE_BYTES ? (size_t)left : S3_PIECE_BYTES;
+    struct weir_error err;
+    enum weir_status status = WEIR_OK;
+
+    if (answer && (answer->code == 404 || answer->code == 412)) {
+        mirror->has_changed = true; /* another one by now: for the next pass */
+        mirror->at_todo++;
+        fetch_next(mirror);
+        return;
+    }
+    if (!is_good(mirror, answer, problem, 206))
+        return;
+    if (answer->body.size != expected) {
+        ask_again(mirror, "found an answer of another length than was asked for");
+        return;
+    }
+    if (pwrite(mirror->fd, answer->body.at, expected, (off_t)mirror->fetched) !=
+        (ssize_t)expected) {
+        fail_pass(mirror, strerror(errno));
+        return;
+    }
+    mirror->fetched += expected;
+    if (mirror->fetched < object->size) {
+        ask_piece(mirror);
+        return;
+    }
+    status = end_object(mirror, &err);
+    mirror->at_todo++;
+    if (status == WEIR_OK)
+        fetch_next(mirror);
+    else
+        fail_pass(mirror, err.text);
+}
+
+static void ask_piece(struct mirror *mirror)
+{
+    const struct s3_object *object = object_of(mirror);
+    uint64_t left = object->size - mirror->fetched;
+    const struct s3_piece piece = {.key = object->key,
+                                   .etag = object->etag,
+                                   .from = mirror->fetched,
+                                   .to = mirror->fetched +
+                                         (left < S3_PIECE_BYTES ? left : S3_PIECE_BYTES) - 1};
+    struct s3_question question;
+
+    s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &question);
+    s3_question_fini(&mirror->question);
+    mirror->question = question;
+    ask_first(mirror, S3_PIECE_BYTES, on_piece);
+}
+
+/* A death between the file and its row: the file is whole, since it has the object's time. */
+static bool was_fetched(const char *path, const struct s3_object *object)
+{
+    struct stat found;
+
+    return lstat(path, &found) == 0 && S_ISREG(found.st_mode) &&
+           (uint64_t)found.st_size == object->size &&
+           found.st_mtim.tv_sec == object->modified_us / 1000000 &&
+           found.st_mtim.tv_nsec == object->modified_us % 1000000 * 1000;
+}
+
+static enum weir_status begin_object(struct mirror *mirror, bool *ret_is_done,
+                                     struct weir_error *err)
+{
+    const struct s3_object *object = object_of(mirror);
+    WEIR_AUTO_FREE char *path = NULL;
+
+    *ret_is_done = true;
+    if (!name_of(mirror, object->key)) {
+        if (object->size > 0) /* else what some tools leave in place of a folder */
+            skip(mirror, object->key, "found a key that cannot be the path of a file");
+        return WEIR_OK;
+    }
+    path = path_of(mirror, object->key);
+    if (was_fetched(path, object))
+        return remember(mirror, object, err);
+    *ret_is_done = false;
+    mirror->fetched = 0;
+    mirror->fd = open(mirror->incoming, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (mirror->fd < 0)
+        return weir_fail(err, WEIR_IO, "%s: cannot create: %s", mirror->incoming, strerror(errno));
+    if (object->size > 0)
+        return WEIR_OK;
+    *ret_is_done = true;
+    return end_object(mirror, err);
+}
+
+static void fetch_next(struct mirror *mirror)
+{
+    struct weir_error err;
+    bool is_done = true;
+
+    for (; mirror->at_todo < mirror->todo_count; mirror->at_todo++) {
+        if (begin_object(mirror, &is_done, &err) != WEIR_OK) {
+            fail_pass(mirror, err.text);
+            return;
+        }
+        if (!is_done) {
+            ask_piece(mirror);
+            return;
+        }
+    }
+    if (mirror->page.next)
+        ask_page(mirror);
+    else
+        end_pass(mirror);
+}
+
+/* ---- life ---- */
+
+static void free_mirror(struct mirror *mirror)
+{
+    weir_loop_cancel(mirror->mirrors->storage->loop, mirror->timer);
+    s3_http_free(mirror->http);
+    s3_question_fini(&mirror->question);
+    s3_remote_close(&mirror->remote);
+    if (mirror->fd >= 0)
+        close(mirror->fd);
+    weir_arena_free(mirror->arena);
+    free(mirror->after);
+    free(mirror->trouble);
+    free(mirror->incoming);
+    free(mirror->root);
+    free(mirror);
+}
+
+static struct mirror *new_mirror(struct mirrors *mirrors, const struct dataset *dataset)
+{
+    struct mirror *mirror = weir_calloc(1, sizeof *mirror);
+
+    mirror->mirrors = mirrors;
+    mirror->dataset = dataset->number;
+    mirror->fd = -1;
+    mirror->root = weir_strdup(dataset->root);
+    mirror->incoming =
+        weir_format("%s/storage/.incoming-%s", mirrors->storage->data_dir, dataset->name);
+    mirror->every_ms = dataset->declaration->s3.every / 1000;
+    mirror->http = s3_http_new(mirrors->storage->loop);
+    mirror->arena = weir_arena_new();
+    mirrors->at = weir_realloc(mirrors->at, mirrors->count + 1, sizeof(struct mirror *));
+    mirrors->at[mirrors->count++] = mirror;
+    return mirror;
+}
+
+static struct mirror *find(const struct mirrors *mirrors, const struct dataset *dataset)
+{
+    for (size_t i = 0; i < mirrors->count; i++) {
+        if (mirrors->at[i]->dataset == dataset->number)
+            return mirrors->at[i];
+    }
+    return NULL;
+}
+
+bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset)
+{
+    struct mirror *mirror = find(mirrors, dataset);
+    struct weir_error err;
+
+    if (!mirror) {
+        mirror = new_mirror(mirrors, dataset);
+        if (s3_remote_open(&dataset->declaration->s3, &mirror->remote, &err) == WEIR_OK)
+            mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
+        else
+            mirror->trouble = weir_strdup(err.text);
+    }
+    return mirror->is_complete || dataset->is_scanned;
+}
+
+const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset)
+{
+    const struct mirror *mirror = find(mirrors, dataset);
+
+    return mirror ? mirror->trouble : NULL;
+}
+
+struct mirrors *storage_mirrors_new(struct storage *storage)
+{
+    struct mirrors *mirrors = weir_calloc(1, sizeof *mirrors);
+
+    mirrors->storage = storage;
+    return mirrors;
+}
+
+void storage_mirrors_free(struct mirrors *mirrors)
+{
+    if (!mirrors)
+        return;
+    for (size_t i = 0; i < mirrors->count; i++)
+        free_mirror(mirrors->at[i]);
+    free(mirrors->at);
+    free(mirrors);
+}

@@ -1,0 +1,222 @@
+/* Questions to a bucket: see s3_remote.h. */
+#include "storage/objects/s3_remote.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CREDENTIALS_BYTES_MAX = 4096 };
+
+/* ---- credentials ---- */
+
+static enum weir_status from_environment(const char *name, char **ret_value, struct weir_error *err)
+{
+    const char *value = getenv(name);
+
+    if (!value || !*value)
+        return weir_fail(err, WEIR_NOT_FOUND,
+                         "environment variable %s is not set: it holds what the object store asks "
+                         "for; or name a file with s3.credentials",
+                         name);
+    *ret_value = weir_strdup(value);
+    return WEIR_OK;
+}
+
+/* Two lines: the key's id, the secret. */
+static enum weir_status from_file(const char *path, struct s3_credentials *credentials,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_BUF text = {0};
+    const char *line;
+    enum weir_status status = weir_file_read(path, CREDENTIALS_BYTES_MAX, &text, err);
+
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "s3.credentials");
+    line = weir_buf_text(&text);
+    credentials->key_id = weir_strndup(line, strcspn(line, "\r\n"));
+    line += strcspn(line, "\n");
+    line += *line == '\n';
+    credentials->secret = weir_strndup(line, strcspn(line, "\r\n"));
+    sodium_memzero(text.at, text.size);
+    if (*credentials->key_id && *credentials->secret)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "%s: expected two lines: the id of the key, and its secret",
+                     path);
+}
+
+static enum weir_status read_credentials(const struct s3_source *source,
+                                         struct s3_credentials *credentials, struct weir_error *err)
+{
+    enum weir_status status;
+
+    if (source->credentials)
+        return from_file(source->credentials, credentials, err);
+    status = from_environment(source->key_id_env, &credentials->key_id, err);
+    return status == WEIR_OK ? from_environment(source->secret_env, &credentials->secret, err)
+                             : status;
+}
+
+/* ---- life ---- */
+
+enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote *ret_remote,
+                                struct weir_error *err)
+{
+    const char *slashes = strstr(source->endpoint, "://");
+    int scheme = (int)(slashes + 3 - source->endpoint);
+    size_t size = strcspn(slashes + 3, "/");
+    bool in_host = source->style == S3_STYLE_HOST;
+    WEIR_AUTO_BUF bucket = {0};
+    struct s3_remote remote = {.region = weir_strdup(source->region)};
+
+    s3_encode(source->bucket, false, &bucket);
+    remote.host = weir_format("%s%s%.*s", in_host ? source->bucket : "", in_host ? "." : "",
+                              (int)size, slashes + 3);
+    remote.base = weir_format("%.*s%s", scheme, source->endpoint, remote.host);
+    remote.path = in_host ? weir_strdup("/") : weir_format("/%s/", weir_buf_text(&bucket));
+    remote.prefix = weir_strdup(source->prefix);
+    remote.name = weir_format("s3://%s/%s", source->bucket, source->prefix);
+    if (read_credentials(source, &remote.credentials, err) != WEIR_OK) {
+        s3_remote_close(&remote);
+        return err->status;
+    }
+    *ret_remote = remote;
+    return WEIR_OK;
+}
+
+void s3_remote_close(struct s3_remote *remote)
+{
+    free(remote->base);
+    free(remote->host);
+    free(remote->path);
+    free(remote->prefix);
+    free(remote->region);
+    free(remote->name);
+    free(remote->credentials.key_id);
+    if (remote->credentials.secret)
+        sodium_memzero(remote->credentials.secret, strlen(remote->credentials.secret));
+    free(remote->credentials.secret);
+    *remote = (struct s3_remote){0};
+}
+
+/* ---- questions ---- */
+
+void s3_question_fini(struct s3_question *question)
+{
+    free(question->url);
+    for (size_t i = 0; i < question->header_count; i++)
+        free(question->headers[i]);
+    *question = (struct s3_question){0};
+}
+
+static void add_header(struct s3_question *question, const char *name, const char *value)
+{
+    weir_require(question->header_count + 1 < S3_HEADERS_MAX);
+    question->headers[question->header_count++] = weir_format("%s: %s", name, value);
+}
+
+static void sign(const struct s3_remote *remote, const struct s3_request *request,
+                 struct s3_question *question)
+{
+    WEIR_AUTO_BUF authorization = {0};
+
+    s3_authorization(request, &remote->credentials, &authorization);
+    *question =
+        (struct s3_question){.url = weir_format("%s%s%s%s", remote->base, request->path,
+                                                *request->query ? "?" : "", request->query)};
+    add_header(question, "Host", request->host);
+    if (request->if_match)
+        add_header(question, "If-Match", request->if_match);
+    if (request->range)
+        add_header(question, "Range", request->range);
+    add_header(question, "x-amz-content-sha256", S3_EMPTY_SHA256);
+    add_header(question, "x-amz-date", request->date);
+    add_header(question, "Authorization", weir_buf_text(&authorization));
+}
+
+static char *bucket_path(const struct s3_remote *remote)
+{
+    size_t size = strlen(remote->path);
+
+    return weir_strndup(remote->path, size > 1 ? size - 1 : size);
+}
+
+static void object_path(const struct s3_remote *remote, const char *key, struct weir_buf *path)
+{
+    weir_buf_append_text(path, remote->path);
+    s3_encode(key, true, path);
+}
+
+void s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                 struct s3_question *ret_question)
+{
+    WEIR_AUTO_FREE char *path = bucket_path(remote);
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {
+        .method = "GET", .host = remote->host, .path = path, .region = remote->region};
+
+    if (token) {
+        weir_buf_append_text(&query, "continuation-token=");
+        s3_encode(token, false, &query);
+        weir_buf_append_text(&query, "&");
+    }
+    weir_buf_append_text(&query, "encoding-type=url&list-type=2&prefix=");
+    s3_encode(remote->prefix, false, &query);
+    request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, int64_t now_us,
+                  struct s3_question *ret_question)
+{
+    WEIR_AUTO_BUF path = {0};
+    WEIR_AUTO_FREE char *range = weir_format("bytes=%" PRIu64 "-%" PRIu64, piece->from, piece->to);
+    struct s3_request request = {.method = "GET",
+                                 .host = remote->host,
+                                 .query = "",
+                                 .range = range,
+                                 .if_match = piece->etag,
+                                 .region = remote->region};
+
+    object_path(remote, piece->key, &path);
+    request.path = weir_buf_text(&path);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                     struct s3_question *ret_question)
+{
+    WEIR_AUTO_FREE char *path = bucket_path(remote);
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {
+        .method = "GET", .host = remote->host, .path = path, .region = remote->region};
+
+    weir_buf_append_text(&query, "encoding-type=url&prefix=");
+    s3_encode(key, false, &query);
+    weir_buf_append_text(&query, "&versions=");
+    request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                   int64_t now_us, struct s3_question *ret_question)
+{
+    WEIR_AUTO_BUF path = {0};
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {
+        .method = "DELETE", .host = remote->host, .region = remote->region};
+
+    object_path(remote, key, &path);
+    request.path = weir_buf_text(&path);
+    weir_buf_append_text(&query, *version ? "versionId=" : "");
+    s3_encode(version, false, &query);
+    request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}

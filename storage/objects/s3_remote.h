@@ -1,0 +1,53 @@
+/* A bucket as a source: where it is, who asks, and how each question is put. Owned by a mirror. */
+#ifndef WEIR_STORAGE_S3_REMOTE_H
+#define WEIR_STORAGE_S3_REMOTE_H
+
+#include "core/base/error.h"
+#include "storage/catalog/declaration.h"
+#include "storage/objects/s3_sign.h"
+
+struct s3_remote {
+    char *base;   /* "http://127.0.0.1:8080" */
+    char *host;   /* as in the Host header */
+    char *path;   /* before the key: "/bucket/" or "/", encoded */
+    char *prefix; /* of the keys: "" or something ending in a slash */
+    char *region;
+    char *name; /* "s3://bucket/prefix", for people */
+    struct s3_credentials credentials;
+};
+
+/* Reads the credentials from the environment, or from the file that is named. INVALID, NOT_FOUND with what is
+ * missing. */
+enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote *ret_remote,
+                                struct weir_error *err) WEIR_MUST_USE;
+void s3_remote_close(struct s3_remote *remote);
+
+enum { S3_HEADERS_MAX = 8 };
+
+/* A question ready to be sent. Zeroed is none. */
+struct s3_question {
+    char *url;
+    char *headers[S3_HEADERS_MAX]; /* NULL-terminated */
+    size_t header_count;
+};
+void s3_question_fini(struct s3_question *question);
+
+/* The page of the listing behind `token` (NULL: the first). */
+void s3_ask_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+                 struct s3_question *ret_question);
+/* Bytes from … to (inclusive) of an object, as long as it is the one with this ETag. */
+struct s3_piece {
+    const char *key;
+    const char *etag;
+    uint64_t from, to;
+};
+void s3_ask_piece(const struct s3_remote *remote, const struct s3_piece *piece, int64_t now_us,
+                  struct s3_question *ret_question);
+/* The first versions of what begins with `key`. */
+void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+                     struct s3_question *ret_question);
+/* To delete one version of a key for good; "": the key, of a store without versions. */
+void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
+                   int64_t now_us, struct s3_question *ret_question);
+
+#endif

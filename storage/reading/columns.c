@@ -1,0 +1,84 @@
+/* Time and label of a range of ids; what is dead is left out. */
+#include "storage/intake/label_values.h"
+#include "storage/reading/serve.h"
+
+#include "core/base/memory.h"
+
+#include <string.h>
+
+struct columns {
+    uint64_t *ids;
+    int64_t *times, *labels;
+    size_t count;
+    uint8_t *values; /* of labels that are vectors, when they are asked for, … */
+    size_t row_bytes;
+};
+
+static void add_rows(const struct dataset *dataset, const struct chunk *chunk, uint32_t from,
+                     uint32_t to, struct columns *columns)
+{
+    for (uint32_t row = from; row < to; row++) {
+        uint32_t i = row - chunk->first_row;
+
+        if (storage_dataset_is_dead(dataset, chunk->block, row))
+            continue;
+        columns->ids[columns->count] = weir_sample_id(dataset->number, chunk->block, row);
+        columns->times[columns->count] = storage_column_at(&chunk->times, i);
+        columns->labels[columns->count] = storage_column_at(&chunk->labels, i);
+        if (columns->row_bytes > 0)
+            memcpy(columns->values + columns->count * columns->row_bytes,
+                   storage_values_at(chunk->values, columns->row_bytes, i).at, columns->row_bytes);
+        columns->count++;
+    }
+}
+
+enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
+                                      struct weir_arena *arena, struct msg_columns_is *answer,
+                                      struct weir_error *err)
+{
+    uint32_t block = weir_sample_block(asked->first);
+    uint32_t row = weir_sample_row(asked->first);
+    uint32_t end = row + asked->count;
+    const struct dataset *dataset;
+    struct columns columns = {0};
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status != WEIR_OK)
+        return status;
+    dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(asked->first));
+    if (!dataset)
+        return weir_fail(err, WEIR_NOT_FOUND, "no dataset %u", weir_sample_dataset(asked->first));
+    if (asked->count > WEIR_BLOCK_ROWS || end > WEIR_BLOCK_ROWS)
+        return weir_fail(err, WEIR_INVALID, "columns_read.count: rows %u to %u leave their block",
+                         row, end);
+    if (asked->values)
+        columns.row_bytes = storage_declaration_value_bytes(dataset->declaration);
+    if (asked->count * columns.row_bytes > ANSWER_VALUES_BYTES)
+        return weir_fail(
+            err, WEIR_LIMIT, "columns_read.count: found %u with values, expected at most %u",
+            asked->count, storage_values_rows(dataset->declaration, ANSWER_VALUES_BYTES));
+    columns.values = weir_arena_alloc(arena, asked->count * columns.row_bytes + 1);
+    columns.ids = weir_arena_alloc(arena, asked->count * sizeof *columns.ids + 1);
+    columns.times = weir_arena_alloc(arena, asked->count * sizeof *columns.times + 1);
+    columns.labels = weir_arena_alloc(arena, asked->count * sizeof *columns.labels + 1);
+    while (status == WEIR_OK && row < end) {
+        const struct chunk_ref *ref = storage_dataset_chunk(dataset, block, row);
+        const struct chunk *chunk;
+        uint32_t to;
+
+        if (!ref) /* rows of a block are given out from the first: nothing follows */
+            break;
+        to = ref->first_row + ref->count < end ? ref->first_row + ref->count : end;
+        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
+        if (status == WEIR_OK)
+            add_rows(dataset, chunk, row, to, &columns);
+        row = to;
+    }
+    answer->ids = (struct weir_u64s){columns.ids, columns.count};
+    answer->times = (struct weir_i64s){columns.times, columns.count};
+    answer->labels = (struct weir_i64s){columns.labels, columns.count};
+    answer->label_width = dataset->declaration->label_width;
+    answer->value_type = dataset->declaration->value_type;
+    answer->label_values = weir_bytes(columns.values, columns.count * columns.row_bytes);
+    return status;
+}

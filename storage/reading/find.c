@@ -1,0 +1,77 @@
+/* Where a sample is, from memory: see serve.h. */
+#include "storage/intake/label_values.h"
+#include "storage/reading/serve.h"
+
+/* Turns to the chunk that holds the id; without one `count` is 0. */
+static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_error *err)
+{
+    struct storage *storage = finder->storage;
+    uint32_t block = weir_sample_block(id), row = weir_sample_row(id);
+    struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+    const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
+
+    *finder = (struct finder){.storage = storage, .dataset = dataset};
+    if (!ref)
+        return WEIR_OK;
+    finder->first = weir_sample_id(dataset->number, block, ref->first_row);
+    finder->count = ref->count;
+    finder->dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
+    return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
+}
+
+static enum weir_sample_state state_of(const struct finder *finder, uint32_t row,
+                                       const struct stored_file *file)
+{
+    const struct dead_rows *dead = finder->dead;
+
+    if (dead && weir_bits_get(&dead->erased, row))
+        return WEIR_SAMPLE_ERASED;
+    if (!file || file->state != FILE_LIVE)
+        return WEIR_SAMPLE_GONE;
+    if (dead && (weir_bits_get(&dead->removed, row) || weir_bits_get(&dead->replaced, row)))
+        return WEIR_SAMPLE_GONE;
+    return WEIR_SAMPLE_LIVE;
+}
+
+enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
+                                   struct weir_error *err)
+{
+    const struct chunk *chunk;
+    uint64_t i, file;
+
+    if (id - finder->first >= finder->count) {
+        enum weir_status status = turn_to(finder, id, err);
+
+        if (status != WEIR_OK) {
+            finder->count = 0;
+            return status;
+        }
+    }
+    *ret_located = (struct located){.state = WEIR_SAMPLE_GONE, .dataset = finder->dataset};
+    if (finder->count == 0)
+        return WEIR_OK;
+    chunk = finder->chunk;
+    i = id - finder->first;
+    file = (uint64_t)storage_column_at(&chunk->files, i);
+    if (!finder->file || file != finder->file_number) {
+        finder->file = storage_dataset_file(finder->dataset, file);
+        finder->file_number = file;
+    }
+    ret_located->file = finder->file;
+    ret_located->offset = (uint64_t)storage_column_at(&chunk->offsets, i);
+    ret_located->length = (uint64_t)storage_column_at(&chunk->lengths, i);
+    ret_located->label = storage_column_at(&chunk->labels, i);
+    ret_located->values = storage_values_at(
+        chunk->values, storage_declaration_value_bytes(finder->dataset->declaration), i);
+    ret_located->time = storage_column_at(&chunk->times, i);
+    ret_located->state = state_of(finder, weir_sample_row(id), ret_located->file);
+    return WEIR_OK;
+}
+
+enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
+                              struct weir_error *err)
+{
+    struct finder finder = {.storage = storage};
+
+    return storage_find_next(&finder, id, ret_located, err);
+}

@@ -1,0 +1,129 @@
+/* Reading ranges of files: see gather.h. */
+#include "storage/reading/gather.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    PIECES_MAX = 512,     /* of one call, gaps included; below IOV_MAX */
+    GAP_BYTES_MAX = 1024, /* reading so many bytes in vain costs less than another call */
+};
+
+/* One call: ranges of a file that follow each other closely. */
+struct run {
+    uint64_t offset, bytes;
+    size_t range_count;
+    int piece_count;
+    struct iovec pieces[PIECES_MAX];
+    uint8_t gap[GAP_BYTES_MAX]; /* what lies between ranges goes here */
+};
+
+static void add_piece(struct run *run, uint8_t *to, size_t size)
+{
+    struct iovec *last = run->piece_count > 0 ? &run->pieces[run->piece_count - 1] : NULL;
+
+    run->bytes += size;
+    if (last && (uint8_t *)last->iov_base + last->iov_len == to)
+        last->iov_len += size;
+    else
+        run->pieces[run->piece_count++] = (struct iovec){.iov_base = to, .iov_len = size};
+}
+
+/* As many of the ranges as one call can read, the first at least. */
+static void plan_run(struct run *run, const struct gather_range *ranges, size_t count)
+{
+    run->offset = ranges[0].offset;
+    run->bytes = 0;
+    run->range_count = 0;
+    run->piece_count = 0;
+    for (size_t i = 0; i < count && run->piece_count + 2 <= PIECES_MAX; i++) {
+        uint64_t end = run->offset + run->bytes;
+
+        if (ranges[i].is_read || ranges[i].offset < end || ranges[i].offset - end > GAP_BYTES_MAX)
+            break;
+        if (ranges[i].offset > end)
+            add_piece(run, run->gap, ranges[i].offset - end);
+        add_piece(run, ranges[i].to, ranges[i].length);
+        run->range_count++;
+    }
+}
+
+static bool read_range(int fd, struct gather_range *range)
+{
+    uint64_t done = 0;
+
+    while (done < range->length) {
+        ssize_t got =
+            pread(fd, range->to + done, range->length - done, (off_t)(range->offset + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (uint64_t)got;
+    }
+    return true;
+}
+
+/* With RWF_NOWAIT only what is in the page cache; the rest is announced. */
+static void do_run(int fd, const struct run *run, struct gather_range *ranges, int flags)
+{
+    ssize_t got = preadv2(fd, run->pieces, run->piece_count, (off_t)run->offset, flags);
+
+    for (size_t i = 0; got == (ssize_t)run->bytes && i < run->range_count; i++)
+        ranges[i].is_read = true;
+    if (got == (ssize_t)run->bytes)
+        return;
+    if (flags & RWF_NOWAIT)
+        (void)posix_fadvise(fd, (off_t)run->offset, (off_t)run->bytes, POSIX_FADV_WILLNEED);
+    for (size_t i = 0; !(flags & RWF_NOWAIT) && i < run->range_count; i++)
+        ranges[i].is_read = read_range(fd, &ranges[i]);
+}
+
+/* All ranges are of one file. Returns how many of them are read. */
+static size_t read_file(struct open_files *files, const struct storage_secret *secret,
+                        struct gather_range *ranges, size_t count, int flags)
+{
+    const struct stored_file *file = ranges[0].file;
+    int fd = storage_open_files_get(files, ranges[0].dataset, file);
+    struct run run;
+    size_t done = 0;
+
+    for (size_t i = 0; fd >= 0 && i < count; i += run.range_count) {
+        for (run.range_count = 0; i < count && ranges[i].is_read; i++)
+            continue;
+        if (i == count)
+            break;
+        plan_run(&run, ranges + i, count - i);
+        do_run(fd, &run, ranges + i, flags);
+    }
+    for (size_t i = 0; i < count; i++)
+        done += ranges[i].is_read;
+    if (done == 0 || storage_open_files_check(files, fd, file, secret))
+        return done;
+    for (size_t i = 0; i < count; i++)
+        ranges[i].is_read = false;
+    return 0;
+}
+
+static size_t read_all(struct open_files *files, const struct storage_secret *secret,
+                       struct gather_range *ranges, size_t count, int flags)
+{
+    size_t done = 0, end;
+
+    for (size_t from = 0; from < count; from = end) {
+        for (end = from + 1; end < count && ranges[end].file == ranges[from].file; end++)
+            continue;
+        done += read_file(files, secret, ranges + from, end - from, flags);
+    }
+    return done;
+}
+
+void storage_gather(struct open_files *files, const struct storage_secret *secret,
+                    struct gather_range *ranges, size_t count)
+{
+    if (read_all(files, secret, ranges, count, RWF_NOWAIT) < count)
+        (void)read_all(files, secret, ranges, count, 0);
+}

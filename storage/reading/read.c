@@ -1,0 +1,190 @@
+/* The bytes of samples, for whoever cannot reach the files. */
+#include "storage/reading/gather.h"
+#include "storage/reading/id_order.h"
+#include "storage/reading/serve.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being answered: a prefix of the ids asked for. */
+struct reading {
+    size_t count; /* ids in the answer */
+    uint32_t *states;
+    uint64_t *lengths;
+    int64_t *labels;
+    uint64_t *places; /* of the samples in the payload */
+    uint64_t bytes;   /* of the payload */
+    struct gather_range *ranges;
+    size_t range_count;
+    struct answer_values values;
+};
+
+static void open_reading(struct reading *reading, struct weir_arena *arena, size_t count)
+{
+    *reading = (struct reading){
+        .values = reading->values,
+        .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
+        .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
+        .labels = weir_arena_alloc(arena, count * sizeof *reading->labels + 1),
+        .places = weir_arena_alloc(arena, count * sizeof *reading->places + 1),
+        .ranges = weir_arena_alloc(arena, count * sizeof *reading->ranges + 1),
+    };
+}
+
+static void add(struct reading *reading, uint32_t number, const struct located *found)
+{
+    reading->states[number] = found->state;
+    if (found->state != WEIR_SAMPLE_LIVE)
+        return;
+    reading->lengths[number] = found->length;
+    reading->labels[number] = found->label;
+    storage_answer_values_put(&reading->values, number, found);
+    reading->ranges[reading->range_count++] = (struct gather_range){
+        .dataset = found->dataset,
+        .file = found->file,
+        .offset = found->offset,
+        .length = found->length,
+        .number = number,
+    };
+}
+
+/* By ascending id, which is nearly always the order of files and of places in them. */
+static enum weir_status find_all(struct storage *storage, const struct weir_u64s *ids,
+                                 struct reading *reading, struct weir_arena *arena,
+                                 struct weir_error *err)
+{
+    const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
+    struct finder finder = {.storage = storage};
+
+    for (size_t i = 0; i < ids->count; i++) {
+        struct located found;
+        enum weir_status status = storage_find_next(&finder, ids->at[order[i]], &found, err);
+
+        if (status != WEIR_OK)
+            return status;
+        add(reading, order[i], &found);
+    }
+    return WEIR_OK;
+}
+
+/* As many as fit; LIMIT when the first sample alone is too long. */
+static enum weir_status cut(struct reading *reading, const struct weir_u64s *ids,
+                            struct weir_error *err)
+{
+    while (reading->count < ids->count) {
+        uint64_t length = reading->lengths[reading->count];
+
+        if (length > READ_BYTES_MAX)
+            break;
+        if (reading->bytes > 0 && reading->bytes + length > READ_ANSWER_BYTES)
+            return WEIR_OK;
+        reading->places[reading->count++] = reading->bytes;
+        reading->bytes += length;
+    }
+    if (reading->count > 0 || ids->count == 0)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT, "read: sample %llu has %llu bytes, at most %d can be",
+                     (unsigned long long)ids->at[0], (unsigned long long)reading->lengths[0],
+                     READ_BYTES_MAX);
+}
+
+/* Takes the samples that could not be read out of the payload. */
+static size_t close_gaps(struct reading *reading, uint8_t *payload)
+{
+    size_t from = 0, to = 0;
+
+    for (size_t i = 0; i < reading->range_count; i++) {
+        const struct gather_range *range = &reading->ranges[i];
+
+        if (!range->is_read)
+            reading->states[range->number] = WEIR_SAMPLE_GONE;
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        size_t length = reading->lengths[i];
+
+        if (reading->states[i] == WEIR_SAMPLE_LIVE) {
+            memmove(payload + to, payload + from, length);
+            to += length;
+        } else {
+            reading->lengths[i] = 0;
+            reading->labels[i] = 0;
+            storage_answer_values_drop(&reading->values, i);
+        }
+        from += length;
+    }
+    return to;
+}
+
+static bool is_complete(const struct reading *reading)
+{
+    for (size_t i = 0; i < reading->range_count; i++) {
+        if (!reading->ranges[i].is_read)
+            return false;
+    }
+    return true;
+}
+
+/* Ranges of samples that the answer does not cover are left out. */
+static void place_ranges(struct reading *reading, uint8_t *payload)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < reading->range_count; i++) {
+        struct gather_range range = reading->ranges[i];
+
+        if (range.number >= reading->count)
+            continue;
+        range.to = payload + reading->places[range.number];
+        reading->ranges[kept++] = range;
+    }
+    reading->range_count = kept;
+}
+
+static void read_payload(struct storage *storage, struct reading *reading,
+                         struct weir_frames *frames)
+{
+    uint8_t *payload = weir_aligned_alloc(reading->bytes);
+    size_t size = reading->bytes;
+
+    place_ranges(reading, payload);
+    storage_gather(storage->files, &storage->secret, reading->ranges, reading->range_count);
+    if (!is_complete(reading))
+        size = close_gaps(reading, payload);
+    weir_frames_give(frames, payload, size);
+}
+
+enum weir_status storage_read(struct storage *storage, const struct msg_read *asked,
+                              struct weir_arena *arena, struct msg_read_is *answer,
+                              struct weir_frames *frames, struct weir_error *err)
+{
+    struct weir_u64s ids = asked->ids;
+    struct reading reading;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (ids.count > READ_IDS_MAX)
+        return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
+                         READ_IDS_MAX);
+    ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
+    open_reading(&reading, arena, ids.count);
+    status = find_all(storage, &ids, &reading, arena, err);
+    if (status == WEIR_OK)
+        status = cut(&reading, &ids, err);
+    if (status != WEIR_OK)
+        return status;
+    read_payload(storage, &reading, frames);
+    *answer = (struct msg_read_is){
+        .epoch = storage_erasure_epoch(storage->erasure),
+        .states = {reading.states, reading.count},
+        .lengths = {reading.lengths, reading.count},
+        .labels = {reading.labels, reading.count},
+        .ids = {asked->ids.at, reading.count},
+        .label_width = reading.values.width,
+        .value_type = reading.values.type,
+        .label_values = {reading.values.at, reading.count * reading.values.row_bytes},
+    };
+    return WEIR_OK;
+}

@@ -1,0 +1,295 @@
+/* Copying and indexing a file in pieces: see file_job.h. */
+#include "storage/scanning/file_job.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/intake/extent.h"
+#include "storage/scanning/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COPY_PIECE_BYTES = 4 << 20, PREFIX_END_BYTES = 4096 };
+
+static bool read_fully(int fd, uint64_t at, uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = pread(fd, bytes, size, (off_t)at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes)
+{
+    uint8_t ends[8 + 2 * PREFIX_END_BYTES];
+    size_t size = bytes < PREFIX_END_BYTES ? (size_t)bytes : PREFIX_END_BYTES;
+
+    weir_put_u64(ends, bytes);
+    if (!read_fully(fd, 0, ends + 8, size) || !read_fully(fd, bytes - size, ends + 8 + size, size))
+        return 0;
+    return storage_hash(secret, HASH_PREFIX, weir_bytes(ends, 8 + 2 * size));
+}
+
+uint64_t storage_source_hash(const struct dataset *dataset, const struct storage_secret *secret,
+                             const char *path, uint64_t bytes)
+{
+    WEIR_AUTO_FD int fd = weir_open_beneath(dataset->root, path, O_RDONLY | O_NONBLOCK);
+
+    return fd < 0 ? 0 : storage_prefix_hash(secret, fd, bytes);
+}
+
+static bool ends_whole(const struct format *format, int fd, uint64_t indexed)
+{
+    uint8_t around[2];
+
+    if (!format->ends_with_newline || indexed == 0)
+        return true;
+    if (!read_fully(fd, indexed - 1, around, sizeof around))
+        return false;
+    return around[0] == '\n' || around[1] == '\n' || around[1] == '\r';
+}
+
+bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,
+                            const struct stored_file *file)
+{
+    WEIR_AUTO_FD int fd = weir_open_beneath(dataset->root, file->path, O_RDONLY | O_NONBLOCK);
+
+    return fd >= 0 && storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash &&
+           ends_whole(dataset->declaration->format, fd, file->indexed);
+}
+
+void storage_file_job_begin(struct file_job *job, struct stored_file *file,
+                            const struct stat *source)
+{
+    job->file = file;
+    job->intake.file = file;
+    job->source = *source;
+    job->window_bytes = FORMAT_WINDOW_BYTES;
+    job->copying = (struct copying){0};
+    job->is_copied = !job->intake.dataset->declaration->is_copied ||
+                     (file->indexed > 0 && storage_is_expanded(job->intake.dataset, file->path));
+    job->is_open = true;
+    job->intake.mtime_us =
+        (int64_t)source->st_mtim.tv_sec * 1000000 + source->st_mtim.tv_nsec / 1000;
+}
+
+void storage_file_job_end(struct file_job *job)
+{
+    if (!job->is_open)
+        return;
+    storage_copy_abort(&job->copying);
+    storage_intake_fini(&job->intake);
+    weir_buf_fini(&job->head);
+    weir_buf_fini(&job->window);
+    *job = (struct file_job){0};
+}
+
+/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
+static uint64_t hash_source(const struct file_job *job)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    uint64_t bytes = storage_is_expanded(dataset, job->file->path) ? (uint64_t)job->source.st_size
+                                                                   : job->file->indexed;
+
+    return storage_source_hash(dataset, job->intake.secret, job->file->path, bytes);
+}
+
+/* What readers will compare with, and what the next scan will. */
+static void describe(struct file_job *job, const struct stat *served)
+{
+    job->file->size = (uint64_t)served->st_size;
+    job->file->mtime_ns =
+        (int64_t)job->source.st_mtim.tv_sec * 1000000000 + job->source.st_mtim.tv_nsec;
+    job->file->device = served->st_dev;
+    job->file->inode = served->st_ino;
+    job->file->source_inode =
+        storage_source_identity(job->intake.dataset, job->file->path, &job->source);
+}
+
+static enum weir_status finish(struct file_job *job, bool *ret_done)
+{
+    storage_intake_finish(&job->intake);
+    job->file->is_complete = true;
+    *ret_done = true;
+    return WEIR_OK;
+}
+
+/* Nor may a copy of what was there before stay. */
+static enum weir_status refuse_copy(struct file_job *job, const char *reason, bool *ret_done)
+{
+    static const struct stat NONE;
+
+    storage_copy_abort(&job->copying);
+    storage_copy_remove(job->intake.dataset, job->file->path);
+    describe(job, &NONE);
+    job->file->prefix_hash = hash_source(job);
+    storage_intake_refuse_file(&job->intake, reason);
+    return finish(job, ret_done);
+}
+
+static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct weir_error *err)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    struct stat copy;
+    enum weir_status status = WEIR_OK;
+
+    if (!job->copying.is_open)
+        status = storage_copy_begin(dataset, job->file->path, &job->source, job->file->indexed,
+                                    &job->copying, err);
+    if (status == WEIR_OK)
+        status = storage_copy_step(&job->copying, COPY_PIECE_BYTES, err);
+    if (status == WEIR_INVALID)
+        return refuse_copy(job, err->text, ret_done);
+    if (status != WEIR_OK || !storage_copy_is_done(&job->copying))
+        return status;
+    status = storage_copy_end(dataset, job->file->path, &job->source, &job->copying, &copy, err);
+    if (status != WEIR_OK)
+        return status;
+    describe(job, &copy);
+    job->is_copied = true;
+    return WEIR_OK;
+}
+
+/* In a copy, what was kept out must not lie around either. */
+static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
+    WEIR_AUTO_FD int fd = -1;
+
+    if (job->intake.kept_out_count == 0 || !(job->intake.dataset->declaration->is_copied ||
+                                             job->intake.dataset->declaration->is_mirrored))
+        return WEIR_OK;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return weir_fail(err, WEIR_STALE, "%s: cannot open: %s", path, strerror(errno));
+    for (size_t i = 0; i < job->intake.kept_out_count; i++) {
+        const struct format_range *range = &job->intake.kept_out[i];
+        WEIR_AUTO_BUF bytes = {0};
+        enum weir_status status = storage_range_read(fd, *range, &bytes, err);
+
+        if (status != WEIR_OK)
+            return status;
+        storage_extent_erase(job->intake.dataset->declaration, weir_buf_view(&job->head), bytes.at,
+                             bytes.size);
+        if (pwrite(fd, bytes.at, bytes.size, (off_t)range->offset) != (ssize_t)bytes.size)
+            return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
+    }
+    job->intake.kept_out_count = 0;
+    if (futimens(fd, times) < 0 || fsync(fd) < 0)
+        return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
+    return WEIR_OK;
+}
+
+/* Reads the next window and hands it to the format. */
+static enum weir_status index_window(struct file_job *job, int fd,
+                                     struct format_progress *ret_progress, bool *ret_is_last,
+                                     struct weir_error *err)
+{
+    const struct declaration *d = job->intake.dataset->declaration;
+    uint64_t rest = job->file->size - job->file->indexed;
+    size_t size = rest < job->window_bytes ? (size_t)rest : job->window_bytes;
+    const struct format_sink sink = storage_intake_sink(&job->intake);
+    struct format_input input = {
+        .head = weir_buf_view(&job->head),
+        .at = job->file->indexed,
+        .record = job->file->records,
+        .size = job->file->size,
+        .is_last = size == rest,
+        .is_full = size == FORMAT_RECORD_MAX,
+    };
+
+    if (storage_range_read(fd, (struct format_range){input.at, size}, &job->window, err) != WEIR_OK)
+        return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
+    input.window = weir_buf_view(&job->window);
+    job->intake.window = input.window;
+    job->intake.window_at = input.at;
+    *ret_is_last = input.is_last;
+    return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
+}
+
+static const char COMPRESSED[] =
+    "found a file compressed with zstd, expected it decompressed (zstd -d), or import: copy, which "
+    "keeps it decompressed";
+
+static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
+                                   struct weir_error *err)
+{
+    const struct format *format = job->intake.dataset->declaration->format;
+    struct format_progress progress;
+    bool is_last = false;
+    enum weir_status status;
+
+    if (!job->intake.dataset->declaration->is_copied &&
+        storage_is_compressed(job->intake.dataset, job->file->path)) {
+        storage_intake_refuse_file(&job->intake, COMPRESSED);
+        return finish(job, ret_done);
+    }
+    if (job->head.size == 0 &&
+        storage_head_read(format, fd, job->file->size, &job->head, err) != WEIR_OK)
+        return weir_fail(err, WEIR_STALE, "became shorter while it was read");
+    if (job->file->records == 0 && format->counts_lines)
+        job->file->records = 1;
+    status = index_window(job, fd, &progress, &is_last, err);
+    if (status == WEIR_STALE)
+        return status;
+    if (status != WEIR_OK) {
+        storage_intake_refuse_file(&job->intake, err->text);
+        return finish(job, ret_done);
+    }
+    if (progress.consumed == 0 && !is_last)
+        job->window_bytes *= 4;
+    else
+        job->window_bytes = FORMAT_WINDOW_BYTES;
+    if (job->window_bytes > FORMAT_RECORD_MAX)
+        job->window_bytes = FORMAT_RECORD_MAX;
+    job->file->indexed += progress.consumed;
+    job->file->records = progress.record;
+    job->file->prefix_hash = hash_source(job);
+    status = wipe_kept_out(job, err);
+    if (status == WEIR_OK && (is_last || progress.is_stuck))
+        return finish(job, ret_done);
+    return status;
+}
+
+/* The copy, or the source if it still is what it was when the job began. */
+static enum weir_status open_served(struct file_job *job, int *ret_fd, struct weir_error *err)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    WEIR_AUTO_FREE char *copy = NULL;
+
+    if (!dataset->declaration->is_copied)
+        return storage_source_open(dataset, job->file->path, &job->source, ret_fd, err);
+    copy = storage_dataset_path(dataset, job->file);
+    *ret_fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*ret_fd < 0)
+        return weir_fail(err, WEIR_STALE, "%s: cannot read: %s", copy, strerror(errno));
+    return WEIR_OK;
+}
+
+enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status;
+
+    *ret_done = false;
+    if (!job->is_copied)
+        return step_copy(job, ret_done, err);
+    status = open_served(job, &fd, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!job->intake.dataset->declaration->is_copied)
+        describe(job, &job->source);
+    return step_index(job, fd, ret_done, err);
+}

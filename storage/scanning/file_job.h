@@ -1,0 +1,39 @@
+/* Bringing one file of many samples into a batch, in pieces: copy it if the dataset owns copies, then
+ * index it window by window. A job can begin in the middle: where a file has grown, or where a death
+ * left it. Owned by a scan. */
+#ifndef WEIR_STORAGE_FILE_JOB_H
+#define WEIR_STORAGE_FILE_JOB_H
+
+#include "storage/intake/intake.h"
+#include "storage/scanning/copy.h"
+
+struct file_job {
+    struct intake intake;
+    struct stored_file *file; /* staged, or stored and to be continued */
+    struct stat source;
+    struct copying copying;
+    size_t window_bytes;
+    struct weir_buf head, window; /* their memory is kept from step to step */
+    bool is_copied;               /* nothing (more) to copy */
+    bool is_open;
+};
+
+/* `job->intake` is filled by the caller, but for the file. */
+void storage_file_job_begin(struct file_job *job, struct stored_file *file,
+                            const struct stat *source);
+/* One piece of work; *ret_done when the file is complete. STALE: it changes while it is read, and is
+ * left for the next scan as far as it came. */
+enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done,
+                                       struct weir_error *err) WEIR_MUST_USE;
+void storage_file_job_end(struct file_job *job);
+
+/* True when `source` goes on where `file` was indexed up to: the same beginning, then whole records. */
+bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,
+                            const struct stored_file *file);
+/* The keyed hash of the ends of the first `bytes` of the open file `fd`; 0 when it cannot be read. */
+uint64_t storage_prefix_hash(const struct storage_secret *secret, int fd, uint64_t bytes);
+/* The same of a file of the source, by its path. */
+uint64_t storage_source_hash(const struct dataset *dataset, const struct storage_secret *secret,
+                             const char *path, uint64_t bytes);
+
+#endif

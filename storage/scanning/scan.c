@@ -1,0 +1,254 @@
+/* Scanning: see scan.h. */
+#include "storage/scanning/scan_state.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/keys/key_identify.h"
+
+#include <stdlib.h>
+
+enum { STEP_MS = 8, PATHS_PER_CHECK = 16 };
+
+static void forget_leavings(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->leaving_count; i++)
+        free(scan->leavings[i]);
+    free(scan->leavings);
+    scan->leavings = NULL;
+    scan->leaving_count = 0;
+}
+
+/* Ends the pass; the manifest stays. */
+static void rest(struct scan *scan)
+{
+    storage_file_job_end(&scan->job);
+    storage_batch_free(scan->batch);
+    storage_listing_free(scan->listing);
+    storage_known_free(scan->known);
+    storage_scope_fini(&scan->scope);
+    forget_leavings(scan);
+    scan->batch = NULL;
+    scan->listing = NULL;
+    scan->known = NULL;
+    scan->has_listed = false;
+    scan->phase = SCAN_IDLE;
+}
+
+void storage_scan_free(struct scan *scan)
+{
+    if (!scan)
+        return;
+    rest(scan);
+    manifest_free(scan->manifest);
+    free(scan);
+}
+
+void storage_scan_start(struct dataset *dataset)
+{
+    struct scan *scan = dataset->scan;
+
+    if (!scan)
+        scan = dataset->scan = weir_calloc(1, sizeof *scan);
+    if (scan->phase != SCAN_IDLE)
+        return;
+    scan->phase = SCAN_BEGIN;
+    scan->scope = dataset->dirty;
+    dataset->dirty = (struct scope){0};
+    storage_scope_seal(&scan->scope);
+    scan->batch = storage_batch_new(dataset);
+    scan->has_copied = false;
+    scan->patience_us = weir_now_wall_us() + SCAN_TICK_US + dataset->declaration->source.settle;
+}
+
+bool storage_scan_is_running(const struct dataset *dataset)
+{
+    return dataset->scan && dataset->scan->phase != SCAN_IDLE;
+}
+
+/* ---- commits ---- */
+
+/* The commit of the batch said that these copies belong to no live file. */
+static void remove_leavings(const struct dataset *dataset)
+{
+    struct scan *scan = dataset->scan;
+
+    for (size_t i = 0; i < scan->leaving_count; i++)
+        storage_copy_remove(dataset, scan->leavings[i]);
+    forget_leavings(scan);
+}
+
+static enum weir_status commit(struct dataset *dataset, const struct scan_tools *tools,
+                               struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    enum weir_status status = WEIR_OK;
+
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(tools->files, tools->secret);
+
+    if (scan->has_copied)
+        status = storage_copy_sync(dataset, err);
+    if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
+        status = storage_scan_flush(dataset->updates, tools, err);
+    storage_batch_identify(scan->batch, identifier);
+    if (status == WEIR_OK)
+        status = storage_batch_commit(scan->batch, tools->db, tools->cache, err);
+    if (status != WEIR_OK)
+        return status == WEIR_NOT_FOUND || status == WEIR_INVALID
+                   ? weir_fail(err, WEIR_INTERNAL, "%s", (const char *)err->text)
+                   : status;
+    scan->has_copied = false;
+    remove_leavings(dataset);
+    return WEIR_OK;
+}
+
+enum weir_status storage_scan_flush(struct dataset *dataset, const struct scan_tools *tools,
+                                    struct weir_error *err)
+{
+    if (!storage_scan_is_running(dataset) || storage_batch_is_empty(dataset->scan->batch))
+        return WEIR_OK;
+    return commit(dataset, tools, err);
+}
+
+/* ---- pieces ---- */
+
+static void on_folder(void *owner, const char *folder, int fd)
+{
+    struct dataset *dataset = owner;
+
+    if (!storage_watch_folder(dataset->scan->watch, dataset->number, folder, fd))
+        storage_notes_put(
+            &dataset->notes, "",
+            "the kernel watches no more folders (sysctl fs.inotify.max_user_watches): "
+            "changes in some of them are seen late, by the regular rescan");
+}
+
+static enum weir_status begin(struct dataset *dataset, const struct scan_tools *tools,
+                              struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+
+    if (dataset->declaration->wants_manifest) {
+        enum weir_status status = storage_scan_load_manifest(dataset, err);
+
+        if (status != WEIR_OK)
+            return status;
+    }
+    scan->watch = tools->watch;
+    storage_notes_forget(&dataset->notes, &scan->scope);
+    scan->listing = storage_listing_new(dataset, &scan->scope, on_folder, dataset);
+    scan->known = storage_known_new(dataset, &scan->scope);
+    scan->phase = SCAN_COMPARE;
+    return WEIR_OK;
+}
+
+/* Windows of the open file, as many as the time of a step allows. */
+static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+    enum weir_status status;
+
+    do
+        status = storage_file_job_step(&scan->job, ret_done, err);
+    while (status == WEIR_OK && !*ret_done && !storage_batch_is_full(scan->batch) &&
+           weir_now_ms() < until_ms);
+    return status;
+}
+
+static enum weir_status step_job(struct dataset *dataset, const struct scan_tools *tools,
+                                 struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    bool is_done;
+    enum weir_status status = step_windows(scan, &is_done, err);
+
+    scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
+    if (status == WEIR_STALE || status == WEIR_DENIED) { /* as far as it came; the next goes on */
+        storage_scan_again(dataset, scan->job.file->path);
+        is_done = true;
+        status = WEIR_OK;
+    }
+    if (status == WEIR_OK && is_done)
+        storage_file_job_end(&scan->job);
+    if (status == WEIR_OK && storage_batch_is_full(scan->batch))
+        status = commit(dataset, tools, err);
+    if (status == WEIR_OK && scan->job.is_open) /* its next rows go into the next batch */
+        storage_batch_touch(scan->batch, scan->job.file);
+    return status;
+}
+
+static enum weir_status finish(struct dataset *dataset, const struct scan_tools *tools,
+                               struct scan_outcome *ret_outcome, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    bool is_first = !dataset->is_scanned && scan->scope.is_whole;
+    enum weir_status status = WEIR_OK;
+
+    dataset->is_scanned |= is_first; /* what changed meanwhile is the next scan's */
+    if (is_first || !storage_batch_is_empty(scan->batch))
+        status = commit(dataset, tools, err);
+    if (status != WEIR_OK)
+        return status;
+    ret_outcome->is_done = true;
+    ret_outcome->is_whole = scan->scope.is_whole;
+    if (scan->scope.is_whole) {
+        scan->has_checked = true;
+        scan->manifest_is_new = false;
+    }
+    rest(scan);
+    return WEIR_OK;
+}
+
+static int64_t wait_for(const struct scan *scan, const struct dataset *dataset)
+{
+    int64_t patience_us = scan->patience_us - weir_now_wall_us();
+    int64_t youth_us = storage_scan_youth_us(dataset, &scan->listed.stat);
+
+    return (youth_us < patience_us ? youth_us : patience_us) / 1000 + 1;
+}
+
+static enum weir_status step_compare(struct dataset *dataset, const struct scan_tools *tools,
+                                     struct scan_outcome *ret_outcome, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+    enum weir_status status = WEIR_OK;
+
+    if (scan->job.is_open)
+        return step_job(dataset, tools, err);
+    for (size_t i = 0; status == WEIR_OK; i++) {
+        enum met met;
+
+        if (storage_batch_is_full(scan->batch))
+            return commit(dataset, tools, err);
+        if (i % PATHS_PER_CHECK == PATHS_PER_CHECK - 1 && weir_now_ms() >= until_ms)
+            return WEIR_OK;
+        status = storage_scan_meet(dataset, tools, &met, err);
+        if (status != WEIR_OK || met == MET_JOB)
+            return status;
+        if (met == MET_TOO_SOON) {
+            ret_outcome->wait_ms = wait_for(scan, dataset);
+            return WEIR_OK;
+        }
+        if (met == MET_END)
+            return finish(dataset, tools, ret_outcome, err);
+    }
+    return status;
+}
+
+enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,
+                                   struct scan_outcome *ret_outcome, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    enum weir_status status = WEIR_OK;
+
+    *ret_outcome = (struct scan_outcome){0};
+    if (!storage_scan_is_running(dataset))
+        ret_outcome->is_done = true;
+    else if (scan->phase == SCAN_BEGIN)
+        status = begin(dataset, tools, err);
+    else
+        status = step_compare(dataset, tools, ret_outcome, err);
+    if (status != WEIR_OK)
+        rest(scan);
+    return status;
+}

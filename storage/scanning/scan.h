@@ -1,0 +1,52 @@
+/* One pass over a dataset's source, or over the paths in it that events have named: what the walk finds
+ * (listing.h) is compared with what is known (known.h), both in bytewise path order and one file at a time,
+ * and what is new, grown, replaced or gone is staged. Works in pieces so that requests are answered between
+ * them; commits a batch whenever one is full. Killed at any point, the next scan goes on where the last
+ * commit left off and gives the same ids. Owned by its dataset.
+ *
+ * What cannot be read hides nothing but itself: a folder or file that may not be opened is noted, what is
+ * known of it stays, and the rest of the source goes on. */
+#ifndef WEIR_STORAGE_SCAN_H
+#define WEIR_STORAGE_SCAN_H
+
+#include "storage/intake/intake.h"
+#include "storage/scanning/watch.h"
+
+/* What a scan works with; borrowed. */
+struct scan_tools {
+    struct weir_db *db;
+    const char *data_dir;
+    struct chunk_cache *cache;
+    const struct storage_secret *secret;
+    const struct erased_subjects *erased;
+    struct watch *watch;
+    struct open_files *files;
+};
+
+struct scan;
+
+void storage_scan_free(struct scan *scan);
+
+/* Begins a scan of what is dirty, which is nothing then, unless one is under way. */
+void storage_scan_start(struct dataset *dataset);
+bool storage_scan_is_running(const struct dataset *dataset);
+
+struct scan_outcome {
+    bool is_done;
+    bool is_whole;   /* all of the source was looked at */
+    int64_t wait_ms; /* a first scan waits so long for a file that is being written */
+};
+
+/* One piece of work of at most about 10 ms and one window or commit. What was too young, or changed while it
+ * was read, is dirty afterwards. After an error the scan is over:
+ * NOT_FOUND and INVALID tell what is wrong with the source, which may mend; after anything else the
+ * catalog must be loaded again. */
+enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,
+                                   struct scan_outcome *ret_outcome,
+                                   struct weir_error *err) WEIR_MUST_USE;
+
+/* Commits what is staged now, for whoever needs the store to be complete up to here. */
+enum weir_status storage_scan_flush(struct dataset *dataset, const struct scan_tools *tools,
+                                    struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,84 @@
+/* The manifest of a dataset of one-sample files, while it is scanned. */
+#include "storage/scanning/scan_state.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void on_refusal(void *owner, const struct format_refusal *refusal)
+{
+    struct dataset *dataset = owner;
+    const char *name = dataset->declaration->source.manifest;
+    WEIR_AUTO_FREE char *place = weir_format("%s:%llu", name, (unsigned long long)refusal->record);
+
+    storage_batch_refuse(dataset->scan->batch,
+                         &(struct batch_refusal){
+                             .path = name, .place = place, .reason = refusal->reason, .count = 1});
+}
+
+static enum weir_status read_manifest(struct dataset *dataset, const char *path,
+                                      struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    const char *name = dataset->declaration->source.manifest;
+    const struct format_sink sink = {.owner = dataset, .refuse = on_refusal};
+    WEIR_AUTO_BUF text = {0};
+    enum weir_status status = weir_file_read(path, MANIFEST_BYTES_MAX, &text, err);
+
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, WEIR_NOT_FOUND, "manifest");
+    manifest_free(scan->manifest);
+    scan->manifest = NULL;
+    if (dataset->accounts.quarantined > 0)
+        storage_batch_withdraw(scan->batch, name, true);
+    status = manifest_read(name, weir_buf_view(&text), &dataset->declaration->fields, &sink,
+                           &scan->manifest, err);
+    return status == WEIR_OK ? status : weir_error_wrap(err, WEIR_INVALID, "%s", dataset->root);
+}
+
+enum weir_status storage_scan_load_manifest(struct dataset *dataset, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    WEIR_AUTO_FREE char *path =
+        weir_format("%s/%s", dataset->root, dataset->declaration->source.manifest);
+    struct stat found;
+    enum weir_status status;
+
+    if (stat(path, &found) < 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "%s: %s, expected the manifest there", path,
+                         strerror(errno));
+    if (scan->manifest && storage_source_is_same(&found, &scan->manifest_stat))
+        return WEIR_OK;
+    if (scan->manifest && storage_scan_youth_us(dataset, &found) > 0) {
+        storage_scope_add_all(&dataset->dirty); /* it is being written: soon */
+        return WEIR_OK;
+    }
+    status = read_manifest(dataset, path, err);
+    if (status != WEIR_OK)
+        return status;
+    scan->manifest_stat = found;
+    scan->manifest_is_new = true;
+    storage_scope_add_all(&scan->scope);
+    storage_scope_seal(&scan->scope);
+    return WEIR_OK;
+}
+
+uint64_t storage_scan_row_hash(const struct storage_secret *secret, const struct manifest_row *row)
+{
+    WEIR_AUTO_BUF text = {0};
+    uint64_t hash;
+
+    if (!row)
+        return 1;
+    for (size_t i = 0; i < WEIR_COUNT(row->each); i++) {
+        uint8_t size[8];
+
+        weir_put_u64(size, row->each[i].size);
+        weir_buf_append(&text, size, sizeof size);
+        weir_buf_append(&text, row->each[i].at, row->each[i].size);
+    }
+    hash = storage_hash(secret, HASH_ROW, weir_buf_view(&text)) & UINT32_MAX;
+    return hash > 1 ? hash : 2;
+}

@@ -1,0 +1,522 @@
+/* What becomes of one path: see scan_state.h. */
+#include "storage/scanning/scan_state.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "storage/erasure/scrub_intent.h"
+#include "storage/scanning/sidecar.h"
+#include "storage/scanning/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- whether to look now ---- */
+
+void storage_scan_again(struct dataset *dataset, const char *path)
+{
+    storage_scope_add(&dataset->dirty, path);
+}
+
+/* By ctime, which nobody sets back; a file from a clock that is ahead of ours counts as written. Times of files
+ * move in ticks: what is written twice in one has the time of the first, and must not be looked at between. */
+int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *found)
+{
+    int64_t changed_us = (int64_t)found->st_ctim.tv_sec * 1000000 + found->st_ctim.tv_nsec / 1000;
+    int64_t age_us = weir_now_wall_us() - changed_us;
+    int64_t settle_us = dataset->declaration->source.settle;
+
+    if (settle_us < SCAN_TICK_US)
+        settle_us = SCAN_TICK_US;
+    return age_us >= 0 && age_us < settle_us ? settle_us - age_us : 0;
+}
+
+static bool is_young(struct dataset *dataset, const struct listed *listed)
+{
+    if (storage_scan_youth_us(dataset, &listed->stat) == 0)
+        return false;
+    storage_scan_again(dataset, listed->path);
+    return true;
+}
+
+/* What stands beside it is still being written. */
+static bool has_young_sidecar(struct dataset *dataset, const char *path)
+{
+    struct stat sidecar;
+
+    return dataset->declaration->wants_sidecar &&
+           storage_sidecar_identity(dataset, path, &sidecar) != SIDECAR_NONE &&
+           storage_scan_youth_us(dataset, &sidecar) > 0;
+}
+
+/* A file that can be read, that still is what was listed, and whose copy has a place. */
+static bool is_ready(struct dataset *dataset, const struct listed *listed)
+{
+    struct weir_error err;
+    int fd = -1;
+    enum weir_status status = storage_source_open(dataset, listed->path, &listed->stat, &fd, &err);
+
+    if (fd >= 0)
+        close(fd);
+    if (status == WEIR_DENIED) {
+        storage_notes_put(&dataset->notes, listed->path, err.text);
+        return false;
+    }
+    if (status == WEIR_OK && !has_young_sidecar(dataset, listed->path) &&
+        (!dataset->declaration->is_copied || !storage_copy_is_blocked(dataset, listed->path)))
+        return true;
+    storage_scan_again(dataset, listed->path);
+    return false;
+}
+
+/* ---- taking in ---- */
+
+static struct intake intake_for(struct dataset *dataset, const struct scan_tools *tools,
+                                const struct stat *found)
+{
+    return (struct intake){
+        .dataset = dataset,
+        .batch = dataset->scan->batch,
+        .secret = tools->secret,
+        .erased = tools->erased,
+        .mtime_us = (int64_t)found->st_mtim.tv_sec * 1000000 + found->st_mtim.tv_nsec / 1000,
+    };
+}
+
+static void describe(struct stored_file *file, const struct stat *source, const struct stat *served)
+{
+    file->size = (uint64_t)source->st_size;
+    file->mtime_ns = (int64_t)source->st_mtim.tv_sec * 1000000000 + source->st_mtim.tv_nsec;
+    file->device = served->st_dev;
+    file->inode = served->st_ino;
+    file->source_inode = source->st_ino;
+    file->is_complete = true;
+}
+
+static enum weir_status copy_whole(struct dataset *dataset, const struct listed *listed,
+                                   struct stat *ret_served, struct weir_error *err)
+{
+    struct copying copying;
+    enum weir_status status =
+        storage_copy_begin(dataset, listed->path, &listed->stat, 0, &copying, err);
+
+    if (status != WEIR_OK)
+        return status;
+    status = storage_copy_step(&copying, copying.size, err);
+    if (status == WEIR_OK)
+        status = storage_copy_end(dataset, listed->path, &listed->stat, &copying, ret_served, err);
+    storage_copy_abort(&copying);
+    dataset->scan->has_copied = true;
+    return status;
+}
+
+/* What is said of a one-sample file elsewhere: in the manifest, or in a file beside it. */
+struct said {
+    uint64_t hash;                  /* of it, to be compared with later */
+    const struct manifest_row *row; /* NULL: nothing */
+    const char *complaint;          /* why the file cannot be taken in; NULL: it can */
+    struct sidecar sidecar;         /* what `row` and `complaint` may point into */
+    struct weir_error err;
+};
+
+static void look_up(struct dataset *dataset, const char *path, struct said *said)
+{
+    const struct declaration *d = dataset->declaration;
+    const struct manifest *manifest = dataset->scan->manifest;
+
+    if (d->wants_sidecar) {
+        struct stat sidecar;
+
+        said->hash = storage_sidecar_identity(dataset, path, &sidecar); /* before it is read */
+        if (storage_sidecar_read(dataset, path, &said->sidecar, &said->err) == WEIR_OK)
+            said->row = &said->sidecar.row;
+        else
+            said->complaint = said->err.text;
+    } else if (manifest) {
+        said->row = manifest_find(manifest, path);
+    }
+    if (d->wants_manifest && !said->row)
+        said->complaint = "found no row in the manifest, expected one";
+}
+
+static void note_sample(struct dataset *dataset, const struct listed *listed, struct intake *intake,
+                        const struct said *said)
+{
+    const struct declaration *d = dataset->declaration;
+    const struct format_sink sink = storage_intake_sink(intake);
+    struct format_input input = {.size = (uint64_t)listed->stat.st_size, .is_last = true};
+    struct format_progress progress;
+    struct weir_error err;
+
+    intake->row = said->row;
+    intake->file->is_unlisted = said->complaint != NULL;
+    intake->file->prefix_hash =
+        d->wants_manifest ? storage_scan_row_hash(intake->secret, said->row) : said->hash;
+    if (said->complaint)
+        storage_intake_refuse_file(intake, said->complaint);
+    else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
+        storage_intake_refuse_file(intake, err.text);
+    if (intake->kept_out_count > 0) {
+        WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake->file);
+
+        if (d->is_copied)
+            unlink(copy);
+        free(intake->file->path);
+        intake->file->path = NULL;
+        intake->file->state = FILE_ERASED;
+    }
+}
+
+/* A one-sample file: what is said of it, then its bytes. The format may refuse it, and it may be kept out;
+ * then no copy of it is left. */
+static enum weir_status take_one_sample(struct dataset *dataset, const struct scan_tools *tools,
+                                        const struct listed *listed, uint64_t layout,
+                                        struct weir_error *err)
+{
+    struct intake intake = intake_for(dataset, tools, &listed->stat);
+    struct stat served = listed->stat;
+    bool is_usable = listed->stat.st_size > 0 && listed->stat.st_size <= FORMAT_RECORD_MAX;
+    struct said said = {0};
+    enum weir_status status = WEIR_OK;
+
+    if (dataset->declaration->is_copied && is_usable)
+        status = copy_whole(dataset, listed, &served, err);
+    if (status == WEIR_STALE) {
+        storage_scan_again(dataset, listed->path);
+        return WEIR_OK;
+    }
+    if (status != WEIR_OK)
+        return status;
+    look_up(dataset, listed->path, &said);
+    intake.file = storage_batch_file(dataset->scan->batch, listed->path);
+    intake.file->layout = layout;
+    describe(intake.file, &listed->stat, &served);
+    note_sample(dataset, listed, &intake, &said);
+    storage_sidecar_fini(&said.sidecar);
+    storage_intake_fini(&intake);
+    return WEIR_OK;
+}
+
+static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools, const char *path)
+{
+    struct blocked_hash *blocked;
+
+    if (!dataset->declaration->format->is_one_sample || dataset->blocked_count == 0)
+        return false;
+    blocked = storage_dataset_blocked(dataset,
+                                      storage_hash(tools->secret, HASH_PATH, weir_bytes_of(path)));
+    if (blocked)
+        storage_batch_block(dataset->scan->batch, blocked);
+    return blocked != NULL;
+}
+
+/* Files of many samples go through a job; `file` is a stored one to be continued, or NULL. */
+static enum weir_status take_in(struct dataset *dataset, const struct scan_tools *tools,
+                                const struct listed *listed, struct stored_file *file,
+                                uint64_t layout, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+
+    if (dataset->declaration->format->is_one_sample)
+        return take_one_sample(dataset, tools, listed, layout, err);
+    if (!file) {
+        file = storage_batch_file(scan->batch, listed->path);
+        file->layout = layout;
+    } else {
+        storage_batch_touch(scan->batch, file);
+        storage_batch_withdraw(scan->batch, file->path, false);
+        file->is_complete = false;
+    }
+    scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat)};
+    storage_file_job_begin(&scan->job, file, &listed->stat);
+    return WEIR_OK;
+}
+
+/* ---- meeting ---- */
+
+static bool is_same(const struct dataset *dataset, const struct stored_file *file,
+                    const struct stat *found)
+{
+    return (file->size == (uint64_t)found->st_size || storage_is_expanded(dataset, file->path)) &&
+           file->mtime_ns == (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec &&
+           file->source_inode == storage_source_identity(dataset, file->path, found);
+}
+
+static void leave_copy(struct dataset *dataset, const struct stored_file *file)
+{
+    struct scan *scan = dataset->scan;
+
+    if (!dataset->declaration->is_copied)
+        return;
+    scan->leavings = weir_realloc(scan->leavings, scan->leaving_count + 1, sizeof(char *));
+    scan->leavings[scan->leaving_count++] = weir_strdup(file->path);
+}
+
+/* Device and inode numbers change when a machine or a backup is restored; size and mtime do not. Once
+ * per start, what readers will compare is brought up to date. */
+static void check_served(struct dataset *dataset, const struct listed *listed,
+                         struct stored_file *file)
+{
+    struct stat served = listed->stat;
+
+    if (dataset->declaration->is_copied) {
+        WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+
+        if (lstat(path, &served) < 0 || (uint64_t)served.st_size != file->size ||
+            served.st_mtim.tv_sec != listed->stat.st_mtim.tv_sec ||
+            served.st_mtim.tv_nsec != listed->stat.st_mtim.tv_nsec)
+            return;
+    }
+    if (file->device == served.st_dev && file->inode == served.st_ino)
+        return;
+    file->device = served.st_dev;
+    file->inode = served.st_ino;
+    storage_batch_touch(dataset->scan->batch, file);
+}
+
+/* Of a file of many samples: by its ends. */
+static bool has_the_same_ends(const struct dataset *dataset, const struct scan_tools *tools,
+                              const struct listed *listed, const struct stored_file *file)
+{
+    if (!storage_is_expanded(dataset, file->path))
+        return file->size == (uint64_t)listed->stat.st_size &&
+               storage_file_has_grown(dataset, tools->secret, file);
+    return file->prefix_hash ==
+           storage_source_hash(dataset, tools->secret, file->path, (uint64_t)listed->stat.st_size);
+}
+
+/* Touched, unpacked again, or moved by a tool that sets no times: still the same samples. Of a file of many
+ * samples the ends are compared, and only while its time is the same. */
+static bool is_only_touched(struct dataset *dataset, const struct scan_tools *tools,
+                            const struct listed *listed, struct stored_file *file)
+{
+    const struct declaration *d = dataset->declaration;
+    int64_t mtime_ns =
+        (int64_t)listed->stat.st_mtim.tv_sec * 1000000000 + listed->stat.st_mtim.tv_nsec;
+    struct stat copy;
+
+    if (!d->is_copied)
+        return false;
+    if (!d->format->is_one_sample) {
+        if (file->mtime_ns != mtime_ns || !has_the_same_ends(dataset, tools, listed, file))
+            return false;
+        file->source_inode = storage_source_identity(dataset, file->path, &listed->stat);
+    } else {
+        if (file->size != (uint64_t)listed->stat.st_size || file->samples == 0 ||
+            !storage_copy_adopt(dataset, file->path, &listed->stat, &copy))
+            return false;
+        describe(file, &listed->stat, &copy);
+    }
+    storage_batch_touch(dataset->scan->batch, file);
+    return true;
+}
+
+static bool has_grown(const struct dataset *dataset, const struct scan_tools *tools,
+                      const struct listed *listed, const struct stored_file *file)
+{
+    return !dataset->declaration->format->is_one_sample &&
+           !storage_is_expanded(dataset, file->path) &&
+           (uint64_t)listed->stat.st_size > file->indexed &&
+           (uint64_t)listed->stat.st_size >= file->size &&
+           (dataset->declaration->is_copied || file->source_inode == listed->stat.st_ino) &&
+           storage_file_has_grown(dataset, tools->secret, file);
+}
+
+/* Whether something else is said of the file than when it was taken in, which hashes to `now`. A store from before
+ * this was noticed learns it now. */
+static bool is_said_anew(struct dataset *dataset, struct stored_file *file, uint64_t now,
+                         bool is_missing)
+{
+    if (file->prefix_hash == now)
+        return false;
+    if (file->prefix_hash != 0 || file->is_unlisted != is_missing)
+        return true;
+    file->prefix_hash = now;
+    storage_batch_touch(dataset->scan->batch, file);
+    return false;
+}
+
+/* Not of a file that is being erased, whose sidecar goes first. */
+static bool has_other_sidecar(struct dataset *dataset, const struct scan_tools *tools,
+                              struct stored_file *file, const struct manifest_row **ret_row)
+{
+    static const struct manifest_row SOME;
+    struct stat sidecar;
+    uint64_t now = storage_sidecar_identity(dataset, file->path, &sidecar);
+
+    *ret_row = now == SIDECAR_NONE ? NULL : &SOME;
+    return !storage_dataset_blocked(
+               dataset, storage_hash(tools->secret, HASH_PATH, weir_bytes_of(file->path))) &&
+           is_said_anew(dataset, file, now, now == SIDECAR_NONE);
+}
+
+static bool has_other_row(struct dataset *dataset, const struct scan_tools *tools,
+                          struct stored_file *file, const struct manifest_row **ret_row)
+{
+    struct scan *scan = dataset->scan;
+
+    if (dataset->declaration->wants_sidecar)
+        return has_other_sidecar(dataset, tools, file, ret_row);
+    if (!scan->manifest || !scan->manifest_is_new)
+        return false;
+    *ret_row = manifest_find(scan->manifest, file->path);
+    return is_said_anew(dataset, file, storage_scan_row_hash(tools->secret, *ret_row),
+                        *ret_row == NULL);
+}
+
+/* The old samples stop, new ones begin. */
+static enum weir_status replace(struct dataset *dataset, const struct scan_tools *tools,
+                                const struct listed *listed, struct stored_file *file,
+                                enum weir_change_kind kind, struct weir_error *err)
+{
+    uint64_t layout = file->layout + 1;
+
+    storage_batch_withdraw(dataset->scan->batch, file->path, true);
+    storage_batch_kill(dataset->scan->batch, file, kind);
+    return take_in(dataset, tools, listed, NULL, layout, err);
+}
+
+static enum weir_status meet_same(struct dataset *dataset, const struct scan_tools *tools,
+                                  const struct listed *listed, struct stored_file *file,
+                                  struct weir_error *err)
+{
+    const struct scan *scan = dataset->scan;
+
+    if (!file->is_complete && is_ready(dataset, listed))
+        return take_in(dataset, tools, listed, file, file->layout, err);
+    if (!scan->has_checked && scan->scope.is_whole)
+        check_served(dataset, listed, file);
+    return WEIR_OK;
+}
+
+static enum weir_status meet_both(struct dataset *dataset, const struct scan_tools *tools,
+                                  const struct listed *listed, struct stored_file *file,
+                                  struct weir_error *err)
+{
+    const struct manifest_row *row = NULL;
+    bool has_changed_row = has_other_row(dataset, tools, file, &row);
+    enum weir_change_kind kind =
+        has_changed_row && !row ? WEIR_CHANGE_REMOVED : WEIR_CHANGE_REPLACED;
+
+    if (is_same(dataset, file, &listed->stat) && !has_changed_row)
+        return meet_same(dataset, tools, listed, file, err);
+    if (is_young(dataset, listed) || !is_ready(dataset, listed))
+        return WEIR_OK;
+    if (storage_scrub_is_of(tools->data_dir, &listed->stat)) { /* soon it is the one it was */
+        storage_scan_again(dataset, listed->path);
+        return WEIR_OK;
+    }
+    if (!has_changed_row && is_only_touched(dataset, tools, listed, file))
+        return WEIR_OK;
+    if (has_grown(dataset, tools, listed, file))
+        return take_in(dataset, tools, listed, file, file->layout, err);
+    return replace(dataset, tools, listed, file, kind, err);
+}
+
+static void meet_gone(struct dataset *dataset, struct stored_file *file)
+{
+    struct scan *scan = dataset->scan;
+
+    leave_copy(dataset, file);
+    storage_batch_withdraw(scan->batch, file->path, true);
+    storage_batch_kill(scan->batch, file, WEIR_CHANGE_REMOVED);
+}
+
+static enum weir_status meet_new(struct dataset *dataset, const struct scan_tools *tools,
+                                 const struct listed *listed, struct weir_error *err)
+{
+    if (is_kept_out(dataset, tools, listed->path) || is_young(dataset, listed) ||
+        !is_ready(dataset, listed))
+        return WEIR_OK;
+    return take_in(dataset, tools, listed, NULL, 1, err);
+}
+
+/* ---- the merge ---- */
+
+/* A first scan gives ids in path order: it waits a moment for a file rather than come back to it. */
+static bool is_too_soon(const struct dataset *dataset, const struct listed *listed)
+{
+    return !dataset->is_scanned && weir_now_wall_us() < dataset->scan->patience_us &&
+           storage_scan_youth_us(dataset, &listed->stat) > 0;
+}
+
+static enum weir_status meet_file(struct dataset *dataset, const struct scan_tools *tools,
+                                  struct stored_file *known, enum met *ret_met,
+                                  struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    const struct listed *listed = &scan->listed;
+    int order = known ? strcmp(listed->path, known->path) : -1;
+    enum weir_status status;
+
+    if (order > 0) {
+        storage_known_skip(scan->known);
+        meet_gone(dataset, known);
+        return WEIR_OK;
+    }
+    if (is_too_soon(dataset, listed)) {
+        *ret_met = MET_TOO_SOON;
+        return WEIR_OK;
+    }
+    scan->has_listed = false;
+    if (order == 0)
+        storage_known_skip(scan->known);
+    status = order == 0 ? meet_both(dataset, tools, listed, known, err)
+                        : meet_new(dataset, tools, listed, err);
+    *ret_met = scan->job.is_open ? MET_JOB : MET_PATH;
+    return status;
+}
+
+static bool hides(const char *unreadable, const char *path)
+{
+    size_t size = strlen(unreadable);
+
+    if (size == 0 || unreadable[size - 1] == '/')
+        return strncmp(path, unreadable, size) == 0;
+    return strcmp(path, unreadable) == 0;
+}
+
+/* What is known of an unreadable folder stays as it is. */
+static void meet_unreadable(struct dataset *dataset, struct stored_file *known)
+{
+    struct scan *scan = dataset->scan;
+    const struct listed *listed = &scan->listed;
+
+    if (known && hides(listed->path, known->path)) {
+        storage_known_skip(scan->known);
+    } else if (known && strcmp(known->path, listed->path) < 0) {
+        storage_known_skip(scan->known);
+        meet_gone(dataset, known);
+    } else {
+        storage_notes_put(&dataset->notes, listed->path, listed->reason);
+        scan->has_listed = false;
+    }
+}
+
+enum weir_status storage_scan_meet(struct dataset *dataset, const struct scan_tools *tools,
+                                   enum met *ret_met, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    struct stored_file *known;
+    enum weir_status status = WEIR_OK;
+
+    *ret_met = MET_PATH;
+    if (!scan->has_listed)
+        status = storage_listing_next(scan->listing, &scan->listed, err);
+    if (status != WEIR_OK || scan->listed.kind == LISTED_NOTHING)
+        return status;
+    scan->has_listed = true;
+    known = storage_known_peek(scan->known);
+    if (scan->listed.kind == LISTED_FILE)
+        return meet_file(dataset, tools, known, ret_met, err);
+    if (scan->listed.kind == LISTED_UNREADABLE) {
+        meet_unreadable(dataset, known);
+    } else if (known) {
+        storage_known_skip(scan->known);
+        meet_gone(dataset, known);
+    } else {
+        *ret_met = MET_END;
+    }
+    return WEIR_OK;
+}

@@ -1,0 +1,60 @@
+/* A scan under way: shared by scan.c, which drives it, scan_meet.c, which decides about each path, and
+ * scan_manifest.c. */
+#ifndef WEIR_STORAGE_SCAN_STATE_H
+#define WEIR_STORAGE_SCAN_STATE_H
+
+#include "storage/catalog/known.h"
+#include "storage/scanning/file_job.h"
+#include "storage/scanning/listing.h"
+#include "storage/scanning/scan.h"
+#include "storage/scanning/source.h"
+
+enum { SCAN_TICK_US = 20000 }; /* twice what a kernel's clock for files may stand still */
+
+enum scan_phase { SCAN_IDLE, SCAN_BEGIN, SCAN_COMPARE };
+
+struct scan {
+    enum scan_phase phase;
+    struct scope scope;
+    struct listing *listing;
+    struct listed listed; /* the walk's next, if has_listed */
+    bool has_listed;
+    struct known *known;
+    struct watch *watch;
+    int64_t patience_us; /* wall clock until which a first scan waits for files that are written */
+
+    struct manifest *manifest; /* as of manifest_stat; kept from scan to scan */
+    struct stat manifest_stat;
+    bool manifest_is_new; /* not every file has been asked about since it was read */
+
+    struct batch *batch;
+    struct file_job job;
+    bool has_checked; /* that copies are where they were; once per start */
+    bool has_copied;  /* since the last commit */
+    char **leavings;  /* paths whose copies are to be removed once the batch is committed */
+    size_t leaving_count;
+};
+
+/* scan_manifest.c: reads the manifest if it has changed; the scan then looks at all files. */
+enum weir_status storage_scan_load_manifest(struct dataset *dataset,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* What the manifest says of a file as 32 bits that are never 0; to be compared with file->prefix_hash of
+ * one-sample files, which is 0 if nobody looked yet. */
+uint64_t storage_scan_row_hash(const struct storage_secret *secret,
+                               const struct manifest_row *row) WEIR_MUST_USE;
+
+/* scan_meet.c: what becomes of the next path of the walk, of what is known, or both. */
+enum met {
+    MET_PATH,     /* a path was dealt with, or there is none yet */
+    MET_JOB,      /* scan->job has work */
+    MET_TOO_SOON, /* a file of a first scan was written just now */
+    MET_END,
+};
+enum weir_status storage_scan_meet(struct dataset *dataset, const struct scan_tools *tools,
+                                   enum met *ret_met, struct weir_error *err) WEIR_MUST_USE;
+/* Time until a file that was changed at `found` counts as written; 0: it does. */
+int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *found);
+/* A file that must be looked at in the next scan. */
+void storage_scan_again(struct dataset *dataset, const char *path);
+
+#endif
