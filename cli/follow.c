@@ -64,9 +64,7 @@ static bool is_finished(const json_t *answer)
 /* The promise is broken and something stands in the way: a person has to know. */
 static bool is_given_up(const json_t *answer)
 {
-    bool in_trouble =
-        cli_text(answer, "trouble")[0] != '\0' || cli_text(answer, "error")[0] != '\0';
-    return in_trouble && cli_flag(answer, "overdue");
+    return cli_text(answer, "trouble")[0] != '\0' && cli_flag(answer, "overdue");
 }
 
 /* Nobody serves this directory but this command, which is over now. */

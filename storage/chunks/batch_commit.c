@@ -194,21 +194,21 @@ static enum weir_status insert_keys(const struct commit *c, struct key_index *in
     return storage_key_store_add(c->db, c->dataset->number, index, entries, count, c->err);
 }
 
-/* Rows are numbered from the dataset's next one on without gaps: across blocks, ids are too. */
 /* Tells the feed of the chunks from `first` on, each added by a change of its own, with one statement. */
 static enum weir_status tell_added(const struct commit *c, size_t first)
 {
     const struct dataset *dataset = c->dataset;
     size_t count = dataset->chunk_count - first;
-    const struct added_run *runs = dataset->runs + (dataset->run_count - count);
     WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(3 * count + 1, sizeof *sequences);
     uint64_t *firsts = sequences + count, *counts = firsts + count;
 
     if (count == 0)
         return WEIR_OK;
     for (size_t i = 0; i < count; i++) {
-        sequences[i] = runs[i].sequence;
-        firsts[i] = storage_dataset_id(dataset, runs[i].first_row);
+        const struct added_run *run = &dataset->runs[dataset->run_count - count + i];
+
+        sequences[i] = run->sequence;
+        firsts[i] = storage_dataset_id(dataset, run->first_row);
         counts[i] = dataset->chunks[first + i].count;
     }
     return DB_RUN(c->db, Q_feed_add_chunks, NULL, c->err, DB_I64(dataset->number),

@@ -370,6 +370,8 @@ static enum weir_status write_group(const struct push_group *group, struct weir_
     size_t half = bytes.size / 2;
     enum weir_status status = fault("storage.push.write", err);
 
+    if (bytes.size == 0) /* all of it was refused or left out */
+        return status;
     if (status == WEIR_OK)
         status =
             storage_segment_write(&target->segment, target->used, weir_bytes(bytes.at, half), err);
