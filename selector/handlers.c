@@ -1,5 +1,5 @@
 /* Which message is handled where. */
-#include "selector/task.h"
+#include "selector/tasks/task.h"
 
 static void on_selection_open(void *owner, struct weir_request *request)
 {

@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "selector/queries.h"
-#include "selector/task.h"
+#include "selector/tasks/task.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * feed past what it needs, gathers candidates (asking storage for columns it lacks), chooses, seals,
  * and answers. It keeps nothing that matters: killed anywhere, the same request leads to the same
  * answer. Tasks of a selector run one after the other, in the order they came. */
-#ifndef SELECTOR_TASK_H
-#define SELECTOR_TASK_H
+#ifndef SELECTOR_TASKS_TASK_H
+#define SELECTOR_TASKS_TASK_H
 
 #include "selector/candidates.h"
 #include "selector/sealed.h"
@@ -23,7 +23,7 @@ void selector_task_follow(struct selector *selector, const char *pipeline);
 /* Forgets all tasks without answering them. */
 void selector_task_drop_all(struct selector *selector);
 
-/* ---- between the queue (task_queue.c) and the steps (task_steps.c) ---- */
+/* ---- between the queue (task_queue.c) and the steps (task_steps.h) ---- */
 
 enum selector_task_kind {
     SELECTOR_OPEN,
@@ -33,8 +33,14 @@ enum selector_task_kind {
     SELECTOR_PREVIEW, /* a selection of the trigger that comes next, of which nothing stays */
 };
 
-/* START, ADVANCE (the feeds), GATHER (candidates), SEAL, in this order. */
-enum selector_phase { SELECTOR_START, SELECTOR_ADVANCE, SELECTOR_GATHER, SELECTOR_SEAL };
+/* START, ADVANCE (the feeds), GATHER (candidates), in this order; then SEAL, or SHOW for a preview. */
+enum selector_phase {
+    SELECTOR_START,
+    SELECTOR_ADVANCE,
+    SELECTOR_GATHER,
+    SELECTOR_SEAL,
+    SELECTOR_SHOW,
+};
 
 struct selector_task {
     struct selector_task *next;

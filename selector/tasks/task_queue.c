@@ -1,5 +1,5 @@
 /* The queue of tasks, how they end, and how requests become tasks. */
-#include "selector/task.h"
+#include "selector/tasks/task.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"

@@ -1,0 +1,88 @@
+/* GATHER: the candidates in the window, by block; storage is asked for columns not at hand. */
+#include "selector/tasks/task_steps.h"
+
+static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct selector_task *task = owner;
+    if (selector_task_refused(task, reply, MSG_columns_is, err))
+        return;
+    const struct msg_columns_is *columns = reply->message;
+    size_t index = task->pipeline->ascending[task->dataset];
+    uint64_t dataset = task->pipeline->datasets[index];
+    if (columns->times.count != columns->ids.count || columns->labels.count != columns->ids.count) {
+        struct weir_error own;
+        weir_ignore(weir_fail(&own, WEIR_CORRUPT, "storage sent columns of unequal length"));
+        selector_task_fail(task, &own); /* which carries the status */
+        return;
+    }
+    const struct selector_column_block block = {
+        .first = weir_sample_id((uint32_t)dataset, (uint32_t)task->block, 0),
+        .rows = selector_pool_rows(&task->pipeline->pool, dataset, task->block),
+        .count = columns->ids.count,
+        .ids = columns->ids.at,
+        .times = columns->times.at,
+        .labels = columns->labels.at,
+    };
+    selector_columns_put(&task->selector->columns, &block);
+    selector_task_step(task);
+}
+
+static bool needs_columns(const struct selector_task *task)
+{
+    unsigned needs = task->pipeline->section->needs;
+    return task->kind == SELECTOR_INTERVAL || task->kind == SELECTOR_PREVIEW ||
+           task->pipeline->replay || (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
+}
+
+/* No training set ever touches what is held out; a sealed holdout holds nothing else. */
+static void hold_out(struct selector_task *task, size_t index, uint64_t first)
+{
+    const struct selector_section *section = task->pipeline->section;
+    bool wanted = task->kind == SELECTOR_INTERVAL && task->asked.interval.holdout;
+    bool training = task->kind == SELECTOR_SELECT || task->kind == SELECTOR_PREVIEW;
+    if (index >= section->dataset_count || (!wanted && !training))
+        return;
+    if (wanted || section->holdouts[index].bound > 0)
+        selector_holdout_mask(&section->holdouts[index], first, wanted, task->mask);
+}
+
+/* False: storage has to be asked first. */
+static bool gather_block(struct selector_task *task, size_t index)
+{
+    const struct selector_pipeline *pipeline = task->pipeline;
+    uint64_t dataset = pipeline->datasets[index];
+    uint64_t first = weir_sample_id((uint32_t)dataset, (uint32_t)task->block, 0);
+    if (selector_pool_mask(&pipeline->pool, dataset, task->block, task->after[index],
+                           task->positions.at[index], task->mask) == 0)
+        return true;
+    hold_out(task, index, first);
+    if (!needs_columns(task)) {
+        selector_candidates_add(&task->candidates, first, task->mask);
+        return true;
+    }
+    uint32_t rows = selector_pool_rows(&pipeline->pool, dataset, task->block);
+    const struct selector_column_block *columns =
+        selector_columns_get(&task->selector->columns, first, rows);
+    if (columns) {
+        selector_candidates_add_columns(&task->candidates, task->mask, columns, &task->window);
+        return true;
+    }
+    const struct msg_columns_read read = {.first = first, .count = rows};
+    weir_rpc_call(task->selector->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
+                  task);
+    return false;
+}
+
+void selector_step_gather(struct selector_task *task)
+{
+    const struct selector_pipeline *pipeline = task->pipeline;
+    for (; task->dataset < pipeline->dataset_count; task->dataset++, task->block = 0) {
+        size_t index = pipeline->ascending[task->dataset];
+        size_t blocks = selector_pool_blocks(&pipeline->pool, pipeline->datasets[index]);
+        for (; task->block < blocks; task->block++)
+            if (!gather_block(task, index))
+                return;
+    }
+    task->phase = task->kind == SELECTOR_PREVIEW ? SELECTOR_SHOW : SELECTOR_SEAL;
+    selector_task_step(task);
+}

@@ -1,0 +1,67 @@
+/* SEAL: the choice becomes a set, its row, and the answer. */
+#include "selector/tasks/task_steps.h"
+
+#include "core/base/clock.h"
+#include "core/base/fault.h"
+#include "core/base/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void choose_interval(struct selector_task *task, struct selector_sealed *sealed)
+{
+    char from[WEIR_TIME_TEXT_MAX];
+    char to[WEIR_TIME_TEXT_MAX];
+    weir_time_format(task->asked.interval.from_time, from);
+    weir_time_format(task->asked.interval.to_time, to);
+    (void)snprintf(sealed->policy, sizeof sealed->policy, "interval");
+    if (task->candidates.count == 0)
+        (void)snprintf(sealed->reason, sizeof sealed->reason,
+                       "there are no samples from %s until before %s", from, to);
+}
+
+static enum weir_status put(struct selector_task *task, const struct selector_sealed *sealed,
+                            struct weir_error *err)
+{
+    struct weir_db *db = task->selector->db;
+    if (!selector_task_is_recorded(task))
+        return WEIR_OK;
+    if (task->kind == SELECTOR_INTERVAL)
+        return selector_sealed_put_interval(db, &task->asked.interval, sealed, err);
+    const struct selector_boundary boundary = {
+        .positions = task->positions.at,
+        .position_count = task->positions.count,
+        .until_time = task->asked.select.until_time,
+        .until_id = task->asked.select.until_id,
+    };
+    return selector_sealed_put_trigger(db, task->pipeline_name, task->asked.select.trigger,
+                                       &boundary, sealed, err);
+}
+
+void selector_step_seal(struct selector_task *task)
+{
+    struct selector_sealed sealed = {.candidates = task->candidates.count};
+    const struct selector_candidates *chosen = &task->candidates;
+    struct weir_error err;
+    enum weir_status status = WEIR_OK;
+    if (task->kind == SELECTOR_SELECT)
+        status = selector_task_choose(task, &sealed, &err);
+    else
+        choose_interval(task, &sealed);
+    if (!status)
+        status = selector_sealed_write(task->selector->data_dir, chosen->ids, chosen->weights,
+                                       chosen->count, &sealed, &err);
+    if (!status)
+        status = put(task, &sealed, &err);
+    if (!status && weir_fault("selector.answer"))
+        status = weir_fail(&err, WEIR_UNAVAILABLE, "fault selector.answer");
+    if (status) {
+        selector_task_fail(task, &err);
+        return;
+    }
+    weir_log(WEIR_LOG_INFO, "set sealed",
+             "pipeline=%s policy=%s samples=%" PRIu64 " of=%" PRIu64 " digest=%s reason=\"%s\"",
+             task->pipeline_name, sealed.policy, sealed.samples, sealed.candidates, sealed.digest,
+             sealed.reason);
+    selector_task_answer(task, &sealed);
+}

@@ -1,0 +1,41 @@
+/* Which step a phase is, and what several steps need. */
+#include "selector/tasks/task_steps.h"
+
+void selector_task_forget(struct selector_task *task, const struct weir_error *err)
+{
+    selector_forget_pipeline(task->selector, task->pipeline_name);
+    selector_task_fail(task, err);
+}
+
+bool selector_task_is_recorded(const struct selector_task *task)
+{
+    return task->kind == SELECTOR_SELECT ||
+           (task->kind == SELECTOR_INTERVAL && !task->asked.interval.holdout);
+}
+
+bool selector_task_refused(struct selector_task *task, const struct weir_reply *reply,
+                           enum weir_message expected, const struct weir_error *err)
+{
+    struct weir_error own;
+    if (reply && reply->type == expected)
+        return false;
+    if (reply)
+        weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent an answer of type %d, expected %d",
+                              (int)reply->type, (int)expected)); /* own carries the status */
+    else
+        own = *err;
+    if (own.status == WEIR_TIMEOUT)
+        weir_ignore(weir_fail(&own, WEIR_UNAVAILABLE, "storage does not answer")); /* same */
+    selector_task_fail(task, &own);
+    return true;
+}
+
+void selector_task_step(struct selector_task *task)
+{
+    static void (*const steps[])(struct selector_task *) = {
+        [SELECTOR_START] = selector_step_start,   [SELECTOR_ADVANCE] = selector_step_advance,
+        [SELECTOR_GATHER] = selector_step_gather, [SELECTOR_SEAL] = selector_step_seal,
+        [SELECTOR_SHOW] = selector_step_show,
+    };
+    steps[task->phase](task);
+}

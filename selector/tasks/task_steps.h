@@ -1,0 +1,30 @@
+/* The steps of a task, one file each. A step goes on until storage has to be asked, the reply goes on with it;
+ * it ends by stepping the task into its next phase, or by ending the task. */
+#ifndef SELECTOR_TASKS_TASK_STEPS_H
+#define SELECTOR_TASKS_TASK_STEPS_H
+
+#include "selector/tasks/task.h"
+
+enum { SELECTOR_STORAGE_MS = 20000 };
+
+void selector_step_start(struct selector_task *task);
+void selector_step_advance(struct selector_task *task);
+void selector_step_gather(struct selector_task *task);
+void selector_step_seal(struct selector_task *task);
+void selector_step_show(struct selector_task *task);
+
+/* ---- what several steps need ---- */
+
+/* Fails the task when memory may be behind or ahead of Postgres now: the pipeline is loaded anew. */
+void selector_task_forget(struct selector_task *task, const struct weir_error *err);
+/* True when storage did not send what was `expected`; then the task is over. A silent storage is a passing
+ * trouble; what it refuses is its answer. */
+bool selector_task_refused(struct selector_task *task, const struct weir_reply *reply,
+                           enum weir_message expected, const struct weir_error *err);
+/* Whether a row says what was answered. A holdout's set follows from the question alone. */
+bool selector_task_is_recorded(const struct selector_task *task);
+/* Leaves of the candidates what the policy of a trigger chooses; `sealed` learns policy, seed and reason. */
+enum weir_status selector_task_choose(struct selector_task *task, struct selector_sealed *sealed,
+                                      struct weir_error *err);
+
+#endif
