@@ -142,7 +142,7 @@ enum weir_status learner_step(struct learner *learner, const struct weir_batch *
 enum weir_status learner_score(struct learner *learner, const struct weir_batch *batch,
                                float *losses, struct weir_error *err)
 {
-    struct loss_work work = {.losses = losses};
+    struct loss_work work = {.losses = losses, .apart = true};
     return measure(learner, batch, &work, err);
 }
 

@@ -49,7 +49,8 @@ void learner_predict(struct learner *learner, const struct weir_batch *batch);
 /* One step of training. `*ret_loss` is the weighted mean before the step. */
 enum weir_status learner_step(struct learner *learner, const struct weir_batch *batch,
                               double *ret_loss, struct weir_error *err) WEIR_MUST_USE;
-/* The loss of each sample, in `losses` (samples). */
+/* The loss of each sample, in `losses` (samples), and its slope at the outputs, the gradient of the
+ * last layer, in `learner->slopes` (samples, width). */
 enum weir_status learner_score(struct learner *learner, const struct weir_batch *batch,
                                float *losses, struct weir_error *err) WEIR_MUST_USE;
 /* embeddings (samples, plan.embedding). */

@@ -1,8 +1,12 @@
 /* The modes of a run: train makes a model; evaluate and predict say what it predicts, score what
- * each sample costs, embed where each sample lies. */
+ * each sample costs and how steeply, gradient in which direction, embed where each sample lies. */
 #include "core/base/bytes.h"
 #include "core/base/memory.h"
 #include "trainer_client/trainer.h"
+
+#include <math.h>
+
+enum { SCORES = 2 }; /* of a sample: its loss, the norm of its gradient */
 
 static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
 {
@@ -25,10 +29,10 @@ static uint32_t width_outputs(const struct trainer *trainer)
     return trainer->learner.plan.width;
 }
 
-static uint32_t width_one(const struct trainer *trainer)
+static uint32_t width_scores(const struct trainer *trainer)
 {
     (void)trainer;
-    return 1;
+    return SCORES;
 }
 
 static uint32_t width_embedding(const struct trainer *trainer)
@@ -65,13 +69,39 @@ static enum weir_status take_predict(struct trainer *trainer, const struct weir_
     return WEIR_OK;
 }
 
+static float norm_of(const float *slopes, size_t width)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < width; k++)
+        sum += (double)slopes[k] * (double)slopes[k];
+    return (float)sqrt(sum);
+}
+
+/* The losses come first, side by side; from the last to the first each moves to its place. */
 static enum weir_status take_score(struct trainer *trainer, const struct weir_batch *batch,
                                    struct weir_error *err)
 {
-    float *losses = room_for(trainer, batch);
+    const struct learner *learner = &trainer->learner;
+    size_t width = learner->plan.width;
+    float *scores = room_for(trainer, batch);
+    enum weir_status status = learner_score(&trainer->learner, batch, scores, err);
+    if (status != WEIR_OK)
+        return status;
+    for (size_t s = batch->samples; s-- > 0;) {
+        scores[s * SCORES] = scores[s];
+        scores[s * SCORES + 1] = norm_of(learner->slopes + s * width, width);
+    }
+    collector_add(&trainer->collector, batch, scores);
+    return WEIR_OK;
+}
+
+static enum weir_status take_gradient(struct trainer *trainer, const struct weir_batch *batch,
+                                      struct weir_error *err)
+{
+    float *losses = room_for(trainer, batch); /* at least one float a sample */
     enum weir_status status = learner_score(&trainer->learner, batch, losses, err);
     if (status == WEIR_OK)
-        collector_add(&trainer->collector, batch, losses);
+        collector_add(&trainer->collector, batch, trainer->learner.slopes);
     return status;
 }
 
@@ -89,7 +119,8 @@ static const struct run_mode MODES[] = {
     {"train", true, width_none, take_train},
     {"evaluate", false, width_outputs, take_predict},
     {"predict", false, width_outputs, take_predict},
-    {"score", false, width_one, take_score},
+    {"score", false, width_scores, take_score},
+    {"gradient", false, width_outputs, take_gradient},
     {"embed", false, width_embedding, take_embed},
 };
 

@@ -161,7 +161,7 @@ static void outputs_come_in_id_order_for_every_mode(void **unused)
     static const struct {
         const char *mode;
         size_t width;
-    } CASES[] = {{"evaluate", 1}, {"predict", 1}, {"score", 1}, {"embed", 64}};
+    } CASES[] = {{"evaluate", 1}, {"predict", 1}, {"score", 2}, {"gradient", 1}, {"embed", 64}};
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct fixture fixture;
         struct weir_outputs outputs;

@@ -252,7 +252,7 @@ enum weir_status loss_measure(struct loss_work *work, const struct weir_batch *b
         work->weighted += (double)batch->weights[s] * loss;
         work->weight += (double)batch->weights[s];
     }
-    if (status == WEIR_OK)
+    if (status == WEIR_OK && !work->apart)
         scale(work, batch);
     return status;
 }

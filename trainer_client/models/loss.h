@@ -40,6 +40,7 @@ struct loss_work {
     uint32_t width;
     const float *outputs; /* (samples, width) */
     float *slopes;        /* (samples, width): becomes d mean / d outputs */
+    bool apart;           /* slopes become d loss / d outputs of each sample by itself instead */
     float *losses;        /* (samples): becomes each sample's loss; NULL: not wanted */
     double
         weighted;  /* becomes the sum of weight * loss, the weights being those of the selection */
