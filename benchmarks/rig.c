@@ -10,7 +10,7 @@
 
 enum { ASK_MS = 60000, ASK_AGAIN_NS = 2000000, STEP_MS = 100 };
 
-static const char *const NAMES[RIG_SERVICES] = {"storage", "dispatcher"};
+static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
 
 struct rig {
     struct weir_loop *loop;

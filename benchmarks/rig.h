@@ -12,7 +12,7 @@
 
 struct rig;
 
-enum rig_service { RIG_STORAGE, RIG_DISPATCHER, RIG_SERVICES };
+enum rig_service { RIG_STORAGE, RIG_SELECTOR, RIG_DISPATCHER, RIG_SERVICES };
 
 /* Starts everything and waits until every service answers. Started as root, this process and its
  * children run as an unprivileged user from then on. */

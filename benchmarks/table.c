@@ -129,6 +129,11 @@ enum weir_status table_clear(struct table *table, struct weir_error *err)
     return run(table, sql, err);
 }
 
+enum weir_status table_execute(struct table *table, const char *sql, struct weir_error *err)
+{
+    return run(table, sql, err);
+}
+
 void table_forget_rows(struct table *table)
 {
     weir_buf_fini(&table->rows);

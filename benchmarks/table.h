@@ -33,6 +33,9 @@ void table_close(struct table *table);
 
 /* Empties the table. */
 enum weir_status table_clear(struct table *table, struct weir_error *err) WEIR_MUST_USE;
+/* One statement, whatever it answers; `bench` is the schema of the tables. */
+enum weir_status table_execute(struct table *table, const char *sql,
+                               struct weir_error *err) WEIR_MUST_USE;
 /* One COPY of all rows, committed. */
 enum weir_status table_copy(struct table *table, struct weir_error *err) WEIR_MUST_USE;
 /* Frees the encoded rows: nothing can be copied any more. */

@@ -138,18 +138,6 @@ uint32_t selector_pool_rows(const struct selector_pool *pool, uint64_t number, s
     return found ? found->rows : 0;
 }
 
-/* Sets (or clears) `count` bits from bit `row` on. */
-static void mark(uint64_t *mask, uint32_t row, uint32_t count, bool set)
-{
-    for (uint32_t end = row + count; row < end;) {
-        uint32_t bit = row % 64;
-        uint32_t here = 64 - bit < end - row ? 64 - bit : end - row;
-        uint64_t bits = (here == 64 ? UINT64_MAX : (UINT64_C(1) << here) - 1) << bit;
-        mask[row / 64] = set ? mask[row / 64] | bits : mask[row / 64] & ~bits;
-        row += here;
-    }
-}
-
 size_t selector_pool_mask(const struct selector_pool *pool, uint64_t number, size_t block,
                           uint64_t after, uint64_t upto, uint64_t mask[SELECTOR_MASK_WORDS])
 {
@@ -158,19 +146,16 @@ size_t selector_pool_mask(const struct selector_pool *pool, uint64_t number, siz
     for (uint32_t i = 0; found && i < found->range_count; i++) {
         const struct range *range = &found->ranges[i];
         if (range->kind == WEIR_CHANGE_ADDED && range->sequence > after && range->sequence <= upto)
-            mark(mask, range->row, range->count, true);
+            selector_mask_fill(mask, range->row, range->count, true);
     }
     for (uint32_t i = 0; found && i < found->range_count; i++) {
         const struct range *range = &found->ranges[i];
         bool gone = range->kind == WEIR_CHANGE_ERASED ||
                     (range->kind != WEIR_CHANGE_ADDED && range->sequence <= upto);
         if (gone)
-            mark(mask, range->row, range->count, false);
+            selector_mask_fill(mask, range->row, range->count, false);
     }
-    size_t count = 0;
-    for (size_t i = 0; i < SELECTOR_MASK_WORDS; i++)
-        count += (size_t)__builtin_popcountll(mask[i]);
-    return count;
+    return selector_mask_count(mask);
 }
 
 void selector_pool_added(const struct selector_pool *pool, uint64_t number, size_t block,
@@ -183,4 +168,16 @@ void selector_pool_added(const struct selector_pool *pool, uint64_t number, size
         for (uint32_t k = 0; range->kind == WEIR_CHANGE_ADDED && k < range->count; k++)
             sequences[range->row + k] = range->sequence;
     }
+}
+
+size_t selector_pool_bytes(const struct selector_pool *pool)
+{
+    size_t bytes = pool->dataset_count * sizeof *pool->datasets;
+    for (size_t i = 0; i < pool->dataset_count; i++) {
+        const struct selector_pool_dataset *dataset = &pool->datasets[i];
+        bytes += dataset->block_count * sizeof *dataset->blocks;
+        for (size_t k = 0; k < dataset->block_count; k++)
+            bytes += dataset->blocks[k].range_capacity * sizeof(struct range);
+    }
+    return bytes;
 }

@@ -5,11 +5,7 @@
 #ifndef SELECTOR_POOL_H
 #define SELECTOR_POOL_H
 
-#include "core/wire/sample.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "selector/set.h"
 
 /* One row of the change feed. */
 struct selector_change {
@@ -40,8 +36,6 @@ size_t selector_pool_blocks(const struct selector_pool *pool, uint64_t dataset);
 /* Rows ever added to the block: one past the highest. */
 uint32_t selector_pool_rows(const struct selector_pool *pool, uint64_t dataset, size_t block);
 
-enum { SELECTOR_MASK_WORDS = WEIR_BLOCK_ROWS / 64 };
-
 /* Sets bit r of `mask` for each row r that was added in (after, upto] and was neither removed nor
  * replaced up to `upto`. Erased rows are never in it, whenever the erasure was. Returns how many. */
 size_t selector_pool_mask(const struct selector_pool *pool, uint64_t dataset, size_t block,
@@ -50,5 +44,8 @@ size_t selector_pool_mask(const struct selector_pool *pool, uint64_t dataset, si
 /* Fills `sequences` (WEIR_BLOCK_ROWS) with when each row of the block was added; 0: it never was. */
 void selector_pool_added(const struct selector_pool *pool, uint64_t dataset, size_t block,
                          uint64_t *sequences);
+
+/* What it takes in memory. */
+size_t selector_pool_bytes(const struct selector_pool *pool);
 
 #endif

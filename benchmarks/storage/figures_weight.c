@@ -1,7 +1,7 @@
 /* Figures about what metadata weighs: its rates are samples per byte, or one over bytes, so that a ratio
  * of 1 is what is allowed. */
 #include "benchmarks/storage/bench.h"
-#include "benchmarks/storage/weight.h"
+#include "benchmarks/weight.h"
 
 #include <time.h>
 

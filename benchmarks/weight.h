@@ -1,6 +1,6 @@
 /* What a dataset weighs: bytes in Postgres, and resident memory of the storage process. */
-#ifndef BENCHMARKS_STORAGE_WEIGHT_H
-#define BENCHMARKS_STORAGE_WEIGHT_H
+#ifndef BENCHMARKS_WEIGHT_H
+#define BENCHMARKS_WEIGHT_H
 
 #include "core/base/error.h"
 

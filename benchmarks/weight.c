@@ -1,5 +1,5 @@
 /* Asks Postgres and /proc. */
-#include "benchmarks/storage/weight.h"
+#include "benchmarks/weight.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
