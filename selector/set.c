@@ -2,6 +2,7 @@
  * a range is kept as one. */
 #include "selector/set.h"
 
+#include "core/base/error.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static uint32_t bit_of(uint64_t word, uint64_t k)
 
 /* ---- making ---- */
 
-static void clear(struct selector_set *set)
+static void drop_blocks(struct selector_set *set)
 {
     for (size_t i = 0; i < set->block_count; i++)
         free(set->blocks[i].words);
@@ -67,7 +68,7 @@ static void clear(struct selector_set *set)
 
 void selector_set_fini(struct selector_set *set)
 {
-    clear(set);
+    drop_blocks(set);
     free(set->blocks);
     *set = (struct selector_set){0};
 }
