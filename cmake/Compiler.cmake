@@ -36,6 +36,10 @@ target_compile_options(weir_compile_options INTERFACE
   -Wold-style-definition -Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2
   -Wconversion -Wimplicit-fallthrough
   -fno-omit-frame-pointer -fno-common)
+# The same numbers on every machine: a fused multiply-add, where there is one, would round once less.
+# Nobody asks for errno or traps of arithmetic.
+target_compile_options(weir_compile_options INTERFACE
+  -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(WEIR_WERROR)
   target_compile_options(weir_compile_options INTERFACE -Werror)
 endif()
@@ -53,10 +57,12 @@ if(WEIR_FUZZ)
     message(FATAL_ERROR "WEIR_FUZZ needs clang, found ${CMAKE_C_COMPILER_ID}: use the preset 'fuzz'")
   endif()
   target_compile_options(weir_compile_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_definitions(weir_compile_options INTERFACE WEIR_SANITIZED)
 endif()
 if(WEIR_SANITIZE)
   target_compile_options(weir_compile_options INTERFACE
     -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
+  target_compile_definitions(weir_compile_options INTERFACE WEIR_SANITIZED)
   target_link_options(weir_compile_options INTERFACE -fsanitize=${WEIR_SANITIZE})
 endif()
 if(WEIR_COVERAGE)

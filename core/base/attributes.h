@@ -5,6 +5,16 @@
 #define WEIR_MUST_USE          __attribute__((warn_unused_result))
 #define WEIR_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #define WEIR_NORETURN          __attribute__((noreturn))
+#define WEIR_ALWAYS_INLINE     inline __attribute__((always_inline))
+
+/* Compiled for several instruction sets; the program takes the best one when it starts. Not under
+ * sanitizers, which are not ready when that choice is made. The result never depends on it: nothing
+ * is contracted (-ffp-contract=off), and lanes never add up across each other. */
+#if defined(__x86_64__) && !defined(WEIR_SANITIZED)
+#define WEIR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WEIR_CLONES
+#endif
 
 /* WEIR_DEFINE_AUTO(weir_db, weir_db_close) lets a local be declared as
  *     WEIR_AUTO(weir_db) db = NULL;

@@ -8,8 +8,8 @@
  * conditioning of Cohen & Kaplan 2007, with which a weighted sum over the set estimates the sum over
  * all candidates without bias. */
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "selector/policies/least.h"
-#include "selector/policies/portable.h"
 
 #include <float.h>
 #include <string.h>
@@ -68,14 +68,14 @@ static double waiting(double age, struct weir_rng *rng)
 {
     const double ln2 = 0.69314718055994530942;
     double unit = (double)((weir_rng_next(rng) >> 11) + 1) * 0x1p-53; /* (0, 1] */
-    double time = unit < 1 ? -selector_log(unit) : 0x1p-54;
-    return selector_log(time) / ln2 + age;
+    double time = unit < 1 ? -weir_ln(unit) : 0x1p-54;
+    return weir_ln(time) / ln2 + age;
 }
 
 /* The chance to wait less than the first that was not chosen. */
 static float weight_of(double age, double bound)
 {
-    double chance = selector_one_minus_exp(selector_exp2(bound - age));
+    double chance = weir_one_minus_exp(weir_exp2(bound - age));
     return chance * FLT_MAX > 1 ? (float)(1 / chance) : FLT_MAX;
 }
 

@@ -1,6 +1,4 @@
-/* Who is drawn how often, by chi-square; that importance weights make sums unbiased; the portable
- * logarithm against the C library's. */
-#include "selector/policies/portable.h"
+/* Who is drawn how often, by chi-square; that importance weights make sums unbiased. */
 #include "tests/unit/selector/choose.h"
 
 #include <math.h>
@@ -75,29 +73,12 @@ static void without_weights_all_count_the_same(void **state)
         assert_true(isfinite(weights[k]) && weights[k] >= 1);
 }
 
-static void the_portable_functions_agree_with_the_library(void **state)
-{
-    (void)state;
-    struct weir_rng rng;
-    weir_rng_init(&rng, 5);
-    for (int i = 0; i < 100000; i++) {
-        double x = weir_rng_unit(&rng) * 100 + 1e-300;
-        assert_true(fabs(selector_log(x) - log(x)) <= 2e-15 * (1 + fabs(log(x))));
-        assert_true(fabs(selector_exp2(x - 50) / exp2(x - 50) - 1) < 1e-14);
-        double small = ldexp(x, -20);
-        assert_true(fabs(selector_one_minus_exp(small) / -expm1(-small) - 1) < 1e-14);
-        assert_true(fabs(selector_one_minus_exp(x) + expm1(-x)) < 1e-14);
-    }
-    assert_true(selector_log(1) == 0 && selector_exp2(0) == 1 && selector_exp2(10) == 1024);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_draw_follows_the_half_life),
         cmocka_unit_test(importance_weights_estimate_sums_without_bias),
         cmocka_unit_test(without_weights_all_count_the_same),
-        cmocka_unit_test(the_portable_functions_agree_with_the_library),
     };
     return cmocka_run_group_tests_name("selector/recency_weighted", tests, NULL, NULL);
 }

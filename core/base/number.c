@@ -1,5 +1,5 @@
 /* Series; see Abramowitz & Stegun, 4.1.27 (logarithm) and 4.2.1 (exponential). */
-#include "selector/policies/portable.h"
+#include "core/base/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,9 +7,11 @@
 static const double LN2 = 0.69314718055994530942;
 
 /* ln x = k ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...), s = (m - 1) / (m + 1), x = m 2^k. */
-double selector_log(double x)
+double weir_ln(double x)
 {
     int exponent = 0;
+    if (x <= 0)
+        return -INFINITY;
     double m = frexp(x, &exponent); /* exact */
     if (m < 0.70710678118654752440) {
         m *= 2;
@@ -32,7 +34,7 @@ static double exp_minus_one(double x)
     return sum;
 }
 
-double selector_exp2(double x)
+double weir_exp2(double x)
 {
     if (x < -1000)
         return 0;
@@ -42,7 +44,7 @@ double selector_exp2(double x)
     return ldexp(1 + exp_minus_one((x - whole) * LN2), (int)whole);
 }
 
-double selector_one_minus_exp(double x)
+double weir_one_minus_exp(double x)
 {
-    return x < 0.5 ? -exp_minus_one(-x) : 1 - selector_exp2(-x / LN2);
+    return x < 0.5 ? -exp_minus_one(-x) : 1 - weir_exp2(-x / LN2);
 }

@@ -1,0 +1,14 @@
+/* Arithmetic that gives the same bits on every machine: from additions, multiplications and divisions
+ * alone, always in the same order. The C library's differ in the last bit between versions and
+ * processors, and what is decided must not. */
+#ifndef WEIR_BASE_NUMBER_H
+#define WEIR_BASE_NUMBER_H
+
+/* Natural logarithm of a finite x > 0, relative error below 1e-14; -INFINITY of 0 and below. */
+double weir_ln(double x);
+/* 2^x, relative error below 1e-14; 0 below -1000 and the largest number above 1000. */
+double weir_exp2(double x);
+/* 1 - e^-x for x >= 0, precise for small x too. */
+double weir_one_minus_exp(double x);
+
+#endif

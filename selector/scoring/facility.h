@@ -1,0 +1,36 @@
+/* Facility location: how well a subset S stands for all samples, f(S) = Σ_i max_{j ∈ S} s(i, j) with
+ * s >= 0. Monotone and submodular (Krause & Golovin, Submodular Function Maximization, 2014, §1). Time of
+ * one gain: count × width; memory: one float a sample beside the vectors. */
+#ifndef SELECTOR_SCORING_FACILITY_H
+#define SELECTOR_SCORING_FACILITY_H
+
+#include "selector/scoring/greedy.h"
+#include "selector/scoring/vectors.h"
+
+enum facility_similarity {
+    FACILITY_COSINE,   /* (1 + cos) / 2; the vectors have unit length */
+    FACILITY_DISTANCE, /* how much nearer than the farthest that two can be: limit - |x - y| */
+};
+
+struct facility {
+    const struct vectors *vectors;
+    enum facility_similarity similarity;
+    float limit;    /* >= every distance */
+    float *best;    /* of each sample, what S has for it; INFINITY behind the last */
+    float *queries; /* of the gains being computed */
+};
+
+/* Borrows the vectors. S is empty. */
+void scoring_facility_init(struct facility *facility, const struct vectors *vectors,
+                           enum facility_similarity similarity);
+void scoring_facility_fini(struct facility *facility);
+/* What the greedy methods maximise; borrows the facility. */
+struct objective scoring_facility_objective(struct facility *facility);
+/* f(S). */
+double scoring_facility_value(const struct facility *facility);
+/* For each member of S, how many samples it is the nearest of: itself, and of equally near ones the first
+ * in `members`. */
+void scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
+                            float *ret_sizes);
+
+#endif

@@ -1,0 +1,196 @@
+/* The four ways to be greedy: see greedy.h. */
+#include "selector/scoring/greedy.h"
+
+#include "core/base/memory.h"
+#include "core/base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { GAINS_AT_ONCE = 64, LAZY_AT_ONCE = 4 };
+
+struct bound {
+    double gain;
+    size_t element;
+    size_t round; /* the gain was computed when so many had been chosen */
+};
+
+static bool is_better(const struct bound *a, const struct bound *b)
+{
+    return a->gain > b->gain || (a->gain >= b->gain && a->element < b->element);
+}
+
+/* ---- all gains, or those of a sample ---- */
+
+static struct bound best_of(const struct objective *objective, const size_t *candidates,
+                            size_t count)
+{
+    struct bound best = {.gain = -INFINITY};
+    double gains[GAINS_AT_ONCE];
+    for (size_t at = 0; at < count; at += GAINS_AT_ONCE) {
+        size_t some = count - at < GAINS_AT_ONCE ? count - at : GAINS_AT_ONCE;
+        objective->gains(objective->state, candidates + at, some, gains);
+        for (size_t i = 0; i < some; i++) {
+            struct bound bound = {.gain = gains[i], .element = candidates[at + i]};
+            if (is_better(&bound, &best))
+                best = bound;
+        }
+    }
+    return best;
+}
+
+/* Brings `wanted` random elements of `left` to its front. */
+static void shuffle_front(size_t *left, size_t count, size_t wanted, struct weir_rng *rng)
+{
+    for (size_t i = 0; i < wanted; i++) {
+        size_t other = i + weir_rng_below(rng, count - i);
+        size_t swapped = left[i];
+        left[i] = left[other];
+        left[other] = swapped;
+    }
+}
+
+static size_t sample_size(const struct greedy *greedy, size_t count, size_t target)
+{
+    return (size_t)ceil((double)count / (double)target * -weir_ln(greedy->epsilon));
+}
+
+static bool choose_step_by_step(const struct greedy *greedy, const struct objective *objective,
+                                size_t target, size_t *ret_chosen)
+{
+    size_t count = objective->count;
+    size_t sample =
+        greedy->method == GREEDY_STOCHASTIC ? sample_size(greedy, count, target) : SIZE_MAX;
+    WEIR_AUTO_FREE size_t *left = weir_calloc(count, sizeof *left);
+    for (size_t i = 0; i < count; i++)
+        left[i] = i;
+    for (size_t n = 0; n < target; n++) {
+        size_t some = sample < count ? sample : count;
+        if (!scoring_goes_on(&greedy->progress, n, target))
+            return false;
+        if (some < count)
+            shuffle_front(left, count, some, greedy->rng);
+        ret_chosen[n] = best_of(objective, left, some).element;
+        objective->add(objective->state, ret_chosen[n]);
+        size_t at = 0;
+        while (left[at] != ret_chosen[n])
+            at++;
+        left[at] = left[--count];
+    }
+    return true;
+}
+
+/* ---- lazily: a heap of upper bounds ---- */
+
+static void sink(struct bound *heap, size_t count, size_t at)
+{
+    for (size_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
+        if (child + 1 < count && is_better(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_better(&heap[child], &heap[at]))
+            return;
+        struct bound swapped = heap[at];
+        heap[at] = heap[child];
+        heap[child] = swapped;
+    }
+}
+
+static void rise(struct bound *heap, size_t at)
+{
+    for (size_t parent = (at - 1) / 2; at > 0 && is_better(&heap[at], &heap[parent]);
+         at = parent, parent = (at - 1) / 2) {
+        struct bound swapped = heap[at];
+        heap[at] = heap[parent];
+        heap[parent] = swapped;
+    }
+}
+
+static struct bound pop(struct bound *heap, size_t *count)
+{
+    struct bound top = heap[0];
+    heap[0] = heap[--*count];
+    sink(heap, *count, 0);
+    return top;
+}
+
+static void push(struct bound *heap, size_t *count, struct bound bound)
+{
+    heap[(*count)++] = bound;
+    rise(heap, *count - 1);
+}
+
+static bool first_bounds(const struct greedy *greedy, const struct objective *objective,
+                         size_t steps, struct bound *heap)
+{
+    size_t elements[GAINS_AT_ONCE];
+    double gains[GAINS_AT_ONCE];
+    for (size_t at = 0; at < objective->count; at += GAINS_AT_ONCE) {
+        size_t some = objective->count - at < GAINS_AT_ONCE ? objective->count - at : GAINS_AT_ONCE;
+        if (!scoring_goes_on(&greedy->progress, at, steps))
+            return false;
+        for (size_t i = 0; i < some; i++)
+            elements[i] = at + i;
+        objective->gains(objective->state, elements, some, gains);
+        for (size_t i = 0; i < some; i++)
+            heap[at + i] = (struct bound){.gain = gains[i], .element = at + i};
+    }
+    for (size_t at = objective->count / 2; at-- > 0;)
+        sink(heap, objective->count, at);
+    return true;
+}
+
+/* Computes the gains of the top few anew. True: the best of them is enough, and no longer in the heap. */
+static bool refresh(const struct objective *objective, struct bound *heap, size_t *count,
+                    double enough, struct bound *best)
+{
+    size_t elements[LAZY_AT_ONCE];
+    double gains[LAZY_AT_ONCE];
+    size_t some = 0, first = 0, round = best->round;
+    while (some<LAZY_AT_ONCE && * count> 0 && heap[0].round < round)
+        elements[some++] = pop(heap, count).element;
+    objective->gains(objective->state, elements, some, gains);
+    for (size_t i = 1; i < some; i++)
+        if (gains[i] > gains[first] || (gains[i] >= gains[first] && elements[i] < elements[first]))
+            first = i;
+    *best = (struct bound){gains[first], elements[first], round};
+    for (size_t i = 0; i < some; i++)
+        if (i != first || gains[first] < enough)
+            push(heap, count, (struct bound){gains[i], elements[i], round});
+    return gains[first] >= enough;
+}
+
+/* The element of the highest gain, or of one that is near enough to the highest bound. */
+static struct bound take_best(const struct greedy *greedy, const struct objective *objective,
+                              struct bound *heap, size_t *count, size_t round)
+{
+    double share = greedy->method == GREEDY_APPROXIMATE ? 1 - greedy->epsilon : 1;
+    struct bound best = {.round = round};
+    while (heap[0].round < round)
+        if (refresh(objective, heap, count, heap[0].gain * share, &best))
+            return best;
+    return pop(heap, count);
+}
+
+static bool choose_lazily(const struct greedy *greedy, const struct objective *objective,
+                          size_t target, size_t *ret_chosen)
+{
+    size_t count = objective->count, steps = count + target;
+    WEIR_AUTO_FREE struct bound *heap = weir_calloc(count, sizeof *heap);
+    if (!first_bounds(greedy, objective, steps, heap))
+        return false;
+    for (size_t n = 0; n < target; n++) {
+        if (!scoring_goes_on(&greedy->progress, objective->count + n, steps))
+            return false;
+        ret_chosen[n] = take_best(greedy, objective, heap, &count, n).element;
+        objective->add(objective->state, ret_chosen[n]);
+    }
+    return true;
+}
+
+bool scoring_maximize(const struct greedy *greedy, const struct objective *objective, size_t target,
+                      size_t *ret_chosen)
+{
+    if (greedy->method == GREEDY_LAZY || greedy->method == GREEDY_APPROXIMATE)
+        return target == 0 || choose_lazily(greedy, objective, target, ret_chosen);
+    return choose_step_by_step(greedy, objective, target, ret_chosen);
+}

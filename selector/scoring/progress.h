@@ -1,0 +1,20 @@
+/* How far long work has come, and whether it is still wanted. */
+#ifndef SELECTOR_SCORING_PROGRESS_H
+#define SELECTOR_SCORING_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct progress {
+    /* `done` of `total` equal parts, about; called many times a second from the thread that chooses.
+     * False: give up. NULL: nobody asks. */
+    bool (*report)(void *owner, size_t done, size_t total);
+    void *owner;
+};
+
+static inline bool scoring_goes_on(const struct progress *progress, size_t done, size_t total)
+{
+    return !progress->report || progress->report(progress->owner, done, total);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* The exponential race: see proportional.h. */
+#include "selector/scoring/proportional.h"
+
+#include "core/base/memory.h"
+#include "core/base/number.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const double WEIGHT_MAX = 1e6;
+
+struct runner {
+    double arrival;
+    size_t position;
+};
+
+static double score_of(const struct scoring_input *input, size_t position)
+{
+    float score = input->values[position];
+    if (!(score > 0))
+        return 0;
+    return (double)(score < FLT_MAX ? score : FLT_MAX);
+}
+
+static bool is_later(const struct runner *a, const struct runner *b)
+{
+    return a->arrival > b->arrival || (a->arrival >= b->arrival && a->position > b->position);
+}
+
+/* A heap with the latest on top, so that it can be thrown out. */
+static void sink(struct runner *heap, size_t count, size_t at)
+{
+    for (size_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
+        if (child + 1 < count && is_later(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_later(&heap[child], &heap[at]))
+            return;
+        struct runner swapped = heap[at];
+        heap[at] = heap[child];
+        heap[child] = swapped;
+    }
+}
+
+/* 1 - unit is in (0, 1]: no logarithm of 0. Who has no score starts when all others are through. */
+static struct runner start(const struct scoring_input *input, size_t position, struct weir_rng *rng)
+{
+    double score = score_of(input, position);
+    double patience = -weir_ln(1 - weir_rng_unit(rng));
+    return (struct runner){
+        .arrival = score > 0 ? patience / score : DBL_MAX / 64 * (patience + 1),
+        .position = position,
+    };
+}
+
+void scoring_draw_proportional(const struct scoring_input *input, struct scoring_choice *choice)
+{
+    size_t target = input->target;
+    WEIR_AUTO_FREE struct runner *heap = weir_calloc(target, sizeof *heap);
+    struct weir_rng rng;
+    double total = 0;
+    weir_rng_init(&rng, input->seed);
+    for (size_t i = 0; i < input->count; i++) {
+        struct runner runner = start(input, i, &rng);
+        total += score_of(input, i);
+        if (i < target)
+            heap[i] = runner;
+        for (size_t at = target / 2; i == target - 1 && at-- > 0;)
+            sink(heap, target, at);
+        if (i >= target && is_later(&heap[0], &runner)) {
+            heap[0] = runner;
+            sink(heap, target, 0);
+        }
+    }
+    choice->count = target;
+    for (size_t n = 0; n < target; n++) {
+        double score = score_of(input, heap[n].position);
+        double weight = score > 0 ? total / ((double)input->count * score) : 1;
+        choice->chosen[n] = heap[n].position;
+        choice->weights[n] = (float)(weight < WEIGHT_MAX ? weight : WEIGHT_MAX);
+    }
+}

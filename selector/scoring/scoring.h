@@ -1,0 +1,83 @@
+/* Choosing by what a model says of the samples: importance sampling, uncertainty, coresets. Pure: numbers
+ * in, positions and weights out, on the caller's thread; the same input, options and seed give the same
+ * choice on any machine.
+ *
+ *     const struct scoring_method *method = scoring_find("craig");   // NULL: not known
+ *     cfg_read(method->options, …, options, err);                    // options_size bytes
+ *     // gather method->wants of every candidate, e.g. from a score run
+ *     struct scoring_choice choice = {.chosen = chosen, .weights = weights};
+ *     if (scoring_choose(method, options, &input, &choice))
+ *         // chosen[0 … choice.count - 1] are positions in the columns of `input`
+ *
+ * Memory beside the input: about count * width floats, never count * count. README.md has the table of the
+ * methods with what each costs. One file per method: scoring_NAME.c holds
+ * `const struct scoring_method scoring_NAME`, named in registry.c. */
+#ifndef SELECTOR_SCORING_SCORING_H
+#define SELECTOR_SCORING_SCORING_H
+
+#include "core/base/rng.h"
+#include "core/config/schema.h"
+#include "selector/scoring/progress.h"
+
+/* What a method must know of each candidate. */
+enum scoring_wants {
+    SCORING_WANTS_NOTHING,
+    SCORING_WANTS_LOSS,
+    SCORING_WANTS_GRADIENT_NORM,
+    SCORING_WANTS_PROBABILITIES, /* of the classes; width 1: of the second of two */
+    SCORING_WANTS_GRADIENT,      /* of the last layer */
+    SCORING_WANTS_EMBEDDING,
+};
+
+/* Candidates 0 … count - 1, in order of id. Of equal ones the first wins. NaN: not known; where a method
+ * ranks by one number, such a candidate comes after all others, in a vector it counts as 0. Infinite:
+ * as large as can be. */
+struct scoring_input {
+    size_t count;                /* may be 0 */
+    size_t width;                /* floats of each: 1 for a loss or a norm; 0: nothing is wanted */
+    const float *values;         /* count * width, row by row: what the method wants */
+    const float *holdout_losses; /* for wants_holdout_loss: one each; else NULL */
+    const int64_t *labels;       /* balance: choose for each label apart; NULL: do not */
+    size_t target;               /* choose so many at most */
+    uint64_t seed;
+    uint32_t part; /* of a method that draws anew for every epoch: which one, from 0 */
+    struct progress progress;
+};
+
+struct scoring_choice {
+    size_t *chosen; /* room for the smaller of target and count: distinct positions, in any order */
+    float *weights; /* the same: of the loss; finite, above 0; 1 where the method gives none */
+    size_t count;   /* how many were chosen */
+};
+
+struct scoring_method {
+    const char *name;
+    const char *summary;
+    const struct cfg_key *options;
+    size_t options_size;
+    enum scoring_wants wants;
+    bool wants_holdout_loss; /* also the loss by a model that was trained on held-out samples */
+    bool draws_anew;         /* for every part */
+
+    /* Called by scoring_choose() with 0 < target < count, room for target, and values that are wanted.
+     * Chooses `target`; fewer, but not none, only when the method's own rule says so. False: given
+     * up, as progress.report wanted. */
+    bool (*choose)(const void *options, const struct scoring_input *input,
+                   struct scoring_choice *choice);
+};
+
+/* Fills `choice`. All candidates, with weight 1, when the target is not below their number; none when
+ * either is 0. With labels each has a share of the target in proportion to its size (largest remainders;
+ * of equal ones the smaller label first). False: given up, `choice` says nothing. */
+bool scoring_choose(const struct scoring_method *method, const void *options,
+                    const struct scoring_input *input, struct scoring_choice *choice);
+
+/* A schedule of methods: stage i begins with trigger from[i]; from[0] <= 1, ascending. */
+size_t scoring_stage_at(const uint64_t *from, size_t count, uint64_t trigger);
+
+const struct scoring_method *scoring_find(const char *name);
+size_t scoring_count(void);
+const struct scoring_method *scoring_at(size_t index);
+const char *const *scoring_names(void);
+
+#endif

@@ -1,0 +1,387 @@
+/* The guarantees of the scoring methods, each against a plain computation or what its paper proves. */
+#include "core/base/memory.h"
+#include "selector/scoring/cover.h"
+#include "selector/scoring/proportional.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { POINTS = 150, WIDTH = 7, SMALL = 14 };
+
+/* Clusters with copies in them, so that gains tie. */
+static void draw_points(float *values, size_t count, uint64_t seed)
+{
+    struct weir_rng rng;
+    weir_rng_init(&rng, seed);
+    for (size_t i = 0; i < count; i++) {
+        bool is_copy = i > 0 && weir_rng_below(&rng, 4) == 0;
+        size_t of = is_copy ? weir_rng_below(&rng, i) : 0;
+        for (size_t k = 0; k < WIDTH; k++)
+            values[i * WIDTH + k] =
+                is_copy ? values[of * WIDTH + k] : (float)(weir_rng_unit(&rng) * 2 - 1);
+    }
+}
+
+static double distance(const float *values, size_t i, size_t j)
+{
+    double square = 0;
+    for (size_t k = 0; k < WIDTH; k++) {
+        double apart = (double)values[i * WIDTH + k] - (double)values[j * WIDTH + k];
+        square += apart * apart;
+    }
+    return sqrt(square);
+}
+
+static double cosine(const float *values, size_t i, size_t j)
+{
+    double product = 0, x = 0, y = 0;
+    for (size_t k = 0; k < WIDTH; k++) {
+        product += (double)values[i * WIDTH + k] * (double)values[j * WIDTH + k];
+        x += (double)values[i * WIDTH + k] * (double)values[i * WIDTH + k];
+        y += (double)values[j * WIDTH + k] * (double)values[j * WIDTH + k];
+    }
+    return product / sqrt(x * y);
+}
+
+static double covered(const float *values, size_t count, const size_t *chosen, size_t target)
+{
+    double value = 0;
+    for (size_t i = 0; i < count; i++) {
+        double best = 0;
+        for (size_t n = 0; n < target; n++)
+            best = fmax(best, 0.5 + 0.5 * cosine(values, i, chosen[n]));
+        value += best;
+    }
+    return value;
+}
+
+static void maximize(const float *values, size_t count, size_t target, enum greedy_method method,
+                     size_t *chosen)
+{
+    float weights[POINTS];
+    const struct scoring_input input = {
+        .count = count, .width = WIDTH, .values = values, .target = target, .seed = 5};
+    const struct cover options = {.optimizer = (int)method, .epsilon = 0.05};
+    const struct cover_rule rule = {.similarity = FACILITY_COSINE};
+    struct scoring_choice choice = {chosen, weights, 0};
+    scoring_cover(&options, &rule, &input, &choice);
+}
+
+/* ---- greedy ---- */
+
+static void lazy_chooses_what_naive_chooses(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        float values[POINTS * WIDTH];
+        size_t naive[POINTS], lazy[POINTS];
+        draw_points(values, POINTS, seed);
+        maximize(values, POINTS, 30, GREEDY_NAIVE, naive);
+        maximize(values, POINTS, 30, GREEDY_LAZY, lazy);
+        assert_memory_equal(naive, lazy, 30 * sizeof *naive);
+    }
+}
+
+/* The first choice of greedy by the plain definition, again and again. */
+static void greedy_agrees_with_the_definition(void **state)
+{
+    float values[POINTS * WIDTH];
+    size_t chosen[POINTS];
+    (void)state;
+    draw_points(values, 80, 3);
+    maximize(values, 80, 10, GREEDY_LAZY, chosen);
+    for (size_t n = 0; n < 10; n++) {
+        size_t tried[POINTS];
+        double mine = covered(values, 80, chosen, n + 1);
+        memcpy(tried, chosen, n * sizeof *tried);
+        for (size_t i = 0; i < 80; i++) {
+            tried[n] = i;
+            assert_true(covered(values, 80, tried, n + 1) <= mine * (1 + 1e-6));
+        }
+    }
+}
+
+static void the_fast_ways_come_near(void **state)
+{
+    float values[POINTS * WIDTH];
+    size_t lazy[POINTS], stochastic[POINTS], approximate[POINTS];
+    (void)state;
+    draw_points(values, POINTS, 9);
+    maximize(values, POINTS, 30, GREEDY_LAZY, lazy);
+    maximize(values, POINTS, 30, GREEDY_STOCHASTIC, stochastic);
+    maximize(values, POINTS, 30, GREEDY_APPROXIMATE, approximate);
+    double best = covered(values, POINTS, lazy, 30);
+    assert_true(covered(values, POINTS, stochastic, 30) > 0.95 * best);
+    assert_true(covered(values, POINTS, approximate, 30) > 0.95 * best);
+}
+
+static void what_is_covered_is_the_sum_of_the_nearest(void **state)
+{
+    float values[POINTS * WIDTH];
+    size_t chosen[POINTS];
+    struct vectors vectors;
+    struct facility facility;
+    (void)state;
+    draw_points(values, POINTS, 4);
+    maximize(values, POINTS, 25, GREEDY_LAZY, chosen);
+    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
+    scoring_facility_init(&facility, &vectors, FACILITY_COSINE);
+    struct objective objective = scoring_facility_objective(&facility);
+    for (size_t n = 0; n < 25; n++)
+        objective.add(objective.state, chosen[n]);
+    double expected = covered(values, POINTS, chosen, 25);
+    assert_true(fabs(scoring_facility_value(&facility) - expected) < 1e-6 * expected);
+    scoring_facility_fini(&facility);
+    scoring_vectors_fini(&vectors);
+}
+
+/* ---- craig ---- */
+
+static void a_medoid_weighs_as_many_as_it_stands_for(void **state)
+{
+    float values[POINTS * WIDTH], weights[POINTS];
+    size_t chosen[POINTS];
+    double sum = 0;
+    const struct scoring_method *craig = scoring_find("craig");
+    const struct cover options = {.optimizer = GREEDY_LAZY};
+    const struct scoring_input input = {
+        .count = POINTS, .width = WIDTH, .values = values, .target = 20};
+    struct scoring_choice choice = {chosen, weights, 0};
+    (void)state;
+    draw_points(values, POINTS, 6);
+    craig->choose(&options, &input, &choice);
+    for (size_t n = 0; n < 20; n++) {
+        float stands_for = 0;
+        for (size_t i = 0; i < POINTS; i++) {
+            size_t nearest = 0;
+            for (size_t m = 1; m < 20; m++)
+                if (distance(values, i, chosen[m]) < distance(values, i, chosen[nearest]))
+                    nearest = m;
+            stands_for += nearest == n;
+        }
+        assert_true(fabsf(weights[n] - stands_for) <= 1); /* a float may see a near tie otherwise */
+        sum += (double)weights[n];
+    }
+    assert_true(sum == POINTS);
+}
+
+/* ---- k_center ---- */
+
+static double radius(const float *values, size_t count, const size_t *centers, size_t target)
+{
+    double far = 0;
+    for (size_t i = 0; i < count; i++) {
+        double near = INFINITY;
+        for (size_t n = 0; n < target; n++)
+            near = fmin(near, distance(values, i, centers[n]));
+        far = fmax(far, near);
+    }
+    return far;
+}
+
+static void centers_are_at_most_twice_as_far_as_the_best(void **state)
+{
+    const struct scoring_method *k_center = scoring_find("k_center");
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        float values[SMALL * WIDTH], weights[SMALL];
+        size_t chosen[SMALL], tried[3];
+        double best = INFINITY;
+        const struct scoring_input input = {
+            .count = SMALL, .width = WIDTH, .values = values, .target = 3, .seed = seed};
+        struct scoring_choice choice = {chosen, weights, 0};
+        draw_points(values, SMALL, seed);
+        k_center->choose(NULL, &input, &choice);
+        for (tried[0] = 0; tried[0] < SMALL; tried[0]++)
+            for (tried[1] = 0; tried[1] < tried[0]; tried[1]++)
+                for (tried[2] = 0; tried[2] < tried[1]; tried[2]++)
+                    best = fmin(best, radius(values, SMALL, tried, 3));
+        assert_true(radius(values, SMALL, chosen, 3) <= 2 * best + 1e-6);
+    }
+}
+
+/* ---- loss, grad_norm ---- */
+
+static void high_scores_are_drawn_in_proportion(void **state)
+{
+    enum { DRAWS = 20000 };
+    static const float SCORES[] = {1, 2, 3, 4, 0, NAN};
+    double counts[WEIR_COUNT(SCORES)] = {0}, chi_square = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < DRAWS; seed++) {
+        size_t chosen[1];
+        float weights[1];
+        const struct scoring_input input = {
+            .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 1, .seed = seed};
+        scoring_draw_proportional(&input, &(struct scoring_choice){chosen, weights, 0});
+        counts[chosen[0]]++;
+        assert_true(fabs((double)weights[0] - 10.0 / (6.0 * (double)SCORES[chosen[0]])) < 1e-6);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        double expected = DRAWS * (double)SCORES[i] / 10;
+        chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    assert_true(counts[4] == 0 && counts[5] == 0);
+    assert_true(chi_square < 16.27); /* 3 degrees of freedom, p = 0.001 */
+}
+
+static void scores_of_zero_come_last_and_at_random(void **state)
+{
+    static const float SCORES[] = {0, 0, 5, 0, NAN, -1};
+    size_t first = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        size_t chosen[2];
+        float weights[2];
+        const struct scoring_input input = {
+            .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 2, .seed = seed};
+        scoring_draw_proportional(&input, &(struct scoring_choice){chosen, weights, 0});
+        assert_true(chosen[0] == 2 || chosen[1] == 2);
+        first += chosen[0] == 0 || chosen[1] == 0;
+    }
+    assert_in_range(first, 140, 260); /* a fifth */
+}
+
+/* ---- uncertainty ---- */
+
+static void doubt_is_measured_three_ways(void **state)
+{
+    static const float PROBABILITIES[] = {
+        0.50F, 0.49F, 0.01F, /* two ahead: the least margin */
+        0.40F, 0.30F, 0.30F, /* evenly spread: the most entropy, the least confidence */
+        0.90F, 0.05F, 0.05F,
+    };
+    static const size_t FIRST[] = {1, 1, 0};
+    (void)state;
+    for (int metric = 0; metric < 3; metric++) {
+        size_t chosen[3];
+        float weights[3];
+        const struct scoring_input input = {
+            .count = 3, .width = 3, .values = PROBABILITIES, .target = 3};
+        scoring_find("uncertainty")
+            ->choose(&metric, &input, &(struct scoring_choice){chosen, weights, 0});
+        assert_int_equal(chosen[0], FIRST[metric]);
+        assert_int_equal(chosen[2], 2);
+    }
+}
+
+static void one_probability_is_that_of_the_second_of_two_classes(void **state)
+{
+    static const float PROBABILITIES[] = {0.1F, 0.52F, 0.95F, 0.45F};
+    static const size_t EXPECTED[] = {1, 3, 0, 2};
+    size_t chosen[4];
+    float weights[4];
+    int metric = 0;
+    const struct scoring_input input = {
+        .count = 4, .width = 1, .values = PROBABILITIES, .target = 4};
+    (void)state;
+    scoring_find("uncertainty")
+        ->choose(&metric, &input, &(struct scoring_choice){chosen, weights, 0});
+    assert_memory_equal(chosen, EXPECTED, sizeof chosen);
+}
+
+/* ---- rs2 ---- */
+
+static void parts_without_replacement_do_not_meet(void **state)
+{
+    bool seen[100] = {false};
+    bool without = false;
+    size_t chosen[30], again[30];
+    float weights[30];
+    struct scoring_input input = {.count = 100, .target = 30, .seed = 8};
+    const struct scoring_method *rs2 = scoring_find("rs2");
+    (void)state;
+    for (input.part = 0; input.part < 3; input.part++) {
+        rs2->choose(&without, &input, &(struct scoring_choice){chosen, weights, 0});
+        for (size_t n = 0; n < 30; n++) {
+            assert_false(seen[chosen[n]]);
+            seen[chosen[n]] = true;
+        }
+    }
+    rs2->choose(&without, &input, &(struct scoring_choice){chosen, weights, 0});
+    input.part = 0;
+    rs2->choose(&without, &input, &(struct scoring_choice){again, weights, 0});
+    assert_memory_not_equal(chosen, again, sizeof chosen); /* shuffled anew */
+}
+
+/* ---- balance ---- */
+
+static void each_label_has_its_share(void **state)
+{
+    enum { COUNT = 90 };
+    int64_t labels[COUNT];
+    size_t chosen[COUNT], shares[3] = {0};
+    float weights[COUNT];
+    bool without = false;
+    const struct scoring_input input = {.count = COUNT, .labels = labels, .target = 10, .seed = 2};
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        labels[i] = i < 60 ? 7 : i < 83 ? -1 : 4; /* 60, 23, 7: 6.67, 2.56, 0.78 of 10 */
+    assert_true(scoring_choose(scoring_find("rs2"), &without, &input,
+                               &(struct scoring_choice){chosen, weights, 0}));
+    for (size_t n = 0; n < 10; n++)
+        shares[chosen[n] < 60 ? 0 : chosen[n] < 83 ? 1 : 2]++;
+    assert_int_equal(shares[0], 7);
+    assert_int_equal(shares[1], 2);
+    assert_int_equal(shares[2], 1);
+}
+
+/* ---- what they stand on ---- */
+
+static void a_stage_lasts_until_the_next_begins(void **state)
+{
+    static const uint64_t FROM[] = {1, 4, 5};
+    static const size_t EXPECTED[] = {0, 0, 0, 0, 1, 2, 2};
+    (void)state;
+    for (uint64_t trigger = 0; trigger < WEIR_COUNT(EXPECTED); trigger++)
+        assert_int_equal(scoring_stage_at(FROM, WEIR_COUNT(FROM), trigger), EXPECTED[trigger]);
+}
+
+static void a_product_does_not_depend_on_its_company(void **state)
+{
+    float values[POINTS * WIDTH];
+    _Alignas(64) float together[64], alone[64];
+    float queries[WIDTH * VECTORS_AT_ONCE];
+    static const size_t FOUR[] = {3, 50, 99, 121};
+    struct vectors vectors;
+    (void)state;
+    draw_points(values, POINTS, 1);
+    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_AS_THEY_ARE);
+    for (size_t panel = 0; panel < vectors.panels; panel++) {
+        for (size_t c = 0; c < 4; c++) {
+            scoring_vectors_gather(&vectors, FOUR, 4, queries);
+            scoring_vectors_multiply(&vectors, panel, queries, together);
+            scoring_vectors_gather(&vectors, &FOUR[c], 1, queries);
+            scoring_vectors_multiply(&vectors, panel, queries, alone);
+            assert_memory_equal(&together[c * VECTORS_LANES], alone, VECTORS_LANES * sizeof *alone);
+        }
+    }
+    scoring_vectors_fini(&vectors);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lazy_chooses_what_naive_chooses),
+        cmocka_unit_test(greedy_agrees_with_the_definition),
+        cmocka_unit_test(the_fast_ways_come_near),
+        cmocka_unit_test(what_is_covered_is_the_sum_of_the_nearest),
+        cmocka_unit_test(a_medoid_weighs_as_many_as_it_stands_for),
+        cmocka_unit_test(centers_are_at_most_twice_as_far_as_the_best),
+        cmocka_unit_test(high_scores_are_drawn_in_proportion),
+        cmocka_unit_test(scores_of_zero_come_last_and_at_random),
+        cmocka_unit_test(doubt_is_measured_three_ways),
+        cmocka_unit_test(one_probability_is_that_of_the_second_of_two_classes),
+        cmocka_unit_test(parts_without_replacement_do_not_meet),
+        cmocka_unit_test(each_label_has_its_share),
+        cmocka_unit_test(a_stage_lasts_until_the_next_begins),
+        cmocka_unit_test(a_product_does_not_depend_on_its_company),
+    };
+    return cmocka_run_group_tests_name("selector: scoring", tests, NULL, NULL);
+}
