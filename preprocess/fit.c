@@ -3,15 +3,17 @@
 
 enum { HEAD_BYTES = 32 };
 
-void preprocess_fit_pack(const struct preprocess_fit *fit, struct weir_buf *out)
+void preprocess_fit_pack(uint64_t job, uint64_t group, uint64_t fence,
+                         const struct chain_partial *partial, struct weir_buf *out)
 {
-    uint8_t head[HEAD_BYTES];
-    weir_put_u64(head, fit->job);
-    weir_put_u64(head + 8, fit->group);
-    weir_put_u64(head + 16, fit->fence);
-    weir_put_u64(head + 24, fit->partial.size);
+    size_t place = out->size;
+    uint8_t head[HEAD_BYTES] = {0};
+    weir_put_u64(head, job);
+    weir_put_u64(head + 8, group);
+    weir_put_u64(head + 16, fence);
     weir_buf_append(out, head, sizeof(head));
-    weir_buf_append(out, fit->partial.at, fit->partial.size);
+    chain_partial_pack(partial, out);
+    weir_put_u64(out->at + place + 24, out->size - place - HEAD_BYTES);
 }
 
 bool preprocess_fit_take(struct weir_bytes *rest, struct preprocess_fit *ret_fit)

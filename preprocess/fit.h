@@ -1,11 +1,11 @@
 /* Partial fits on their way from worker to dispatcher, inside worker_beat.fits (C16). Each is what
- * the fitted operator folded out of one group:
+ * the fitted operators folded out of one group:
  *
  *     0  u64 job    8  u64 group    16  u64 fence    24  u64 bytes    32  the bytes, then the next */
 #ifndef WEIR_PREPROCESS_FIT_H
 #define WEIR_PREPROCESS_FIT_H
 
-#include "core/base/bytes.h"
+#include "preprocess/operators/chain.h"
 
 struct preprocess_fit {
     uint64_t job;
@@ -14,7 +14,8 @@ struct preprocess_fit {
     struct weir_bytes partial;
 };
 
-void preprocess_fit_pack(const struct preprocess_fit *fit, struct weir_buf *out);
+void preprocess_fit_pack(uint64_t job, uint64_t group, uint64_t fence,
+                         const struct chain_partial *partial, struct weir_buf *out);
 /* Takes the first one off `*rest`, borrowing its bytes. False at the end, and for malformed rest. */
 bool preprocess_fit_take(struct weir_bytes *rest, struct preprocess_fit *ret_fit);
 

@@ -40,7 +40,6 @@ void dispatcher_entry_free(struct dispatcher_entry *entry)
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
     weir_buf_fini(&entry->fitted);
-    weir_buf_fini(&entry->merged);
     free(entry->file);
     free(entry->set_path);
     free(entry->set_digest);
@@ -106,7 +105,7 @@ static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_e
     uint64_t group;
     while (status == WEIR_OK && dispatcher_job_fit_take(&entry->job, &group)) {
         struct weir_buf *partial = &entry->partials[group % partials_of(entry)];
-        status = chain_fit_merge(entry->plan.chain, &entry->merged, weir_buf_view(partial), err);
+        status = chain_fit_merge(entry->plan.chain, weir_buf_view(partial), err);
         weir_buf_clear(partial);
     }
     return status;
@@ -129,8 +128,8 @@ bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry)
     if (entry->failure[0] != '\0' || !dispatcher_job_fit_complete(&entry->job))
         return false;
     struct weir_error err;
-    if (entry->fitted.size > 0 || chain_fit_finish(entry->plan.chain, weir_buf_view(&entry->merged),
-                                                   &entry->fitted, &err) == WEIR_OK)
+    if (entry->fitted.size > 0 ||
+        chain_fit_finish(entry->plan.chain, &entry->fitted, &err) == WEIR_OK)
         return true;
     weir_buf_clear(&entry->fitted);
     snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);

@@ -34,7 +34,6 @@ struct dispatcher_entry {
 
     struct preprocess_plan plan;
     struct dispatcher_job job;
-    struct weir_buf merged;    /* partial fits so far, in group order */
     struct weir_buf *partials; /* waiting for their turn: index group % capacity of a lane */
     struct dispatcher_cost *costs;
     size_t cost_count;

@@ -1,36 +1,11 @@
 /* The operators of a job, planned once and applied to one batch after the other. */
-#include "preprocess/operators/chain.h"
+#include "preprocess/operators/chain_steps.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* One operator at its place. */
-struct step {
-    const struct preprocess_operator *op;
-    void *options;
-    void *state;
-    struct operator_plan plan;
-    struct column own[OPERATOR_OUTPUTS_MAX];
-    int second; /* where its second output goes */
-    int64_t cpu_ns;
-    uint64_t bytes;
-    uint64_t failed;
-    char reason[OPERATOR_REASON_MAX];
-};
-
-struct chain {
-    struct step step[CHAIN_OPERATORS_MAX];
-    size_t steps;
-    int fitted; /* the step that wants a fit, or -1 */
-    struct column payload;
-    struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
-    size_t columns;                     /* that leave the chain */
-    struct weir_buf failed;             /* a flag per row */
-};
 
 /* ---- planning ---- */
 
@@ -51,25 +26,96 @@ static enum weir_status find_operator(const struct weir_yaml_node *node,
                           nearest != NULL ? "?)" : "");
 }
 
-static enum weir_status adopt_outputs(struct chain *chain, struct step *step,
-                                      struct operator_schema *schema, struct weir_error *err)
+/* The schema while a chain is planned, and which of its columns exist only once operators are
+ * fitted. */
+struct draft {
+    struct operator_schema schema;
+    bool behind_fit[COLUMNS_MAX];
+};
+
+static void remove_column(struct draft *draft, size_t index)
 {
-    weir_require(step->plan.outputs >= 1 && step->plan.outputs <= OPERATOR_OUTPUTS_MAX);
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        step->own[i].about = step->plan.output[i];
+    size_t behind = --draft->schema.count - index;
+    memmove(&draft->schema.column[index], &draft->schema.column[index + 1],
+            behind * sizeof(draft->schema.column[0]));
+    memmove(&draft->behind_fit[index], &draft->behind_fit[index + 1],
+            behind * sizeof(draft->behind_fit[0]));
+}
+
+/* From the highest down, so that those still to come keep their places. */
+static int compare_down(const void *a, const void *b)
+{
+    return *(const int *)b - *(const int *)a;
+}
+
+static enum weir_status adopt_outputs(struct chain_step *step, struct draft *draft,
+                                      struct weir_error *err)
+{
+    struct operator_plan *plan = &step->plan;
+    bool is_late = step->behind_fit || step->op->fold != NULL;
+    weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
+    for (size_t i = 0; i < plan->outputs; i++) {
+        int place = i == 0 ? plan->in : (int)draft->schema.count;
+        enum weir_status status =
+            operator_schema_replace(&draft->schema, place, &plan->output[i], err);
+        if (status != WEIR_OK)
+            return status;
+        step->own[i].about = plan->output[i];
+        step->second = place;
+        draft->behind_fit[place] = is_late;
+    }
+    step->columns = draft->schema.count - plan->more_count;
+    return WEIR_OK;
+}
+
+/* The columns that it takes away besides its first. */
+static void drop_more(const struct chain_step *step, struct draft *draft)
+{
+    int places[COLUMNS_MAX];
+    memcpy(places, step->plan.more, sizeof(places));
+    qsort(places, step->plan.more_count, sizeof(places[0]), compare_down);
+    for (size_t i = 0; i < step->plan.more_count; i++)
+        remove_column(draft, (size_t)places[i]);
+}
+
+static enum weir_status plan_fit(struct chain *chain, const struct chain_step *step,
+                                 const struct draft *draft, struct weir_error *err)
+{
+    if (step->op->fold == NULL)
+        return WEIR_OK;
+    if (step->behind_fit)
+        return weir_fail(err, WEIR_INVALID,
+                         "column %s is made by a fitted operator, and all are fitted in one pass: "
+                         "expected a column that comes before",
+                         draft->schema.column[step->plan.in].name);
+    if (chain->fitted == CHAIN_FITTED_MAX)
+        return weir_fail(err, WEIR_LIMIT, "more than %d fitted operators", CHAIN_FITTED_MAX);
+    chain->fitted++;
+    return WEIR_OK;
+}
+
+static enum weir_status plan_columns(struct chain *chain, struct chain_step *step,
+                                     struct draft *draft, struct weir_error *err)
+{
     enum weir_status status =
-        operator_schema_replace(schema, step->plan.in, &step->plan.output[0], err);
-    if (status != WEIR_OK || step->plan.outputs == 1)
+        step->op->plan(step->state, step->options, &draft->schema, &step->plan, err);
+    if (status != WEIR_OK)
         return status;
-    step->second = (int)schema->count;
-    chain->columns = schema->count + 1;
-    return operator_schema_replace(schema, step->second, &step->plan.output[1], err);
+    step->behind_fit = draft->behind_fit[step->plan.in];
+    for (size_t i = 0; i < step->plan.more_count; i++)
+        step->behind_fit = step->behind_fit || draft->behind_fit[step->plan.more[i]];
+    status = plan_fit(chain, step, draft, err);
+    if (status == WEIR_OK)
+        status = adopt_outputs(step, draft, err);
+    if (status == WEIR_OK)
+        drop_more(step, draft);
+    return status;
 }
 
 static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_node *node,
-                                  struct operator_schema *schema, struct weir_error *err)
+                                  struct draft *draft, struct weir_error *err)
 {
-    struct step *step = &chain->step[chain->steps];
+    struct chain_step *step = &chain->step[chain->steps];
     enum weir_status status = find_operator(node, &step->op, err);
     if (status != WEIR_OK)
         return status;
@@ -81,20 +127,10 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
     if (status != WEIR_OK)
         return status;
     struct weir_error reason;
-    status = step->op->plan(step->state, step->options, schema, &step->plan, &reason);
-    if (status == WEIR_OK)
-        status = adopt_outputs(chain, step, schema, &reason);
+    status = plan_columns(chain, step, draft, &reason);
     if (status != WEIR_OK)
         return weir_yaml_fail(node, err, "preprocess.operators: %s: %s", step->op->name,
                               reason.text);
-    if (step->op->fold == NULL)
-        return WEIR_OK;
-    if (chain->fitted >= 0)
-        return weir_yaml_fail(node, err,
-                              "preprocess.operators: %s: found a second fitted operator, "
-                              "expected at most one",
-                              step->op->name);
-    chain->fitted = (int)chain->steps - 1;
     return WEIR_OK;
 }
 
@@ -121,17 +157,17 @@ enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain 
         return weir_yaml_fail(operators, err, "preprocess.operators: found %zu, expected 1 to %d",
                               count, CHAIN_OPERATORS_MAX);
     WEIR_AUTO(chain) chain = weir_calloc(1, sizeof(*chain));
-    chain->fitted = -1;
-    chain->columns = 1;
     chain->payload.about = column_about("payload", COLUMN_BYTES, 0, 0);
-    struct operator_schema schema = {.count = 1, .column = {chain->payload.about}};
+    struct draft draft = {.schema = {.count = 1, .column = {chain->payload.about}}};
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = plan_step(chain, weir_yaml_at(operators, i), &schema, err);
+        status = plan_step(chain, weir_yaml_at(operators, i), &draft, err);
     if (status == WEIR_OK)
-        status = check_end(&schema, operators, err);
-    if (status == WEIR_OK)
+        status = check_end(&draft.schema, operators, err);
+    if (status == WEIR_OK) {
+        chain->columns = draft.schema.count;
         *ret_chain = WEIR_TAKE(chain);
+    }
     return status;
 }
 
@@ -140,7 +176,7 @@ void chain_free(struct chain *chain)
     if (chain == NULL)
         return;
     for (size_t i = 0; i < chain->steps; i++) {
-        struct step *step = &chain->step[i];
+        struct chain_step *step = &chain->step[i];
         if (step->op->fini != NULL)
             step->op->fini(step->state);
         for (size_t k = 0; k < OPERATOR_OUTPUTS_MAX; k++)
@@ -149,74 +185,8 @@ void chain_free(struct chain *chain)
         free(step->state);
     }
     column_fini(&chain->payload);
-    weir_buf_fini(&chain->failed);
+    weir_buf_fini(&chain->rows);
     free(chain);
-}
-
-/* ---- fitting ---- */
-
-/* Fitted state: "WEIRFIT1", the operator's name in 32 bytes, its state, XXH3-128 of all before. */
-enum { FIT_NAME_BYTES = 32, FIT_HEAD_BYTES = 8 + FIT_NAME_BYTES };
-static const char FIT_MAGIC[8] = {'W', 'E', 'I', 'R', 'F', 'I', 'T', '1'};
-
-bool chain_wants_fit(const struct chain *chain)
-{
-    return chain->fitted >= 0;
-}
-
-static const struct preprocess_operator *fitted_operator(const struct chain *chain)
-{
-    weir_require(chain->fitted >= 0);
-    return chain->step[chain->fitted].op;
-}
-
-static void fit_head(const struct chain *chain, char head[FIT_HEAD_BYTES])
-{
-    memset(head, 0, FIT_HEAD_BYTES);
-    memcpy(head, FIT_MAGIC, sizeof(FIT_MAGIC));
-    strncpy(head + 8, fitted_operator(chain)->name, FIT_NAME_BYTES - 1);
-}
-
-enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
-                                struct weir_error *err)
-{
-    if (!chain_wants_fit(chain))
-        return WEIR_OK;
-    char head[FIT_HEAD_BYTES];
-    fit_head(chain, head);
-    if (fitted.size < FIT_HEAD_BYTES + WEIR_DIGEST_BYTES ||
-        memcmp(fitted.at, head, FIT_HEAD_BYTES) != 0)
-        return weir_fail(err, WEIR_INVALID, "fitted state of %zu bytes, expected one of %s",
-                         fitted.size, fitted_operator(chain)->name);
-    size_t body = fitted.size - WEIR_DIGEST_BYTES;
-    struct weir_digest digest = weir_digest_of(weir_bytes(fitted.at, body));
-    if (memcmp(digest.bytes, fitted.at + body, WEIR_DIGEST_BYTES) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "fitted state fails its checksum");
-    struct step *step = &chain->step[chain->fitted];
-    return step->op->load(step->state,
-                          weir_bytes(fitted.at + FIT_HEAD_BYTES, body - FIT_HEAD_BYTES), err);
-}
-
-enum weir_status chain_fit_merge(const struct chain *chain, struct weir_buf *merged,
-                                 struct weir_bytes partial, struct weir_error *err)
-{
-    if (partial.size == 0) /* a group of nothing but holes */
-        return WEIR_OK;
-    return fitted_operator(chain)->merge(merged, partial, err);
-}
-
-enum weir_status chain_fit_finish(const struct chain *chain, struct weir_bytes merged,
-                                  struct weir_buf *fitted, struct weir_error *err)
-{
-    char head[FIT_HEAD_BYTES];
-    fit_head(chain, head);
-    weir_buf_append(fitted, head, sizeof(head));
-    enum weir_status status = fitted_operator(chain)->finish(merged, fitted, err);
-    if (status != WEIR_OK)
-        return status;
-    struct weir_digest digest = weir_digest_of(weir_buf_view(fitted));
-    weir_buf_append(fitted, digest.bytes, sizeof(digest.bytes));
-    return WEIR_OK;
 }
 
 /* ---- batches ---- */
@@ -227,60 +197,90 @@ struct column *chain_begin(struct chain *chain)
     return &chain->payload;
 }
 
-static struct operator_call begin_step(struct chain *chain, struct step *step, size_t rows)
+/* The columns after a step: its own in the place of those it read. */
+static void advance(struct chain *chain, struct chain_step *step)
 {
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        column_begin(&step->own[i]);
-    return (struct operator_call){
-        .rows = rows,
-        .in = chain->column[step->plan.in],
-        .out = step->own,
-        .failed = chain->failed.at,
-    };
+    const struct operator_plan *plan = &step->plan;
+    if (plan->outputs > 0)
+        chain->column[plan->in] = &step->own[0];
+    if (plan->outputs > 1)
+        chain->column[step->second] = &step->own[1];
+    for (size_t i = 0; i < plan->more_count; i++)
+        chain->column[plan->more[i]] = NULL;
+    for (size_t i = 0, kept = 0; kept < step->columns; i++) {
+        if (chain->column[i] != NULL)
+            chain->column[kept++] = chain->column[i];
+    }
 }
 
-static void run_step(struct chain *chain, struct step *step, size_t rows)
+/* What a step gives up is counted, and its newest reason kept. */
+static void tally(struct chain_step *step, const struct operator_call *call)
 {
-    int64_t before_ns = weir_cpu_thread_ns();
-    struct operator_call call = begin_step(chain, step, rows);
-    if (rows > 0)
-        step->op->apply(step->state, &call);
-    if (call.failures > 0)
-        memcpy(step->reason, call.reason, sizeof(step->reason));
-    step->failed += call.failures;
+    if (call->failures > 0)
+        memcpy(step->reason, call->reason, sizeof(step->reason));
+    step->failed += call->failures;
+    step->filtered += call->filtered;
     for (size_t i = 0; i < step->plan.outputs; i++)
         step->bytes += column_bytes(&step->own[i]);
-    chain->column[step->plan.in] = &step->own[0];
-    if (step->plan.outputs > 1)
-        chain->column[step->second] = &step->own[1];
+}
+
+/* Runs a step, or folds the rows into `partial` instead. */
+static void run_step(struct chain *chain, struct chain_step *step, size_t rows,
+                     struct weir_buf *partial)
+{
+    int64_t before_ns = weir_cpu_thread_ns();
+    const struct column *more[COLUMNS_MAX];
+    struct operator_call call = {
+        .rows = rows,
+        .in = chain->column[step->plan.in],
+        .more = more,
+        .more_count = step->plan.more_count,
+        .out = step->own,
+        .failed = chain->rows.at,
+    };
+    for (size_t i = 0; i < step->plan.outputs; i++)
+        column_begin(&step->own[i]);
+    for (size_t i = 0; i < step->plan.more_count; i++)
+        more[i] = chain->column[step->plan.more[i]];
+    if (partial != NULL)
+        step->op->fold(step->state, &call, partial);
+    else if (rows > 0)
+        step->op->apply(step->state, &call);
+    tally(step, &call);
     step->cpu_ns += weir_cpu_thread_ns() - before_ns;
 }
 
 static void start(struct chain *chain, size_t rows)
 {
-    weir_buf_clear(&chain->failed);
-    weir_buf_reserve(&chain->failed, rows + 1);
-    memset(chain->failed.at, OPERATOR_ROW_OK, rows);
-    chain->failed.size = rows;
+    weir_buf_clear(&chain->rows);
+    weir_buf_reserve(&chain->rows, rows + 1);
+    memset(chain->rows.at, OPERATOR_ROW_OK, rows);
+    chain->rows.size = rows;
     chain->column[0] = &chain->payload;
 }
 
 const uint8_t *chain_run(struct chain *chain, size_t rows)
 {
     start(chain, rows);
-    for (size_t i = 0; i < chain->steps; i++)
-        run_step(chain, &chain->step[i], rows);
-    return chain->failed.at;
+    for (size_t i = 0; i < chain->steps; i++) {
+        run_step(chain, &chain->step[i], rows, NULL);
+        advance(chain, &chain->step[i]);
+    }
+    return chain->rows.at;
 }
 
-void chain_fold(struct chain *chain, size_t rows, struct weir_buf *partial)
+void chain_fold(struct chain *chain, size_t rows, struct chain_partial *partial)
 {
+    partial->count = 0;
     start(chain, rows);
-    for (int i = 0; i < chain->fitted; i++)
-        run_step(chain, &chain->step[i], rows);
-    struct step *step = &chain->step[chain->fitted];
-    struct operator_call call = begin_step(chain, step, rows);
-    step->op->fold(step->state, &call, partial);
+    for (size_t i = 0; i < chain->steps && partial->count < chain->fitted; i++) {
+        struct chain_step *step = &chain->step[i];
+        bool folds = step->op->fold != NULL;
+        if (!step->behind_fit)
+            run_step(chain, step, rows, folds ? &partial->of[partial->count] : NULL);
+        partial->count += folds;
+        advance(chain, step);
+    }
 }
 
 size_t chain_outputs(const struct chain *chain)
@@ -301,12 +301,13 @@ size_t chain_operators(const struct chain *chain)
 
 struct chain_cost chain_cost(const struct chain *chain, size_t index)
 {
-    const struct step *step = &chain->step[index];
+    const struct chain_step *step = &chain->step[index];
     return (struct chain_cost){
         .name = step->op->name,
         .cpu_ns = step->cpu_ns,
         .bytes = step->bytes,
         .failed = step->failed,
+        .filtered = step->filtered,
         .reason = step->reason,
     };
 }

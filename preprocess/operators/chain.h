@@ -6,7 +6,7 @@
 
 #include "preprocess/operators/operator.h"
 
-enum { CHAIN_OPERATORS_MAX = 32 };
+enum { CHAIN_OPERATORS_MAX = 32, CHAIN_FITTED_MAX = 8 };
 
 struct chain;
 
@@ -16,6 +16,7 @@ struct chain_cost {
     int64_t cpu_ns;
     uint64_t bytes;     /* made */
     uint64_t failed;    /* rows it could not read */
+    uint64_t filtered;  /* rows it dropped */
     const char *reason; /* of the newest failed row; "" when there is none */
 };
 
@@ -25,25 +26,38 @@ enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain 
 void chain_free(struct chain *chain);
 WEIR_DEFINE_AUTO(chain, chain_free)
 
-/* True when an operator must be fitted before chain_run(). */
+/* True when operators must be fitted before chain_run(). */
 bool chain_wants_fit(const struct chain *chain);
 /* Takes up fitted state as made by chain_fit_finish(). Empty is fine when nothing is fitted. */
 enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
                                 struct weir_error *err) WEIR_MUST_USE;
-/* Adds a partial fit to `merged`, in group order; finish seals the result with name and digest. */
-enum weir_status chain_fit_merge(const struct chain *chain, struct weir_buf *merged,
-                                 struct weir_bytes partial, struct weir_error *err) WEIR_MUST_USE;
-enum weir_status chain_fit_finish(const struct chain *chain, struct weir_bytes merged,
-                                  struct weir_buf *fitted, struct weir_error *err) WEIR_MUST_USE;
+/* Before the first merge: the fitted state of the model that training starts from, to which
+ * vocabularies only append. */
+enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
+                                  struct weir_error *err) WEIR_MUST_USE;
+/* Takes in a packed partial fit, in group order; finish seals the result with names and digest. */
+enum weir_status chain_fit_merge(struct chain *chain, struct weir_bytes partial,
+                                 struct weir_error *err) WEIR_MUST_USE;
+enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
+                                  struct weir_error *err) WEIR_MUST_USE;
+
+/* What the fitted operators have folded out of the batches of one group. Zeroed is empty. */
+struct chain_partial {
+    size_t count;                         /* of fitted operators; 0: nothing is folded yet */
+    struct weir_buf of[CHAIN_FITTED_MAX]; /* per fitted operator, in their order */
+};
+void chain_partial_fini(struct chain_partial *partial);
+/* Appends it as it travels. */
+void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out);
 
 /* The empty payload column: append bytes and call column_end_row() for each row. */
 struct column *chain_begin(struct chain *chain);
 /* Applies every operator to the `rows` rows of payload. Flags (one per row, valid until the next
- * call) tell which rows failed; they are still in the output columns. */
+ * call) say what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
 const uint8_t *chain_run(struct chain *chain, size_t rows);
-/* Instead of chain_run(): applies what stands before the fitted operator, and folds the rows into
- * `partial`. */
-void chain_fold(struct chain *chain, size_t rows, struct weir_buf *partial);
+/* Instead of chain_run(): applies what does not stand behind a fitted operator, and folds the rows
+ * into `partial`. */
+void chain_fold(struct chain *chain, size_t rows, struct chain_partial *partial);
 
 /* The tensors that leave the chain. Their buffers may be taken away after a run. */
 size_t chain_outputs(const struct chain *chain);

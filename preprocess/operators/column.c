@@ -63,6 +63,18 @@ void column_end_row(struct column *column)
     weir_buf_append(&column->offsets, &offset, sizeof(offset));
 }
 
+size_t column_begin_like(struct column *to, const struct column *from)
+{
+    size_t count = from->values.size / weir_dtype_bytes(from->about.type);
+    size_t bytes = count * weir_dtype_bytes(to->about.type);
+    weir_buf_clear(&to->values);
+    weir_buf_reserve(&to->values, bytes + 1);
+    to->values.size = bytes;
+    weir_buf_clear(&to->offsets);
+    weir_buf_append(&to->offsets, from->offsets.at, from->offsets.size);
+    return count;
+}
+
 void column_fini(struct column *column)
 {
     weir_buf_fini(&column->values);

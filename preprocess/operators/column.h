@@ -45,6 +45,9 @@ struct column_about column_about(const char *name, enum column_kind kind, enum w
 void column_begin(struct column *column);
 /* Ends a row of a ragged kind: what was appended since the last row is its content. */
 void column_end_row(struct column *column);
+/* Gives `to` (dense or ragged) room for as many elements of its own type as `from` has, in the same
+ * rows; returns how many. The elements are for the caller to fill in. */
+size_t column_begin_like(struct column *to, const struct column *from);
 void column_fini(struct column *column);
 
 static inline const uint32_t *column_offsets(const struct column *column)

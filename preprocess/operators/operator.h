@@ -13,7 +13,9 @@
 #include "core/config/schema.h"
 #include "preprocess/operators/column.h"
 
-enum { OPERATOR_REASON_MAX = 96, OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1 };
+enum { OPERATOR_REASON_MAX = 96 };
+/* What has become of a row: one that is not OK leaves the batch, as a hole of its kind. */
+enum { OPERATOR_ROW_OK = 0, OPERATOR_ROW_FAILED = 1, OPERATOR_ROW_FILTERED = 2 };
 
 /* The columns between two operators, in order. While planning, an operator takes columns out and
  * puts its own in; what it does not touch passes through. */
@@ -29,6 +31,10 @@ int operator_schema_find(const struct operator_schema *schema, const char *name)
 enum weir_status operator_schema_pick(const struct operator_schema *schema, const char *on,
                                       unsigned kinds, int *ret_column,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* The same for a column of numbers, dense or ragged, of one of the types (a mask of 1 << type). */
+enum weir_status operator_schema_pick_numbers(const struct operator_schema *schema, const char *on,
+                                              unsigned types, int *ret_column,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* Replaces column `index` by `about`, in the same place. INVALID when another column has the name. */
 enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
                                          const struct column_about *about,
@@ -38,21 +44,36 @@ enum weir_status operator_schema_replace(struct operator_schema *schema, int ind
 struct operator_call {
     size_t rows;
     const struct column *in;          /* the column picked in plan() */
+    const struct column *const *more; /* those of plan.more, in their order */
+    size_t more_count;
     struct column *out;               /* the operator's own columns, one per output, empty */
-    uint8_t *failed;                  /* one flag per row, shared by all operators of the batch */
-    uint64_t failures;                /* rows this call has marked */
+    uint8_t *failed;                  /* what has become of each row, in all operators */
+    uint64_t failures;                /* rows this call has marked as failed */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
+    uint64_t filtered;                /* rows this call has dropped */
 };
 
-/* Marks a row (once) and keeps the reason. The text names what was found and what was expected. */
+/* Marks a row that is OK as failed and keeps the reason. The text names what was found and what was expected. */
 void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
     WEIR_PRINTF(3, 4);
+/* Drops a row that is OK: a hole, counted as filtered. */
+void operator_filter_row(struct operator_call *call, size_t row);
+
+/* Masks of element types. */
+enum {
+    OPERATOR_FLOATS = 1 << WEIR_F32 | 1 << WEIR_F64,
+    OPERATOR_INTEGERS = 1 << WEIR_I32 | 1 << WEIR_I64 | 1 << WEIR_U32,
+    OPERATOR_NUMBERS = OPERATOR_FLOATS | OPERATOR_INTEGERS | 1 << WEIR_U8,
+};
 
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
-/* What an operator makes of the schema: takes one column, puts one or two in its place. */
+/* What an operator makes of the schema: takes one column, or several, and puts one or two in the
+ * place of the first; without outputs it only reads the column, which stays. */
 struct operator_plan {
     int in; /* index of the column it reads and takes away */
+    size_t more_count;
+    int more[COLUMNS_MAX]; /* others that it takes away too */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
 };
@@ -68,21 +89,22 @@ struct preprocess_operator {
      * apply() needs. `options` lives as long as the state. */
     enum weir_status (*plan)(void *state, const void *options, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err);
-    /* Required. Fills call->out with one row per row of call->in. */
+    /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
 
     /* Fitted operators only (C16), all four or none. A partial fit covers one group; partial fits
      * are merged in group order, so that any number of workers gives the same result, to the bit.
-     * fold() adds the rows that have not failed to `partial` (empty at first). */
+     * fold() adds the rows that are OK to `partial` (empty at first). */
     void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
-    /* Adds `partial` to `merged` (empty at first). INVALID when it is malformed. */
-    enum weir_status (*merge)(struct weir_buf *merged, struct weir_bytes partial,
-                              struct weir_error *err);
-    /* Turns what was merged into fitted state. */
-    enum weir_status (*finish)(struct weir_bytes merged, struct weir_buf *fitted,
-                               struct weir_error *err);
+    /* Takes in the next `partial`; what was merged lies in `state`. INVALID when it is malformed. */
+    enum weir_status (*merge)(void *state, struct weir_bytes partial, struct weir_error *err);
+    /* Appends the fitted state that all that was merged makes. */
+    enum weir_status (*finish)(void *state, struct weir_buf *fitted, struct weir_error *err);
     /* Takes up fitted state before the first apply(). INVALID when it does not fit the plan. */
     enum weir_status (*load)(void *state, struct weir_bytes fitted, struct weir_error *err);
+    /* Optional. Before the first merge(): the fitted state of the model that training starts from,
+     * which finish() may only append to. */
+    enum weir_status (*extend)(void *state, struct weir_bytes fitted, struct weir_error *err);
 
     /* Optional. Releases what plan(), apply() and load() acquired; not the state itself. */
     void (*fini)(void *state);

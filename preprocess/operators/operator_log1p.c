@@ -34,13 +34,10 @@ static void apply(void *state, struct operator_call *call)
 {
     (void)state;
     const float *from = (const float *)(const void *)call->in->values.at;
-    struct weir_buf *values = &call->out[0].values;
-    size_t count = call->in->values.size / sizeof(float);
-    weir_buf_reserve(values, count * sizeof(float));
-    float *to = (float *)(void *)values->at;
+    size_t count = column_begin_like(&call->out[0], call->in);
+    float *to = (float *)(void *)call->out[0].values.at;
     for (size_t i = 0; i < count; i++)
         to[i] = from[i] > 0 ? log1pf(from[i]) : 0;
-    values->size = count * sizeof(float);
 }
 
 const struct preprocess_operator operator_log1p = {

@@ -26,6 +26,7 @@ struct state {
     enum weir_dtype type; /* f32 or f64 */
     size_t width;
     double *fitted; /* 2 * width: mean, deviation; NULL: not yet */
+    struct weir_buf merged;
 };
 
 /* One element of a partial fit. */
@@ -57,7 +58,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 static void fini(void *owner)
 {
-    free(((struct state *)owner)->fitted);
+    struct state *state = owner;
+    free(state->fitted);
+    weir_buf_fini(&state->merged);
 }
 
 static double element(const struct state *state, const struct column *in, size_t index)
@@ -109,15 +112,13 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
     }
 }
 
-static enum weir_status merge(struct weir_buf *merged, struct weir_bytes partial,
-                              struct weir_error *err)
+static enum weir_status merge(void *owner, struct weir_bytes partial, struct weir_error *err)
 {
-    size_t elements = (partial.size - sizeof(uint64_t)) / sizeof(struct moments);
-    bool is_whole = partial.size > sizeof(uint64_t) && partial.size == partial_bytes(elements) &&
-                    (merged->size == 0 || merged->size == partial.size);
-    if (!is_whole)
+    struct state *state = owner;
+    struct weir_buf *merged = &state->merged;
+    if (partial.size != partial_bytes(state->width))
         return weir_fail(err, WEIR_INVALID, "standardize: partial fit of %zu bytes, expected %zu",
-                         partial.size, merged->size);
+                         partial.size, partial_bytes(state->width));
     if (merged->size == 0) {
         weir_buf_append(merged, partial.at, partial.size);
         return WEIR_OK;
@@ -127,7 +128,7 @@ static enum weir_status merge(struct weir_buf *merged, struct weir_bytes partial
         return WEIR_OK;
     struct moments *to = (struct moments *)(void *)(merged->at + sizeof(uint64_t));
     double total = (double)(before + added);
-    for (size_t k = 0; k < elements; k++) {
+    for (size_t k = 0; k < state->width; k++) {
         struct moments from;
         memcpy(&from, partial.at + partial_bytes(k), sizeof(from));
         double delta = from.mean - to[k].mean;
@@ -138,16 +139,15 @@ static enum weir_status merge(struct weir_buf *merged, struct weir_bytes partial
     return WEIR_OK;
 }
 
-static enum weir_status finish(struct weir_bytes merged, struct weir_buf *fitted,
-                               struct weir_error *err)
+static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir_error *err)
 {
-    if (merged.size <= sizeof(uint64_t) || weir_get_u64(merged.at) == 0)
+    const struct state *state = owner;
+    if (state->merged.size == 0 || weir_get_u64(state->merged.at) == 0)
         return weir_fail(err, WEIR_INVALID, "standardize: no sample to fit on");
-    size_t width = (merged.size - sizeof(uint64_t)) / sizeof(struct moments);
-    double rows = (double)weir_get_u64(merged.at);
-    for (size_t k = 0; k < width; k++) {
+    double rows = (double)weir_get_u64(state->merged.at);
+    for (size_t k = 0; k < state->width; k++) {
         struct moments moments;
-        memcpy(&moments, merged.at + partial_bytes(k), sizeof(moments));
+        memcpy(&moments, state->merged.at + partial_bytes(k), sizeof(moments));
         double deviation = sqrt(moments.squares / rows);
         double pair[2] = {moments.mean, deviation > 0 ? deviation : 1};
         weir_buf_append(fitted, pair, sizeof(pair));

@@ -5,7 +5,8 @@
 #define OPERATORS(X)                                            \
     X(normalize_text) X(tokenize_words) X(tokenize_hash)        \
     X(csv_fields) X(json_fields) X(json_text) X(record_fields)  \
-    X(standardize) X(cast) X(log1p) X(hash_mod)
+    X(standardize) X(cast) X(log1p) X(hash_mod)                 \
+    X(filter) X(concat)
 // clang-format on
 
 #define X(name) extern const struct preprocess_operator operator_##name;

@@ -55,6 +55,34 @@ enum weir_status operator_schema_pick(const struct operator_schema *schema, cons
                      weir_buf_text(&found));
 }
 
+static void print_types(unsigned types, struct weir_buf *out)
+{
+    const char *between = "";
+    for (enum weir_dtype type = WEIR_U8; weir_dtype_bytes(type) > 0; type++) {
+        if ((types & 1u << type) == 0)
+            continue;
+        weir_buf_printf(out, "%s%s", between, weir_dtype_name(type));
+        between = " or ";
+    }
+}
+
+enum weir_status operator_schema_pick_numbers(const struct operator_schema *schema, const char *on,
+                                              unsigned types, int *ret_column,
+                                              struct weir_error *err)
+{
+    enum weir_status status =
+        operator_schema_pick(schema, on, 1u << COLUMN_DENSE | 1u << COLUMN_RAGGED, ret_column, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct column_about *about = &schema->column[*ret_column];
+    if ((types & 1u << about->type) != 0)
+        return WEIR_OK;
+    WEIR_AUTO_BUF wanted = {0};
+    print_types(types, &wanted);
+    return weir_fail(err, WEIR_INVALID, "column %s holds %s, expected %s: cast it first",
+                     about->name, weir_dtype_name(about->type), weir_buf_text(&wanted));
+}
+
 enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
                                          const struct column_about *about, struct weir_error *err)
 {
@@ -71,7 +99,7 @@ enum weir_status operator_schema_replace(struct operator_schema *schema, int ind
 
 void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)
 {
-    if (call->failed[row] == OPERATOR_ROW_FAILED)
+    if (call->failed[row] != OPERATOR_ROW_OK)
         return;
     va_list args;
     va_start(args, format);
@@ -79,4 +107,12 @@ void operator_fail_row(struct operator_call *call, size_t row, const char *forma
     va_end(args);
     call->failed[row] = OPERATOR_ROW_FAILED;
     call->failures++;
+}
+
+void operator_filter_row(struct operator_call *call, size_t row)
+{
+    if (call->failed[row] != OPERATOR_ROW_OK)
+        return;
+    call->failed[row] = OPERATOR_ROW_FILTERED;
+    call->filtered++;
 }

@@ -208,22 +208,33 @@ static void keep_reason(struct kitchen *kitchen, const struct chain *chain)
     }
 }
 
-/* Rows that no operator could read leave all columns and become holes. Returns the rows left. */
-static size_t drop_failed(struct kitchen *kitchen, struct chain *chain, size_t rows,
-                          const uint8_t *failed)
+static bool all_are_ok(const uint8_t *flags, size_t rows)
 {
-    if (rows == 0 || memchr(failed, OPERATOR_ROW_FAILED, rows) == NULL)
+    size_t i = 0;
+    while (i < rows && flags[i] == OPERATOR_ROW_OK)
+        i++;
+    return i == rows;
+}
+
+/* Rows that an operator could not read, or dropped, leave all columns and become holes. Returns the
+ * rows left. */
+static size_t drop_rows(struct kitchen *kitchen, struct chain *chain, size_t rows,
+                        const uint8_t *flags)
+{
+    static const uint32_t HOLES[] = {
+        [OPERATOR_ROW_FAILED] = WEIR_SAMPLE_FAILED, [OPERATOR_ROW_FILTERED] = WEIR_SAMPLE_FILTERED};
+    if (all_are_ok(flags, rows))
         return rows;
     keep_reason(kitchen, chain);
     for (size_t i = 0; i < chain_outputs(chain); i++)
-        column_drop_rows(chain_output(chain, i), rows, failed);
+        column_drop_rows(chain_output(chain, i), rows, flags);
     const struct located_sample **kept = (const struct located_sample **)(void *)kitchen->rows.at;
     size_t left = 0;
     for (size_t i = 0; i < rows; i++) {
-        if (failed[i] == OPERATOR_ROW_OK)
+        if (flags[i] == OPERATOR_ROW_OK)
             kept[left++] = kept[i];
         else
-            add_hole(kitchen, kept[i]->id, WEIR_SAMPLE_FAILED);
+            add_hole(kitchen, kept[i]->id, HOLES[flags[i]]);
     }
     return left;
 }
@@ -299,9 +310,9 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     enum weir_status status = read_samples(kitchen, recipe, &rows, err);
     if (status != WEIR_OK)
         return status;
-    const uint8_t *failed = chain_run(chain, rows);
+    const uint8_t *flags = chain_run(chain, rows);
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
-    batch->samples = drop_failed(kitchen, chain, rows, failed);
+    batch->samples = drop_rows(kitchen, chain, rows, flags);
     batch->holes = kitchen->holes.size / sizeof(struct hole);
     batch->label_kind = recipe->located->label_kind;
     batch->label_width = recipe->located->label_width;
@@ -315,7 +326,7 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
 }
 
 enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *recipe,
-                              struct weir_buf *partial, struct weir_error *err)
+                              struct chain_partial *partial, struct weir_error *err)
 {
     size_t rows;
     enum weir_status status = read_samples(kitchen, recipe, &rows, err);

@@ -47,7 +47,7 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
                               struct weir_error *err) WEIR_MUST_USE;
 /* Folds its samples into a partial fit instead. */
 enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *recipe,
-                              struct weir_buf *partial, struct weir_error *err) WEIR_MUST_USE;
+                              struct chain_partial *partial, struct weir_error *err) WEIR_MUST_USE;
 /* Bytes read from files so far. */
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
 /* Why the newest failed sample failed, with the operator; "" when none did. */

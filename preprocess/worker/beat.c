@@ -6,6 +6,8 @@
 #include "core/base/memory.h"
 #include "preprocess/fit.h"
 
+enum { FITS_BYTES_MAX = 128 << 20 }; /* behind so many, partial fits wait for the next beat */
+
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker *worker = owner;
@@ -38,14 +40,9 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
         groups[count] = lease->group;
         fences[count] = lease->fence;
         sent[count++] = worker_lease_done(lease);
-        if (lease->attempt == 0 && worker_lease_done(lease))
-            preprocess_fit_pack(
-                &(struct preprocess_fit){
-                    .job = lease->job,
-                    .group = lease->group,
-                    .fence = lease->fence,
-                    .partial = weir_buf_view(&worker_task_of(worker, lease)->partial)},
-                fits);
+        if (lease->attempt == 0 && worker_lease_done(lease) && fits->size < FITS_BYTES_MAX)
+            preprocess_fit_pack(lease->job, lease->group, lease->fence,
+                                &worker_task_of(worker, lease)->partial, fits);
     }
     beat->jobs = (struct weir_u64s){jobs, count};
     beat->groups = (struct weir_u64s){groups, count};

@@ -10,7 +10,7 @@ static void reset(struct worker *worker, struct worker_task *task)
         weir_rpc_forget(worker->storage, task);
     located_fini(&task->located);
     fetched_fini(&task->fetched);
-    weir_buf_fini(&task->partial);
+    chain_partial_fini(&task->partial);
     *task = (struct worker_task){.worker = worker};
 }
 
@@ -194,6 +194,6 @@ void worker_tasks_close(struct worker *worker)
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
         located_fini(&worker->tasks[i].located);
         fetched_fini(&worker->tasks[i].fetched);
-        weir_buf_fini(&worker->tasks[i].partial);
+        chain_partial_fini(&worker->tasks[i].partial);
     }
 }

@@ -45,7 +45,7 @@ struct worker_task {
     bool begun;     /* `located` is set down */
     struct located located;
     struct fetched fetched;
-    struct weir_buf partial; /* of a partial fit */
+    struct chain_partial partial; /* of a lease that asks for a partial fit */
     struct worker *worker;
 };
 

@@ -65,11 +65,10 @@ static void check_fits(struct chain *chain, struct weir_bytes rest)
 {
     struct weir_error err;
     struct preprocess_fit fit;
-    WEIR_AUTO_BUF merged = {0};
     weir_ignore(chain_fit_load(chain, rest, &err)); /* refused, or taken up */
     for (size_t left = rest.size; preprocess_fit_take(&rest, &fit); left = rest.size) {
         weir_require(rest.size < left);
-        if (chain_fit_merge(chain, &merged, fit.partial, &err) != WEIR_OK)
+        if (chain_fit_merge(chain, fit.partial, &err) != WEIR_OK)
             break;
     }
 }
@@ -83,8 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO(chain) chain = open_chain(CHAINS[data[0] % WEIR_COUNT(CHAINS)], &document);
     size_t rows = fill(chain, rest);
     if (chain_wants_fit(chain)) {
-        WEIR_AUTO_BUF partial = {0};
+        struct chain_partial partial = {0};
         chain_fold(chain, rows, &partial);
+        chain_partial_fini(&partial);
         check_fits(chain, rest);
         return 0;
     }

@@ -157,6 +157,52 @@ static void failed_rows_leave_every_column(void **state)
     test_chain_close(&test);
 }
 
+static void filtered_samples_are_holes_that_no_longer_fail(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: csv_fields, fields: [0, 1]}, {op: filter, element: 1, min: 2}, "
+                           "{op: log1p}]");
+    struct weir_bytes rows[] = {weir_bytes_of("9,1"), weir_bytes_of("1,2"), weir_bytes_of("x,0"),
+                                weir_bytes_of("1,1e9")};
+    test_chain_run(&test, rows, 4);
+    static const uint8_t EXPECTED[] = {OPERATOR_ROW_FILTERED, OPERATOR_ROW_OK, OPERATOR_ROW_FAILED,
+                                       OPERATOR_ROW_OK};
+    assert_memory_equal(test.failed, EXPECTED, sizeof(EXPECTED));
+    assert_int_equal(chain_cost(test.chain, 0).failed, 1);
+    assert_int_equal(chain_cost(test.chain, 1).filtered, 1);
+    test_chain_close(&test);
+}
+
+static void texts_are_filtered_by_their_length(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: tokenize_words}, {op: filter, min: 2, max: 3, invert: true}, "
+                           "{op: tokenize_hash, buckets: 9}]");
+    struct weir_bytes rows[] = {weir_bytes_of("a"), weir_bytes_of("a b"), weir_bytes_of("a b c d")};
+    test_chain_run(&test, rows, 3);
+    static const uint8_t EXPECTED[] = {0, OPERATOR_ROW_FILTERED, 0};
+    assert_memory_equal(test.failed, EXPECTED, sizeof(EXPECTED));
+    test_chain_close(&test);
+}
+
+/* The columns behind those that were joined move up: what follows must still find its own. */
+static void joined_tensors_leave_the_others_in_place(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: record_fields, dense: [0, 2, u8], sparse: [2, 1, u8]}, "
+                           "{op: concat, on: [sparse, dense], as: both}, {op: cast, to: i32}]");
+    struct weir_bytes rows[] = {weir_bytes_of("\1\2\3"), weir_bytes_of("\4\5\6")};
+    test_chain_run(&test, rows, 2);
+    assert_int_equal(chain_outputs(test.chain), 1);
+    static const int32_t EXPECTED[] = {3, 1, 2, 6, 4, 5};
+    assert_memory_equal(test_chain_ints(&test, 0), EXPECTED, sizeof(EXPECTED));
+    assert_string_equal(chain_output(test.chain, 0)->about.name, "both");
+    test_chain_close(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +213,9 @@ int main(void)
         cmocka_unit_test(hashed_ids_are_those_other_systems_make),
         cmocka_unit_test(logarithms_of_negative_numbers_are_zero),
         cmocka_unit_test(failed_rows_leave_every_column),
+        cmocka_unit_test(filtered_samples_are_holes_that_no_longer_fail),
+        cmocka_unit_test(texts_are_filtered_by_their_length),
+        cmocka_unit_test(joined_tensors_leave_the_others_in_place),
     };
     return cmocka_run_group_tests_name("field operators", tests, NULL, NULL);
 }

@@ -38,20 +38,21 @@ static void fit(struct rows *rows, size_t group, size_t batch, struct weir_buf *
 {
     struct test_chain test = {0};
     struct weir_error err;
-    WEIR_AUTO_BUF merged = {0};
     test_chain_open(&test, OPERATORS);
     assert_true(chain_wants_fit(test.chain));
     for (size_t first = 0; first < ROWS; first += group) {
-        WEIR_AUTO_BUF partial = {0};
+        struct chain_partial partial = {0};
+        WEIR_AUTO_BUF packed = {0};
         for (size_t i = first; i < first + group && i < ROWS; i += batch) {
             size_t count = i + batch < ROWS ? batch : ROWS - i;
             test_chain_fill(&test, rows->bytes + i, count);
             chain_fold(test.chain, count, &partial);
         }
-        assert_int_equal(chain_fit_merge(test.chain, &merged, weir_buf_view(&partial), &err),
-                         WEIR_OK);
+        chain_partial_pack(&partial, &packed);
+        chain_partial_fini(&partial);
+        assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
     }
-    assert_int_equal(chain_fit_finish(test.chain, weir_buf_view(&merged), fitted, &err), WEIR_OK);
+    assert_int_equal(chain_fit_finish(test.chain, fitted, &err), WEIR_OK);
     test_chain_close(&test);
 }
 
@@ -118,14 +119,11 @@ static void nothing_to_fit_on_is_an_error(void **state)
     (void)state;
     struct test_chain test = {0};
     struct weir_error err;
-    WEIR_AUTO_BUF merged = {0};
     WEIR_AUTO_BUF fitted = {0};
     test_chain_open(&test, OPERATORS);
-    assert_int_equal(chain_fit_merge(test.chain, &merged, weir_bytes(NULL, 0), &err), WEIR_OK);
-    assert_int_equal(chain_fit_finish(test.chain, weir_buf_view(&merged), &fitted, &err),
-                     WEIR_INVALID);
-    assert_int_equal(chain_fit_merge(test.chain, &merged, weir_bytes("abc", 3), &err),
-                     WEIR_INVALID);
+    assert_int_equal(chain_fit_merge(test.chain, weir_bytes(NULL, 0), &err), WEIR_OK);
+    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_INVALID);
+    assert_int_equal(chain_fit_merge(test.chain, weir_bytes("abc", 3), &err), WEIR_INVALID);
     test_chain_close(&test);
 }
 
@@ -133,21 +131,49 @@ static void fits_travel_and_stop_at_damage(void **state)
 {
     (void)state;
     WEIR_AUTO_BUF packed = {0};
-    struct preprocess_fit fit_a = {
-        .job = 1, .group = 2, .fence = 3, .partial = {(const uint8_t *)"xy", 2}};
-    struct preprocess_fit fit_b = {.job = 4, .group = 5, .fence = 6};
-    preprocess_fit_pack(&fit_a, &packed);
-    preprocess_fit_pack(&fit_b, &packed);
+    struct chain_partial folded = {.count = 1}, nothing = {0};
+    weir_buf_append_text(&folded.of[0], "xy");
+    preprocess_fit_pack(1, 2, 3, &folded, &packed);
+    preprocess_fit_pack(4, 5, 6, &nothing, &packed);
+    chain_partial_fini(&folded);
     struct weir_bytes rest = weir_buf_view(&packed);
     struct preprocess_fit fit_c;
     assert_true(preprocess_fit_take(&rest, &fit_c));
     assert_int_equal(fit_c.fence, 3);
-    assert_true(weir_bytes_equal(fit_c.partial, fit_a.partial));
+    assert_int_equal(fit_c.partial.size, 10);
+    assert_memory_equal(fit_c.partial.at + 8, "xy", 2);
     assert_true(preprocess_fit_take(&rest, &fit_c));
     assert_int_equal(fit_c.group, 5);
     assert_false(preprocess_fit_take(&rest, &fit_c));
-    rest = weir_bytes(packed.at, 33); /* says 2 bytes, has 1 */
+    rest = weir_bytes(packed.at, 33); /* says 10 bytes, has 1 */
     assert_false(preprocess_fit_take(&rest, &fit_c));
+}
+
+/* Two at once, each on its own column: the same numbers as one after the other would have. */
+static void several_operators_are_fitted_in_one_pass(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    struct weir_error err;
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    struct weir_bytes rows[] = {weir_bytes_of("\1\2"), weir_bytes_of("\3\6")};
+    test_chain_open(&test, "[{op: record_fields, dense: [0, 1, u8], sparse: [1, 1, u8]}, "
+                           "{op: cast, on: dense, to: f32}, {op: cast, on: sparse, to: f64}, "
+                           "{op: standardize, on: dense}, {op: standardize, on: sparse}, "
+                           "{op: concat, on: [dense, sparse]}]");
+    test_chain_fill(&test, rows, 2);
+    chain_fold(test.chain, 2, &partial);
+    chain_partial_pack(&partial, &packed);
+    chain_partial_fini(&partial);
+    assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
+    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_OK);
+    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_OK);
+    test_chain_run(&test, rows, 2);
+    static const float EXPECTED[] = {-1, -1, 1, 1};
+    assert_memory_equal(test_chain_floats(&test, 0), EXPECTED, sizeof(EXPECTED));
+    test_chain_close(&test);
 }
 
 int main(void)
@@ -158,6 +184,7 @@ int main(void)
         cmocka_unit_test(damaged_or_foreign_state_is_refused),
         cmocka_unit_test(nothing_to_fit_on_is_an_error),
         cmocka_unit_test(fits_travel_and_stop_at_damage),
+        cmocka_unit_test(several_operators_are_fitted_in_one_pass),
     };
     return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static const struct {
     {"preprocess: {operators: [{op: normalize_text}]}", "expected numbers"},
     {"preprocess: {operators: [{op: tokenize_hash, buckets: 8}]}", "expected a tokens column"},
     {"preprocess: {operators: [{op: json_fields, fields: [a]}, {op: standardize}, {op: standardize}]}",
-     "second fitted operator"},
+     "made by a fitted operator"},
     {"preprocess: {operators: [{op: json_fields, fields: [a]}, {op: cast, to: i32}, {op: standardize}]}",
      "cast it first"},
     {"preprocess: {operators: [{op: record_fields, dense: [4, x, f32]}]}", "[offset, count, type]"},

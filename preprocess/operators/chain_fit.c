@@ -1,0 +1,190 @@
+/* Fitting the operators of a chain (C16): in one pass over the set, so that a fitted operator never
+ * reads what another one makes. */
+#include "preprocess/operators/chain_steps.h"
+
+#include "core/base/hash.h"
+
+#include <string.h>
+
+/* Fitted state: "WEIRFIT2"; per fitted operator its name in 32 bytes, u64 size, its state;
+ * XXH3-128 of all before. A partial fit: per fitted operator u64 size and what it folded. */
+enum { FIT_NAME_BYTES = 32, FIT_MAGIC_BYTES = 8 };
+static const char FIT_MAGIC[FIT_MAGIC_BYTES] = {'W', 'E', 'I', 'R', 'F', 'I', 'T', '2'};
+
+bool chain_wants_fit(const struct chain *chain)
+{
+    return chain->fitted > 0;
+}
+
+static void append_sized(struct weir_buf *out, struct weir_bytes bytes)
+{
+    uint8_t size[8];
+    weir_put_u64(size, bytes.size);
+    weir_buf_append(out, size, sizeof(size));
+    weir_buf_append(out, bytes.at, bytes.size);
+}
+
+static bool take(struct weir_bytes *rest, size_t size, struct weir_bytes *ret_bytes)
+{
+    if (rest->size < size)
+        return false;
+    *ret_bytes = weir_bytes(rest->at, size);
+    *rest = weir_bytes(rest->at + size, rest->size - size);
+    return true;
+}
+
+static bool take_sized(struct weir_bytes *rest, struct weir_bytes *ret_bytes)
+{
+    struct weir_bytes size;
+    return take(rest, 8, &size) && weir_get_u64(size.at) <= rest->size &&
+           take(rest, weir_get_u64(size.at), ret_bytes);
+}
+
+static void name_of(const struct preprocess_operator *op, char name[FIT_NAME_BYTES])
+{
+    memset(name, 0, FIT_NAME_BYTES);
+    memcpy(name, op->name, strnlen(op->name, FIT_NAME_BYTES - 1));
+}
+
+/* ---- folding ---- */
+
+void chain_partial_fini(struct chain_partial *partial)
+{
+    for (size_t i = 0; i < CHAIN_FITTED_MAX; i++)
+        weir_buf_fini(&partial->of[i]);
+}
+
+void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out)
+{
+    for (size_t i = 0; i < partial->count; i++)
+        append_sized(out, weir_buf_view(&partial->of[i]));
+}
+
+/* ---- merging ---- */
+
+enum weir_status chain_fit_merge(struct chain *chain, struct weir_bytes partial,
+                                 struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    if (partial.size == 0) /* a group of nothing but holes */
+        return WEIR_OK;
+    for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
+        struct chain_step *step = &chain->step[i];
+        struct weir_bytes part;
+        if (step->op->fold == NULL)
+            continue;
+        if (!take_sized(&partial, &part))
+            return weir_fail(err, WEIR_INVALID, "partial fit ends before that of %s",
+                             step->op->name);
+        status = step->op->merge(step->state, part, err);
+    }
+    if (status == WEIR_OK && partial.size > 0)
+        return weir_fail(err, WEIR_INVALID, "partial fit has %zu bytes behind its end",
+                         partial.size);
+    return status;
+}
+
+static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fitted,
+                                    struct weir_error *err)
+{
+    char name[FIT_NAME_BYTES];
+    name_of(step->op, name);
+    weir_buf_append(fitted, name, sizeof(name));
+    size_t place = fitted->size;
+    weir_buf_append(fitted, &(uint64_t){0}, sizeof(uint64_t));
+    enum weir_status status = step->op->finish(step->state, fitted, err);
+    if (status == WEIR_OK)
+        weir_put_u64(fitted->at + place, fitted->size - place - sizeof(uint64_t));
+    return status;
+}
+
+enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
+                                  struct weir_error *err)
+{
+    weir_buf_append(fitted, FIT_MAGIC, sizeof(FIT_MAGIC));
+    for (size_t i = 0; i < chain->steps; i++) {
+        struct chain_step *step = &chain->step[i];
+        enum weir_status status = WEIR_OK;
+        if (step->op->fold != NULL)
+            status = finish_step(step, fitted, err);
+        if (status != WEIR_OK)
+            return status;
+    }
+    struct weir_digest digest = weir_digest_of(weir_buf_view(fitted));
+    weir_buf_append(fitted, digest.bytes, sizeof(digest.bytes));
+    return WEIR_OK;
+}
+
+/* ---- taking up ---- */
+
+/* Checks the seal and leaves what stands between magic and digest in `ret_body`. */
+static enum weir_status open_seal(struct weir_bytes fitted, struct weir_bytes *ret_body,
+                                  struct weir_error *err)
+{
+    if (fitted.size < FIT_MAGIC_BYTES + WEIR_DIGEST_BYTES ||
+        memcmp(fitted.at, FIT_MAGIC, FIT_MAGIC_BYTES) != 0)
+        return weir_fail(err, WEIR_INVALID, "found %zu bytes, expected fitted state", fitted.size);
+    size_t body = fitted.size - WEIR_DIGEST_BYTES;
+    struct weir_digest digest = weir_digest_of(weir_bytes(fitted.at, body));
+    if (memcmp(digest.bytes, fitted.at + body, WEIR_DIGEST_BYTES) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "fitted state fails its checksum");
+    *ret_body = weir_bytes(fitted.at + FIT_MAGIC_BYTES, body - FIT_MAGIC_BYTES);
+    return WEIR_OK;
+}
+
+static enum weir_status take_state(const struct chain_step *step, struct weir_bytes *rest,
+                                   struct weir_bytes *ret_state, struct weir_error *err)
+{
+    char wanted[FIT_NAME_BYTES];
+    struct weir_bytes name;
+    name_of(step->op, wanted);
+    if (!take(rest, FIT_NAME_BYTES, &name) || memcmp(name.at, wanted, FIT_NAME_BYTES) != 0 ||
+        !take_sized(rest, ret_state))
+        return weir_fail(err, WEIR_INVALID, "fitted state of other operators, expected that of %s",
+                         step->op->name);
+    return WEIR_OK;
+}
+
+typedef enum weir_status use(void *state, struct weir_bytes fitted, struct weir_error *err);
+
+static use *load_of(const struct preprocess_operator *op)
+{
+    return op->load;
+}
+
+static use *extend_of(const struct preprocess_operator *op)
+{
+    return op->extend;
+}
+
+/* Hands the state of each fitted operator to the function that `chosen` names of it, if any. */
+static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted,
+                                 use *(*chosen)(const struct preprocess_operator *),
+                                 struct weir_error *err)
+{
+    struct weir_bytes rest, part;
+    enum weir_status status = open_seal(fitted, &rest, err);
+    for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
+        struct chain_step *step = &chain->step[i];
+        if (step->op->fold == NULL)
+            continue;
+        status = take_state(step, &rest, &part, err);
+        if (status == WEIR_OK && chosen(step->op) != NULL)
+            status = chosen(step->op)(step->state, part, err);
+    }
+    if (status == WEIR_OK && rest.size > 0)
+        return weir_fail(err, WEIR_INVALID, "fitted state of more operators than there are");
+    return status;
+}
+
+enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
+                                struct weir_error *err)
+{
+    return chain_wants_fit(chain) ? hand_out(chain, fitted, load_of, err) : WEIR_OK;
+}
+
+enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
+                                  struct weir_error *err)
+{
+    return chain_wants_fit(chain) ? hand_out(chain, fitted, extend_of, err) : WEIR_OK;
+}

@@ -1,0 +1,34 @@
+/* The inside of a chain, for chain.c, which plans and runs it, and chain_fit.c, which fits it. */
+#ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
+#define WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
+
+#include "preprocess/operators/chain.h"
+
+/* One operator at its place. */
+struct chain_step {
+    const struct preprocess_operator *op;
+    void *options;
+    void *state;
+    struct operator_plan plan;
+    struct column own[OPERATOR_OUTPUTS_MAX];
+    int second;      /* where its second output goes */
+    size_t columns;  /* there are once it has run */
+    bool behind_fit; /* what it reads is made by, or behind, a fitted operator */
+    int64_t cpu_ns;
+    uint64_t bytes;
+    uint64_t failed;
+    uint64_t filtered;
+    char reason[OPERATOR_REASON_MAX];
+};
+
+struct chain {
+    struct chain_step step[CHAIN_OPERATORS_MAX];
+    size_t steps;
+    size_t fitted; /* steps that want a fit */
+    struct column payload;
+    struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
+    size_t columns;                     /* that leave the chain */
+    struct weir_buf rows;               /* what has become of each */
+};
+
+#endif

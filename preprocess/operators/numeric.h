@@ -1,0 +1,30 @@
+/* Elements of tensors by their type: for operators that take numbers of any kind. */
+#ifndef WEIR_PREPROCESS_OPERATORS_NUMERIC_H
+#define WEIR_PREPROCESS_OPERATORS_NUMERIC_H
+
+#include "core/wire/tensor.h"
+
+#include <stdint.h>
+
+/* X(element type, C type). */
+// clang-format off
+#define NUMERIC_TYPES(X) \
+    X(U8, uint8_t) X(I32, int32_t) X(I64, int64_t) X(F32, float) X(F64, double) X(U32, uint32_t)
+// clang-format on
+
+/* On a loop that the compiler can turn into vectors: a second copy of the function for processors
+ * with AVX2, chosen when the program starts. Not where a sanitizer wants to see every access. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__clang__)
+#define NUMERIC_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define NUMERIC_CLONES
+#endif
+
+/* Element `index` as a double: 64-bit integers beyond 2^53 are rounded. */
+double numeric_get(enum weir_dtype type, const void *values, size_t index);
+/* The element as an integer; `type` is one of the integers. */
+int64_t numeric_get_integer(enum weir_dtype type, const void *values, size_t index);
+/* Stores the nearest number that the type can hold; NaN becomes 0 in integers. */
+void numeric_put(enum weir_dtype type, void *values, size_t index, double value);
+
+#endif
