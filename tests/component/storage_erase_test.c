@@ -16,12 +16,6 @@
 
 #include <cmocka.h>
 
-static const char FILES[] = "  - name: mails\n"
-                            "    source: {path: %s, format: files, include: \"*.txt\",\n"
-                            "             import: copy, on_erase: unlink, settle: 0ms}\n"
-                            "    time: {from: manifest}\n"
-                            "    label: {from: manifest, classes: [ham, spam]}\n"
-                            "    subject: {from: manifest}\n";
 static const char JSONL_REFERENCE[] = "  - name: clicks\n"
                                       "    source: {path: %s, format: jsonl, on_erase: scrub,\n"
                                       "             settle: 0ms}\n"
@@ -36,35 +30,6 @@ static const char ANNA[] = "anna@example.org";
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 static void declare_mails(void)
 {
     storage_lab_write(&lab, "a.txt", "Dear list, the purple weir at Anna's mill overflowed today.");
@@ -75,7 +40,7 @@ static void declare_mails(void)
                       "path,time,label,subject\na.txt,2002-08-01,ham,anna@example.org\n"
                       "b.txt,2002-08-02,spam,bob@example.org\n"
                       "c.txt,2002-08-03,ham,anna@example.org\n");
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     (void)storage_lab_await(&lab, "mails", 1);
 }
 
@@ -373,8 +338,8 @@ static void a_death_at_each_step_only_repeats_work(void **state)
         struct msg_dataset_is is;
 
         if (i > 0) {
-            end(state);
-            begin(state);
+            storage_lab_teardown(state);
+            storage_lab_setup(state);
         }
         storage_lab_kill(&lab);
         lab.faults = FAULTS[i];
@@ -401,7 +366,7 @@ static void a_death_at_each_step_only_repeats_work(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(an_erased_mail_is_gone_and_stays_out),
         CASE(nothing_clear_of_a_subject_reaches_postgres),
@@ -415,5 +380,5 @@ int main(void)
         CASE(a_folder_that_cannot_be_written_holds_its_files),
         CASE(the_same_person_again_is_an_erasure_of_what_is_left),
     };
-    return cmocka_run_group_tests_name("storage: erasure", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: erasure", tests, WEIR_COUNT(tests));
 }

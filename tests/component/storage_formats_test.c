@@ -32,35 +32,6 @@ static const char ANNA[] = "anna@example.org";
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* Appends: a file that is cut first may be seen so. */
 static void put_file(const char *name, const struct weir_buf *content)
 {
@@ -152,8 +123,8 @@ static void all_parts_of_an_erased_tar_sample_are_gone(void **state)
         struct msg_dataset_is is;
 
         if (i > 0) {
-            end(NULL);
-            begin(NULL);
+            storage_lab_teardown(state);
+            storage_lab_setup(state);
         }
         declare_shard(IMPORTS[i][0]);
         erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
@@ -366,8 +337,8 @@ static void a_death_at_any_page_of_a_scrub_is_made_good(void **state)
     for (size_t i = 0; i < WEIR_COUNT(victims); i++) {
         for (size_t k = 0; k < WEIR_COUNT(FAULTS); k++) {
             if (i + k > 0) {
-                end(NULL);
-                begin(NULL);
+                storage_lab_teardown(state);
+                storage_lab_setup(state);
             }
             die_and_go_on(&victims[i], FAULTS[k]);
         }
@@ -470,14 +441,14 @@ static void an_erased_picture_takes_its_sidecar_along(void **state)
 
 int main(void)
 {
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_parts_of_an_erased_tar_sample_are_gone, begin, end),
-        cmocka_unit_test_setup_teardown(an_erased_tfrecord_leaves_right_checksums, begin, end),
-        cmocka_unit_test_setup_teardown(a_death_at_any_page_of_a_scrub_is_made_good, begin, end),
-        cmocka_unit_test_setup_teardown(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(a_sidecar_that_changes_replaces_its_sample, begin, end),
-        cmocka_unit_test_setup_teardown(an_erased_picture_takes_its_sidecar_along, begin, end),
+        CASE(all_parts_of_an_erased_tar_sample_are_gone),
+        CASE(an_erased_tfrecord_leaves_right_checksums),
+        CASE(a_death_at_any_page_of_a_scrub_is_made_good),
+        CASE(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder),
+        CASE(a_sidecar_that_changes_replaces_its_sample),
+        CASE(an_erased_picture_takes_its_sidecar_along),
     };
-    return cmocka_run_group_tests_name("storage: container formats", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: container formats", tests, WEIR_COUNT(tests));
 }

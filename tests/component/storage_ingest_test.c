@@ -17,43 +17,8 @@ static const char JSONL[] = "  - name: clicks\n"
                             "    source: {path: %s, format: jsonl, settle: 0ms}\n"
                             "    time: {from: field, field: ts}\n"
                             "    label: {field: kind, classes: stream}\n";
-static const char FILES[] = "  - name: mails\n"
-                            "    source: {path: %s, format: files, include: \"*.txt\",\n"
-                            "             import: copy, on_erase: unlink, settle: 0ms}\n"
-                            "    time: {from: manifest}\n"
-                            "    label: {from: manifest, classes: [ham, spam]}\n"
-                            "    subject: {from: manifest}\n";
 
 static struct storage_lab lab;
-
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
 
 static void write_mails(int count)
 {
@@ -95,8 +60,8 @@ static void declaring_again_is_fine_and_changing_the_source_is_not(void **state)
 {
     (void)state;
     write_mails(2);
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     assert_int_equal(storage_lab_declare(&lab, "  - name: mails\n"
                                                "    source: {path: %s, format: files}\n"
                                                "    time: {from: mtime}\n"),
@@ -205,7 +170,7 @@ static void mails_are_copied_located_and_replayed_in_time_order(void **state)
     (void)state;
     write_mails(12);
     storage_lab_write(&lab, "stranger.txt", "nobody lists me");
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     is = storage_lab_await(&lab, "mails", 1);
     assert_int_equal(is.live, 12);
     assert_int_equal(is.quarantined, 1);
@@ -242,7 +207,7 @@ static void a_late_manifest_row_lets_its_file_in(void **state)
     (void)state;
     write_mails(2);
     storage_lab_write(&lab, "late.txt", "the manifest knows me later");
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     is = storage_lab_await(&lab, "mails", 1);
     assert_int_equal(is.quarantined, 1);
     storage_lab_append(&lab, "manifest.csv", "late.txt,2003-01-01,ham,late@example.org\n");
@@ -258,7 +223,7 @@ static void a_restart_finds_everything_as_it_was(void **state)
 
     (void)state;
     write_mails(5);
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     before = storage_lab_await(&lab, "mails", 1);
     storage_lab_kill(&lab);
     storage_lab_start(&lab);
@@ -277,7 +242,7 @@ static void a_touched_mail_is_still_the_same_sample(void **state)
 
     (void)state;
     write_mails(3);
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     (void)storage_lab_await(&lab, "mails", 1);
     assert_int_equal(utimensat(AT_FDCWD, storage_lab_path(&lab, "source/m1.txt"), times, 0), 0);
     storage_lab_write(&lab, "m2.txt", "something else entirely");
@@ -291,7 +256,7 @@ static void the_view_shows_every_sample_as_a_row(void **state)
 {
     (void)state;
     write_mails(3);
-    assert_int_equal(storage_lab_declare(&lab, FILES), WEIR_OK);
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
     (void)storage_lab_await(&lab, "mails", 1);
     weir_test_postgres_sql(
         &lab.postgres,
@@ -338,7 +303,7 @@ static void files_of_a_batch_share_a_chunk_and_later_ones_their_group(void **sta
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(lines_become_samples_in_path_order),
         CASE(declaring_again_is_fine_and_changing_the_source_is_not),
@@ -354,5 +319,5 @@ int main(void)
         CASE(a_touched_mail_is_still_the_same_sample),
         CASE(the_view_shows_every_sample_as_a_row),
     };
-    return cmocka_run_group_tests_name("storage: ingest", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: ingest", tests, WEIR_COUNT(tests));
 }

@@ -32,35 +32,6 @@ static const char MERGED[] =
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* A sample a file, each committed before the next is there; user-0 … user-4 in turn. */
 static void write_click(int i)
 {
@@ -107,8 +78,8 @@ static void a_death_in_a_merge_loses_nothing(void **state)
     (void)state;
     for (size_t f = 0; f < WEIR_COUNT(FAULTS); f++) {
         if (f > 0) {
-            end(state);
-            begin(state);
+            storage_lab_teardown(state);
+            storage_lab_setup(state);
         }
         assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
         for (int i = 0; i < 7; i++)
@@ -532,21 +503,20 @@ static void a_death_while_labels_arrive_joins_each_once(void **state)
 
 int main(void)
 {
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_subject_is_found_in_merged_runs, begin, end),
-        cmocka_unit_test_setup_teardown(a_death_in_a_merge_loses_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_store_of_before_is_taken_over, begin, end),
-        cmocka_unit_test_setup_teardown(a_damaged_run_is_said_to_be_so, begin, end),
-        cmocka_unit_test_setup_teardown(a_collision_of_hashes_harms_nobody, begin, end),
-        cmocka_unit_test_setup_teardown(a_plan_says_what_an_erasure_would_mean_and_keeps_nothing,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(the_first_sample_of_a_key_stays, begin, end),
-        cmocka_unit_test_setup_teardown(the_last_sample_of_a_key_takes_the_place_of_earlier_ones,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(duplicates_do_not_depend_on_deaths, begin, end),
-        cmocka_unit_test_setup_teardown(a_sample_waits_for_its_label, begin, end),
-        cmocka_unit_test_setup_teardown(a_death_while_labels_arrive_joins_each_once, begin, end),
+        CASE(a_subject_is_found_in_merged_runs),
+        CASE(a_death_in_a_merge_loses_nothing),
+        CASE(a_store_of_before_is_taken_over),
+        CASE(a_damaged_run_is_said_to_be_so),
+        CASE(a_collision_of_hashes_harms_nobody),
+        CASE(a_plan_says_what_an_erasure_would_mean_and_keeps_nothing),
+        CASE(the_first_sample_of_a_key_stays),
+        CASE(the_last_sample_of_a_key_takes_the_place_of_earlier_ones),
+        CASE(duplicates_do_not_depend_on_deaths),
+        CASE(a_sample_waits_for_its_label),
+        CASE(a_death_while_labels_arrive_joins_each_once),
     };
 
-    return cmocka_run_group_tests_name("storage_keys", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage_keys", tests, WEIR_COUNT(tests));
 }

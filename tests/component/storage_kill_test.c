@@ -36,34 +36,6 @@ static const char DATASETS[] = "  - name: mails\n"
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 static void write_source(void)
 {
     WEIR_AUTO_BUF manifest = {0};
@@ -174,10 +146,10 @@ static void postgres_may_die_while_files_come_in(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE_AFTER(&lab, storage_lab_setup_stopped, test)
     const struct CMUnitTest tests[] = {
         CASE(ids_do_not_depend_on_deaths),
         CASE(postgres_may_die_while_files_come_in),
     };
-    return cmocka_run_group_tests_name("storage: deaths", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: deaths", tests, WEIR_COUNT(tests));
 }

@@ -9,7 +9,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
 enum { PATIENCE_MS = 30000, ASK_MS = 20000, ROUND_MS = 10 };
+
+const char STORAGE_LAB_MAILS[] = "  - name: mails\n"
+                                 "    source: {path: %s, format: files, include: \"*.txt\",\n"
+                                 "             import: copy, on_erase: unlink, settle: 0ms}\n"
+                                 "    time: {from: manifest}\n"
+                                 "    label: {from: manifest, classes: [ham, spam]}\n"
+                                 "    subject: {from: manifest}\n";
 
 void storage_lab_open(struct storage_lab *lab)
 {
@@ -55,6 +67,38 @@ void storage_lab_end(struct storage_lab *lab)
         storage_lab_stop(lab);
     temp_dir_remove(&lab->dir);
     weir_arena_free(lab->arena);
+}
+
+/* ---- fixtures ---- */
+
+int storage_lab_setup_stopped(void **state)
+{
+    storage_lab_begin(*state);
+    return 0;
+}
+
+int storage_lab_setup(void **state)
+{
+    storage_lab_begin(*state);
+    storage_lab_start(*state);
+    return 0;
+}
+
+int storage_lab_teardown(void **state)
+{
+    storage_lab_end(*state);
+    return 0;
+}
+
+int storage_lab_run(struct storage_lab *lab, const char *name, const struct CMUnitTest *tests,
+                    size_t count)
+{
+    int failed;
+
+    storage_lab_open(lab);
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    storage_lab_close(lab);
+    return failed;
 }
 
 /* ---- the process ---- */

@@ -26,6 +26,22 @@ void storage_lab_close(struct storage_lab *lab);
 void storage_lab_begin(struct storage_lab *lab);
 void storage_lab_end(struct storage_lab *lab);
 
+/* ---- the same as fixtures of cmocka; the state of a case is its lab ---- */
+
+struct CMUnitTest;
+
+int storage_lab_setup(void **state); /* begin and start */
+int storage_lab_setup_stopped(void **state);
+int storage_lab_teardown(void **state);
+#define STORAGE_CASE_AFTER(lab, setup, test) \
+    cmocka_unit_test_prestate_setup_teardown(test, setup, storage_lab_teardown, lab)
+#define STORAGE_CASE(lab, test) STORAGE_CASE_AFTER(lab, storage_lab_setup, test)
+/* Opens the lab, runs the group, closes it. What main() returns. */
+int storage_lab_run(struct storage_lab *lab, const char *name, const struct CMUnitTest *tests,
+                    size_t count);
+
+/* ---- the process ---- */
+
 void storage_lab_start(struct storage_lab *lab);
 void storage_lab_stop(struct storage_lab *lab); /* SIGTERM */
 void storage_lab_kill(struct storage_lab *lab); /* SIGKILL */
@@ -33,6 +49,8 @@ void storage_lab_kill(struct storage_lab *lab); /* SIGKILL */
 bool storage_lab_has_died(struct storage_lab *lab);
 /* Waits for a process that a fault kills. */
 void storage_lab_await_death(struct storage_lab *lab);
+
+/* ---- files and questions ---- */
 
 /* Writes DIR/source/NAME. */
 void storage_lab_write(struct storage_lab *lab, const char *name, const char *text);
@@ -45,6 +63,8 @@ const char *storage_lab_path(struct storage_lab *lab, const char *name);
 enum weir_status storage_lab_ask(struct storage_lab *lab, enum weir_message type,
                                  const void *message, enum weir_message expected,
                                  void *ret_message);
+/* Dataset `mails`: owned copies of *.txt, everything else about them in the source's manifest.csv. */
+extern const char STORAGE_LAB_MAILS[];
 /* Declares datasets; `yaml` is the value of datasets:, %s in it the source folder. */
 enum weir_status storage_lab_declare(struct storage_lab *lab, const char *yaml);
 struct msg_dataset_is storage_lab_dataset(struct storage_lab *lab, const char *name);

@@ -21,34 +21,6 @@ static const char CLICKS[] = "  - name: clicks\n"
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* File `batch` holds rows batch * ROWS …; time falls as ids grow, the label is the row. */
 static void write_batch(int batch)
 {
@@ -174,11 +146,11 @@ static void an_erasure_amid_merges_erases_what_it_means(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE_AFTER(&lab, storage_lab_setup_stopped, test)
     const struct CMUnitTest tests[] = {
         CASE(feed_replays_and_reads_do_not_see_a_merge),
         CASE(a_death_in_a_merge_changes_nothing),
         CASE(an_erasure_amid_merges_erases_what_it_means),
     };
-    return cmocka_run_group_tests_name("storage: merges", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: merges", tests, WEIR_COUNT(tests));
 }

@@ -34,35 +34,6 @@ static const char RECORDS[] = "  - name: records\n"
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 static struct pushed push(const char *dataset, const char *client, uint64_t batch, const char *text)
 {
     return storage_push_text(
@@ -439,7 +410,7 @@ static void what_was_erased_is_overwritten_and_stays_out(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(pushed_lines_are_samples_when_they_are_acknowledged),
         CASE(a_batch_that_comes_again_gets_the_same_answer),
@@ -458,5 +429,5 @@ int main(void)
         CASE(postgres_may_die_while_samples_are_pushed),
         CASE(what_was_erased_is_overwritten_and_stays_out),
     };
-    return cmocka_run_group_tests_name("storage: pushes", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: pushes", tests, WEIR_COUNT(tests));
 }

@@ -411,7 +411,6 @@ static void run_round(const struct kind *kind, uint64_t seed)
 static void live_samples_are_what_the_files_hold(void **state)
 {
     (void)state;
-    storage_lab_open(&lab);
     for (unsigned round = 0; round < rounds; round++) {
         for (size_t k = 0; k < WEIR_COUNT(KINDS); k++) {
             uint64_t seed = first_seed + round;
@@ -420,7 +419,6 @@ static void live_samples_are_what_the_files_hold(void **state)
             run_round(&KINDS[k], seed);
         }
     }
-    storage_lab_close(&lab);
 }
 
 int main(int argc, char **argv)
@@ -434,5 +432,5 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--rounds") == 0)
             rounds = (unsigned)strtoul(argv[i + 1], NULL, 10);
     }
-    return cmocka_run_group_tests_name("storage: a tree that changes", tests, NULL, NULL);
+    return storage_lab_run(&lab, "storage: a tree that changes", tests, WEIR_COUNT(tests));
 }

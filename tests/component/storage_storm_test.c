@@ -267,20 +267,6 @@ static void postgres_may_die_at_any_moment(void **state)
     weather(POSTGRES);
 }
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -295,5 +281,5 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--seed") == 0)
             seed = strtoull(argv[i + 1], NULL, 10);
     }
-    return cmocka_run_group_tests_name("storage: storms", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: storms", tests, WEIR_COUNT(tests));
 }

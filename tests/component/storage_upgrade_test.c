@@ -18,20 +18,6 @@ enum { FILES = 3, LINES = 40, REMOVED_FILE = 1, ERASED_USER = 5, USERS = 8, WRON
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
 /* tests/data/storage/001_store.sql: 3 files of 40 lines (time, kind, user), of which the second was removed
  * later, 12 notes in files of their own, and an erasure of user5 at the end. */
 static int begin(void **state)
@@ -45,13 +31,6 @@ static int begin(void **state)
         weir_file_read(WEIR_SOURCE_DIR "/tests/data/storage/001_store.sql", 1 << 20, &sql, &err),
         WEIR_OK);
     weir_test_postgres_sql(&lab.postgres, weir_buf_text(&sql));
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
     return 0;
 }
 
@@ -156,11 +135,11 @@ static void a_store_of_a_later_weir_is_refused(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE_AFTER(&lab, begin, test)
     const struct CMUnitTest tests[] = {
         CASE(a_store_of_the_first_weir_opens_with_all_its_samples),
         CASE(the_upgraded_store_passes_an_examination),
         CASE(a_store_of_a_later_weir_is_refused),
     };
-    return cmocka_run_group_tests_name("storage: upgrades", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: upgrades", tests, WEIR_COUNT(tests));
 }

@@ -53,35 +53,6 @@ static const char COLUMNS[] = "  - name: rows\n"
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* ---- asking ---- */
 
 static struct msg_located locate(uint64_t first, size_t count)
@@ -386,7 +357,7 @@ static void an_examination_finds_vectors_that_are_cut_or_hold_no_numbers(void **
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(a_vector_is_served_as_it_stands_in_its_record),
         CASE(an_answer_ends_before_it_holds_more_vectors_than_a_message_may),
@@ -397,5 +368,5 @@ int main(void)
         CASE(an_erasure_leaves_no_number_of_a_vector),
         CASE(an_examination_finds_vectors_that_are_cut_or_hold_no_numbers),
     };
-    return cmocka_run_group_tests_name("storage: vectors", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: vectors", tests, WEIR_COUNT(tests));
 }

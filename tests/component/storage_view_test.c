@@ -42,35 +42,6 @@ static const struct weir_query QUERIES[] = {
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* Of any size a single has, the smallest and zero too. */
 static double any_real(struct weir_rng *rng)
 {
@@ -330,8 +301,9 @@ static void the_view_shows_what_the_service_answers(void **state)
 
 int main(void)
 {
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_view_shows_what_the_service_answers, begin, end),
+        CASE(the_view_shows_what_the_service_answers),
     };
-    return cmocka_run_group_tests_name("storage: the view", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: the view", tests, WEIR_COUNT(tests));
 }

@@ -37,35 +37,6 @@ static const char MAILS[] =
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* ---- what the tests say ---- */
 
 static const char *source(const char *name)
@@ -544,7 +515,7 @@ static void folders_beyond_the_limit_of_watches_are_named(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(a_known_path_with_other_content_of_the_same_size_is_replaced),
         CASE(a_known_path_that_grew_is_read_on),
@@ -572,5 +543,5 @@ int main(void)
         CASE(lost_events_lead_to_a_look_at_everything),
         CASE(folders_beyond_the_limit_of_watches_are_named),
     };
-    return cmocka_run_group_tests_name("storage: watching", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: watching", tests, WEIR_COUNT(tests));
 }

@@ -29,35 +29,6 @@ static const char ANNA[] = "anna@example.org";
 
 static struct storage_lab lab;
 
-static int open_lab(void **state)
-{
-    (void)state;
-    storage_lab_open(&lab);
-    return 0;
-}
-
-static int close_lab(void **state)
-{
-    (void)state;
-    storage_lab_close(&lab);
-    return 0;
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    storage_lab_begin(&lab);
-    storage_lab_start(&lab);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    storage_lab_end(&lab);
-    return 0;
-}
-
 /* Runs in the lab's folder: $SHARD writes a shard, source/ is watched, what is renamed there is whole. */
 static void shell(const char *command)
 {
@@ -286,19 +257,16 @@ static void a_death_between_two_commits_leaves_nothing_out_and_nothing_twice(voi
 
 int main(void)
 {
+#define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_compressed_shard_is_read_like_a_raw_one, begin, end),
-        cmocka_unit_test_setup_teardown(a_shard_that_only_was_restored_keeps_its_samples, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_shard_that_was_written_anew_replaces_its_samples, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(an_erasure_scrubs_what_was_expanded_and_names_the_source,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(a_reference_to_a_compressed_shard_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(hostile_shards_cost_a_complaint_alone, begin, end),
-        cmocka_unit_test_setup_teardown(
-            a_death_between_two_commits_leaves_nothing_out_and_nothing_twice, begin, end),
-        cmocka_unit_test_setup_teardown(other_formats_may_be_compressed_too, begin, end),
+        CASE(a_compressed_shard_is_read_like_a_raw_one),
+        CASE(a_shard_that_only_was_restored_keeps_its_samples),
+        CASE(a_shard_that_was_written_anew_replaces_its_samples),
+        CASE(an_erasure_scrubs_what_was_expanded_and_names_the_source),
+        CASE(a_reference_to_a_compressed_shard_is_refused),
+        CASE(hostile_shards_cost_a_complaint_alone),
+        CASE(a_death_between_two_commits_leaves_nothing_out_and_nothing_twice),
+        CASE(other_formats_may_be_compressed_too),
     };
-    return cmocka_run_group_tests_name("storage: compressed sources", tests, open_lab, close_lab);
+    return storage_lab_run(&lab, "storage: compressed sources", tests, WEIR_COUNT(tests));
 }
