@@ -9,11 +9,8 @@
 
 void delivery_discard(struct delivery *delivery, struct delivery_batch *batch)
 {
-    if (delivery->discarded_count == delivery->discarded_capacity) {
-        delivery->discarded_capacity = delivery->discarded_capacity * 2 + 16;
-        delivery->discarded =
-            weir_realloc(delivery->discarded, delivery->discarded_capacity, sizeof(batch));
-    }
+    delivery->discarded = weir_grow(delivery->discarded, delivery->discarded_count,
+                                    &delivery->discarded_capacity, sizeof(batch));
     delivery->discarded[delivery->discarded_count++] = batch;
 }
 

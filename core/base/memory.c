@@ -14,6 +14,7 @@
 
 enum {
     CACHE_LINE_BYTES = 64,
+    GROW_COUNT_MIN = 16,         /* the first size of a growing array */
     KEEP_PIECE_BYTES = 32 << 20, /* the most that the allocator takes for this option */
     KEEP_BYTES = 64 << 20,
     ARENA_ALIGN_BYTES = 16,
@@ -62,6 +63,14 @@ void *weir_realloc(void *old, size_t count, size_t size)
     if (memory == NULL)
         out_of_memory(count, size);
     return memory;
+}
+
+void *weir_grow(void *old, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return old;
+    *capacity = 2 * *capacity + GROW_COUNT_MIN;
+    return weir_realloc(old, *capacity, size);
 }
 
 void *weir_aligned_alloc(size_t size)

@@ -16,6 +16,9 @@ void weir_memory_keep(void);
 void *weir_calloc(size_t count, size_t size) WEIR_MUST_USE;
 /* Like reallocarray(), but never returns NULL for a non-zero size. */
 void *weir_realloc(void *old, size_t count, size_t size) WEIR_MUST_USE;
+/* `old`, an array of `*capacity` elements of which `count` are in use, with room for at least one more: twice
+ * as large when it was full. Free with free(). */
+void *weir_grow(void *old, size_t count, size_t *capacity, size_t size) WEIR_MUST_USE;
 /* 64-byte aligned memory (a cache line; what tensors promise). Not zeroed. Free with free(). */
 void *weir_aligned_alloc(size_t size) WEIR_MUST_USE;
 char *weir_strdup(const char *text) WEIR_MUST_USE;

@@ -43,10 +43,7 @@ struct children {
 
 static void add_child(struct children *children, const struct weir_yaml_node *node)
 {
-    if (children->count == children->capacity) {
-        children->capacity = children->capacity > 0 ? children->capacity * 2 : 8;
-        children->at = weir_realloc(children->at, children->capacity, sizeof(void *));
-    }
+    children->at = weir_grow(children->at, children->count, &children->capacity, sizeof(void *));
     children->at[children->count++] = node;
 }
 

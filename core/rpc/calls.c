@@ -27,10 +27,7 @@ void weir_calls_fini(struct weir_calls *calls)
 struct weir_call *weir_calls_add(struct weir_calls *calls, uint64_t request)
 {
     weir_require(calls->count == 0 || calls->at[calls->count - 1]->request < request);
-    if (calls->count == calls->capacity) {
-        calls->capacity = calls->capacity > 0 ? calls->capacity * 2 : 16;
-        calls->at = weir_realloc(calls->at, calls->capacity, sizeof(void *));
-    }
+    calls->at = weir_grow(calls->at, calls->count, &calls->capacity, sizeof(void *));
     struct weir_call *call = weir_calloc(1, sizeof *call);
     call->request = request;
     calls->at[calls->count++] = call;

@@ -26,10 +26,7 @@ struct evaluator {
 void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
                           int64_t from_time, int64_t to_time)
 {
-    if (tasks->count == tasks->capacity) {
-        tasks->capacity = tasks->capacity == 0 ? 8 : tasks->capacity * 2;
-        tasks->at = weir_realloc(tasks->at, tasks->capacity, sizeof *tasks->at);
-    }
+    tasks->at = weir_grow(tasks->at, tasks->count, &tasks->capacity, sizeof *tasks->at);
     struct evaluation_task *task = &tasks->at[tasks->count++];
     *task = (struct evaluation_task){
         .evaluation = evaluation, .from_time = from_time, .to_time = to_time};

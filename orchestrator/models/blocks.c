@@ -31,10 +31,7 @@ static size_t lower_bound(const struct id_blocks *blocks, int64_t block)
 
 static struct id_block *insert(struct id_blocks *blocks, size_t index, int64_t block)
 {
-    if (blocks->count == blocks->capacity) {
-        blocks->capacity = blocks->capacity == 0 ? 8 : blocks->capacity * 2;
-        blocks->at = weir_realloc(blocks->at, blocks->capacity, sizeof *blocks->at);
-    }
+    blocks->at = weir_grow(blocks->at, blocks->count, &blocks->capacity, sizeof *blocks->at);
     memmove(blocks->at + index + 1, blocks->at + index,
             (blocks->count - index) * sizeof *blocks->at);
     blocks->at[index] = (struct id_block){.block = block};

@@ -43,11 +43,8 @@ static uint64_t bit_of(const struct worker_lease *lease, uint64_t batch)
 
 static void discard(struct worker_flow *flow, size_t index)
 {
-    if (flow->discarded_count == flow->discarded_capacity) {
-        flow->discarded_capacity = 2 * flow->discarded_capacity + 16;
-        flow->discarded =
-            weir_realloc(flow->discarded, flow->discarded_capacity, sizeof(*flow->discarded));
-    }
+    flow->discarded = weir_grow(flow->discarded, flow->discarded_count, &flow->discarded_capacity,
+                                sizeof(*flow->discarded));
     flow->discarded[flow->discarded_count++] = flow->ready[index].payload;
     flow->ready[index] = flow->ready[--flow->ready_count];
 }
@@ -344,10 +341,8 @@ bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready
     if (lease == NULL || (lease->made & bit_of(lease, ready->batch)) != 0 ||
         holds_erased(flow, ready))
         return false;
-    if (flow->ready_count == flow->ready_capacity) {
-        flow->ready_capacity = 2 * flow->ready_capacity + 16;
-        flow->ready = weir_realloc(flow->ready, flow->ready_capacity, sizeof(*flow->ready));
-    }
+    flow->ready =
+        weir_grow(flow->ready, flow->ready_count, &flow->ready_capacity, sizeof(*flow->ready));
     lease->made |= bit_of(lease, ready->batch);
     flow->ready[flow->ready_count++] = *ready;
     return true;

@@ -168,19 +168,15 @@ void storage_dataset_free(struct dataset *dataset)
 
 void storage_dataset_add_chunk(struct dataset *dataset, const struct chunk_ref *chunk)
 {
-    if (dataset->chunk_count == dataset->chunk_capacity) {
-        dataset->chunk_capacity = 2 * dataset->chunk_capacity + 16;
-        dataset->chunks = weir_realloc(dataset->chunks, dataset->chunk_capacity, sizeof *chunk);
-    }
+    dataset->chunks =
+        weir_grow(dataset->chunks, dataset->chunk_count, &dataset->chunk_capacity, sizeof *chunk);
     dataset->chunks[dataset->chunk_count++] = *chunk;
 }
 
 void storage_dataset_add_run(struct dataset *dataset, struct added_run run)
 {
-    if (dataset->run_count == dataset->run_capacity) {
-        dataset->run_capacity = 2 * dataset->run_capacity + 16;
-        dataset->runs = weir_realloc(dataset->runs, dataset->run_capacity, sizeof run);
-    }
+    dataset->runs =
+        weir_grow(dataset->runs, dataset->run_count, &dataset->run_capacity, sizeof run);
     dataset->runs[dataset->run_count++] = run;
 }
 
@@ -226,11 +222,8 @@ void storage_dataset_add_group(struct dataset *dataset, struct file_group *group
     const struct file_group *last =
         dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
 
-    if (dataset->group_count == dataset->group_capacity) {
-        dataset->group_capacity = 2 * dataset->group_capacity + 16;
-        dataset->groups =
-            weir_realloc(dataset->groups, dataset->group_capacity, sizeof(struct file_group *));
-    }
+    dataset->groups = weir_grow(dataset->groups, dataset->group_count, &dataset->group_capacity,
+                                sizeof(struct file_group *));
     group->first_file = last ? last->first_file + last->capacity : 0;
     dataset->groups[dataset->group_count++] = group;
     group->number = dataset->group_count;
@@ -389,10 +382,8 @@ void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
 
 static int64_t add_class(struct dataset *dataset, const char *name, size_t size)
 {
-    if (dataset->class_count == dataset->class_capacity) {
-        dataset->class_capacity = 2 * dataset->class_capacity + 16;
-        dataset->classes = weir_realloc(dataset->classes, dataset->class_capacity, sizeof(char *));
-    }
+    dataset->classes =
+        weir_grow(dataset->classes, dataset->class_count, &dataset->class_capacity, sizeof(char *));
     dataset->classes[dataset->class_count] = weir_strndup(name, size);
     return (int64_t)dataset->class_count++;
 }

@@ -7,10 +7,7 @@
 
 void storage_id_list_add(struct id_list *ids, uint64_t id)
 {
-    if (ids->count == ids->capacity) {
-        ids->capacity = 2 * ids->capacity + 64;
-        ids->at = weir_realloc(ids->at, ids->capacity, sizeof *ids->at);
-    }
+    ids->at = weir_grow(ids->at, ids->count, &ids->capacity, sizeof *ids->at);
     ids->at[ids->count++] = id;
 }
 

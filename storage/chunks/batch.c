@@ -9,20 +9,8 @@
 
 enum { ROWS_AT_LEAST = 1024 };
 
-/* Grows `*array` so that one more element fits. */
-static void make_room(void **array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return;
-    *capacity = 2 * *capacity + 64;
-    *array = weir_realloc(*array, *capacity, size);
-}
-#define MAKE_ROOM(list)                                                       \
-    do {                                                                      \
-        void *grown = (list).at;                                              \
-        make_room(&grown, (list).count, &(list).capacity, sizeof *(list).at); \
-        (list).at = grown;                                                    \
-    } while (0)
+#define MAKE_ROOM(list) \
+    ((list).at = weir_grow((list).at, (list).count, &(list).capacity, sizeof *(list).at))
 
 struct batch *storage_batch_new(struct dataset *dataset)
 {

@@ -58,10 +58,7 @@ static void list(struct search *search, const char *below, int depth)
             list(search, path, depth + 1);
         if (!S_ISREG(found.st_mode))
             continue;
-        if (search->count == search->capacity) {
-            search->capacity = 2 * search->capacity + 256;
-            search->files = weir_realloc(search->files, search->capacity, sizeof(char *));
-        }
+        search->files = weir_grow(search->files, search->count, &search->capacity, sizeof(char *));
         search->files[search->count++] = WEIR_TAKE(path);
     }
     if (directory)

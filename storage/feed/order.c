@@ -106,10 +106,8 @@ enum weir_status storage_order_flush(struct order_writer *writer, struct weir_er
     if (writer->row_count == 0)
         return WEIR_OK;
     pack_page(writer->rows, writer->row_count, &packed);
-    if (writer->page_count == writer->page_capacity) {
-        writer->page_capacity = 2 * writer->page_capacity + 64;
-        writer->pages = weir_realloc(writer->pages, writer->page_capacity, sizeof *writer->pages);
-    }
+    writer->pages =
+        weir_grow(writer->pages, writer->page_count, &writer->page_capacity, sizeof *writer->pages);
     page = &writer->pages[writer->page_count++];
     *page = (struct order_page){
         .offset = writer->offset,

@@ -82,10 +82,7 @@ static enum weir_status open_writer(struct order_sort *sort, struct order_writer
 
 static void add_end(size_t **ends, size_t *count, size_t *capacity, size_t end)
 {
-    if (*count == *capacity) {
-        *capacity = 2 * *capacity + 64;
-        *ends = weir_realloc(*ends, *capacity, sizeof **ends);
-    }
+    *ends = weir_grow(*ends, *count, capacity, sizeof **ends);
     (*ends)[(*count)++] = end;
 }
 

@@ -111,10 +111,8 @@ enum weir_status storage_replay_open(const struct dataset *dataset, struct repla
 
 static void add_mark(struct replay *replay, const struct order_row *row)
 {
-    if (replay->mark_count == replay->mark_capacity) {
-        replay->mark_capacity = 2 * replay->mark_capacity + 64;
-        replay->marks = weir_realloc(replay->marks, replay->mark_capacity, sizeof *replay->marks);
-    }
+    replay->marks =
+        weir_grow(replay->marks, replay->mark_count, &replay->mark_capacity, sizeof *replay->marks);
     replay->marks[replay->mark_count++] = *row;
 }
 

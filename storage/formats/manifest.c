@@ -92,10 +92,7 @@ static void add_row(struct manifest *manifest, const struct csv_record *record,
 {
     struct manifest_row *row;
 
-    if (manifest->count == manifest->capacity) {
-        manifest->capacity = 2 * manifest->capacity + 64;
-        manifest->rows = weir_realloc(manifest->rows, manifest->capacity, sizeof *row);
-    }
+    manifest->rows = weir_grow(manifest->rows, manifest->count, &manifest->capacity, sizeof *row);
     row = &manifest->rows[manifest->count++];
     row->path = (const char *)keep(manifest, record, columns->path, scratch).at;
     for (int i = 0; i < FORMAT_ROLES; i++)

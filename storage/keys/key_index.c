@@ -131,10 +131,7 @@ size_t storage_key_run_segments(const struct key_run *run, const uint64_t *hashe
 
 static void add_hit(struct key_hits *hits, const struct run_entry *entry)
 {
-    if (hits->count == hits->capacity) {
-        hits->capacity = 2 * hits->capacity + 64;
-        hits->at = weir_realloc(hits->at, hits->capacity, sizeof *hits->at);
-    }
+    hits->at = weir_grow(hits->at, hits->count, &hits->capacity, sizeof *hits->at);
     hits->at[hits->count++] = *entry;
 }
 

@@ -9,10 +9,7 @@ enum { NAME_BYTES = 1 + 8 + STORAGE_PROOF_BYTES };
 
 void storage_key_names_add(struct key_names *names, const struct key_name *name)
 {
-    if (names->count == names->capacity) {
-        names->capacity = 2 * names->capacity + 16;
-        names->at = weir_realloc(names->at, names->capacity, sizeof *names->at);
-    }
+    names->at = weir_grow(names->at, names->count, &names->capacity, sizeof *names->at);
     names->at[names->count++] = *name;
 }
 

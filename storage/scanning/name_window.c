@@ -59,10 +59,8 @@ static int by_name(const void *a, const void *b, void *text)
 
 static void add_run(struct name_window *window, size_t first, size_t end)
 {
-    if (window->run_count == window->run_capacity) {
-        window->run_capacity = 2 * window->run_capacity + 16;
-        window->runs = weir_realloc(window->runs, window->run_capacity, sizeof *window->runs);
-    }
+    window->runs =
+        weir_grow(window->runs, window->run_count, &window->run_capacity, sizeof *window->runs);
     window->runs[window->run_count++] = (struct run){.first = first, .end = end};
 }
 
@@ -80,10 +78,8 @@ static void close_run(struct name_window *window)
 
 static void append(struct name_window *window, const char *name, bool is_folder)
 {
-    if (window->count == window->capacity) {
-        window->capacity = 2 * window->capacity + 256;
-        window->places = weir_realloc(window->places, window->capacity, sizeof *window->places);
-    }
+    window->places =
+        weir_grow(window->places, window->count, &window->capacity, sizeof *window->places);
     window->places[window->count++] = window->text.size;
     weir_buf_append(&window->text, name, strlen(name));
     weir_buf_append(&window->text, is_folder ? "/" : "", is_folder ? 2 : 1);

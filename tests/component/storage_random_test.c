@@ -209,10 +209,7 @@ struct texts {
 
 static void add_text(struct texts *texts, const uint8_t *at, size_t size)
 {
-    if (texts->count == texts->capacity) {
-        texts->capacity = 2 * texts->capacity + 64;
-        texts->at = weir_realloc(texts->at, texts->capacity, sizeof(char *));
-    }
+    texts->at = weir_grow(texts->at, texts->count, &texts->capacity, sizeof(char *));
     texts->at[texts->count++] = weir_strndup((const char *)at, size);
 }
 
