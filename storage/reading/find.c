@@ -1,6 +1,19 @@
 /* Where a sample is, from memory: see serve.h. */
 #include "storage/intake/label_values.h"
+#include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
+
+/* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
+ * may change the catalog or the chunk cache meanwhile. */
+struct finder {
+    struct storage *storage;
+    uint64_t first, count; /* ids of `chunk`; 0 at the start */
+    struct dataset *dataset;
+    const struct chunk *chunk;
+    const struct dead_rows *dead; /* of its block; NULL: none */
+    struct stored_file *file;     /* of the newest sample */
+    uint64_t file_number;
+};
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */
 static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_error *err)
@@ -33,8 +46,8 @@ static enum weir_sample_state state_of(const struct finder *finder, uint32_t row
     return WEIR_SAMPLE_LIVE;
 }
 
-enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
-                                   struct weir_error *err)
+static enum weir_status find_next(struct finder *finder, uint64_t id, struct located *ret_located,
+                                  struct weir_error *err)
 {
     const struct chunk *chunk;
     uint64_t i, file;
@@ -73,5 +86,23 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
 {
     struct finder finder = {.storage = storage};
 
-    return storage_find_next(&finder, id, ret_located, err);
+    return find_next(&finder, id, ret_located, err);
+}
+
+enum weir_status storage_find_all(struct storage *storage, const struct weir_u64s *ids,
+                                  struct weir_arena *arena, storage_found_fn *on_found, void *owner,
+                                  struct weir_error *err)
+{
+    const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
+    struct finder finder = {.storage = storage};
+
+    for (size_t i = 0; i < ids->count; i++) {
+        struct located found;
+        enum weir_status status = find_next(&finder, ids->at[order[i]], &found, err);
+
+        if (status != WEIR_OK)
+            return status;
+        on_found(owner, order[i], &found);
+    }
+    return WEIR_OK;
 }

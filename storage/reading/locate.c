@@ -1,5 +1,4 @@
 /* Where samples are: the hot path, answered from memory. */
-#include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"
@@ -34,8 +33,9 @@ static void open_answer(struct answer *answer, struct weir_arena *arena, size_t 
     };
 }
 
-static void add(struct answer *answer, size_t i, const struct located *found)
+static void add(void *owner, uint32_t i, const struct located *found)
 {
+    struct answer *answer = owner;
     size_t last = answer->file_count - 1;
 
     answer->states[i] = found->state;
@@ -53,24 +53,6 @@ static void add(struct answer *answer, size_t i, const struct located *found)
     answer->labels[i] = found->label;
     answer->times[i] = found->time;
     storage_answer_values_put(&answer->values, i, found);
-}
-
-static enum weir_status locate_all(struct storage *storage, const struct weir_u64s *ids,
-                                   struct answer *answer, struct weir_arena *arena,
-                                   struct weir_error *err)
-{
-    const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
-    struct finder finder = {.storage = storage};
-
-    for (size_t i = 0; i < ids->count; i++) {
-        struct located found;
-        enum weir_status status = storage_find_next(&finder, ids->at[order[i]], &found, err);
-
-        if (status != WEIR_OK)
-            return status;
-        add(answer, order[i], &found);
-    }
-    return WEIR_OK;
 }
 
 /* What the answer says of the files. */
@@ -122,7 +104,7 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
                          LOCATE_IDS_MAX);
     ids.count = storage_answer_values_open(storage, &asked->ids, arena, &answer.values);
     open_answer(&answer, arena, ids.count);
-    status = locate_all(storage, &ids, &answer, arena, err);
+    status = storage_find_all(storage, &ids, arena, add, &answer, err);
     declaration = answer.dataset ? answer.dataset->declaration : NULL;
     *ret = (struct msg_located){
         .epoch = storage_erasure_epoch(storage->erasure),

@@ -1,6 +1,5 @@
 /* The bytes of samples, for whoever cannot reach the files. */
 #include "storage/reading/gather.h"
-#include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/memory.h"
@@ -33,8 +32,10 @@ static void open_reading(struct reading *reading, struct weir_arena *arena, size
     };
 }
 
-static void add(struct reading *reading, uint32_t number, const struct located *found)
+static void add(void *owner, uint32_t number, const struct located *found)
 {
+    struct reading *reading = owner;
+
     reading->states[number] = found->state;
     if (found->state != WEIR_SAMPLE_LIVE)
         return;
@@ -48,25 +49,6 @@ static void add(struct reading *reading, uint32_t number, const struct located *
         .length = found->length,
         .number = number,
     };
-}
-
-/* By ascending id, which is nearly always the order of files and of places in them. */
-static enum weir_status find_all(struct storage *storage, const struct weir_u64s *ids,
-                                 struct reading *reading, struct weir_arena *arena,
-                                 struct weir_error *err)
-{
-    const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
-    struct finder finder = {.storage = storage};
-
-    for (size_t i = 0; i < ids->count; i++) {
-        struct located found;
-        enum weir_status status = storage_find_next(&finder, ids->at[order[i]], &found, err);
-
-        if (status != WEIR_OK)
-            return status;
-        add(reading, order[i], &found);
-    }
-    return WEIR_OK;
 }
 
 /* As many as fit; LIMIT when the first sample alone is too long. */
@@ -170,7 +152,7 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
                          READ_IDS_MAX);
     ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
     open_reading(&reading, arena, ids.count);
-    status = find_all(storage, &ids, &reading, arena, err);
+    status = storage_find_all(storage, &ids, arena, add, &reading, err);
     if (status == WEIR_OK)
         status = cut(&reading, &ids, err);
     if (status != WEIR_OK)

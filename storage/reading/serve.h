@@ -49,22 +49,15 @@ struct located {
     int64_t time, label;
     struct weir_bytes values; /* of a label that is a vector; borrowed from the chunk */
 };
-/* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
- * may change the catalog or the chunk cache meanwhile. */
-struct finder {
-    struct storage *storage;
-    uint64_t first, count; /* ids of `chunk`; 0 at the start */
-    struct dataset *dataset;
-    const struct chunk *chunk;
-    const struct dead_rows *dead; /* of its block; NULL: none */
-    struct stored_file *file;     /* of the newest sample */
-    uint64_t file_number;
-};
 /* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
-enum weir_status storage_find_next(struct finder *finder, uint64_t id, struct located *ret_located,
-                                   struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
+/* All of them by ascending id, which is nearly always the order of files and of places in them; `number` is
+ * the place of the id among `ids`. What is found may be borrowed until the function returns. */
+typedef void storage_found_fn(void *owner, uint32_t number, const struct located *found);
+enum weir_status storage_find_all(struct storage *storage, const struct weir_u64s *ids,
+                                  struct weir_arena *arena, storage_found_fn *on_found, void *owner,
+                                  struct weir_error *err) WEIR_MUST_USE;
 /* answer_values.c: the vectors of an answer, zeros for whatever has none. All of one kind: an answer ends
  * before a sample of another, and before it holds more than ANSWER_VALUES_BYTES. */
 struct answer_values {

@@ -19,6 +19,30 @@ static enum weir_status read(const char *text, struct weir_yaml **document,
     return storage_declarations_read(weir_yaml_root(*document), all, err);
 }
 
+/* A pipeline file that is shipped with Weir. */
+static void read_shipped(const char *path, struct weir_yaml **document, struct declarations *all)
+{
+    WEIR_AUTO_BUF file = {0};
+    struct weir_error err;
+
+    assert_int_equal(weir_file_read(path, WEIR_YAML_BYTES_MAX, &file, &err), WEIR_OK);
+    assert_int_equal(read(weir_buf_text(&file), document, all, &err), WEIR_OK);
+}
+
+/* What is printed of all of them takes their place; their document is over then. */
+static void print_and_read(struct declarations *all, const char *root, struct weir_yaml **document)
+{
+    WEIR_AUTO_BUF printed = {0};
+    struct weir_error err;
+
+    weir_buf_append_text(&printed, "datasets:\n");
+    for (size_t i = 0; i < all->count; i++)
+        storage_declaration_print(&all->at[i], root, &printed);
+    storage_declarations_fini(all);
+    if (read(weir_buf_text(&printed), document, all, &err) != WEIR_OK)
+        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
+}
+
 static const char CLICKS[] =
     "datasets:\n"
     "  - name: clicks\n"
@@ -80,7 +104,6 @@ static void folders_and_sidecars_are_places_too(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(weir_yaml) again = NULL;
-    WEIR_AUTO_BUF printed = {0};
     struct declarations all;
     struct weir_error err;
 
@@ -94,10 +117,7 @@ static void folders_and_sidecars_are_places_too(void **state)
     assert_string_equal(all.at[0].fields.time.name, "meta.at");
     assert_int_equal(all.at[0].fields.label.from, FORMAT_FOLDER);
     assert_int_equal(all.at[0].fields.label.depth, 2);
-    weir_buf_append_text(&printed, "datasets:\n");
-    storage_declaration_print(&all.at[0], NULL, &printed);
-    storage_declarations_fini(&all);
-    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    print_and_read(&all, NULL, &again);
     assert_string_equal(all.at[0].source.sidecar, ".json");
     assert_string_equal(all.at[0].fields.time.name, "meta.at");
     assert_int_equal(all.at[0].fields.label.depth, 2);
@@ -122,17 +142,12 @@ static void a_label_may_be_a_vector(void **state)
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
         WEIR_AUTO(weir_yaml) document = NULL;
         WEIR_AUTO(weir_yaml) again = NULL;
-        WEIR_AUTO_BUF printed = {0};
         struct declarations all;
         struct weir_error err;
 
         if (read(TEXTS[i], &document, &all, &err) != WEIR_OK)
             fail_msg("%s", err.text);
-        weir_buf_append_text(&printed, "datasets:\n");
-        storage_declaration_print(&all.at[0], NULL, &printed);
-        storage_declarations_fini(&all);
-        if (read(weir_buf_text(&printed), &again, &all, &err) != WEIR_OK)
-            fail_msg("%s: %s", weir_buf_text(&printed), err.text);
+        print_and_read(&all, NULL, &again);
         assert_int_equal(all.at[0].label_kind, WEIR_LABEL_VALUES);
         assert_int_equal(all.at[0].label_width, 4);
         assert_int_equal(all.at[0].fields.label.count, 4);
@@ -287,7 +302,6 @@ static void a_bucket_is_printed_as_it_is_read(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(weir_yaml) again = NULL;
-    WEIR_AUTO_BUF printed = {0};
     struct declarations all;
     struct weir_error err;
 
@@ -296,10 +310,7 @@ static void a_bucket_is_printed_as_it_is_read(void **state)
                           &document, &all, &err),
                      WEIR_OK);
     assert_true(all.at[0].is_mirrored);
-    weir_buf_append_text(&printed, "datasets:\n");
-    storage_declaration_print(&all.at[0], "/somewhere", &printed);
-    storage_declarations_fini(&all);
-    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    print_and_read(&all, "/somewhere", &again);
     assert_string_equal(all.at[0].s3.prefix, "p/");
     assert_int_equal(all.at[0].s3.style, S3_STYLE_HOST);
     assert_int_equal(all.at[0].s3.every, 30000000);
@@ -311,23 +322,14 @@ static void pushed_samples_need_no_folder(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(weir_yaml) again = NULL;
-    WEIR_AUTO_BUF file = {0};
-    WEIR_AUTO_BUF printed = {0};
     struct declarations all;
-    struct weir_error err;
 
     (void)state;
-    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml",
-                                    WEIR_YAML_BYTES_MAX, &file, &err),
-                     WEIR_OK);
-    assert_int_equal(read(weir_buf_text(&file), &document, &all, &err), WEIR_OK);
+    read_shipped(WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", &document, &all);
     assert_true(all.at[0].is_pushed);
     assert_true(all.at[0].is_copied);
     assert_int_equal(all.at[0].source.segment_bytes, 256 << 20);
-    weir_buf_append_text(&printed, "datasets:\n");
-    storage_declaration_print(&all.at[0], NULL, &printed);
-    storage_declarations_fini(&all);
-    assert_int_equal(read(weir_buf_text(&printed), &again, &all, &err), WEIR_OK);
+    print_and_read(&all, NULL, &again);
     assert_true(all.at[0].is_pushed);
     storage_declarations_fini(&all);
 }
@@ -336,22 +338,11 @@ static void labels_may_come_from_another_dataset(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(weir_yaml) again = NULL;
-    WEIR_AUTO_BUF file = {0};
-    WEIR_AUTO_BUF printed = {0};
     struct declarations all;
-    struct weir_error err;
 
     (void)state;
-    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml",
-                                    WEIR_YAML_BYTES_MAX, &file, &err),
-                     WEIR_OK);
-    assert_int_equal(read(weir_buf_text(&file), &document, &all, &err), WEIR_OK);
-    weir_buf_append_text(&printed, "datasets:\n");
-    for (size_t i = 0; i < all.count; i++)
-        storage_declaration_print(&all.at[i], NULL, &printed);
-    storage_declarations_fini(&all);
-    if (read(weir_buf_text(&printed), &again, &all, &err) != WEIR_OK)
-        fail_msg("%s\n%s", err.text, weir_buf_text(&printed));
+    read_shipped(WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", &document, &all);
+    print_and_read(&all, NULL, &again);
     assert_true(all.at[0].awaits_label);
     assert_int_equal(all.at[0].label_kind, WEIR_LABEL_INT);
     assert_string_equal(all.at[1].updates, "offers");
