@@ -20,6 +20,15 @@ struct weir_bytes weir_bytes_of(const char *text)
     return weir_bytes(text, strlen(text));
 }
 
+struct weir_bytes weir_bytes_trim(struct weir_bytes text)
+{
+    while (text.size > 0 && text.at[text.size - 1] <= ' ')
+        text.size--;
+    while (text.size > 0 && text.at[0] <= ' ')
+        text = weir_bytes(text.at + 1, text.size - 1);
+    return text;
+}
+
 bool weir_bytes_equal(struct weir_bytes a, struct weir_bytes b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);

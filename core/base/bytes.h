@@ -19,6 +19,8 @@ static inline struct weir_bytes weir_bytes(const void *at, size_t size)
     return (struct weir_bytes){.at = at, .size = size};
 }
 struct weir_bytes weir_bytes_of(const char *text); /* without the terminating zero */
+/* Without white space, or control characters, around it. */
+struct weir_bytes weir_bytes_trim(struct weir_bytes text);
 bool weir_bytes_equal(struct weir_bytes a, struct weir_bytes b);
 bool weir_str_equal(const char *a, const char *b); /* NULL equals only NULL */
 

@@ -123,16 +123,6 @@ static const struct part *find_part(const struct group *group, const char *name,
     return NULL;
 }
 
-/* Without white space around it. */
-static struct weir_bytes trim(struct weir_bytes text)
-{
-    while (text.size > 0 && text.at[text.size - 1] <= ' ')
-        text.size--;
-    while (text.size > 0 && text.at[0] <= ' ')
-        text = weir_bytes(text.at + 1, text.size - 1);
-    return text;
-}
-
 /* NULL, or why the part that `name` leads to cannot be read. A name is __key__, a part (cls), or a part that
  * holds a JSON object and a member of it (json.user.id). */
 static const char *read_value(struct run *run, enum format_role role,
@@ -148,7 +138,7 @@ static const char *read_value(struct run *run, enum format_role role,
         *ret_value = (struct format_value){.kind = FORMAT_TEXT,
                                            .text = weir_bytes(group->base, group->base_size)};
     } else if (part) {
-        struct weir_bytes text = trim(part->data);
+        struct weir_bytes text = weir_bytes_trim(part->data);
 
         if (text.size > TEXT_MAX)
             return "found more than 64 KiB in a part that holds a field, expected less";

@@ -109,16 +109,24 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
 
 /* ---- numbers ---- */
 
+/* For the parsers of the C library, which want an end; false when no number is as long, or as short. */
+static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
+{
+    if (text.size == 0 || text.size >= STORAGE_NUMBER_MAX)
+        return false;
+    memcpy(digits, text.at, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    return true;
+}
+
 static bool parse_number(struct weir_bytes text, double *ret_number)
 {
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
-    if (text.size == 0 || text.size >= sizeof digits)
+    if (!terminate(text, digits))
         return false;
-    memcpy(digits, text.at, text.size);
-    digits[text.size] = '\0';
-    errno = 0;
     *ret_number = strtod(digits, &end);
     return end == digits + text.size && errno == 0 && isfinite(*ret_number);
 }
@@ -128,11 +136,8 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
-    if (text.size == 0 || text.size >= sizeof digits)
+    if (!terminate(text, digits))
         return false;
-    memcpy(digits, text.at, text.size);
-    digits[text.size] = '\0';
-    errno = 0;
     *ret_number = strtoll(digits, &end, 10);
     return end == digits + text.size && errno == 0;
 }

@@ -59,15 +59,6 @@ static enum weir_status read_text(const struct dataset *dataset, const char *pat
     return storage_range_read(fd, (struct format_range){0, (uint64_t)found.st_size}, text, err);
 }
 
-static struct weir_bytes trim(struct weir_bytes text)
-{
-    while (text.size > 0 && text.at[text.size - 1] <= ' ')
-        text.size--;
-    while (text.size > 0 && text.at[0] <= ' ')
-        text = weir_bytes(text.at + 1, text.size - 1);
-    return text;
-}
-
 /* Numbers and lists as they are written, texts without their quotes, true and false as 1 and 0. */
 static struct weir_bytes member_of(struct sidecar *sidecar, enum format_role role)
 {
@@ -105,7 +96,7 @@ enum weir_status storage_sidecar_read(const struct dataset *dataset, const char 
         if (fields->each[i].from == FORMAT_SIDECAR)
             sidecar->row.each[i] = sidecar->members.names[i]
                                        ? member_of(sidecar, (enum format_role)i)
-                                       : trim(weir_buf_view(&sidecar->text));
+                                       : weir_bytes_trim(weir_buf_view(&sidecar->text));
     }
     return status;
 }
