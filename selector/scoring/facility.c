@@ -47,11 +47,17 @@ static WEIR_ALWAYS_INLINE void similarities(const struct facility *facility, siz
     scoring_vectors_multiply(facility->vectors, panel, facility->queries, ret_tile);
     for (size_t c = 0; c < VECTORS_AT_ONCE; c++) {
         float *tile = ret_tile + c * VECTORS_LANES;
-        for (size_t r = 0; r < VECTORS_LANES; r++) {
-            float apart = rows[r] + squares[c] - 2 * tile[r];
-            float near = facility->limit - sqrtf(apart > 0 ? apart : 0);
-            tile[r] = facility->similarity == FACILITY_COSINE ? 0.5F + 0.5F * tile[r] : near;
-        }
+        if (facility->similarity == FACILITY_COSINE)
+            for (size_t r = 0; r < VECTORS_LANES; r++)
+                tile[r] = 0.5F + 0.5F * tile[r];
+        else if (facility->similarity == FACILITY_LOSS)
+            for (size_t r = 0; r < VECTORS_LANES; r++)
+                tile[r] = 2 * tile[r] - squares[c];
+        else
+            for (size_t r = 0; r < VECTORS_LANES; r++) {
+                float apart = rows[r] + squares[c] - 2 * tile[r];
+                tile[r] = facility->limit - sqrtf(apart > 0 ? apart : 0);
+            }
     }
 }
 

@@ -10,6 +10,9 @@
 enum facility_similarity {
     FACILITY_COSINE,   /* (1 + cos) / 2; the vectors have unit length */
     FACILITY_DISTANCE, /* how much nearer than the farthest that two can be: limit - |x - y| */
+    FACILITY_LOSS, /* how much nearer than the mean: |x - mean|² - |x - y|², or 0; centred vectors.
+                          What k-medoids reduces (Gomes & Krause, Budgeted Nonparametric Learning from Data
+                          Streams, ICML 2010, §3: the mean is the phantom exemplar) */
 };
 
 struct facility {

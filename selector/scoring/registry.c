@@ -1,8 +1,11 @@
 /* The scoring methods there are. To add one: write scoring_NAME.c and name it here, nothing else. */
 #include "selector/scoring/scoring.h"
 
+// clang-format off
 #define SCORING_METHODS(X) \
-    X(loss) X(grad_norm) X(uncertainty) X(rs2) X(k_center) X(craig) X(submodular)
+    X(loss) X(grad_norm) X(uncertainty) X(rho_loss) X(rs2) X(k_center) X(exemplar_clustering) \
+    X(craig) X(grad_match) X(submodular)
+// clang-format on
 
 #define X(name) extern const struct scoring_method scoring_##name;
 SCORING_METHODS(X)

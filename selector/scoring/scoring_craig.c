@@ -3,28 +3,25 @@
  * Machine Learning Models, ICML 2020, §3.2). */
 #include "selector/scoring/cover.h"
 
-static const struct cfg_key OPTIONS[] = {
-    CFG_CHOICE(struct cover, optimizer, .choices = COVER_OPTIMIZERS, .fallback = "lazy",
-               .doc =
-                   "lazy chooses as naive does; approximate is content with what is near enough; "
-                   "stochastic looks at a random part each time"),
-    CFG_F64(struct cover, epsilon, .fallback = "0.01", .min = 1e-6, .max = 0.9,
-            .doc = "of stochastic and approximate: how far below greedy it may fall"),
-    CFG_END,
+struct craig {
+    struct optimizer optimizer;
 };
+
+static const struct cfg_key OPTIONS[] = {OPTIMIZER_KEYS(struct craig, optimizer), CFG_END};
 
 static bool choose(const void *options, const struct scoring_input *input,
                    struct scoring_choice *choice)
 {
     static const struct cover_rule RULE = {.similarity = FACILITY_DISTANCE, .by_size = true};
-    return scoring_cover(options, &RULE, input, choice);
+    const struct craig *own = options;
+    return scoring_cover(&own->optimizer, &RULE, input, choice);
 }
 
 const struct scoring_method scoring_craig = {
     .name = "craig",
     .summary = "medoids of the gradients, each weighing as many samples as it stands for",
     .options = OPTIONS,
-    .options_size = sizeof(struct cover),
+    .options_size = sizeof(struct craig),
     .wants = SCORING_WANTS_GRADIENT,
     .choose = choose,
 };

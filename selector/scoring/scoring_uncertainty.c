@@ -1,12 +1,10 @@
-/* The samples that the model is least sure of (Settles, Active Learning Literature Survey, 2009, §3.1). Of
- * equally uncertain ones the first; those of which nothing is known come last. */
-#include "selector/scoring/scoring.h"
-
+/* The samples that the model is least sure of (Settles, Active Learning Literature Survey, 2009, §3.1). Those of
+ * which nothing is known come last. */
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "selector/scoring/ranking.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const char *const METRICS[] = {"least_confidence", "entropy", "margin", NULL};
 enum metric { LEAST_CONFIDENCE, ENTROPY, MARGIN };
@@ -60,7 +58,7 @@ static double doubt(const struct outlook *outlook, int metric)
     size_t classes = outlook->width == 1 ? 2 : outlook->width;
     double best = 0, second = 0;
     if (!is_known(outlook))
-        return -INFINITY;
+        return -(double)INFINITY;
     if (metric == ENTROPY)
         return entropy_of(outlook, classes);
     for (size_t class = 0; class < classes; class ++) {
@@ -71,35 +69,16 @@ static double doubt(const struct outlook *outlook, int metric)
     return metric == MARGIN ? second - best : -best;
 }
 
-struct judged {
-    double doubt;
-    size_t position;
-};
-
-static int most_doubtful_first(const void *a, const void *b)
-{
-    const struct judged *x = a;
-    const struct judged *y = b;
-    if (x->doubt != y->doubt)
-        return x->doubt > y->doubt ? -1 : 1;
-    return (x->position > y->position) - (x->position < y->position);
-}
-
 static bool choose(const void *options, const struct scoring_input *input,
                    struct scoring_choice *choice)
 {
     const struct uncertainty *own = options;
-    WEIR_AUTO_FREE struct judged *judged = weir_calloc(input->count, sizeof *judged);
+    WEIR_AUTO_FREE double *doubts = weir_calloc(input->count, sizeof *doubts);
     for (size_t i = 0; i < input->count; i++) {
         const struct outlook outlook = {input->values + i * input->width, input->width};
-        judged[i] = (struct judged){.doubt = doubt(&outlook, own->metric), .position = i};
+        doubts[i] = doubt(&outlook, own->metric);
     }
-    qsort(judged, input->count, sizeof *judged, most_doubtful_first);
-    for (size_t n = 0; n < input->target; n++) {
-        choice->chosen[n] = judged[n].position;
-        choice->weights[n] = 1;
-    }
-    choice->count = input->target;
+    scoring_take_highest(doubts, input, choice);
     return true;
 }
 

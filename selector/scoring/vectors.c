@@ -37,6 +37,16 @@ static void scale_to_unit(struct vectors *vectors, size_t row)
         *component(vectors, row, k) /= length;
 }
 
+static void centre(struct vectors *vectors, size_t k)
+{
+    double sum = 0;
+    for (size_t i = 0; i < vectors->count; i++)
+        sum += (double)*component(vectors, i, k);
+    float mean = (float)(sum / (double)vectors->count);
+    for (size_t i = 0; i < vectors->count; i++)
+        *component(vectors, i, k) -= mean;
+}
+
 void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count, size_t width,
                           enum vectors_scale scale)
 {
@@ -52,8 +62,13 @@ void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t cou
             *component(vectors, i, k) = bounded(rows[i * width + k]);
         if (scale == VECTORS_UNIT_LENGTH)
             scale_to_unit(vectors, i);
-        vectors->squares[i] = square_of(vectors, i);
     }
+    for (size_t k = 0; k < width && scale == VECTORS_CENTRED; k++)
+        centre(vectors, k);
+    for (size_t i = 0; i < count; i++)
+        vectors->squares[i] = square_of(vectors, i);
+    for (size_t i = 0; i < count && scale == VECTORS_UNIT_LENGTH; i++)
+        vectors->squares[i] = vectors->squares[i] > 0; /* exactly, so that equal rows are equal */
 }
 
 void scoring_vectors_fini(struct vectors *vectors)
@@ -70,4 +85,23 @@ void scoring_vectors_gather(const struct vectors *vectors, const size_t *rows, s
     for (size_t c = 0; c < count; c++)
         for (size_t k = 0; k < vectors->width; k++)
             ret_queries[k * VECTORS_AT_ONCE + c] = *component(vectors, rows[c], k);
+}
+
+WEIR_CLONES void scoring_vectors_project(const struct vectors *vectors, const double *direction,
+                                         double *ret_products)
+{
+    for (size_t panel = 0; panel < vectors->panels; panel++) {
+        const float *rows = vectors->at + panel * vectors->width * VECTORS_LANES;
+        double sums[VECTORS_LANES] = {0};
+        for (size_t k = 0; k < vectors->width; k++)
+            for (size_t r = 0; r < VECTORS_LANES; r++)
+                sums[r] += (double)rows[k * VECTORS_LANES + r] * direction[k];
+        memcpy(ret_products + panel * VECTORS_LANES, sums, sizeof sums);
+    }
+}
+
+void scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row)
+{
+    for (size_t k = 0; k < vectors->width; k++)
+        ret_row[k] = (double)*component(vectors, row, k);
 }

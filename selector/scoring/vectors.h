@@ -17,17 +17,22 @@ enum {
     VECTORS_AT_ONCE = 4, /* rows that a panel is multiplied with in one pass */
 };
 
-enum vectors_scale { VECTORS_AS_THEY_ARE, VECTORS_UNIT_LENGTH };
+enum vectors_scale {
+    VECTORS_AS_THEY_ARE,
+    VECTORS_UNIT_LENGTH, /* but for rows of length 0 */
+    VECTORS_CENTRED,     /* less their mean */
+};
 
 struct vectors {
     size_t count, width;
     size_t panels;
-    float *at;      /* panel p: component k of its row r at (p * width + k) * VECTORS_LANES + r */
-    float *squares; /* |row|², panels * VECTORS_LANES of them; 0 behind count */
+    float *at; /* panel p: component k of its row r at (p * width + k) * VECTORS_LANES + r */
+    float *
+        squares; /* |row|², panels * VECTORS_LANES of them; 0 behind count; of unit length exactly 1 */
 };
 
 /* Copies `count` rows of `width` floats. A component that is no number counts as 0, one beyond ±1e15 as
- * that: no square overflows. With UNIT_LENGTH every row is scaled to length 1, but for rows of length 0. */
+ * that: no square overflows. */
 void scoring_vectors_init(struct vectors *vectors, const float *rows, size_t count, size_t width,
                           enum vectors_scale scale);
 void scoring_vectors_fini(struct vectors *vectors);
@@ -36,6 +41,12 @@ void scoring_vectors_fini(struct vectors *vectors);
  * the c-th at ret_queries[k * VECTORS_AT_ONCE + c], zeroes behind the last. */
 void scoring_vectors_gather(const struct vectors *vectors, const size_t *rows, size_t count,
                             float *ret_queries);
+
+/* Every row times `direction`, summed in doubles; room for panels * VECTORS_LANES products. */
+void scoring_vectors_project(const struct vectors *vectors, const double *direction,
+                             double *ret_products);
+/* One row; `width` numbers. */
+void scoring_vectors_row(const struct vectors *vectors, size_t row, double *ret_row);
 
 /* ret_products[c * VECTORS_LANES + r]: row r of the panel times query c. Inlined into callers that are
  * WEIR_CLONES. */

@@ -61,29 +61,41 @@ static double covered(const float *values, size_t count, const size_t *chosen, s
     return value;
 }
 
-static void maximize(const float *values, size_t count, size_t target, enum greedy_method method,
+/* What `submodular` chooses with these options. */
+static void maximize(const float *values, size_t count, size_t target, const char *yaml,
                      size_t *chosen)
 {
     float weights[POINTS];
+    const struct scoring_method *submodular = scoring_find("submodular");
     const struct scoring_input input = {
         .count = count, .width = WIDTH, .values = values, .target = target, .seed = 5};
-    const struct cover options = {.optimizer = (int)method, .epsilon = 0.05};
-    const struct cover_rule rule = {.similarity = FACILITY_COSINE};
     struct scoring_choice choice = {chosen, weights, 0};
-    scoring_cover(&options, &rule, &input, &choice);
+    struct weir_error err;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO_FREE char *options = weir_calloc(1, submodular->options_size);
+    assert_int_equal(weir_yaml_parse("test", weir_bytes_of(yaml), &document, &err), WEIR_OK);
+    assert_int_equal(cfg_read(submodular->options, CFG_CLOSED, weir_yaml_root(document),
+                              "selection", NULL, options, &err),
+                     WEIR_OK);
+    assert_true(scoring_choose(submodular, options, &input, &choice));
+    assert_int_equal(choice.count, target);
 }
 
 /* ---- greedy ---- */
 
 static void lazy_chooses_what_naive_chooses(void **state)
 {
+    static const char *const FUNCTIONS[] = {"facility_location", "graph_cut", "log_determinant"};
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
         float values[POINTS * WIDTH];
         size_t naive[POINTS], lazy[POINTS];
+        const char *function = FUNCTIONS[seed % 3];
+        WEIR_AUTO_FREE char *naively = weir_format("{function: %s, optimizer: naive}", function);
+        WEIR_AUTO_FREE char *lazily = weir_format("{function: %s, optimizer: lazy}", function);
         draw_points(values, POINTS, seed);
-        maximize(values, POINTS, 30, GREEDY_NAIVE, naive);
-        maximize(values, POINTS, 30, GREEDY_LAZY, lazy);
+        maximize(values, POINTS, 30, naively, naive);
+        maximize(values, POINTS, 30, lazily, lazy);
         assert_memory_equal(naive, lazy, 30 * sizeof *naive);
     }
 }
@@ -95,7 +107,7 @@ static void greedy_agrees_with_the_definition(void **state)
     size_t chosen[POINTS];
     (void)state;
     draw_points(values, 80, 3);
-    maximize(values, 80, 10, GREEDY_LAZY, chosen);
+    maximize(values, 80, 10, "{}", chosen);
     for (size_t n = 0; n < 10; n++) {
         size_t tried[POINTS];
         double mine = covered(values, 80, chosen, n + 1);
@@ -113,9 +125,9 @@ static void the_fast_ways_come_near(void **state)
     size_t lazy[POINTS], stochastic[POINTS], approximate[POINTS];
     (void)state;
     draw_points(values, POINTS, 9);
-    maximize(values, POINTS, 30, GREEDY_LAZY, lazy);
-    maximize(values, POINTS, 30, GREEDY_STOCHASTIC, stochastic);
-    maximize(values, POINTS, 30, GREEDY_APPROXIMATE, approximate);
+    maximize(values, POINTS, 30, "{}", lazy);
+    maximize(values, POINTS, 30, "{optimizer: stochastic, epsilon: 0.05}", stochastic);
+    maximize(values, POINTS, 30, "{optimizer: approximate, epsilon: 0.05}", approximate);
     double best = covered(values, POINTS, lazy, 30);
     assert_true(covered(values, POINTS, stochastic, 30) > 0.95 * best);
     assert_true(covered(values, POINTS, approximate, 30) > 0.95 * best);
@@ -129,7 +141,7 @@ static void what_is_covered_is_the_sum_of_the_nearest(void **state)
     struct facility facility;
     (void)state;
     draw_points(values, POINTS, 4);
-    maximize(values, POINTS, 25, GREEDY_LAZY, chosen);
+    maximize(values, POINTS, 25, "{}", chosen);
     scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
     scoring_facility_init(&facility, &vectors, FACILITY_COSINE);
     struct objective objective = scoring_facility_objective(&facility);
@@ -149,7 +161,7 @@ static void a_medoid_weighs_as_many_as_it_stands_for(void **state)
     size_t chosen[POINTS];
     double sum = 0;
     const struct scoring_method *craig = scoring_find("craig");
-    const struct cover options = {.optimizer = GREEDY_LAZY};
+    const struct optimizer options = {.method = GREEDY_LAZY, .epsilon = 0.01};
     const struct scoring_input input = {
         .count = POINTS, .width = WIDTH, .values = values, .target = 20};
     struct scoring_choice choice = {chosen, weights, 0};
@@ -286,6 +298,99 @@ static void one_probability_is_that_of_the_second_of_two_classes(void **state)
     assert_memory_equal(chosen, EXPECTED, sizeof chosen);
 }
 
+/* ---- what is not known, and what is equal ---- */
+
+static void choose_four(const char *method, const float *values, const float *holdout_losses,
+                        size_t *chosen)
+{
+    float weights[4];
+    int metric = 0;
+    const struct scoring_input input = {
+        .count = 5, .width = 1, .values = values, .holdout_losses = holdout_losses, .target = 4};
+    struct scoring_choice choice = {chosen, weights, 0};
+    assert_true(scoring_choose(scoring_find(method), &metric, &input, &choice));
+}
+
+static void what_is_not_known_comes_last(void **state)
+{
+    static const float VALUES[] = {0.5F, NAN, 0.25F, 0.75F, 0.5F};
+    static const float NOTHING[] = {0, 0, 0, 0, 0};
+    static const char *const METHODS[] = {"loss", "grad_norm", "uncertainty", "rho_loss"};
+    (void)state;
+    for (size_t m = 0; m < WEIR_COUNT(METHODS); m++) {
+        size_t chosen[4];
+        choose_four(METHODS[m], VALUES, NOTHING, chosen);
+        for (size_t n = 0; n < 4; n++)
+            assert_true(chosen[n] != 1);
+    }
+}
+
+static void of_equal_ones_the_first_wins(void **state)
+{
+    static const float EQUAL[] = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F};
+    static const size_t FIRST[] = {0, 1, 2, 3};
+    size_t chosen[4];
+    (void)state;
+    choose_four("uncertainty", EQUAL, NULL, chosen);
+    assert_memory_equal(chosen, FIRST, sizeof chosen);
+    choose_four("rho_loss", EQUAL, EQUAL, chosen);
+    assert_memory_equal(chosen, FIRST, sizeof chosen);
+}
+
+/* Noise is hard for both models, easy samples for neither. */
+static void what_can_be_learnt_comes_first(void **state)
+{
+    static const float LOSSES[] = {9, 3, 0.1F, INFINITY, 2};
+    static const float HOLDOUT[] = {8.9F, 0.5F, 0.1F, 1, 4};
+    static const size_t EXPECTED[] = {3, 1, 0, 2};
+    size_t chosen[4];
+    (void)state;
+    choose_four("rho_loss", LOSSES, HOLDOUT, chosen);
+    assert_memory_equal(chosen, EXPECTED, sizeof chosen);
+}
+
+/* ---- grad_match ---- */
+
+/* In direction: the loss of a batch is a mean by weight, so only their ratios count. */
+static void matched_gradients_point_where_all_do(void **state)
+{
+    float values[POINTS * WIDTH], weights[POINTS];
+    size_t chosen[POINTS];
+    double ridge = 1e-4, product = 0, of_all = 0, of_some = 0;
+    const struct scoring_input input = {
+        .count = POINTS, .width = WIDTH, .values = values, .target = 40};
+    struct scoring_choice choice = {chosen, weights, 0};
+    (void)state;
+    draw_points(values, POINTS, 8);
+    assert_true(scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
+    for (size_t k = 0; k < WIDTH; k++) {
+        double all = 0, some = 0;
+        for (size_t i = 0; i < POINTS; i++)
+            all += (double)values[i * WIDTH + k];
+        for (size_t n = 0; n < choice.count; n++)
+            some += (double)weights[n] * (double)values[chosen[n] * WIDTH + k];
+        product += all * some;
+        of_all += all * all;
+        of_some += some * some;
+    }
+    assert_true(product > 0.999 * sqrt(of_all * of_some));
+}
+
+static void of_gradients_that_are_nothing_the_first_are_taken(void **state)
+{
+    static const float VALUES[10] = {0};
+    static const size_t FIRST[] = {0, 1, 2};
+    float weights[3];
+    size_t chosen[3];
+    double ridge = 1;
+    const struct scoring_input input = {.count = 5, .width = 2, .values = VALUES, .target = 3};
+    struct scoring_choice choice = {chosen, weights, 0};
+    (void)state;
+    assert_true(scoring_choose(scoring_find("grad_match"), &ridge, &input, &choice));
+    assert_int_equal(choice.count, 3);
+    assert_memory_equal(chosen, FIRST, sizeof chosen);
+}
+
 /* ---- rs2 ---- */
 
 static void parts_without_replacement_do_not_meet(void **state)
@@ -378,6 +483,11 @@ int main(void)
         cmocka_unit_test(scores_of_zero_come_last_and_at_random),
         cmocka_unit_test(doubt_is_measured_three_ways),
         cmocka_unit_test(one_probability_is_that_of_the_second_of_two_classes),
+        cmocka_unit_test(what_is_not_known_comes_last),
+        cmocka_unit_test(of_equal_ones_the_first_wins),
+        cmocka_unit_test(what_can_be_learnt_comes_first),
+        cmocka_unit_test(matched_gradients_point_where_all_do),
+        cmocka_unit_test(of_gradients_that_are_nothing_the_first_are_taken),
         cmocka_unit_test(parts_without_replacement_do_not_meet),
         cmocka_unit_test(each_label_has_its_share),
         cmocka_unit_test(a_stage_lasts_until_the_next_begins),
