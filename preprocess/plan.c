@@ -23,6 +23,8 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
 {
     const struct preprocess_batch *batch = &plan->options.batch;
     bool trains = weir_str_equal(form->mode, "train");
+    plan->trains = trains;
+    plan->seed = form->seed;
     enum preprocess_last last = trains ? (enum preprocess_last)batch->last : PREPROCESS_LAST_SHORT;
     enum preprocess_shuffle shuffle =
         trains ? (enum preprocess_shuffle)batch->shuffle : PREPROCESS_SHUFFLE_NONE;
@@ -47,6 +49,19 @@ static enum weir_status check_ranks(const struct preprocess_order_form *form,
                      options->batch.samples, form->ranks);
 }
 
+static enum weir_status check_batch(const struct preprocess_options *options,
+                                    const struct chain *chain, struct weir_error *err)
+{
+    uint64_t bytes = chain_row_bytes(chain);
+    if (bytes == 0 || options->batch.samples <= PREPROCESS_BATCH_BYTES_MAX / bytes)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "preprocess.batch.samples: found %lu, expected at most %lu, as the operators "
+                     "make %lu bytes of each and a batch may have %lu",
+                     options->batch.samples, PREPROCESS_BATCH_BYTES_MAX / bytes, bytes,
+                     PREPROCESS_BATCH_BYTES_MAX);
+}
+
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct preprocess_plan *ret_plan, struct weir_error *err)
 {
@@ -66,6 +81,8 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
         status = check_ranks(form, &plan.options, err);
     if (status == WEIR_OK)
         status = chain_new(plan.options.operators, &plan.chain, err);
+    if (status == WEIR_OK)
+        status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
         status = open_set(form, &plan.set, err);
     if (status != WEIR_OK) {

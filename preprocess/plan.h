@@ -29,6 +29,9 @@ struct preprocess_plan {
     struct preprocess_order order;
     enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
     struct chain *chain;
+    uint64_t
+        seed; /* what operators that leave something to chance draw from, with sample and epoch */
+    bool trains; /* false: nothing is left to chance */
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the

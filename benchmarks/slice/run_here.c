@@ -75,7 +75,9 @@ static enum weir_status make_batches(const struct workload *workload,
         enum weir_status status = fill(workload, plan, range, rows, err);
         if (status != WEIR_OK)
             return status;
-        const uint8_t *failed = chain_run(plan->chain, range.count);
+        const struct operator_batch about = {
+            .rows = range.count, .ids = rows->ids, .seed = plan->seed, .trains = plan->trains};
+        const uint8_t *failed = chain_run(plan->chain, &about);
         if (memchr(failed, OPERATOR_ROW_FAILED, range.count))
             return weir_fail(err, WEIR_INTERNAL, "batch %llu: an operator failed",
                              (unsigned long long)batch);

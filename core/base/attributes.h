@@ -16,6 +16,15 @@
 #define WEIR_CLONES
 #endif
 
+/* A loop over arrays, compiled for wider registers too; the machine it runs on chooses. Not for sums: lanes
+ * must add up in one order, so that every machine computes the same. Sanitizers cannot follow the choice. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define WEIR_VECTORISED __attribute__((target_clones("avx2", "default")))
+#else
+#define WEIR_VECTORISED
+#endif
+
 /* WEIR_DEFINE_AUTO(weir_db, weir_db_close) lets a local be declared as
  *     WEIR_AUTO(weir_db) db = NULL;
  * and be closed at the end of its scope. WEIR_TAKE moves the value out: `*ret_db = WEIR_TAKE(db);`

@@ -1,7 +1,6 @@
-/* The operators of a job, planned once and applied to one batch after the other. */
+/* The operators of a job, planned once. */
 #include "preprocess/operators/chain_steps.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -149,6 +148,33 @@ static enum weir_status check_end(const struct operator_schema *schema,
     return WEIR_OK;
 }
 
+/* Tells operators who reads their output; some then do the work of both. */
+static void join_steps(struct chain *chain)
+{
+    for (size_t i = 0; i < chain->steps; i++) {
+        struct chain_step *step = &chain->step[i];
+        for (size_t k = i + 1; k < chain->steps && !step->joined && step->op->join != NULL; k++) {
+            struct chain_step *next = &chain->step[k];
+            const struct operator_next about = {next->op, next->state, (uint32_t)k};
+            if (!chain_is_run(step, next) ||
+                !step->op->join(step->state, &about, &step->own[0].about))
+                break;
+            next->joined = true;
+        }
+    }
+}
+
+static uint64_t row_bytes_of(const struct operator_schema *schema)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < schema->count; i++) {
+        const struct column_about *about = &schema->column[i];
+        if (about->kind == COLUMN_DENSE)
+            bytes += about->width * weir_dtype_bytes(about->type);
+    }
+    return bytes;
+}
+
 enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain **ret_chain,
                            struct weir_error *err)
 {
@@ -166,6 +192,8 @@ enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain 
         status = check_end(&draft.schema, operators, err);
     if (status == WEIR_OK) {
         chain->columns = draft.schema.count;
+        chain->row_bytes = row_bytes_of(&draft.schema);
+        join_steps(chain);
         *ret_chain = WEIR_TAKE(chain);
     }
     return status;
@@ -189,100 +217,6 @@ void chain_free(struct chain *chain)
     free(chain);
 }
 
-/* ---- batches ---- */
-
-struct column *chain_begin(struct chain *chain)
-{
-    column_begin(&chain->payload);
-    return &chain->payload;
-}
-
-/* The columns after a step: its own in the place of those it read. */
-static void advance(struct chain *chain, struct chain_step *step)
-{
-    const struct operator_plan *plan = &step->plan;
-    if (plan->outputs > 0)
-        chain->column[plan->in] = &step->own[0];
-    if (plan->outputs > 1)
-        chain->column[step->second] = &step->own[1];
-    for (size_t i = 0; i < plan->more_count; i++)
-        chain->column[plan->more[i]] = NULL;
-    for (size_t i = 0, kept = 0; kept < step->columns; i++) {
-        if (chain->column[i] != NULL)
-            chain->column[kept++] = chain->column[i];
-    }
-}
-
-/* What a step gives up is counted, and its newest reason kept. */
-static void tally(struct chain_step *step, const struct operator_call *call)
-{
-    if (call->failures > 0)
-        memcpy(step->reason, call->reason, sizeof(step->reason));
-    step->failed += call->failures;
-    step->filtered += call->filtered;
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        step->bytes += column_bytes(&step->own[i]);
-}
-
-/* Runs a step, or folds the rows into `partial` instead. */
-static void run_step(struct chain *chain, struct chain_step *step, size_t rows,
-                     struct weir_buf *partial)
-{
-    int64_t before_ns = weir_cpu_thread_ns();
-    const struct column *more[COLUMNS_MAX];
-    struct operator_call call = {
-        .rows = rows,
-        .in = chain->column[step->plan.in],
-        .more = more,
-        .more_count = step->plan.more_count,
-        .out = step->own,
-        .failed = chain->rows.at,
-    };
-    for (size_t i = 0; i < step->plan.outputs; i++)
-        column_begin(&step->own[i]);
-    for (size_t i = 0; i < step->plan.more_count; i++)
-        more[i] = chain->column[step->plan.more[i]];
-    if (partial != NULL)
-        step->op->fold(step->state, &call, partial);
-    else if (rows > 0)
-        step->op->apply(step->state, &call);
-    tally(step, &call);
-    step->cpu_ns += weir_cpu_thread_ns() - before_ns;
-}
-
-static void start(struct chain *chain, size_t rows)
-{
-    weir_buf_clear(&chain->rows);
-    weir_buf_reserve(&chain->rows, rows + 1);
-    memset(chain->rows.at, OPERATOR_ROW_OK, rows);
-    chain->rows.size = rows;
-    chain->column[0] = &chain->payload;
-}
-
-const uint8_t *chain_run(struct chain *chain, size_t rows)
-{
-    start(chain, rows);
-    for (size_t i = 0; i < chain->steps; i++) {
-        run_step(chain, &chain->step[i], rows, NULL);
-        advance(chain, &chain->step[i]);
-    }
-    return chain->rows.at;
-}
-
-void chain_fold(struct chain *chain, size_t rows, struct chain_partial *partial)
-{
-    partial->count = 0;
-    start(chain, rows);
-    for (size_t i = 0; i < chain->steps && partial->count < chain->fitted; i++) {
-        struct chain_step *step = &chain->step[i];
-        bool folds = step->op->fold != NULL;
-        if (!step->behind_fit)
-            run_step(chain, step, rows, folds ? &partial->of[partial->count] : NULL);
-        partial->count += folds;
-        advance(chain, step);
-    }
-}
-
 size_t chain_outputs(const struct chain *chain)
 {
     return chain->columns;
@@ -292,6 +226,11 @@ struct column *chain_output(struct chain *chain, size_t index)
 {
     weir_require(index < chain->columns);
     return chain->column[index];
+}
+
+uint64_t chain_row_bytes(const struct chain *chain)
+{
+    return chain->row_bytes;
 }
 
 size_t chain_operators(const struct chain *chain)
@@ -308,6 +247,7 @@ struct chain_cost chain_cost(const struct chain *chain, size_t index)
         .bytes = step->bytes,
         .failed = step->failed,
         .filtered = step->filtered,
+        .warnings = step->warnings,
         .reason = step->reason,
     };
 }

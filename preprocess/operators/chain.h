@@ -10,13 +10,14 @@ enum { CHAIN_OPERATORS_MAX = 32, CHAIN_FITTED_MAX = 8 };
 
 struct chain;
 
-/* What one operator has cost so far. CPU time is taken once per batch. */
+/* What one operator has cost so far; one that another has joined to itself costs nothing. */
 struct chain_cost {
     const char *name;
     int64_t cpu_ns;
     uint64_t bytes;     /* made */
     uint64_t failed;    /* rows it could not read */
     uint64_t filtered;  /* rows it dropped */
+    uint64_t warnings;  /* rows it could read, with something odd about them */
     const char *reason; /* of the newest failed row; "" when there is none */
 };
 
@@ -52,16 +53,20 @@ void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *ou
 
 /* The empty payload column: append bytes and call column_end_row() for each row. */
 struct column *chain_begin(struct chain *chain);
-/* Applies every operator to the `rows` rows of payload. Flags (one per row, valid until the next
- * call) say what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
-const uint8_t *chain_run(struct chain *chain, size_t rows);
+/* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say
+ * what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
+const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch);
 /* Instead of chain_run(): applies what does not stand behind a fitted operator, and folds the rows
  * into `partial`. */
-void chain_fold(struct chain *chain, size_t rows, struct chain_partial *partial);
+void chain_fold(struct chain *chain, const struct operator_batch *batch,
+                struct chain_partial *partial);
 
 /* The tensors that leave the chain. Their buffers may be taken away after a run. */
 size_t chain_outputs(const struct chain *chain);
 struct column *chain_output(struct chain *chain, size_t index);
+
+/* Bytes of a row of all dense outputs together. */
+uint64_t chain_row_bytes(const struct chain *chain);
 
 size_t chain_operators(const struct chain *chain);
 struct chain_cost chain_cost(const struct chain *chain, size_t index);

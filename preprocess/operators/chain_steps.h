@@ -1,4 +1,5 @@
-/* The inside of a chain, for chain.c, which plans and runs it, and chain_fit.c, which fits it. */
+/* The inside of a chain, for chain.c, which plans it, chain_run.c, which runs it, and
+ * chain_fit.c, which fits it. */
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 
@@ -14,10 +15,12 @@ struct chain_step {
     int second;      /* where its second output goes */
     size_t columns;  /* there are once it has run */
     bool behind_fit; /* what it reads is made by, or behind, a fitted operator */
+    bool joined;     /* a step before does its work */
     int64_t cpu_ns;
     uint64_t bytes;
     uint64_t failed;
     uint64_t filtered;
+    uint64_t warnings;
     char reason[OPERATOR_REASON_MAX];
 };
 
@@ -28,7 +31,15 @@ struct chain {
     struct column payload;
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
     size_t columns;                     /* that leave the chain */
+    uint64_t row_bytes;                 /* of those of them that are dense */
     struct weir_buf rows;               /* what has become of each */
 };
+
+/* True when `next` reads what `step` makes, and both take one row after the other. */
+static inline bool chain_is_run(const struct chain_step *step, const struct chain_step *next)
+{
+    return step->op->by_row && next->op->by_row && step->plan.outputs == 1 &&
+           next->plan.in == step->plan.in;
+}
 
 #endif

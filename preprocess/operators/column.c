@@ -8,7 +8,7 @@
 
 const char *column_kind_name(enum column_kind kind)
 {
-    static const char *const NAMES[] = {"bytes", "text", "tokens", "dense", "ragged"};
+    static const char *const NAMES[] = {"bytes", "text", "tokens", "dense", "ragged", "pictures"};
     return NAMES[kind];
 }
 
@@ -17,7 +17,9 @@ void column_about_print(const struct column_about *about, struct weir_buf *out)
     weir_buf_printf(out, "%s (%s", about->name, column_kind_name(about->kind));
     if (about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED)
         weir_buf_printf(out, " %s", weir_dtype_name(about->type));
-    if (about->kind == COLUMN_DENSE)
+    if (about->shape[0] != 0)
+        weir_buf_printf(out, " x %u x %u x %u", about->shape[0], about->shape[1], about->shape[2]);
+    else if (about->kind == COLUMN_DENSE)
         weir_buf_printf(out, " x %u", about->width);
     weir_buf_append_text(out, ")");
 }
@@ -49,6 +51,7 @@ void column_begin(struct column *column)
     weir_buf_clear(&column->values);
     weir_buf_clear(&column->offsets);
     weir_buf_clear(&column->spans);
+    weir_buf_clear(&column->pictures);
     weir_buf_reserve(&column->values, 1); /* so that places in an empty column are places */
     weir_buf_reserve(&column->spans, 1);
     if (column->about.kind != COLUMN_DENSE)
@@ -80,11 +83,37 @@ void column_fini(struct column *column)
     weir_buf_fini(&column->values);
     weir_buf_fini(&column->offsets);
     weir_buf_fini(&column->spans);
+    weir_buf_fini(&column->pictures);
+}
+
+static size_t dense_row_bytes(const struct column *column)
+{
+    return column->about.width * weir_dtype_bytes(column->about.type);
+}
+
+static struct weir_buf borrow(const struct weir_buf *buf, size_t offset)
+{
+    return (struct weir_buf){.at = buf->at + offset, .size = buf->size - offset};
+}
+
+struct column column_view(const struct column *column, size_t row)
+{
+    struct column view = {.about = column->about, .values = column->values};
+    view.values.capacity = 0;
+    if (column->about.kind == COLUMN_DENSE) {
+        view.values = borrow(&column->values, row * dense_row_bytes(column));
+        view.values.size = dense_row_bytes(column);
+        return view;
+    }
+    view.offsets = borrow(&column->offsets, row * sizeof(uint32_t));
+    if (column->about.kind == COLUMN_PICTURES)
+        view.pictures = borrow(&column->pictures, row * sizeof(struct picture_place));
+    return view;
 }
 
 static void drop_dense_rows(struct column *column, size_t rows, const uint8_t *flags)
 {
-    size_t width = column->about.width * weir_dtype_bytes(column->about.type);
+    size_t width = dense_row_bytes(column);
     uint8_t *to = column->values.at;
     for (size_t i = 0; i < rows; i++) {
         if (flags[i] != 0)
@@ -126,5 +155,5 @@ void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags)
 
 size_t column_bytes(const struct column *column)
 {
-    return column->values.size + column->offsets.size + column->spans.size;
+    return column->values.size + column->offsets.size + column->spans.size + column->pictures.size;
 }

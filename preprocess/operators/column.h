@@ -4,23 +4,34 @@
  *     BYTES, TEXT  row i = values[offsets[i] … offsets[i + 1])          TEXT is valid UTF-8
  *     TOKENS       row i = spans offsets[i] … offsets[i + 1]; a span is a piece of `values`
  *     DENSE        row i = width elements of `type`, end to end
- *     RAGGED       row i = elements offsets[i] … offsets[i + 1] of `type` */
+ *     RAGGED       row i = elements offsets[i] … offsets[i + 1] of `type`
+ *     PICTURES     row i = values[offsets[i] … offsets[i + 1]), `width` channels of u8 a pixel, row by
+ *                  row (HWC); pictures[i] says how large it is */
 #ifndef WEIR_PREPROCESS_OPERATORS_COLUMN_H
 #define WEIR_PREPROCESS_OPERATORS_COLUMN_H
 
 #include "core/base/bytes.h"
 #include "core/wire/tensor.h"
 
-enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20 };
+enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
 
-enum column_kind { COLUMN_BYTES, COLUMN_TEXT, COLUMN_TOKENS, COLUMN_DENSE, COLUMN_RAGGED };
+enum column_kind {
+    COLUMN_BYTES,
+    COLUMN_TEXT,
+    COLUMN_TOKENS,
+    COLUMN_DENSE,
+    COLUMN_RAGGED,
+    COLUMN_PICTURES,
+};
 
 /* What is known of a column before there is a batch. */
 struct column_about {
     char name[COLUMN_NAME_MAX];
     enum column_kind kind;
     enum weir_dtype type; /* DENSE, RAGGED */
-    uint32_t width;       /* DENSE: elements per row */
+    uint32_t width;       /* DENSE: elements per row; PICTURES: channels */
+    uint32_t
+        shape[COLUMN_SHAPE_MAX]; /* DENSE: of a row, its product is `width`; zeroed: a vector */
 };
 
 struct column_span {
@@ -31,8 +42,18 @@ struct column_span {
 struct column {
     struct column_about about;
     struct weir_buf values;
-    struct weir_buf offsets; /* u32, rows + 1 of them; none for DENSE */
-    struct weir_buf spans;   /* struct column_span, TOKENS only */
+    struct weir_buf offsets;  /* u32, rows + 1 of them; none for DENSE */
+    struct weir_buf spans;    /* struct column_span, TOKENS only */
+    struct weir_buf pictures; /* struct picture_place, PICTURES only */
+};
+
+/* Where the pixels of a row lie in the picture they are a part of. All of it: the whole is as large
+ * as the part, which begins at 0, 0, and `eighths` is 8. */
+struct picture_place {
+    uint32_t height, width;             /* of the part that is here */
+    uint32_t whole_height, whole_width; /* of the picture, before it was scaled */
+    uint32_t top, left;                 /* of the part, in the scaled picture */
+    uint32_t eighths;                   /* scale: 8 is 1:1, 4 half as high and wide */
 };
 
 const char *column_kind_name(enum column_kind kind);
@@ -64,6 +85,9 @@ static inline struct weir_bytes column_row(const struct column *column, size_t r
     const uint32_t *offsets = column_offsets(column);
     return weir_bytes(column->values.at + offsets[row], offsets[row + 1] - offsets[row]);
 }
+
+/* Row `row` alone, as a column that borrows it. Not of TOKENS. */
+struct column column_view(const struct column *column, size_t row);
 
 /* Removes the rows whose flag is set, in place. `rows` before, flags one per row. */
 void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);

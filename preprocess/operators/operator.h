@@ -10,6 +10,7 @@
 #ifndef WEIR_PREPROCESS_OPERATORS_OPERATOR_H
 #define WEIR_PREPROCESS_OPERATORS_OPERATOR_H
 
+#include "core/base/rng.h"
 #include "core/config/schema.h"
 #include "preprocess/operators/column.h"
 
@@ -40,15 +41,28 @@ enum weir_status operator_schema_replace(struct operator_schema *schema, int ind
                                          const struct column_about *about,
                                          struct weir_error *err) WEIR_MUST_USE;
 
-/* One batch on its way through one operator. */
+/* What the samples of a batch are, besides their bytes: what chance depends on. */
+struct operator_batch {
+    size_t rows;
+    const uint64_t *ids; /* one per row; NULL: all 0 */
+    uint64_t seed;       /* of the job */
+    uint32_t epoch;
+    bool trains; /* false: nothing is left to chance */
+};
+
+/* One batch, or one row of it, on its way through one operator. */
 struct operator_call {
     size_t rows;
     const struct column *in;          /* the column picked in plan() */
     const struct column *const *more; /* those of plan.more, in their order */
     size_t more_count;
-    struct column *out;               /* the operator's own columns, one per output, empty */
-    uint8_t *failed;                  /* what has become of each row, in all operators */
+    struct column *out; /* the operator's own columns, one per output, empty */
+    uint8_t *failed;    /* what has become of each row, in all operators */
+    const struct operator_batch *batch;
+    const uint64_t *ids;              /* one per row of this call, or NULL */
+    uint32_t step;                    /* the operator's place in the chain */
     uint64_t failures;                /* rows this call has marked as failed */
+    uint64_t warnings;                /* rows it could read, with something odd about them */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
     uint64_t filtered;                /* rows this call has dropped */
 };
@@ -66,6 +80,10 @@ enum {
     OPERATOR_NUMBERS = OPERATOR_FLOATS | OPERATOR_INTEGERS | 1 << WEIR_U8,
 };
 
+/* The chance of a row at a step: the same for the same seed, sample and epoch, on any worker. */
+void operator_draw(const struct operator_call *call, size_t row, uint32_t step,
+                   struct weir_rng *ret_rng);
+
 enum { OPERATOR_OUTPUTS_MAX = 2 };
 
 /* What an operator makes of the schema: takes one column, or several, and puts one or two in the
@@ -76,6 +94,19 @@ struct operator_plan {
     int more[COLUMNS_MAX]; /* others that it takes away too */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
+};
+
+/* The part of a picture that an operator reads, and how large it makes it. */
+struct picture_window {
+    uint32_t top, left, height, width;
+    uint32_t out_height, out_width;
+};
+
+/* The operator that reads what another one makes. */
+struct operator_next {
+    const struct preprocess_operator *op;
+    const void *state;
+    uint32_t step;
 };
 
 struct preprocess_operator {
@@ -91,6 +122,18 @@ struct preprocess_operator {
                              struct operator_plan *ret_plan, struct weir_error *err);
     /* Required. Fills call->out with one row per row of call->in, or marks rows. */
     void (*apply)(void *state, struct operator_call *call);
+    /* apply() appends its rows: the chain hands it one row at a time, and those of a run of such
+     * operators after each other, so that a picture stays in the cache from one to the next. */
+    bool by_row;
+
+    /* Optional. What apply() will read of the picture in row `row`, of height x width pixels. */
+    struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
+                                    uint32_t height, uint32_t width);
+    /* Optional. Called after plan() with the operator that is to read its output; both work by
+     * row. It may remember what will be read of it (`window`). Or it does the next one's work as well:
+     * then it puts the joint output in place of its own and returns true, and the next one is
+     * not applied. */
+    bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
 
     /* Fitted operators only (C16), all four or none. A partial fit covers one group; partial fits
      * are merged in group order, so that any number of workers gives the same result, to the bit.

@@ -17,7 +17,7 @@ int operator_schema_find(const struct operator_schema *schema, const char *name)
 static void print_kinds(unsigned kinds, struct weir_buf *out)
 {
     const char *between = "";
-    for (unsigned kind = COLUMN_BYTES; kind <= COLUMN_RAGGED; kind++) {
+    for (unsigned kind = COLUMN_BYTES; kind <= COLUMN_PICTURES; kind++) {
         if ((kinds & 1u << kind) == 0)
             continue;
         weir_buf_printf(out, "%s%s", between, column_kind_name(kind));
@@ -95,6 +95,14 @@ enum weir_status operator_schema_replace(struct operator_schema *schema, int ind
     if ((size_t)index >= schema->count)
         schema->count = (size_t)index + 1;
     return WEIR_OK;
+}
+
+void operator_draw(const struct operator_call *call, size_t row, uint32_t step,
+                   struct weir_rng *ret_rng)
+{
+    uint64_t id = call->ids != NULL ? call->ids[row] : 0;
+    uint64_t draw = weir_mix64((uint64_t)call->batch->epoch << 8 | step);
+    weir_rng_init(ret_rng, weir_mix64(call->batch->seed + weir_mix64(id + draw)));
 }
 
 void operator_fail_row(struct operator_call *call, size_t row, const char *format, ...)

@@ -13,6 +13,7 @@ struct kitchen {
     uint64_t bytes_read;
     /* One batch at a time: */
     struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
+    struct weir_buf ids;   /* of those samples */
     struct weir_buf holes; /* struct hole */
     struct weir_bits read; /* files that samples were read from */
     char reason[KITCHEN_REASON_MAX];
@@ -36,6 +37,7 @@ void kitchen_free(struct kitchen *kitchen)
         return;
     files_free(kitchen->files);
     weir_buf_fini(&kitchen->rows);
+    weir_buf_fini(&kitchen->ids);
     weir_buf_fini(&kitchen->holes);
     weir_bits_fini(&kitchen->read);
     free(kitchen);
@@ -160,6 +162,7 @@ static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe
     }
     kitchen->bytes_read += payload->values.size - before;
     weir_buf_append(&kitchen->rows, &sample, sizeof(struct located_sample *));
+    weir_buf_append(&kitchen->ids, &sample->id, sizeof(sample->id));
     column_end_row(payload);
     return WEIR_OK;
 }
@@ -175,6 +178,7 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     struct column *payload = chain_begin(recipe->plan->chain);
     bool is_whole = true;
     weir_buf_clear(&kitchen->rows);
+    weir_buf_clear(&kitchen->ids);
     weir_buf_clear(&kitchen->holes);
     weir_bits_clear(&kitchen->read);
     files_begin(kitchen->files);
@@ -302,6 +306,18 @@ static void give_tensor(struct worker_batch *batch, struct column *column)
     column->values = (struct weir_buf){0};
 }
 
+static struct operator_batch about_batch(const struct kitchen *kitchen, const struct recipe *recipe,
+                                         size_t rows)
+{
+    return (struct operator_batch){
+        .rows = rows,
+        .ids = (const uint64_t *)(const void *)kitchen->ids.at,
+        .seed = recipe->plan->seed,
+        .epoch = preprocess_epoch_of(&recipe->plan->geometry, recipe->batch),
+        .trains = recipe->plan->trains,
+    };
+}
+
 enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
                               struct worker_batch **ret_batch, struct weir_error *err)
 {
@@ -310,7 +326,8 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     enum weir_status status = read_samples(kitchen, recipe, &rows, err);
     if (status != WEIR_OK)
         return status;
-    const uint8_t *flags = chain_run(chain, rows);
+    const struct operator_batch about = about_batch(kitchen, recipe, rows);
+    const uint8_t *flags = chain_run(chain, &about);
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
     batch->samples = drop_rows(kitchen, chain, rows, flags);
     batch->holes = kitchen->holes.size / sizeof(struct hole);
@@ -330,7 +347,9 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
 {
     size_t rows;
     enum weir_status status = read_samples(kitchen, recipe, &rows, err);
-    if (status == WEIR_OK && rows > 0)
-        chain_fold(recipe->plan->chain, rows, partial);
-    return status;
+    if (status != WEIR_OK || rows == 0)
+        return status;
+    const struct operator_batch about = about_batch(kitchen, recipe, rows);
+    chain_fold(recipe->plan->chain, &about, partial);
+    return WEIR_OK;
 }

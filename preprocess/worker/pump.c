@@ -101,6 +101,18 @@ static void make(struct worker *worker, const struct worker_make *what)
 
 /* ---- sending ---- */
 
+/* Appends the dimensions of a tensor, and returns how many they are. */
+static uint32_t describe_shape(const struct column_about *about, size_t samples, uint64_t *shape)
+{
+    uint32_t rank = 0;
+    shape[rank++] = samples;
+    if (about->kind == COLUMN_DENSE && about->shape[0] == 0)
+        shape[rank++] = about->width;
+    for (size_t i = 0; i < COLUMN_SHAPE_MAX && about->shape[0] != 0; i++)
+        shape[rank++] = about->shape[i];
+    return rank;
+}
+
 /* What the message says of the tensors; arrays live in the arena. */
 static void describe_tensors(const struct worker_batch *batch, struct weir_arena *arena,
                              struct msg_batch *message)
@@ -109,16 +121,14 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
     const char **names = weir_arena_alloc(arena, room);
     uint32_t *types = weir_arena_alloc(arena, room), *ranks = weir_arena_alloc(arena, room);
     uint32_t *ragged = weir_arena_alloc(arena, room);
-    uint64_t *shape = weir_arena_alloc(arena, 2 * room);
+    uint64_t *shape = weir_arena_alloc(arena, (1 + COLUMN_SHAPE_MAX) * room);
     for (size_t i = 0; i < batch->tensors; i++) {
         const struct column_about *about = &batch->tensor[i];
         names[i] = about->name;
         types[i] = about->type;
         ragged[i] = about->kind == COLUMN_RAGGED;
-        ranks[i] = ragged[i] ? 1 : 2;
-        shape[dimensions++] = batch->samples;
-        if (!ragged[i])
-            shape[dimensions++] = about->width;
+        ranks[i] = describe_shape(about, batch->samples, shape + dimensions);
+        dimensions += ranks[i];
     }
     message->names = (struct weir_strs){names, batch->tensors};
     message->types = (struct weir_u32s){types, batch->tensors};

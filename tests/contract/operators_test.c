@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "preprocess/operators/operator.h"
+#include "tests/support/jpeg_picture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,10 +35,20 @@ static const struct {
     {"log1p", "{}", COLUMN_DENSE, WEIR_F32},
     {"hash_mod", "{buckets: 50}", COLUMN_DENSE, WEIR_I32},
     {"normalize_text", "{}", COLUMN_BYTES, 0},
+    {"decode_jpeg", "{}", COLUMN_BYTES, 0},
+    {"random_resized_crop", "{size: 5}", COLUMN_PICTURES, WEIR_U8},
+    {"resize", "{size: 4}", COLUMN_PICTURES, WEIR_U8},
+    {"center_crop", "{size: [3, 9]}", COLUMN_PICTURES, WEIR_U8},
+    {"flip", "{vertical: 0.5}", COLUMN_PICTURES, WEIR_U8},
+    {"normalize", "{mean: 0.5}", COLUMN_DENSE, WEIR_U8},
+    {"to_chw", "{}", COLUMN_DENSE, WEIR_U8},
     {"tokenize_words", "{}", COLUMN_TEXT, 0},
     {"filter", "{max: 5e5, element: 1}", COLUMN_DENSE, WEIR_F32},
     {"concat", "{on: [in, other]}", COLUMN_RAGGED, WEIR_I32},
 };
+
+static const struct column_about DENSE_PICTURES = {
+    .name = "in", .kind = COLUMN_DENSE, .type = WEIR_U8, .width = 60, .shape = {4, 5, 3}};
 
 /* An operator planned by itself. */
 struct planned {
@@ -80,6 +91,8 @@ static void plan(struct planned *planned, size_t index)
     *planned = (struct planned){.op = operator_at(index)};
     size_t example = example_of(planned->op->name);
     planned->in.about = column_about("in", EXAMPLES[example].in, EXAMPLES[example].type, 3);
+    if (planned->in.about.kind == COLUMN_DENSE && planned->in.about.type == WEIR_U8)
+        planned->in.about = DENSE_PICTURES;
     struct column_about other = planned->in.about;
     snprintf(other.name, sizeof(other.name), "other");
     struct operator_schema schema = {.count = 2, .column = {other, planned->in.about}};
@@ -112,32 +125,82 @@ static void end(struct planned *planned)
     weir_yaml_free(planned->document);
 }
 
-/* Rows that are sometimes right, sometimes empty, sometimes noise. */
-static void draw_row(struct weir_rng *rng, struct column *in)
+static void draw_dense(struct weir_rng *rng, struct column *in)
+{
+    for (size_t i = 0; i < in->about.width; i++) {
+        float value = (float)weir_rng_unit(rng) * 1e6f;
+        if (in->about.type == WEIR_U8)
+            weir_buf_append(&in->values, &(uint8_t){(uint8_t)(uint32_t)value}, 1);
+        else
+            weir_buf_append(&in->values, &value, sizeof(value));
+    }
+}
+
+/* One of no pixels has failed before. */
+static void draw_picture(struct weir_rng *rng, struct column *in)
+{
+    uint32_t height = (uint32_t)weir_rng_below(rng, 12);
+    uint32_t width = height > 0 ? 1 + (uint32_t)weir_rng_below(rng, 12) : 0;
+    const struct picture_place place = {.height = height,
+                                        .width = width,
+                                        .whole_height = height,
+                                        .whole_width = width,
+                                        .eighths = 8};
+    weir_buf_append(&in->pictures, &place, sizeof(place));
+    for (size_t i = 0; i < height * (size_t)width * in->about.width; i++)
+        weir_buf_append(&in->values, &(uint8_t){(uint8_t)weir_rng_next(rng)}, 1);
+    column_end_row(in);
+}
+
+/* Some of them are damaged. */
+static void draw_jpeg(struct weir_rng *rng, struct weir_buf *out)
+{
+    const struct jpeg_picture picture = {.height = 9 + (uint32_t)weir_rng_below(rng, 20),
+                                         .width = 7 + (uint32_t)weir_rng_below(rng, 20),
+                                         .seed = weir_rng_next(rng),
+                                         .quality = 80,
+                                         .components = weir_rng_below(rng, 3) == 0 ? 1 : 3};
+    size_t start = out->size;
+    jpeg_picture_write(&picture, out);
+    if (weir_rng_below(rng, 2) == 0)
+        out->at[start + weir_rng_below(rng, out->size - start)] ^= 0x55;
+}
+
+/* Sometimes right, sometimes noise. */
+static void draw_bytes(struct weir_rng *rng, struct column *in)
 {
     static const char *const GOOD[] = {"{\"a\": 1, \"b\": {\"c\": 2}}", "1,2,3",
                                        "{\"a\": \"some words\"}", "Some TEXT, with words"};
-    uint8_t noise[ROW_BYTES_MAX];
-    size_t size = weir_rng_below(rng, sizeof(noise));
-    for (size_t i = 0; i < size; i++)
-        noise[i] = (uint8_t)weir_rng_next(rng);
+    uint64_t choice = weir_rng_below(rng, 2 * WEIR_COUNT(GOOD) + 2);
+    if (choice < WEIR_COUNT(GOOD)) {
+        weir_buf_append_text(&in->values, GOOD[choice]);
+    } else if (in->about.kind != COLUMN_TEXT && choice < WEIR_COUNT(GOOD) + 2) {
+        draw_jpeg(rng, &in->values);
+    } else if (in->about.kind != COLUMN_TEXT) {
+        for (size_t left = weir_rng_below(rng, ROW_BYTES_MAX); left > 0; left--)
+            weir_buf_append(&in->values, &(uint8_t){(uint8_t)weir_rng_next(rng)}, 1);
+    }
+}
+
+static void draw_row(struct weir_rng *rng, struct column *in)
+{
+    uint32_t start = (uint32_t)in->values.size;
     if (in->about.kind == COLUMN_DENSE) {
-        for (size_t i = 0; i < in->about.width; i++)
-            weir_buf_append(&in->values, &(float){(float)weir_rng_unit(rng) * 1e6f}, sizeof(float));
+        draw_dense(rng, in);
         return;
     }
     if (in->about.kind == COLUMN_RAGGED) {
-        size_t unit = weir_dtype_bytes(in->about.type);
-        weir_buf_append(&in->values, noise, size % 20 * unit < size ? size % 20 * unit : 0);
+        for (size_t left = weir_rng_below(rng, 20) * weir_dtype_bytes(in->about.type); left > 0;
+             left--)
+            weir_buf_append(&in->values, &(uint8_t){(uint8_t)weir_rng_next(rng)}, 1);
         column_end_row(in);
         return;
     }
-    uint32_t start = (uint32_t)in->values.size;
-    if (weir_rng_below(rng, 2) == 0) {
-        weir_buf_append_text(&in->values, GOOD[weir_rng_below(rng, WEIR_COUNT(GOOD))]);
-    } else if (in->about.kind != COLUMN_TEXT) {
-        weir_buf_append(&in->values, noise, size);
+    if (in->about.kind == COLUMN_PICTURES) {
+        draw_picture(rng, in);
+        return;
     }
+    draw_bytes(rng, in);
     for (uint32_t at = start; in->about.kind == COLUMN_TOKENS && at < in->values.size; at++) {
         struct column_span span = {at, 1};
         weir_buf_append(&in->spans, &span, sizeof(span));
@@ -156,12 +219,17 @@ static void draw_rows(struct planned *planned, uint64_t seed, size_t first, size
     }
 }
 
-/* Operators that take several columns are given the same rows in all of them. */
-static void apply(struct planned *planned, size_t rows, uint8_t *flags)
+/* Rows first … first + rows - 1 of a batch: each has its number as id. Operators that take several
+ * columns are given the same rows in all of them. */
+static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *flags)
 {
     const struct column *more[COLUMNS_MAX];
+    uint64_t ids[ROWS];
     for (size_t i = 0; i < COLUMNS_MAX; i++)
         more[i] = &planned->in;
+    for (size_t i = 0; i < rows; i++)
+        ids[i] = first + i;
+    const struct operator_batch batch = {.rows = rows, .ids = ids, .seed = 5, .trains = true};
     for (size_t i = 0; i < planned->plan.outputs; i++)
         column_begin(&planned->out[i]);
     struct operator_call call = {
@@ -171,6 +239,8 @@ static void apply(struct planned *planned, size_t rows, uint8_t *flags)
         .more_count = planned->plan.more_count,
         .out = planned->out,
         .failed = flags,
+        .batch = &batch,
+        .ids = ids,
     };
     planned->op->apply(planned->state, &call);
     if (call.failures > 0 && call.reason[0] == '\0')
@@ -250,7 +320,7 @@ static void every_row_has_a_result_or_is_a_counted_hole(void **state)
             uint8_t flags[ROWS] = {0};
             draw_rows(&planned, seed, 0, ROWS);
             struct weir_digest before = weir_digest_of(weir_buf_view(&planned.in.values));
-            apply(&planned, ROWS, flags);
+            apply(&planned, 0, ROWS, flags);
             struct weir_digest after = weir_digest_of(weir_buf_view(&planned.in.values));
             assert_memory_equal(&before, &after, sizeof(before));
             expect_whole(&planned, ROWS);
@@ -268,11 +338,11 @@ static void a_row_does_not_depend_on_its_batch(void **state)
         plan(&alone, i);
         uint8_t all[ROWS] = {0};
         draw_rows(&whole, 77, 0, ROWS);
-        apply(&whole, ROWS, all);
+        apply(&whole, 0, ROWS, all);
         for (size_t row = 0; row < ROWS; row++) {
             uint8_t one[1] = {0};
             draw_rows(&alone, 77, row, 1);
-            apply(&alone, 1, one);
+            apply(&alone, row, 1, one);
             assert_int_equal(one[0], all[row]);
             for (size_t k = 0; k < whole.plan.outputs && one[0] == 0; k++)
                 assert_true(weir_bytes_equal(row_of(&whole.out[k], row), row_of(&alone.out[k], 0)));

@@ -81,14 +81,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO(chain) chain = open_chain(CHAINS[data[0] % WEIR_COUNT(CHAINS)], &document);
     size_t rows = fill(chain, rest);
+    const struct operator_batch batch = {.rows = rows, .trains = true};
     if (chain_wants_fit(chain)) {
         struct chain_partial partial = {0};
-        chain_fold(chain, rows, &partial);
+        chain_fold(chain, &batch, &partial);
         chain_partial_fini(&partial);
         check_fits(chain, rest);
         return 0;
     }
-    const uint8_t *failed = chain_run(chain, rows);
+    const uint8_t *failed = chain_run(chain, &batch);
     check_outputs(chain, rows);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         column_drop_rows(chain_output(chain, i), rows, failed);

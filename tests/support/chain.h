@@ -45,7 +45,7 @@ static inline void test_chain_run(struct test_chain *test, const struct weir_byt
                                   size_t count)
 {
     test_chain_fill(test, rows, count);
-    test->failed = chain_run(test->chain, count);
+    test->failed = chain_run(test->chain, &(struct operator_batch){.rows = count});
 }
 
 static inline const float *test_chain_floats(const struct test_chain *test, size_t output)

@@ -46,7 +46,7 @@ static void fit(struct rows *rows, size_t group, size_t batch, struct weir_buf *
         for (size_t i = first; i < first + group && i < ROWS; i += batch) {
             size_t count = i + batch < ROWS ? batch : ROWS - i;
             test_chain_fill(&test, rows->bytes + i, count);
-            chain_fold(test.chain, count, &partial);
+            chain_fold(test.chain, &(struct operator_batch){.rows = count}, &partial);
         }
         chain_partial_pack(&partial, &packed);
         chain_partial_fini(&partial);
@@ -164,7 +164,7 @@ static void several_operators_are_fitted_in_one_pass(void **state)
                            "{op: standardize, on: dense}, {op: standardize, on: sparse}, "
                            "{op: concat, on: [dense, sparse]}]");
     test_chain_fill(&test, rows, 2);
-    chain_fold(test.chain, 2, &partial);
+    chain_fold(test.chain, &(struct operator_batch){.rows = 2}, &partial);
     chain_partial_pack(&partial, &packed);
     chain_partial_fini(&partial);
     assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);

@@ -1,0 +1,186 @@
+/* Batches on their way through a chain: operator by operator, or, where those say so, row by row. */
+#include "preprocess/operators/chain_steps.h"
+
+#include "core/base/clock.h"
+
+#include <string.h>
+
+struct column *chain_begin(struct chain *chain)
+{
+    column_begin(&chain->payload);
+    return &chain->payload;
+}
+
+/* The columns after a step: its own in the place of those it read. */
+static void advance(struct chain *chain, struct chain_step *step)
+{
+    const struct operator_plan *plan = &step->plan;
+    if (plan->outputs > 0)
+        chain->column[plan->in] = &step->own[0];
+    if (plan->outputs > 1)
+        chain->column[step->second] = &step->own[1];
+    for (size_t i = 0; i < plan->more_count; i++)
+        chain->column[plan->more[i]] = NULL;
+    for (size_t i = 0, kept = 0; kept < step->columns; i++) {
+        if (chain->column[i] != NULL)
+            chain->column[kept++] = chain->column[i];
+    }
+}
+
+/* What a step gives up is counted, and its newest reason kept. */
+static void tally(struct chain_step *step, const struct operator_call *call)
+{
+    if (call->failures > 0)
+        memcpy(step->reason, call->reason, sizeof(step->reason));
+    step->failed += call->failures;
+    step->filtered += call->filtered;
+    step->warnings += call->warnings;
+}
+
+static struct operator_call call_of(struct chain *chain, size_t index,
+                                    const struct operator_batch *batch)
+{
+    struct chain_step *step = &chain->step[index];
+    return (struct operator_call){
+        .rows = batch->rows,
+        .in = chain->column[step->plan.in],
+        .out = step->own,
+        .failed = chain->rows.at,
+        .batch = batch,
+        .ids = batch->ids,
+        .step = (uint32_t)index,
+    };
+}
+
+/* Runs a step, or folds the rows into `partial` instead. */
+static void run_step(struct chain *chain, size_t index, const struct operator_batch *batch,
+                     struct weir_buf *partial)
+{
+    int64_t before_ns = weir_cpu_thread_ns();
+    struct chain_step *step = &chain->step[index];
+    const struct column *more[COLUMNS_MAX];
+    struct operator_call call = call_of(chain, index, batch);
+    call.more = more;
+    call.more_count = step->plan.more_count;
+    for (size_t i = 0; i < step->plan.outputs; i++)
+        column_begin(&step->own[i]);
+    for (size_t i = 0; i < step->plan.more_count; i++)
+        more[i] = chain->column[step->plan.more[i]];
+    if (partial != NULL)
+        step->op->fold(step->state, &call, partial);
+    else if (batch->rows > 0)
+        step->op->apply(step->state, &call);
+    tally(step, &call);
+    for (size_t i = 0; i < step->plan.outputs; i++)
+        step->bytes += column_bytes(&step->own[i]);
+    step->cpu_ns += weir_cpu_thread_ns() - before_ns;
+}
+
+/* ---- row by row ---- */
+
+/* Steps that take one row after the other; `last` is the last one that is applied. */
+struct run {
+    size_t first, last, end;
+};
+
+static struct run run_from(const struct chain *chain, size_t first)
+{
+    struct run run = {first, first, first + 1};
+    while (run.end < chain->steps &&
+           chain_is_run(&chain->step[run.end - 1], &chain->step[run.end])) {
+        if (!chain->step[run.end].joined)
+            run.last = run.end;
+        run.end++;
+    }
+    return run;
+}
+
+/* Applies one step to one row, and returns what it made. */
+static const struct column *run_row_step(struct chain *chain, struct operator_call call)
+{
+    struct chain_step *step = &chain->step[call.step];
+    size_t before = column_bytes(call.out);
+    step->op->apply(step->state, &call);
+    tally(step, &call);
+    step->bytes += column_bytes(call.out) - before;
+    return call.out;
+}
+
+/* What lies between two steps of a run holds one row only. */
+static void run_row(struct chain *chain, const struct run *run, const struct operator_batch *batch,
+                    size_t row)
+{
+    struct column in = column_view(chain->column[chain->step[run->first].plan.in], row);
+    const struct column *from = &in;
+    int64_t before_ns = weir_cpu_thread_ns();
+    for (size_t i = run->first; i <= run->last; i++) {
+        struct chain_step *step = &chain->step[i];
+        if (step->joined)
+            continue;
+        struct operator_call call = call_of(chain, i, batch);
+        call.rows = 1;
+        call.in = from;
+        call.failed += row;
+        call.ids = batch->ids != NULL ? batch->ids + row : NULL;
+        if (i != run->last)
+            column_begin(call.out);
+        from = run_row_step(chain, call);
+        int64_t after_ns = weir_cpu_thread_ns();
+        step->cpu_ns += after_ns - before_ns;
+        before_ns = after_ns;
+    }
+}
+
+/* Runs the step, and those that belong to its run; returns the one behind. */
+static size_t run_steps(struct chain *chain, size_t first, const struct operator_batch *batch)
+{
+    struct run run = run_from(chain, first);
+    struct chain_step *last = &chain->step[run.last];
+    if (run.first == run.last)
+        run_step(chain, first, batch, NULL);
+    else
+        column_begin(&last->own[0]);
+    for (size_t row = 0; row < batch->rows && run.first != run.last; row++)
+        run_row(chain, &run, batch, row);
+    advance(chain, last);
+    return run.end;
+}
+
+/* ---- batches ---- */
+
+static void start(struct chain *chain, size_t rows)
+{
+    weir_buf_clear(&chain->rows);
+    weir_buf_reserve(&chain->rows, rows + 1);
+    memset(chain->rows.at, OPERATOR_ROW_OK, rows);
+    chain->rows.size = rows;
+    chain->column[0] = &chain->payload;
+}
+
+const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch)
+{
+    start(chain, batch->rows);
+    for (size_t i = 0; i < chain->steps;)
+        i = run_steps(chain, i, batch);
+    return chain->rows.at;
+}
+
+void chain_fold(struct chain *chain, const struct operator_batch *batch,
+                struct chain_partial *partial)
+{
+    partial->count = 0;
+    start(chain, batch->rows);
+    for (size_t i = 0; i < chain->steps && partial->count < chain->fitted;) {
+        struct chain_step *step = &chain->step[i];
+        bool folds = step->op->fold != NULL;
+        if (!folds && !step->behind_fit) {
+            i = run_steps(chain, i, batch);
+            continue;
+        }
+        if (!step->behind_fit)
+            run_step(chain, i, batch, &partial->of[partial->count]);
+        partial->count += folds;
+        advance(chain, step);
+        i++;
+    }
+}

@@ -1,0 +1,14 @@
+/* Pictures as planes, one per channel (CHW): what the operator `to_chw` makes of pixels, for an
+ * operator before it that can write planes at once. */
+#ifndef WEIR_PREPROCESS_OPERATORS_CHW_H
+#define WEIR_PREPROCESS_OPERATORS_CHW_H
+
+#include "preprocess/operators/picture.h"
+
+extern const struct preprocess_operator operator_to_chw;
+/* The column as planes. */
+struct column_about chw_about(const struct column_about *about);
+/* Pixels of three channels into three planes, end to end. */
+void chw_split(const uint8_t *from, size_t pixels, uint8_t *restrict to);
+
+#endif

@@ -1,0 +1,178 @@
+/* random_resized_crop: a part of each picture by chance, made into one size (Szegedy et al., "Going
+ * Deeper with Convolutions", 2015). Options and draws mean what they mean in torchvision: a share
+ * of the area and an aspect ratio, tried ten times; then the middle. Outside of training it is
+ * always the largest part of that aspect ratio in the middle. */
+#include "preprocess/operators/flip.h"
+
+#include <math.h>
+
+enum { TRIES = 10 };
+
+struct options {
+    const char *on;
+    struct cfg_texts size, scale, ratio;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXT(struct options, on, .doc = "column; by default the newest of pictures"),
+    CFG_TEXTS(struct options, size, .required = true,
+              .doc = "of what it makes: one number, or [height, width]"),
+    CFG_TEXTS(struct options, scale,
+              .doc = "[least, most] share of the area; by default [0.08, 1]"),
+    CFG_TEXTS(struct options, ratio,
+              .doc = "[least, most] width to height, drawn on a logarithmic scale; by default "
+                     "[0.75, 1.3333333333333333]"),
+    CFG_END,
+};
+
+struct range {
+    double least, most;
+};
+
+struct state {
+    uint32_t size[2];
+    struct range scale, log_ratio;
+    struct operator_next flip; /* op NULL: none follows */
+    struct resampler resampler;
+};
+
+static enum weir_status read_range(const char *name, struct cfg_texts texts, double max,
+                                   struct range *range, struct weir_error *err)
+{
+    double ends[2];
+    const struct picture_numbers from = {name, texts, 2, 0.001, max};
+    if (texts.count == 0)
+        return WEIR_OK;
+    enum weir_status status = picture_read_numbers(&from, ends, err);
+    if (status != WEIR_OK)
+        return status;
+    if (ends[0] > ends[1])
+        return weir_fail(err, WEIR_INVALID, "%s: found [%g, %g], expected the least first", name,
+                         ends[0], ends[1]);
+    *range = (struct range){ends[0], ends[1]};
+    return WEIR_OK;
+}
+
+static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    struct state *state = owner;
+    const struct options *options = given;
+    struct range ratio = {3.0 / 4, 4.0 / 3};
+    state->scale = (struct range){0.08, 1};
+    enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
+    if (status == WEIR_OK)
+        status = picture_read_size(options->size, state->size, err);
+    if (status == WEIR_OK)
+        status = read_range("scale", options->scale, 1, &state->scale, err);
+    if (status == WEIR_OK)
+        status = read_range("ratio", options->ratio, 1000, &ratio, err);
+    if (status != WEIR_OK)
+        return status;
+    state->log_ratio = (struct range){log(ratio.least), log(ratio.most)};
+    ret_plan->outputs = 1;
+    return picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
+                         &ret_plan->output[0], err);
+}
+
+static void fini(void *owner)
+{
+    resampler_fini(&((struct state *)owner)->resampler);
+}
+
+static double draw(struct weir_rng *rng, struct range range)
+{
+    return range.least + weir_rng_unit(rng) * (range.most - range.least);
+}
+
+/* The largest part in the middle whose aspect ratio is allowed. */
+static struct picture_window middle(const struct state *state, uint32_t height, uint32_t width)
+{
+    double ratio = (double)width / height;
+    uint32_t part_width = width, part_height = height;
+    if (ratio < exp(state->log_ratio.least))
+        part_height = (uint32_t)nearbyint(width / exp(state->log_ratio.least));
+    else if (ratio > exp(state->log_ratio.most))
+        part_width = (uint32_t)nearbyint(height * exp(state->log_ratio.most));
+    part_height = part_height > 0 ? part_height : 1;
+    part_width = part_width > 0 ? part_width : 1;
+    return (struct picture_window){.top = (height - part_height) / 2,
+                                   .left = (width - part_width) / 2,
+                                   .height = part_height,
+                                   .width = part_width};
+}
+
+static struct picture_window any(const struct state *state, struct weir_rng *rng, uint32_t height,
+                                 uint32_t width)
+{
+    for (int i = 0; i < TRIES; i++) {
+        double area = (double)height * width * draw(rng, state->scale);
+        double ratio = exp(draw(rng, state->log_ratio));
+        double part_width = nearbyint(sqrt(area * ratio));
+        double part_height = nearbyint(sqrt(area / ratio));
+        if (part_width < 1 || part_width > width || part_height < 1 || part_height > height)
+            continue;
+        struct picture_window part = {.height = (uint32_t)part_height,
+                                      .width = (uint32_t)part_width};
+        part.top = (uint32_t)weir_rng_below(rng, (uint64_t)height - part.height + 1);
+        part.left = (uint32_t)weir_rng_below(rng, (uint64_t)width - part.width + 1);
+        return part;
+    }
+    return middle(state, height, width);
+}
+
+static struct picture_window window(const void *owner, const struct operator_call *call, size_t row,
+                                    uint32_t height, uint32_t width)
+{
+    const struct state *state = owner;
+    struct weir_rng rng;
+    operator_draw(call, row, call->step, &rng);
+    struct picture_window part =
+        call->batch->trains ? any(state, &rng, height, width) : middle(state, height, width);
+    part.out_height = state->size[0];
+    part.out_width = state->size[1];
+    return part;
+}
+
+static bool join(void *owner, const struct operator_next *next, struct column_about *output)
+{
+    (void)output; /* a mirrored picture is as large */
+    struct state *state = owner;
+    if (next->op != &operator_flip || state->flip.op != NULL)
+        return false;
+    state->flip = *next;
+    return true;
+}
+
+static void apply(void *owner, struct operator_call *call)
+{
+    struct state *state = owner;
+    for (size_t row = 0; row < call->rows; row++) {
+        struct picture from = picture_at(call->in, row);
+        if (from.place.height == 0) {
+            picture_add_none(&call->out[0]);
+            continue;
+        }
+        struct mirror mirror = {0};
+        if (state->flip.op != NULL)
+            mirror = flip_draw(state->flip.state, call, row, state->flip.step);
+        struct picture_window part =
+            window(state, call, row, from.place.whole_height, from.place.whole_width);
+        uint8_t *to = picture_add(&call->out[0], part.out_height, part.out_width);
+        resample(&state->resampler, &from, &part, mirror, to);
+    }
+}
+
+const struct preprocess_operator operator_random_resized_crop = {
+    .name = "random_resized_crop",
+    .summary = "a part of each picture by chance, made into one size",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .plan = plan,
+    .apply = apply,
+    .by_row = true,
+    .window = window,
+    .join = join,
+    .fini = fini,
+};
