@@ -41,3 +41,11 @@ bool number_read(struct weir_bytes text, double *ret_value)
     *ret_value = value;
     return true;
 }
+
+bool number_read_fill(const char *text, double *ret_value)
+{
+    if (!weir_str_equal(text, "nan"))
+        return number_read(weir_bytes_of(text), ret_value);
+    *ret_value = NAN;
+    return true;
+}

@@ -8,4 +8,7 @@
  * anything else, infinities and NaN included. */
 bool number_read(struct weir_bytes text, double *ret_value);
 
+/* The same for what stands in the place of a missing number: NaN, written nan, is one. */
+bool number_read_fill(const char *text, double *ret_value);
+
 #endif

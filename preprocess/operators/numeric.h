@@ -12,6 +12,13 @@
     X(U8, uint8_t) X(I32, int32_t) X(I64, int64_t) X(F32, float) X(F64, double) X(U32, uint32_t)
 // clang-format on
 
+/* A number of one of the types: filled by numeric_put(…, &number, 0, …). */
+union numeric {
+#define X(name, ctype) ctype name;
+    NUMERIC_TYPES(X)
+#undef X
+};
+
 /* On a loop that the compiler can turn into vectors: a second copy of the function for processors
  * with AVX2, chosen when the program starts. Not where a sanitizer wants to see every access. */
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__clang__)

@@ -26,7 +26,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, columns, .doc = "names of all fields of a record, as in the header"),
     CFG_TEXT(struct options, delimiter, .fallback = ",",
              .doc = "one character between fields; \\t is a tab"),
-    CFG_TEXT(struct options, fill, .doc = "number for empty fields; without it they are failures"),
+    CFG_TEXT(struct options, fill,
+             .doc = "number for empty fields, or nan; without it they are failures"),
     CFG_TEXT(struct options, as, .fallback = "features", .doc = "name of the tensor"),
     CFG_END,
 };
@@ -97,8 +98,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                          options->delimiter);
     state->delimiter = is_tab ? '\t' : *options->delimiter;
     state->fills = options->fill != NULL;
-    if (state->fills && !number_read(weir_bytes_of(options->fill), &state->fill))
-        return weir_fail(err, WEIR_INVALID, "csv_fields: fill '%s', expected a number",
+    if (state->fills && !number_read_fill(options->fill, &state->fill))
+        return weir_fail(err, WEIR_INVALID, "csv_fields: fill '%s', expected a number or nan",
                          options->fill);
     if (options->fields.count == 0 || options->fields.count > FIELDS_MAX ||
         options->columns.count > FIELDS_MAX)

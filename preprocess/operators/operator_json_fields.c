@@ -1,11 +1,11 @@
 /* json_fields: one JSON object → dense f32 `features`. A field is a name, or names with dots for
  * objects inside objects; numbers and true or false are taken. */
+#include "preprocess/operators/number.h"
 #include "preprocess/operators/operator.h"
 
 #include "core/base/memory.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, fields, .required = true,
               .doc = "numeric fields, in the order of the tensor; a.b is b inside a"),
     CFG_TEXT(struct options, fill,
-             .doc = "number for fields that are absent or null; without it they are failures"),
+             .doc =
+                 "number for fields that are absent or null, or nan; without it they are failures"),
     CFG_TEXT(struct options, as, .fallback = "features", .doc = "name of the tensor"),
     CFG_END,
 };
@@ -57,10 +58,8 @@ static bool split(struct field *field, const char *name)
 
 static bool read_fill(struct state *state, const char *text)
 {
-    char *end = NULL;
     state->fills = text != NULL;
-    state->fill = text != NULL ? strtod(text, &end) : 0;
-    return text == NULL || (*text != '\0' && *end == '\0' && isfinite(state->fill));
+    return text == NULL || number_read_fill(text, &state->fill);
 }
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -73,7 +72,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return weir_fail(err, WEIR_INVALID, "json_fields: %zu fields, expected 1 to %d", count,
                          FIELDS_MAX);
     if (!read_fill(state, options->fill))
-        return weir_fail(err, WEIR_INVALID, "json_fields: fill '%s', expected a number",
+        return weir_fail(err, WEIR_INVALID, "json_fields: fill '%s', expected a number or nan",
                          options->fill);
     state->fields = weir_calloc(count, sizeof(*state->fields));
     state->width = count;

@@ -5,6 +5,7 @@
  * Partial and merged: u64 rows, then f64 mean and f64 sum of squared deviations per element.
  * Fitted: f64 mean and f64 standard deviation per element. An element that never varies is only
  * centred. */
+#include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
 #include "core/base/memory.h"
@@ -25,7 +26,7 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     enum weir_dtype type; /* f32 or f64 */
     size_t width;
-    double *fitted; /* 2 * width: mean, deviation; NULL: not yet */
+    double *fitted; /* the means, then the deviations; NULL: not yet */
     struct weir_buf merged;
 };
 
@@ -63,25 +64,33 @@ static void fini(void *owner)
     weir_buf_fini(&state->merged);
 }
 
-static double element(const struct state *state, const struct column *in, size_t index)
-{
-    if (state->type == WEIR_F32)
-        return ((const float *)(const void *)in->values.at)[index];
-    return ((const double *)(const void *)in->values.at)[index];
-}
+/* One row; by type, so that the loops become vectors. */
+#define STANDARDIZE(ctype)                                                                       \
+    NUMERIC_CLONES static void standardize_##ctype(                                              \
+        const ctype *from, const double *mean, const double *deviation, size_t width, float *to) \
+    {                                                                                            \
+        for (size_t k = 0; k < width; k++)                                                       \
+            to[k] = (float)(((double)from[k] - mean[k]) / deviation[k]);                         \
+    }
+STANDARDIZE(float)
+STANDARDIZE(double)
 
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    struct weir_buf *values = &call->out[0].values;
-    size_t count = call->rows * state->width;
-    weir_buf_reserve(values, count * sizeof(float));
-    float *to = (float *)(void *)values->at;
-    for (size_t i = 0; i < count; i++) {
-        const double *fitted = state->fitted + 2 * (i % state->width);
-        to[i] = (float)((element(state, call->in, i) - fitted[0]) / fitted[1]);
+    size_t width = state->width;
+    column_begin_like(&call->out[0], call->in);
+    const void *from = call->in->values.at;
+    float *to = (float *)(void *)call->out[0].values.at;
+    const double *mean = state->fitted, *deviation = state->fitted + width;
+    for (size_t i = 0; i < call->rows; i++) {
+        if (state->type == WEIR_F32)
+            standardize_float((const float *)from + i * width, mean, deviation, width,
+                              to + i * width);
+        else
+            standardize_double((const double *)from + i * width, mean, deviation, width,
+                               to + i * width);
     }
-    values->size = count * sizeof(float);
 }
 
 static size_t partial_bytes(size_t width)
@@ -104,7 +113,7 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
             continue;
         double count = (double)++*rows;
         for (size_t k = 0; k < state->width; k++) {
-            double value = element(state, call->in, i * state->width + k);
+            double value = numeric_get(state->type, call->in->values.at, i * state->width + k);
             double delta = value - moments[k].mean;
             moments[k].mean += delta / count;
             moments[k].squares += delta * (value - moments[k].mean);
@@ -165,7 +174,11 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
                          fitted.size, bytes, state->width);
     free(state->fitted);
     state->fitted = weir_calloc(2 * state->width, sizeof(double));
-    memcpy(state->fitted, fitted.at, bytes);
+    for (size_t k = 0; k < 2 * state->width; k++) {
+        double number;
+        memcpy(&number, fitted.at + k * sizeof(double), sizeof(number));
+        state->fitted[k % 2 * state->width + k / 2] = number;
+    }
     return WEIR_OK;
 }
 

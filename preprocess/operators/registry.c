@@ -6,7 +6,9 @@
     X(normalize_text) X(tokenize_words) X(tokenize_hash)        \
     X(csv_fields) X(json_fields) X(json_text) X(record_fields)  \
     X(standardize) X(cast) X(log1p) X(hash_mod)                 \
-    X(filter) X(concat)                                         \
+    X(filter) X(concat) X(clamp) X(fill_missing) X(sigrid_hash) \
+    X(bucketize) X(first_x) X(one_hot) X(ngram) X(boxcox)       \
+    X(vocab)                                                    \
     X(decode_jpeg) X(random_resized_crop) X(resize)             \
     X(center_crop) X(flip) X(normalize) X(to_chw)
 // clang-format on

@@ -45,6 +45,15 @@ static const struct {
     {"tokenize_words", "{}", COLUMN_TEXT, 0},
     {"filter", "{max: 5e5, element: 1}", COLUMN_DENSE, WEIR_F32},
     {"concat", "{on: [in, other]}", COLUMN_RAGGED, WEIR_I32},
+    {"clamp", "{min: 1, max: 3e5}", COLUMN_RAGGED, WEIR_F32},
+    {"fill_missing", "{value: 7, missing: 3}", COLUMN_RAGGED, WEIR_I32},
+    {"sigrid_hash", "{max_value: 1000}", COLUMN_RAGGED, WEIR_I64},
+    {"bucketize", "{borders: [1, 1, 2e5, 5e5]}", COLUMN_DENSE, WEIR_F32},
+    {"first_x", "{count: 2}", COLUMN_RAGGED, WEIR_I64},
+    {"one_hot", "{classes: 1000, unknown: fail}", COLUMN_RAGGED, WEIR_I32},
+    {"ngram", "{n: 2, buckets: 100}", COLUMN_RAGGED, WEIR_U32},
+    {"vocab", "{size: 5}", COLUMN_TOKENS, 0},
+    {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 
 static const struct column_about DENSE_PICTURES = {
@@ -67,62 +76,6 @@ static size_t example_of(const char *name)
     }
     fail_msg("operator %s: give it a row in EXAMPLES", name);
     return 0;
-}
-
-static void fit_on_nothing_much(struct planned *planned)
-{
-    struct weir_error err;
-    WEIR_AUTO_BUF partial = {0};
-    WEIR_AUTO_BUF fitted = {0};
-    uint8_t failed[2] = {0};
-    const float values[] = {1, 2, 3, 4, 5, 6};
-    column_begin(&planned->in);
-    weir_buf_append(&planned->in.values, values, sizeof(values));
-    struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
-    planned->op->fold(planned->state, &call, &partial);
-    assert_int_equal(planned->op->merge(planned->state, weir_buf_view(&partial), &err), WEIR_OK);
-    assert_int_equal(planned->op->finish(planned->state, &fitted, &err), WEIR_OK);
-    assert_int_equal(planned->op->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
-}
-
-static void plan(struct planned *planned, size_t index)
-{
-    struct weir_error err;
-    *planned = (struct planned){.op = operator_at(index)};
-    size_t example = example_of(planned->op->name);
-    planned->in.about = column_about("in", EXAMPLES[example].in, EXAMPLES[example].type, 3);
-    if (planned->in.about.kind == COLUMN_DENSE && planned->in.about.type == WEIR_U8)
-        planned->in.about = DENSE_PICTURES;
-    struct column_about other = planned->in.about;
-    snprintf(other.name, sizeof(other.name), "other");
-    struct operator_schema schema = {.count = 2, .column = {other, planned->in.about}};
-    planned->options = weir_calloc(1, planned->op->options_size);
-    planned->state = weir_calloc(1, planned->op->state_size + 1);
-    struct weir_bytes text = weir_bytes_of(EXAMPLES[example].yaml);
-    assert_int_equal(weir_yaml_parse("example", text, &planned->document, &err), WEIR_OK);
-    enum weir_status status =
-        cfg_read(planned->op->options, CFG_CLOSED, weir_yaml_root(planned->document), "example",
-                 NULL, planned->options, &err);
-    if (status == WEIR_OK)
-        status = planned->op->plan(planned->state, planned->options, &schema, &planned->plan, &err);
-    if (status != WEIR_OK)
-        fail_msg("%s: %s", planned->op->name, err.text);
-    for (size_t i = 0; i < planned->plan.outputs; i++)
-        planned->out[i].about = planned->plan.output[i];
-    if (planned->op->fold != NULL)
-        fit_on_nothing_much(planned);
-}
-
-static void end(struct planned *planned)
-{
-    if (planned->op->fini != NULL)
-        planned->op->fini(planned->state);
-    free(planned->options);
-    free(planned->state);
-    column_fini(&planned->in);
-    for (size_t i = 0; i < OPERATOR_OUTPUTS_MAX; i++)
-        column_fini(&planned->out[i]);
-    weir_yaml_free(planned->document);
 }
 
 static void draw_dense(struct weir_rng *rng, struct column *in)
@@ -217,6 +170,60 @@ static void draw_rows(struct planned *planned, uint64_t seed, size_t first, size
         weir_rng_init(&rng, seed * 1000 + i);
         draw_row(&rng, &planned->in);
     }
+}
+
+static void fit_on_nothing_much(struct planned *planned)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF partial = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    uint8_t failed[2] = {0};
+    draw_rows(planned, 3, 0, 2);
+    struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
+    planned->op->fold(planned->state, &call, &partial);
+    assert_int_equal(planned->op->merge(planned->state, weir_buf_view(&partial), &err), WEIR_OK);
+    assert_int_equal(planned->op->finish(planned->state, &fitted, &err), WEIR_OK);
+    assert_int_equal(planned->op->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
+}
+
+static void plan(struct planned *planned, size_t index)
+{
+    struct weir_error err;
+    *planned = (struct planned){.op = operator_at(index)};
+    size_t example = example_of(planned->op->name);
+    planned->in.about = column_about("in", EXAMPLES[example].in, EXAMPLES[example].type, 3);
+    if (planned->in.about.kind == COLUMN_DENSE && planned->in.about.type == WEIR_U8)
+        planned->in.about = DENSE_PICTURES;
+    struct column_about other = planned->in.about;
+    snprintf(other.name, sizeof(other.name), "other");
+    struct operator_schema schema = {.count = 2, .column = {other, planned->in.about}};
+    planned->options = weir_calloc(1, planned->op->options_size);
+    planned->state = weir_calloc(1, planned->op->state_size + 1);
+    struct weir_bytes text = weir_bytes_of(EXAMPLES[example].yaml);
+    assert_int_equal(weir_yaml_parse("example", text, &planned->document, &err), WEIR_OK);
+    enum weir_status status =
+        cfg_read(planned->op->options, CFG_CLOSED, weir_yaml_root(planned->document), "example",
+                 NULL, planned->options, &err);
+    if (status == WEIR_OK)
+        status = planned->op->plan(planned->state, planned->options, &schema, &planned->plan, &err);
+    if (status != WEIR_OK)
+        fail_msg("%s: %s", planned->op->name, err.text);
+    for (size_t i = 0; i < planned->plan.outputs; i++)
+        planned->out[i].about = planned->plan.output[i];
+    if (planned->op->fold != NULL)
+        fit_on_nothing_much(planned);
+}
+
+static void end(struct planned *planned)
+{
+    if (planned->op->fini != NULL)
+        planned->op->fini(planned->state);
+    free(planned->options);
+    free(planned->state);
+    column_fini(&planned->in);
+    for (size_t i = 0; i < OPERATOR_OUTPUTS_MAX; i++)
+        column_fini(&planned->out[i]);
+    weir_yaml_free(planned->document);
 }
 
 /* Rows first … first + rows - 1 of a batch: each has its number as id. Operators that take several

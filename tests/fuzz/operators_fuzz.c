@@ -18,6 +18,13 @@ static const char *const CHAINS[] = {
     "{op: tokenize_hash, buckets: 9}]",
     "[{op: record_fields, dense: [1, 2, f32], sparse: [0, 1, u8]}]",
     "[{op: json_fields, fields: [a], fill: 0}, {op: standardize}]",
+    "[{op: normalize_text}, {op: tokenize_words}, {op: vocab, size: 9}]",
+    "[{op: record_fields, sparse: [0, 2, i32]}, {op: vocab}, {op: one_hot, classes: 3}]",
+    "[{op: record_fields, dense: [0, 3, f32], sparse: [2, 3, i64]}, "
+    "{op: bucketize, on: dense, borders: [0, 0, 1]}, {op: cast, to: i64, on: dense}, "
+    "{op: concat, on: [sparse, dense]}, {op: filter, max: 1e9}, {op: ngram, buckets: 5}]",
+    "[{op: record_fields, dense: [0, 3, f32]}, {op: fill_missing, missing: 7}, {op: boxcox}, "
+    "{op: clamp, min: -5, max: 5}, {op: first_x, count: 2}, {op: log1p}]",
 };
 
 static struct chain *open_chain(const char *text, struct weir_yaml **ret_document)

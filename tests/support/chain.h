@@ -48,6 +48,23 @@ static inline void test_chain_run(struct test_chain *test, const struct weir_byt
     test->failed = chain_run(test->chain, &(struct operator_batch){.rows = count});
 }
 
+/* Fits the chain on the rows alone, and takes the result up. */
+static inline void test_chain_fit(struct test_chain *test, const struct weir_bytes *rows,
+                                  size_t count)
+{
+    struct weir_error err;
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    test_chain_fill(test, rows, count);
+    chain_fold(test->chain, &(struct operator_batch){.rows = count}, &partial);
+    chain_partial_pack(&partial, &packed);
+    chain_partial_fini(&partial);
+    weir_require(chain_fit_merge(test->chain, weir_buf_view(&packed), &err) == WEIR_OK);
+    weir_require(chain_fit_finish(test->chain, &fitted, &err) == WEIR_OK);
+    weir_require(chain_fit_load(test->chain, weir_buf_view(&fitted), &err) == WEIR_OK);
+}
+
 static inline const float *test_chain_floats(const struct test_chain *test, size_t output)
 {
     return (const float *)(const void *)chain_output(test->chain, output)->values.at;

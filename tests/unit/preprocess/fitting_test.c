@@ -154,22 +154,12 @@ static void several_operators_are_fitted_in_one_pass(void **state)
 {
     (void)state;
     struct test_chain test = {0};
-    struct weir_error err;
-    struct chain_partial partial = {0};
-    WEIR_AUTO_BUF packed = {0};
-    WEIR_AUTO_BUF fitted = {0};
     struct weir_bytes rows[] = {weir_bytes_of("\1\2"), weir_bytes_of("\3\6")};
     test_chain_open(&test, "[{op: record_fields, dense: [0, 1, u8], sparse: [1, 1, u8]}, "
                            "{op: cast, on: dense, to: f32}, {op: cast, on: sparse, to: f64}, "
                            "{op: standardize, on: dense}, {op: standardize, on: sparse}, "
                            "{op: concat, on: [dense, sparse]}]");
-    test_chain_fill(&test, rows, 2);
-    chain_fold(test.chain, &(struct operator_batch){.rows = 2}, &partial);
-    chain_partial_pack(&partial, &packed);
-    chain_partial_fini(&partial);
-    assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
-    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_OK);
-    assert_int_equal(chain_fit_load(test.chain, weir_buf_view(&fitted), &err), WEIR_OK);
+    test_chain_fit(&test, rows, 2);
     test_chain_run(&test, rows, 2);
     static const float EXPECTED[] = {-1, -1, 1, 1};
     assert_memory_equal(test_chain_floats(&test, 0), EXPECTED, sizeof(EXPECTED));

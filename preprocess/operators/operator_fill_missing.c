@@ -1,0 +1,102 @@
+/* fill_missing: a number in the place of those that are missing: NaN in floats, and the one number
+ * that stands for "missing" in the data, if there is one. Dense or ragged. */
+#include "preprocess/operators/number.h"
+#include "preprocess/operators/numeric.h"
+#include "preprocess/operators/operator.h"
+
+#include <math.h>
+
+struct options {
+    const char *on;
+    const char *value;
+    const char *missing;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXT(struct options, on, .doc = "column; by default the newest of dense or ragged"),
+    CFG_TEXT(struct options, value, .fallback = "0", .doc = "number that is put in"),
+    CFG_TEXT(struct options, missing,
+             .doc = "number that means missing, besides NaN; integers need one"),
+    CFG_END,
+};
+
+struct state {
+    enum weir_dtype type;
+    union numeric value, missing; /* in the type of the column */
+};
+
+static enum weir_status read_number(const struct state *state, const char *name, const char *text,
+                                    union numeric *ret_value, struct weir_error *err)
+{
+    double value;
+    if (!number_read(weir_bytes_of(text), &value))
+        return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
+    numeric_put(state->type, ret_value, 0, value);
+    bool is_exact = numeric_get(state->type, ret_value, 0) == value;
+    if ((OPERATOR_FLOATS & 1 << state->type) == 0 && !is_exact)
+        return weir_fail(err, WEIR_INVALID, "%s '%s', expected one that %s can hold", name, text,
+                         weir_dtype_name(state->type));
+    return WEIR_OK;
+}
+
+static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    struct state *state = owner;
+    const struct options *options = given;
+    enum weir_status status =
+        operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
+    if (status != WEIR_OK)
+        return status;
+    ret_plan->outputs = 1;
+    ret_plan->output[0] = schema->column[ret_plan->in];
+    state->type = ret_plan->output[0].type;
+    bool is_float = (OPERATOR_FLOATS & 1 << state->type) != 0;
+    if (!is_float && options->missing == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "column %s holds %s, expected missing: the number that means it",
+                         ret_plan->output[0].name, weir_dtype_name(state->type));
+    status = read_number(state, "value", options->value, &state->value, err);
+    if (status == WEIR_OK && options->missing != NULL)
+        status = read_number(state, "missing", options->missing, &state->missing, err);
+    else if (status == WEIR_OK)
+        numeric_put(state->type, &state->missing, 0, NAN);
+    return status;
+}
+
+typedef void fill(const struct state *state, const void *values, size_t count, void *ret_values);
+
+/* What differs from itself is NaN. */
+#define X(name, ctype)                                                                        \
+    NUMERIC_CLONES static void fill_##name(const struct state *state, const void *values,     \
+                                           size_t count, void *ret_values)                    \
+    {                                                                                         \
+        const ctype *from = values, value = state->value.name, missing = state->missing.name; \
+        ctype *to = ret_values;                                                               \
+        for (size_t i = 0; i < count; i++)                                                    \
+            to[i] = from[i] == missing || !(from[i] == from[i]) ? value : from[i];            \
+    }
+NUMERIC_TYPES(X)
+#undef X
+
+static void apply(void *owner, struct operator_call *call)
+{
+    static fill *const FILLS[] = {
+#define X(name, ctype) [WEIR_##name] = fill_##name,
+        NUMERIC_TYPES(X)
+#undef X
+    };
+    const struct state *state = owner;
+    size_t count = column_begin_like(&call->out[0], call->in);
+    FILLS[state->type](state, call->in->values.at, count, call->out[0].values.at);
+}
+
+const struct preprocess_operator operator_fill_missing = {
+    .name = "fill_missing",
+    .summary = "a number in the place of missing ones",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .plan = plan,
+    .apply = apply,
+};

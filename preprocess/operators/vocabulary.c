@@ -1,0 +1,179 @@
+/* Keys with a number each. */
+#include "preprocess/operators/vocabulary.h"
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRY_HEAD_BYTES = 16, UNIT = 8, SLOTS_MIN = 64 };
+
+void vocabulary_fini(struct vocabulary *vocabulary)
+{
+    weir_buf_fini(&vocabulary->pool);
+    weir_buf_fini(&vocabulary->places);
+    free(vocabulary->slots);
+    *vocabulary = (struct vocabulary){0};
+}
+
+static void forget_index(struct vocabulary *vocabulary)
+{
+    weir_buf_clear(&vocabulary->places);
+    if (vocabulary->slot_count > 0)
+        memset(vocabulary->slots, 0, vocabulary->slot_count * sizeof(*vocabulary->slots));
+}
+
+void vocabulary_clear(struct vocabulary *vocabulary)
+{
+    weir_buf_clear(&vocabulary->pool);
+    forget_index(vocabulary);
+}
+
+size_t vocabulary_size(const struct vocabulary *vocabulary)
+{
+    return vocabulary->places.size / sizeof(uint32_t);
+}
+
+static size_t bytes_of(size_t key_bytes)
+{
+    return ENTRY_HEAD_BYTES + (key_bytes + UNIT - 1) / UNIT * UNIT;
+}
+
+static uint8_t *place_of(const struct vocabulary *vocabulary, size_t entry)
+{
+    const uint32_t *places = (const uint32_t *)(const void *)vocabulary->places.at;
+    return vocabulary->pool.at + (size_t)places[entry] * UNIT;
+}
+
+static struct vocabulary_entry read_entry(const uint8_t *at)
+{
+    return (struct vocabulary_entry){
+        .column = weir_get_u32(at),
+        .key = weir_bytes(at + ENTRY_HEAD_BYTES, weir_get_u32(at + 4)),
+        .number = weir_get_u64(at + 8),
+    };
+}
+
+struct vocabulary_entry vocabulary_at(const struct vocabulary *vocabulary, size_t entry)
+{
+    weir_require(entry < vocabulary_size(vocabulary));
+    return read_entry(place_of(vocabulary, entry));
+}
+
+void vocabulary_set(struct vocabulary *vocabulary, size_t entry, uint64_t number)
+{
+    weir_put_u64(place_of(vocabulary, entry) + 8, number);
+}
+
+/* ---- the index ---- */
+
+/* The slot of a key, or the free one where it belongs; slot_count > 0. */
+static size_t slot_of(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key,
+                      uint64_t hash)
+{
+    size_t mask = vocabulary->slot_count - 1;
+    for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        uint64_t found = vocabulary->slots[slot];
+        if (found == 0)
+            return slot;
+        if (found >> 32 != hash >> 32)
+            continue;
+        struct vocabulary_entry entry =
+            read_entry(place_of(vocabulary, (size_t)(uint32_t)found - 1));
+        if (entry.column == column && weir_bytes_equal(entry.key, key))
+            return slot;
+    }
+}
+
+static void put(struct vocabulary *vocabulary, size_t slot, uint64_t hash, size_t entry)
+{
+    vocabulary->slots[slot] = hash >> 32 << 32 | (entry + 1);
+}
+
+/* Makes room for one entry more. */
+static void widen(struct vocabulary *vocabulary)
+{
+    size_t entries = vocabulary_size(vocabulary);
+    if (2 * (entries + 1) < vocabulary->slot_count)
+        return;
+    free(vocabulary->slots);
+    vocabulary->slot_count = vocabulary->slot_count > 0 ? 2 * vocabulary->slot_count : SLOTS_MIN;
+    vocabulary->slots = weir_calloc(vocabulary->slot_count, sizeof(*vocabulary->slots));
+    for (size_t i = 0; i < entries; i++) {
+        struct vocabulary_entry entry = vocabulary_at(vocabulary, i);
+        uint64_t hash = weir_hash64(entry.key, entry.column);
+        put(vocabulary, slot_of(vocabulary, entry.column, entry.key, hash), hash, i);
+    }
+}
+
+/* Indexes the entry that begins at byte `place`. False when its key is there already. */
+static bool index_entry(struct vocabulary *vocabulary, size_t place)
+{
+    struct vocabulary_entry entry = read_entry(vocabulary->pool.at + place);
+    widen(vocabulary);
+    uint64_t hash = weir_hash64(entry.key, entry.column);
+    size_t slot = slot_of(vocabulary, entry.column, entry.key, hash);
+    if (vocabulary->slots[slot] != 0)
+        return false;
+    put(vocabulary, slot, hash, vocabulary_size(vocabulary));
+    weir_buf_append(&vocabulary->places, &(uint32_t){(uint32_t)(place / UNIT)}, sizeof(uint32_t));
+    return true;
+}
+
+int64_t vocabulary_find(const struct vocabulary *vocabulary, uint32_t column, struct weir_bytes key)
+{
+    if (vocabulary->slot_count == 0)
+        return VOCABULARY_NONE;
+    size_t slot = slot_of(vocabulary, column, key, weir_hash64(key, column));
+    return (int64_t)(uint32_t)vocabulary->slots[slot] - 1;
+}
+
+bool vocabulary_count(struct vocabulary *vocabulary, const struct vocabulary_entry *entry,
+                      size_t bytes_max)
+{
+    int64_t found = vocabulary_find(vocabulary, entry->column, entry->key);
+    if (found != VOCABULARY_NONE) {
+        uint8_t *at = place_of(vocabulary, (size_t)found);
+        weir_put_u64(at + 8, weir_get_u64(at + 8) + entry->number);
+        return true;
+    }
+    size_t place = vocabulary->pool.size, bytes = bytes_of(entry->key.size);
+    if (entry->key.size > VOCABULARY_KEY_MAX || place + bytes > bytes_max)
+        return false;
+    weir_buf_reserve(&vocabulary->pool, bytes);
+    uint8_t *at = vocabulary->pool.at + place;
+    memset(at, 0, bytes);
+    weir_put_u32(at, entry->column);
+    weir_put_u32(at + 4, (uint32_t)entry->key.size);
+    weir_put_u64(at + 8, entry->number);
+    if (entry->key.size > 0)
+        memcpy(at + ENTRY_HEAD_BYTES, entry->key.at, entry->key.size);
+    vocabulary->pool.size += bytes;
+    return index_entry(vocabulary, place);
+}
+
+/* The bytes of the entry at the front of `rest`; 0 when there is no whole one. */
+static size_t entry_bytes(struct weir_bytes rest, uint32_t columns)
+{
+    if (rest.size < ENTRY_HEAD_BYTES || weir_get_u32(rest.at) >= columns ||
+        weir_get_u32(rest.at + 4) > VOCABULARY_KEY_MAX)
+        return 0;
+    size_t bytes = bytes_of(weir_get_u32(rest.at + 4));
+    return bytes <= rest.size ? bytes : 0;
+}
+
+bool vocabulary_index(struct vocabulary *vocabulary, uint32_t columns)
+{
+    forget_index(vocabulary);
+    for (size_t at = 0, bytes; at < vocabulary->pool.size; at += bytes) {
+        bytes =
+            entry_bytes(weir_bytes(vocabulary->pool.at + at, vocabulary->pool.size - at), columns);
+        if (bytes == 0 || !index_entry(vocabulary, at)) {
+            vocabulary_clear(vocabulary);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,120 @@
+/* Operators against another truth: what NumPy, or Python's own integers, made of the same rows
+ * (golden/tabular.py writes golden/tabular.txt). A case is a line `operators:` (a YAML list), lines
+ * `row:` (payloads), and a line named by an element type: all numbers of the first tensor. */
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "preprocess/operators/numeric.h"
+#include "tests/support/chain.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GOLDEN_FILE WEIR_SOURCE_DIR "/tests/unit/preprocess/golden/tabular.txt"
+
+enum { GOLDEN_BYTES_MAX = 1 << 20, ROWS_MAX = 64 };
+
+struct golden {
+    struct weir_bytes operators;
+    struct weir_bytes row[ROWS_MAX];
+    size_t rows;
+    struct weir_bytes type, numbers; /* set: the case is complete */
+};
+
+/* f32 holds some 7 digits, and two units in the last place are granted. */
+static bool is_near(double found, double expected)
+{
+    return found == expected || fabs(found - expected) <= 2.5e-7 * fabs(expected);
+}
+
+static void compare(const struct column *out, const struct golden *golden, const char *operators)
+{
+    WEIR_AUTO_BUF text = {0};
+    weir_buf_append(&text, golden->numbers.at, golden->numbers.size);
+    const char *at = weir_buf_text(&text);
+    char *end = NULL;
+    size_t unit = weir_dtype_bytes(out->about.type), count = out->values.size / unit;
+    for (size_t i = 0; i < count; i++, at = end) {
+        bool is_same =
+            out->about.type == WEIR_I64
+                ? numeric_get_integer(WEIR_I64, out->values.at, i) == strtoll(at, &end, 10)
+                : is_near(numeric_get(out->about.type, out->values.at, i), strtod(at, &end));
+        assert_ptr_not_equal(at, end);
+        if (!is_same)
+            fail_msg("%s: number %zu is %.9g, expected %.*s", operators, i,
+                     numeric_get(out->about.type, out->values.at, i), (int)(end - at), at);
+    }
+    assert_int_equal(strspn(at, " "), strlen(at));
+}
+
+static void run(const struct golden *golden)
+{
+    struct test_chain test = {0};
+    WEIR_AUTO_FREE char *operators =
+        strndup((const char *)golden->operators.at, golden->operators.size);
+    test_chain_open(&test, operators);
+    if (chain_wants_fit(test.chain))
+        test_chain_fit(&test, golden->row, golden->rows);
+    test_chain_run(&test, golden->row, golden->rows);
+    for (size_t i = 0; i < golden->rows; i++)
+        assert_int_equal(test.failed[i], OPERATOR_ROW_OK);
+    const struct column *out = chain_output(test.chain, 0);
+    assert_true(weir_bytes_equal(golden->type, weir_bytes_of(weir_dtype_name(out->about.type))));
+    compare(out, golden, operators);
+    test_chain_close(&test);
+}
+
+/* One line of the file: "key: value". */
+static void take_line(struct golden *golden, struct weir_bytes line)
+{
+    const uint8_t *colon = memchr(line.at, ':', line.size);
+    if (colon == NULL)
+        return;
+    struct weir_bytes key = weir_bytes(line.at, (size_t)(colon - line.at));
+    struct weir_bytes value = weir_bytes(colon + 2, line.size - key.size - 2);
+    if (weir_bytes_equal(key, weir_bytes_of("operators"))) {
+        *golden = (struct golden){.operators = value};
+    } else if (weir_bytes_equal(key, weir_bytes_of("row"))) {
+        assert_true(golden->rows < ROWS_MAX);
+        golden->row[golden->rows++] = value;
+    } else {
+        golden->type = key;
+        golden->numbers = value;
+    }
+}
+
+static void operators_agree_with_numpy(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    WEIR_AUTO_BUF file = {0};
+    struct golden golden = {0};
+    size_t cases = 0;
+    assert_int_equal(weir_file_read(GOLDEN_FILE, GOLDEN_BYTES_MAX, &file, &err), WEIR_OK);
+    for (size_t at = 0; at < file.size;) {
+        const uint8_t *newline = memchr(file.at + at, '\n', file.size - at);
+        assert_non_null(newline);
+        size_t size = (size_t)(newline - (file.at + at));
+        take_line(&golden, weir_bytes(file.at + at, size));
+        if (golden.numbers.at != NULL) {
+            run(&golden);
+            golden.numbers.at = NULL;
+            cases++;
+        }
+        at += size + 1;
+    }
+    assert_true(cases > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators_agree_with_numpy),
+    };
+    return cmocka_run_group_tests_name("golden operators", tests, NULL, NULL);
+}
