@@ -104,6 +104,15 @@ json_t *cli_arguments_erasure(const struct cli_call *call, struct weir_error *er
     return erasure_json(call->operands[0], err);
 }
 
+json_t *cli_arguments_erase_verify(const struct cli_call *call, struct weir_error *err)
+{
+    if (call->options.all != (call->operand_count == 1))
+        return call->options.all ? json_object() : erasure_json(call->operands[0], err);
+    weir_ignore(
+        weir_fail(err, WEIR_INVALID, "erase verify: expected the number of an erasure, or --all"));
+    return NULL; /* the status travels in err */
+}
+
 /* {"ids": […]} or {"erasure": n}; `why` is said when neither was given. */
 static json_t *samples_json(const struct cli_call *call, const char *why, struct weir_error *err)
 {

@@ -30,6 +30,7 @@ struct cli_options {
     bool wait;
     bool deep;
     bool dry_run;
+    bool all;
     const char *erasure;
     const char *pipeline;
     const char *model;

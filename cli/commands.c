@@ -70,6 +70,11 @@ static const struct weir_option PLAN_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option VERIFY_OPTIONS[] = {
+    {"all", NULL, "every erasure there is, instead of one", OPTION(all)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option PREDICT_OPTIONS[] = {
     {"pipeline", "NAME", "whose samples (the newest pipeline)", OPTION(pipeline)},
     {"model", "MODEL", "which model says it (the active one)", OPTION(model)},
@@ -155,6 +160,12 @@ static const struct cli_command COMMANDS[] = {
      .summary = "what was where, and what was done when",
      .example = "weir erase receipt 1 --json",
      .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
+    {.words = "erase verify", .operands = "[ERASURE]", .operands_max = 1,
+     .summary = "whether receipts, samples and models still are as an erasure left them; exit code 3 when they are not, "
+                "or one is overdue",
+     .example = "weir erase verify --all",
+     .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
+     .render = cli_render_erase_verify, .exit_code = cli_exit_of_erase_verify},
     {.words = "policies", .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
      .example = "weir policies",
      .answer = cli_answer_policies, .render = cli_render_policies},

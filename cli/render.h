@@ -7,13 +7,15 @@
 cli_render_fn cli_render_status, cli_render_datasets;
 cli_render_fn cli_render_models, cli_render_model, cli_render_lineage;
 cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasure,
-    cli_render_erasures, cli_render_receipt;
+    cli_render_erasures, cli_render_receipt, cli_render_erase_verify;
 cli_render_fn cli_render_policies, cli_render_config_check, cli_render_config_explain;
 cli_render_fn cli_render_select, cli_render_predict, cli_render_report, cli_render_push,
     cli_render_doctor;
 
 /* CLI_EXIT_OVERDUE when an erasure, or one of a list, is. */
 cli_exit_fn cli_exit_of_erasure, cli_exit_of_erasures;
+/* CLI_EXIT_OVERDUE when something does not hold, or is overdue. */
+cli_exit_fn cli_exit_of_erase_verify;
 /* CLI_EXIT_FAILED when something is wrong. */
 cli_exit_fn cli_exit_of_doctor;
 

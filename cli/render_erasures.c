@@ -60,6 +60,19 @@ void cli_render_erasure(const json_t *answer, struct cli_page *page)
     show_models(json_object_get(answer, "models"), page);
 }
 
+/* Below the list: what is late, and what stands in its way. */
+static void show_waiting(const json_t *one, struct cli_page *page)
+{
+    long long number = (long long)cli_number(one, "erasure");
+    const char *error = cli_text(one, "error"), *trouble = cli_text(one, "trouble");
+    if (cli_text(one, "finished")[0] != '\0')
+        return;
+    if (cli_flag(one, "overdue"))
+        cli_line(page, "erasure %lld was due on %s", number, cli_text(one, "due"));
+    if (trouble[0] != '\0' || error[0] != '\0')
+        cli_line(page, "erasure %lld waits: %s", number, trouble[0] != '\0' ? trouble : error);
+}
+
 void cli_render_erasures(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -81,6 +94,8 @@ void cli_render_erasures(const json_t *answer, struct cli_page *page)
     if (json_array_size(erasures) == 0)
         cli_line(page, "nobody has asked for an erasure");
     cli_table_show(&table, page);
+    for (size_t i = 0; i < json_array_size(erasures); i++)
+        show_waiting(json_array_get(erasures, i), page);
 }
 
 /* ---- the receipt ---- */

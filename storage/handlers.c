@@ -178,6 +178,15 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     answer(request, MSG_erase_is, &message, status, &err);
 }
 
+static void on_erase_check(void *owner, struct weir_request *request)
+{
+    struct msg_erase_checked message = {0};
+    struct weir_error err;
+    enum weir_status status = storage_erase_check(owner, request->message, &message, &err);
+
+    answer(request, MSG_erase_checked, &message, status, &err);
+}
+
 /* Answered when its samples are on disk. */
 static void on_push(void *owner, struct weir_request *request)
 {
@@ -209,6 +218,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(hold_end, on_hold_end),
     WEIR_ON(erase_accept, on_erase_accept),
     WEIR_ON(erase_ask, on_erase_ask),
+    WEIR_ON(erase_check, on_erase_check),
     WEIR_ON(push, on_push),
     WEIR_ON(find, on_find),
     {MSG_none, NULL},

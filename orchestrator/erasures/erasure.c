@@ -278,3 +278,13 @@ bool orchestrator_erasures_idle(const struct orchestrator *orch)
 {
     return orch->erasures == NULL;
 }
+
+int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us)
+{
+    int64_t within_us = INT64_MAX;
+    for (const struct pipeline *p = orch->pipelines; p != NULL; p = orchestrator_pipeline_next(p)) {
+        int64_t promised_us = orchestrator_pipeline_config(p)->deletion_within_us;
+        within_us = promised_us < within_us ? promised_us : within_us;
+    }
+    return within_us > INT64_MAX - accepted_us ? 0 : accepted_us + within_us;
+}

@@ -20,6 +20,24 @@ bool orchestrator_erasures_claim(const struct orchestrator *orch);
 enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
                                              const char *dataset, const char *reference,
                                              struct weir_error *err) WEIR_MUST_USE;
+/* When an erasure has to be finished: the strictest of all pipelines' promises, for whose samples they are is known
+ * only late. 0: nobody promises anything. */
+int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us);
+/* Whether a model that is still there has seen its samples, other than those that are kept on purpose: its name, the
+ * caller's to free, or NULL. */
+enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t number,
+                                              char **ret_model,
+                                              struct weir_error *err) WEIR_MUST_USE;
+
+/* What a receipt says of itself. */
+struct receipt_claims {
+    int64_t erasure, samples;
+    char hash[65], previous[65];
+};
+/* Reads a receipt; CORRUPT when it is none, or its hash is not that of its content. Pure. */
+enum weir_status orchestrator_receipt_read(const char *text, struct receipt_claims *ret_claims,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
 bool orchestrator_erasures_idle(const struct orchestrator *orch);
 
 #endif

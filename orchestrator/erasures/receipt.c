@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,16 +80,22 @@ static void hash_text(const char *text, char ret_hex[65])
     weir_hex(hash, sizeof hash, ret_hex);
 }
 
-static void finish_receipt(json_t *body, struct erasure_receipt *ret_receipt)
+/* Of the object without `hash`. */
+static void hash_body(const json_t *body, char ret_hex[65])
 {
     char *compact = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
     weir_require(compact != NULL);
-    hash_text(compact, ret_receipt->hash);
+    hash_text(compact, ret_hex);
+    free(compact);
+}
+
+static void finish_receipt(json_t *body, struct erasure_receipt *ret_receipt)
+{
+    hash_body(body, ret_receipt->hash);
     json_object_set_new(body, "hash", json_string(ret_receipt->hash));
     ret_receipt->text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     weir_require(ret_receipt->text != NULL);
     json_decref(body);
-    free(compact);
 }
 
 enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_erase_is *storage,
@@ -119,5 +126,39 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         "previous", first ? "" : weir_rows_text(previous, 0, 1));
     weir_require(body != NULL);
     finish_receipt(body, ret_receipt);
+    return WEIR_OK;
+}
+
+/* ---- reading ---- */
+
+static bool read_claims(json_t *body, struct receipt_claims *claims)
+{
+    const char *hash, *previous;
+    json_int_t erasure, samples;
+    if (json_unpack(body, "{sI,sI,ss,ss}", "erasure", &erasure, "samples", &samples, "hash", &hash,
+                    "previous", &previous) != 0)
+        return false;
+    *claims = (struct receipt_claims){.erasure = erasure, .samples = samples};
+    (void)snprintf(claims->hash, sizeof claims->hash, "%s", hash);
+    (void)snprintf(claims->previous, sizeof claims->previous, "%s", previous);
+    return true;
+}
+
+enum weir_status orchestrator_receipt_read(const char *text, struct receipt_claims *ret_claims,
+                                           struct weir_error *err)
+{
+    char hash[65] = "";
+    json_t *body = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool is_receipt = read_claims(body, ret_claims);
+    if (is_receipt) {
+        json_object_del(body, "hash");
+        hash_body(body, hash);
+    }
+    json_decref(body);
+    if (!is_receipt)
+        return weir_fail(err, WEIR_CORRUPT, "it is no receipt");
+    if (strcmp(hash, ret_claims->hash) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "its content has the hash %.16s…, it says %.16s…", hash,
+                         ret_claims->hash);
     return WEIR_OK;
 }

@@ -33,32 +33,43 @@ static enum weir_status remove_old(struct erasure *erasure, struct weir_error *e
     return status;
 }
 
-/* Models that are kept on purpose are the only live ones that may have seen the samples. */
-static enum weir_status check_lineage(struct erasure *erasure, struct weir_error *err)
+static bool is_kept(const struct weir_rows *models, const char *model)
+{
+    for (size_t i = 0; i < weir_rows_count(models); i++)
+        if (strcmp(weir_rows_text(models, i, 3), "keep") == 0 &&
+            strcmp(weir_rows_text(models, i, 0), model) == 0)
+            return true;
+    return false;
+}
+
+enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t number,
+                                              char **ret_model, struct weir_error *err)
 {
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
-    WEIR_AUTO(weir_rows) kept = NULL;
-    enum weir_status status =
-        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, err);
+    WEIR_AUTO(weir_rows) models = NULL;
+    enum weir_status status = orchestrator_lineage_of_erasure(orch, number, &ids, err);
+    *ret_model = NULL;
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, err);
+        status = orchestrator_lineage_ask(orch, &ids, &answer, err);
     if (status == WEIR_OK)
-        status = DB_RUN(erasure->orch->db, Q_erasure_models, &kept, err, DB_I64(erasure->number));
-    for (size_t i = 0; i < answer.count && status == WEIR_OK; i++) {
-        bool known = !answer.at[i].live;
-        for (size_t j = 0; j < weir_rows_count(kept) && !known; j++) {
-            known = strcmp(weir_rows_text(kept, j, 3), "keep") == 0 &&
-                    strcmp(weir_rows_text(kept, j, 0), answer.at[i].model) == 0;
-        }
-        if (!known) {
-            status =
-                weir_fail(err, WEIR_INTERNAL, "model %s has seen erased samples and is still there",
-                          answer.at[i].model);
-        }
-    }
+        status = DB_RUN(orch->db, Q_erasure_models, &models, err, DB_I64(number));
+    for (size_t i = 0; status == WEIR_OK && *ret_model == NULL && i < answer.count; i++)
+        if (answer.at[i].live && !is_kept(models, answer.at[i].model))
+            *ret_model = weir_strdup(answer.at[i].model);
     id_blocks_fini(&ids);
     orchestrator_lineage_answer_fini(&answer);
+    return status;
+}
+
+static enum weir_status check_lineage(struct erasure *erasure, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *model = NULL;
+    enum weir_status status =
+        orchestrator_erasure_seen_by(erasure->orch, erasure->number, &model, err);
+    if (status == WEIR_OK && model != NULL)
+        status = weir_fail(err, WEIR_INTERNAL,
+                           "model %s has seen erased samples and is still there", model);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
 #include "orchestrator/models/store.h"
+#include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 
 #include <dirent.h>
@@ -14,19 +15,9 @@ enum { SETS_MAX = 100000 };
 
 static const char *const VERDICTS[] = {"fine", "note", "wrong"};
 
-static void add(json_t *findings, const char *check, const char *dataset, const char *verdict,
-                json_t *found_expected_advice)
+static void add(json_t *findings, const char *dataset, const struct finding *finding)
 {
-    json_t *finding =
-        json_pack("{ss,ss,ss}", "check", check, "dataset", dataset, "verdict", verdict);
-    json_object_update(finding, found_expected_advice);
-    json_decref(found_expected_advice);
-    json_array_append_new(findings, finding);
-}
-
-static json_t *details(const char *found, const char *expected, const char *advice)
-{
-    return json_pack("{ss,ss,ss}", "found", found, "expected", expected, "advice", advice);
+    finding_add(findings, "dataset", json_string(dataset), finding);
 }
 
 /* ---- models ---- */
@@ -50,9 +41,9 @@ static bool check_model(const struct orchestrator *orch, const struct stored_mod
     }
     WEIR_AUTO_FREE char *found =
         weir_format("model %s: %s", model->id, status == WEIR_OK ? checksum : err.text);
-    add(findings, "models", "", "wrong",
-        details(found, model->checksum,
-                "restore the file from a backup, or train the model again"));
+    add(findings, "",
+        &(struct finding){"models", "wrong", found, model->checksum,
+                          "restore the file from a backup, or train the model again"});
     return false;
 }
 
@@ -72,7 +63,7 @@ static enum weir_status check_models(struct orchestrator *orch, json_t *findings
     }
     if (status == WEIR_OK && fine == looked_at) {
         WEIR_AUTO_FREE char *found = weir_format("%zu models have their checksum", fine);
-        add(findings, "models", "", "fine", details(found, "", ""));
+        add(findings, "", &(struct finding){"models", "fine", found, "", ""});
     }
     return status;
 }
@@ -91,10 +82,10 @@ static bool check_set(const char *folder, const char *name, json_t *findings)
     weir_sample_set_close(&set);
     if (status == WEIR_OK && strncmp(name, digest, strlen(digest)) == 0)
         return true;
-    add(findings, "sets", "", "wrong",
-        details(status == WEIR_OK ? name : err.text,
-                status == WEIR_OK ? digest : "a sealed set with its digest",
-                "restore the file from a backup: models that were trained on it stay"));
+    add(findings, "",
+        &(struct finding){"sets", "wrong", status == WEIR_OK ? name : err.text,
+                          status == WEIR_OK ? digest : "a sealed set with its digest",
+                          "restore the file from a backup: models that were trained on it stay"});
     return false;
 }
 
@@ -121,7 +112,7 @@ static void check_sets(const struct orchestrator *orch, json_t *findings)
     if (fine < looked_at)
         return;
     WEIR_AUTO_FREE char *found = weir_format("%zu sealed sets have their digest", fine);
-    add(findings, "sets", "", "fine", details(found, "", ""));
+    add(findings, "", &(struct finding){"sets", "fine", found, "", ""});
 }
 
 /* ---- together ---- */
@@ -139,21 +130,12 @@ static json_t *findings_of(const struct msg_doctor_is *answer)
     json_t *findings = json_array();
     for (size_t i = 0; is_whole(answer) && i < answer->checks.count; i++) {
         uint32_t verdict = answer->verdicts.at[i];
-        add(findings, answer->checks.at[i], answer->datasets.at[i],
-            verdict < WEIR_COUNT(VERDICTS) ? VERDICTS[verdict] : "note",
-            details(answer->found.at[i], answer->expected.at[i], answer->advice.at[i]));
+        add(findings, answer->datasets.at[i],
+            &(struct finding){answer->checks.at[i],
+                              verdict < WEIR_COUNT(VERDICTS) ? VERDICTS[verdict] : "note",
+                              answer->found.at[i], answer->expected.at[i], answer->advice.at[i]});
     }
     return findings;
-}
-
-static size_t count_wrong(const json_t *findings)
-{
-    size_t wrong = 0;
-    for (size_t i = 0; i < json_array_size(findings); i++) {
-        const json_t *verdict = json_object_get(json_array_get(findings, i), "verdict");
-        wrong += strcmp(json_string_value(verdict), "wrong") == 0;
-    }
-    return wrong;
 }
 
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -178,8 +160,8 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
     }
     check_sets(call->orch, findings);
     topic_answer(call, json_pack("{sb,sI,so}", "done", true, "wrong",
-                                 (json_int_t)(count_wrong(findings) + answer->unlisted), "findings",
-                                 findings));
+                                 (json_int_t)(findings_wrong(findings) + answer->unlisted),
+                                 "findings", findings));
 }
 
 void topic_doctor(struct topic_call *call)

@@ -93,22 +93,10 @@ static json_t *time_or_null(int64_t time_us)
     return time_us == 0 ? json_null() : orchestrator_json_time(time_us);
 }
 
-/* The strictest of all pipelines' promises: whose samples they are is known only late. 0: nobody promises anything. */
-static int64_t due_us(const struct topic_call *call, int64_t accepted_us)
-{
-    int64_t within_us = INT64_MAX;
-    for (const struct pipeline *p = call->orch->pipelines; p != NULL;
-         p = orchestrator_pipeline_next(p)) {
-        int64_t promised_us = orchestrator_pipeline_config(p)->deletion_within_us;
-        within_us = promised_us < within_us ? promised_us : within_us;
-    }
-    return within_us > INT64_MAX - accepted_us ? 0 : accepted_us + within_us;
-}
-
 static void add_due(const struct topic_call *call, const struct weir_rows *rows, size_t row,
                     json_t *json)
 {
-    int64_t at_us = due_us(call, weir_rows_i64(rows, row, COL_ACCEPTED));
+    int64_t at_us = orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, COL_ACCEPTED));
     int64_t finished_us = weir_rows_i64(rows, row, COL_FINISHED);
     bool overdue = at_us != 0 && finished_us == 0 && weir_now_wall_us() > at_us;
     json_object_set_new(json, "due", time_or_null(at_us));
@@ -202,6 +190,38 @@ void topic_erase_status(struct topic_call *call)
     weir_rpc_call(call->orch->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_asked, call);
 }
 
+/* ---- erase_list ---- */
+
+/* Storage is asked of each that is not finished what stands in its way. */
+static void ask_next(struct topic_call *call);
+
+static void on_listed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    const struct msg_erase_is *storage = reply == NULL ? NULL : reply->message;
+    (void)err; /* storage is away: what is known here is answered all the same */
+    if (storage != NULL && reply->type == MSG_erase_is)
+        json_object_set_new(json_array_get(call->collected, (size_t)call->number++), "trouble",
+                            json_string(storage->trouble));
+    else
+        call->number = INT64_MAX;
+    ask_next(call);
+}
+
+static void ask_next(struct topic_call *call)
+{
+    for (; call->number < (int64_t)json_array_size(call->collected); call->number++) {
+        const json_t *one = json_array_get(call->collected, (size_t)call->number);
+        const struct msg_erase_ask ask = {
+            .erasure = (uint64_t)json_integer_value(json_object_get(one, "erasure"))};
+        if (!json_is_null(json_object_get(one, "finished")))
+            continue;
+        weir_rpc_call(call->orch->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_listed, call);
+        return;
+    }
+    topic_answer(call, json_pack("{sO}", "erasures", call->collected));
+}
+
 void topic_erase_list(struct topic_call *call)
 {
     struct weir_error err;
@@ -210,11 +230,13 @@ void topic_erase_list(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    json_t *erasures = json_array();
+    call->collected = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(erasures, erasure_json(call, rows, i));
-    topic_answer(call, json_pack("{so}", "erasures", erasures));
+        json_array_append_new(call->collected, erasure_json(call, rows, i));
+    ask_next(call);
 }
+
+/* ---- erase_receipt ---- */
 
 void topic_erase_receipt(struct topic_call *call)
 {

@@ -21,6 +21,7 @@ static const struct topic {
     {"erase_status", topic_erase_status},
     {"erase_list", topic_erase_list},
     {"erase_receipt", topic_erase_receipt},
+    {"erase_verify", topic_erase_verify},
     {"predict", topic_predict},
     {"select", topic_select},
     {"report", topic_report},

@@ -83,9 +83,8 @@ static void add_erased_names(struct storage *storage, uint32_t dataset, int64_t 
     qsort(erased->at, erased->count, sizeof *erased->at, by_hash);
 }
 
-/* What was asked for before there were proofs is known by its hashes alone. */
-static enum weir_status unpack_names(struct weir_bytes proofs, struct weir_bytes subjects,
-                                     struct key_names *names, struct weir_error *err)
+enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
+                                            struct key_names *names, struct weir_error *err)
 {
     if (proofs.size > 0)
         return storage_key_names_unpack(proofs, names, err);
@@ -133,8 +132,8 @@ static enum weir_status read_erasure(const struct weir_rows *rows, size_t i,
     erasure->number = (uint64_t)weir_rows_i64(rows, i, 0);
     erasure->dataset = (uint32_t)weir_rows_i64(rows, i, 1);
     erasure->state = state_of(weir_rows_text(rows, i, 2));
-    status = unpack_names(weir_rows_bytes(rows, i, 10), weir_rows_bytes(rows, i, 3),
-                          &erasure->names, err);
+    status = storage_open_erasure_names(weir_rows_bytes(rows, i, 10), weir_rows_bytes(rows, i, 3),
+                                        &erasure->names, err);
     storage_open_erasure_list(erasure);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 4), &erasure->wanted);
     storage_id_list_unpack(weir_rows_bytes(rows, i, 5), &erasure->ids);
@@ -178,8 +177,8 @@ static enum weir_status load_subjects(struct storage *storage, struct weir_error
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct key_names names = {0};
 
-        status =
-            unpack_names(weir_rows_bytes(rows, i, 3), weir_rows_bytes(rows, i, 1), &names, err);
+        status = storage_open_erasure_names(weir_rows_bytes(rows, i, 3),
+                                            weir_rows_bytes(rows, i, 1), &names, err);
         add_erased_names(storage, (uint32_t)weir_rows_i64(rows, i, 0), weir_rows_i64(rows, i, 2),
                          &names);
         free(names.at);

@@ -31,6 +31,11 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
 enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,
                                     struct weir_arena *arena, struct msg_found *answer,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* erase_check.c: whether the next samples of a verified erasure are still gone, as far as can be asked: the
+ * fingerprints that its search was made with are gone as well. INVALID before it is verified. */
+enum weir_status storage_erase_check(struct storage *storage, const struct msg_erase_check *asked,
+                                     struct msg_erase_checked *answer,
+                                     struct weir_error *err) WEIR_MUST_USE;
 /* What stands in the way of its bytes, for a person; "": nothing. */
 const char *storage_erasing_trouble(const struct storage *storage, uint64_t number,
                                     struct weir_arena *arena);

@@ -78,6 +78,11 @@ struct open_erasure {
 };
 
 void storage_open_erasure_free(struct open_erasure *erasure);
+/* Subjects and keys as an erasure's row has them: what was asked for before there were proofs is known by its hashes
+ * alone. */
+enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
+                                            struct key_names *names,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Fills `subjects` and `keys` from `names`. */
 void storage_open_erasure_list(struct open_erasure *erasure);
 /* An accepted erasure begins: it is storage's from now on. */
@@ -117,6 +122,11 @@ enum weir_status storage_scrub_store(struct storage *storage, struct open_erasur
 /* Everything overwritten or unlinked so far is on disk. */
 enum weir_status storage_scrub_sync(struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* A sample whose bytes may still lie where they were indexed. */
+bool storage_scrub_has_bytes(const struct located *found);
+/* The hash that an erased record, or file, is blocked under. */
+uint64_t storage_scrub_hash(const struct storage *storage, const struct located *found,
+                            struct weir_bytes content);
 /* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
 enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;

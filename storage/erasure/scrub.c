@@ -65,8 +65,7 @@ static bool is_missing(int error)
     return error == ENOENT || error == ENOTDIR || error == ELOOP;
 }
 
-/* A sample whose bytes may still lie where they were indexed. */
-static bool has_bytes(const struct located *found)
+bool storage_scrub_has_bytes(const struct located *found)
 {
     return found->file && found->file->path && found->file->state == FILE_LIVE;
 }
@@ -92,8 +91,8 @@ static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t
     return true;
 }
 
-static uint64_t hash_of(const struct storage *storage, const struct located *found,
-                        struct weir_bytes content)
+uint64_t storage_scrub_hash(const struct storage *storage, const struct located *found,
+                            struct weir_bytes content)
 {
     const char *name = storage_dataset_record_name(found->dataset, found->file);
     WEIR_AUTO_BUF key = {0};
@@ -126,10 +125,11 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     WEIR_AUTO_FD int fd = -1;
     enum weir_status status = storage_find(storage, id, &found, err);
 
-    if (status != WEIR_OK || !has_bytes(&found))
+    if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     if (found.dataset->declaration->format->is_one_sample)
-        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_bytes(NULL, 0)));
+        storage_id_list_add(&erasure->blocked,
+                            storage_scrub_hash(storage, &found, weir_bytes(NULL, 0)));
     path = storage_dataset_path(found.dataset, found.file);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && !is_missing(errno))
@@ -146,7 +146,8 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     }
     storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
     if (!found.dataset->declaration->format->is_one_sample)
-        storage_id_list_add(&erasure->blocked, hash_of(storage, &found, weir_buf_view(&content)));
+        storage_id_list_add(&erasure->blocked,
+                            storage_scrub_hash(storage, &found, weir_buf_view(&content)));
     return WEIR_OK;
 }
 
@@ -352,7 +353,7 @@ static bool is_what_was_meant(const struct storage *storage, const struct locate
     return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
                               &err) == WEIR_OK &&
            storage_dataset_blocked(found->dataset,
-                                   hash_of(storage, found, weir_buf_view(&content)));
+                                   storage_scrub_hash(storage, found, weir_buf_view(&content)));
 }
 
 /* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
@@ -485,7 +486,7 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     WEIR_AUTO_FREE char *path = NULL;
     enum weir_status status = storage_find(storage, id, &found, err);
 
-    if (status != WEIR_OK || !has_bytes(&found))
+    if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     remark_source(erasure, found.dataset);
     status = unlink_sidecar(erasure, &found, err);

@@ -31,6 +31,9 @@ def erased_once_the_file_can_be_written():
     told = next((line for line in waiting.stderr if str(parts[0]) in line), None)
     assert told and "Permission denied" in told and "samples are in force but not overwritten" in told, told
     assert waiting.poll() is None, "it waits on"
+    listed = subprocess.run([binaries() / "weir", "--data-dir", lab.data_dir, "erase", "list"],
+                            capture_output=True, text=True, check=True)
+    assert "waits: " in listed.stdout and str(parts[0]) in listed.stdout, listed.stdout
     parts[0].chmod(0o644)
     output, _ = waiting.communicate(timeout=DEADLINE_S)
     assert waiting.returncode == 0 and "FINISHED" in output and "trouble" not in output, output
@@ -84,7 +87,55 @@ def main():
     second = json.loads(lab.weir("erase", "receipt", str(again["erasure"]), "--json"))
     assert second["previous"] and second["previous"] == receipt["hash"], (receipt, second)
     print("chain holds; nobody is found a second time")
+    verified_again_and_again(lab, receipt, second)
     lab.remove()
+
+
+def digest_of(receipt):
+    body = {key: value for key, value in receipt.items() if key != "hash"}
+    compact = json.dumps(body, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(compact.encode(), digest_size=32).hexdigest()
+
+
+def findings(lab, *what, expect=0):
+    answer = json.loads(lab.weir("erase", "verify", *what, "--json", expect=expect))
+    assert answer["wrong"] == sum(f["verdict"] == "wrong" for f in answer["findings"]), answer
+    return {(f["erasure"], f["check"]): f["verdict"] for f in answer["findings"]}
+
+
+def verified_again_and_again(lab, first, second):
+    """What receipts say is checked again: the chain, each sample, each model; and a forged one is told from a true one."""
+    for receipt in (first, second):
+        assert digest_of(receipt) == receipt["hash"], receipt
+    good = findings(lab, "--all")
+    one, two = first["erasure"], second["erasure"]
+    assert good == {(n, c): "fine" for n in (one, two) for c in ("receipt", "chain", "models", "samples")}, good
+    assert findings(lab, str(two)) == {key: v for key, v in good.items() if key[0] == two}
+    assert "everything holds" in lab.weir("erase", "verify", str(one))
+
+    path = lab.data_dir / "receipts" / f"{one}.json"
+    true = path.read_text()
+    path.write_text(true.replace(f'"samples": {first["samples"]}', f'"samples": {first["samples"] + 1}'))
+    assert findings(lab, str(one), expect=3)[one, "receipt"] == "wrong"
+    forged = json.loads(path.read_text())
+    forged["hash"] = digest_of(forged)  # whole in itself, but not what the database and the next one know
+    path.write_text(json.dumps(forged))
+    assert findings(lab, "--all", expect=3) == good | {(one, "receipt"): "wrong"}
+    path.unlink()
+    assert "put back a copy" in lab.weir("erase", "verify", str(one), expect=3)
+    path.write_text(true)
+    assert findings(lab, "--all") == good
+
+    (copy,) = [p for p, content in owned_bytes(lab.data_dir) if p.name == "part0.jsonl"]
+    lines = copy.read_bytes()
+    returned = json.dumps(lab.records[10]).encode()
+    at = sum(len(json.dumps(r)) + 1 for r in lab.records[:10])
+    copy.write_bytes(lines[:at] + returned + lines[at + len(returned):])
+    assert findings(lab, "--all", expect=3) == good | {(one, "samples"): "wrong"}
+    copy.write_bytes(lines)
+    lab.weir("erase", "verify", "77", expect=1)
+    lab.weir("erase", "verify", expect=2)
+    print("verified again; a forged receipt, a lost one and a sample that is back are told")
 
 
 main()

@@ -40,6 +40,8 @@ static void options_become_members(void **state)
         {"erase plan --subject a --key k --dataset d",
          "{\"dataset\": \"d\", \"ids\": [], \"keys\": [\"k\"], \"subjects\": [\"a\"]}"},
         {"erase status 3", "{\"erasure\": 3}"},
+        {"erase verify 3", "{\"erasure\": 3}"},
+        {"erase verify --all", "{}"},
         {"predict --model m --from 2002-12-01 --to 2003-01-01T00:00:00Z --limit 5",
          "{\"limit\": 5, \"model\": \"m\", \"from\": \"2002-12-01\", \"to\": "
          "\"2003-01-01T00:00:00Z\"}"},
@@ -123,6 +125,8 @@ static void bad_values_are_refused_in_these_words(void **state)
         {"erase status one",
          "expected the number of an erasure, found 'one'; weir erase list shows them"},
         {"models lineage", "models lineage: expected a model, or --id or --erasure"},
+        {"erase verify", "erase verify: expected the number of an erasure, or --all"},
+        {"erase verify 3 --all", "erase verify: expected the number of an erasure, or --all"},
         {"erase plan",
          "erase plan: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, "
          "or a --csv FILE of them, found 0"},

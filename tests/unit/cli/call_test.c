@@ -100,10 +100,12 @@ static void mistakes_are_told_with_what_was_meant(void **state)
         {"stauts", "unknown command 'stauts' (did you mean status?)"},
         {"modles list", "unknown command 'modles' (did you mean models?)"},
         {"erase requst", "unknown command 'erase requst' (did you mean erase request?)"},
-        {"erase", "erase: expected one of request, plan, status, list, receipt after it; weir "
-                  "--help explains them"},
-        {"erase everything", "erase: expected one of request, plan, status, list, receipt after "
-                             "it; weir --help explains them"},
+        {"erase",
+         "erase: expected one of request, plan, status, list, receipt, verify after it; weir "
+         "--help explains them"},
+        {"erase everything",
+         "erase: expected one of request, plan, status, list, receipt, verify after "
+         "it; weir --help explains them"},
         {"xyzzyxyzzy", "unknown command 'xyzzyxyzzy': weir --help lists them"},
         {"status now", "status: unexpected 'now', for example: weir status"},
         {"models show", "models show: expected MODEL, for example: weir models show quickstart-3"},

@@ -1,0 +1,264 @@
+/* erase_verify: does what the receipts say still hold? The chain of receipts is followed, lineage is asked again, and
+ * storage looks for the samples where they were. Of one erasure, or of all; what is not finished is named with when it
+ * is due. Changes nothing. */
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/topics/finding.h"
+#include "orchestrator/topics/topic.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECEIPT_BYTES_MAX = 1 << 20 };
+
+static void add(struct topic_call *call, int64_t erasure, const struct finding *finding)
+{
+    finding_add(json_object_get(call->collected, "findings"), "erasure",
+                json_integer((json_int_t)erasure), finding);
+}
+
+static bool is_asked_for(const struct topic_call *call, int64_t erasure)
+{
+    int64_t wanted = topic_number(call, "erasure", 0);
+    return wanted == 0 || wanted == erasure;
+}
+
+/* ---- receipts ---- */
+
+/* Columns of Q_erasure_chain. */
+enum { COL_NUMBER, COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
+
+static enum weir_status read_receipt(const struct orchestrator *orch, int64_t erasure,
+                                     struct receipt_claims *ret_claims, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path =
+        weir_format("%s/receipts/%" PRId64 ".json", orch->data_dir, erasure);
+    WEIR_AUTO_BUF text = {0};
+    enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
+    if (status != WEIR_OK)
+        return status;
+    status = orchestrator_receipt_read(weir_buf_text(&text), ret_claims, err);
+    return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "%s", path);
+}
+
+static void check_receipt(struct topic_call *call, const struct weir_rows *chain, size_t row)
+{
+    int64_t number = weir_rows_i64(chain, row, COL_NUMBER);
+    struct receipt_claims claims;
+    struct weir_error err;
+    struct finding finding = {
+        .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, row, COL_HASH)};
+    if (read_receipt(call->orch, number, &claims, &err) != WEIR_OK) {
+        finding.found = err.text;
+        finding.advice =
+            "put back a copy of the receipt, from a backup or from whom it was given to";
+        add(call, number, &finding);
+        return;
+    }
+    finding.found = claims.hash;
+    if (claims.erasure == number && claims.samples == weir_rows_i64(chain, row, COL_SAMPLES) &&
+        strcmp(claims.hash, finding.expected) == 0)
+        finding.verdict = "fine";
+    else
+        finding.advice = "the file or the database was changed: compare both with a backup";
+    add(call, number, &finding);
+    finding = (struct finding){.check = "chain",
+                               .verdict = "fine",
+                               .found = claims.previous,
+                               .expected = weir_rows_text(chain, row, COL_PREVIOUS)};
+    if (strcmp(claims.previous, finding.expected) != 0 ||
+        !weir_rows_bool(chain, row, COL_FOLLOWS)) {
+        finding.verdict = "wrong";
+        finding.advice = "a receipt before it was changed or taken away: compare with a backup";
+    }
+    add(call, number, &finding);
+}
+
+/* ---- lineage ---- */
+
+static enum weir_status check_models(struct topic_call *call, int64_t number,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *model = NULL;
+    enum weir_status status = orchestrator_erasure_seen_by(call->orch, number, &model, err);
+    if (status != WEIR_OK)
+        return status;
+    add(call, number,
+        model == NULL
+            ? &(struct finding){.check = "models",
+                                .verdict = "fine",
+                                .found = "no model that is still there has seen its samples, but "
+                                         "those that are kept on purpose"}
+            : &(struct finding){.check = "models",
+                                .verdict = "wrong",
+                                .found = model,
+                                .expected = "no model that has seen its samples",
+                                .advice = "submit the erasure again by its ids"});
+    return WEIR_OK;
+}
+
+/* ---- storage ---- */
+
+static void ask_storage(struct topic_call *call);
+
+static int64_t sum(const struct topic_call *call, const char *key, uint64_t more)
+{
+    int64_t before = json_integer_value(json_object_get(call->collected, key));
+    int64_t total = before + (int64_t)more;
+    json_object_set_new(call->collected, key, json_integer((json_int_t)total));
+    return total;
+}
+
+static void forget_sums(const struct topic_call *call)
+{
+    static const char *const SUMS[] = {"readable", "present", "unseen", "returned"};
+    for (size_t i = 0; i < WEIR_COUNT(SUMS); i++)
+        json_object_del(call->collected, SUMS[i]);
+}
+
+static void tell_samples(struct topic_call *call, int64_t number,
+                         const struct msg_erase_checked *answer)
+{
+    int64_t readable = sum(call, "readable", 0), present = sum(call, "present", 0);
+    int64_t unseen = sum(call, "unseen", 0), returned = sum(call, "returned", 0);
+    WEIR_AUTO_FREE char *found =
+        weir_format("%" PRIu64 " samples: %" PRId64 " can be read, the bytes of %" PRId64
+                    " stand where they stood, the files of %" PRId64 " cannot be opened",
+                    answer->samples, readable, present, unseen);
+    bool holds = readable == 0 && present == 0;
+    add(call, number,
+        &(struct finding){.check = "samples",
+                          .verdict = !holds       ? "wrong"
+                                     : unseen > 0 ? "note"
+                                                  : "fine",
+                          .found = found,
+                          .expected = holds ? "" : "none readable, none in its place",
+                          .advice = holds ? "" : "submit the erasure again by its ids"});
+    if (returned == 0)
+        return;
+    WEIR_AUTO_FREE char *since =
+        weir_format("%" PRId64 " samples of the same subjects or keys are there now", returned);
+    add(call, number,
+        &(struct finding){.check = "since",
+                          .verdict = "note",
+                          .found = since,
+                          .advice = "they came in later: if they are meant as well, submit an "
+                                    "erasure of the same subjects and keys"});
+}
+
+static void on_checked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    json_t *pending = json_object_get(call->collected, "pending");
+    int64_t number = json_integer_value(json_array_get(pending, 0));
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_erase_checked *answer = reply->message;
+    (void)sum(call, "readable", answer->readable);
+    (void)sum(call, "present", answer->present);
+    (void)sum(call, "unseen", answer->unseen);
+    (void)sum(call, "returned", answer->returned);
+    call->number = (int64_t)answer->checked;
+    if (answer->checked >= answer->samples) {
+        tell_samples(call, number, answer);
+        forget_sums(call);
+        json_array_remove(pending, 0);
+        call->number = 0;
+    }
+    ask_storage(call);
+}
+
+static void ask_storage(struct topic_call *call)
+{
+    const json_t *pending = json_object_get(call->collected, "pending");
+    json_t *findings = json_object_get(call->collected, "findings");
+    if (json_array_size(pending) == 0) {
+        topic_answer(call, json_pack("{sI,sO}", "wrong", (json_int_t)findings_wrong(findings),
+                                     "findings", findings));
+        return;
+    }
+    const struct msg_erase_check check = {
+        .erasure = (uint64_t)json_integer_value(json_array_get(pending, 0)),
+        .after = (uint64_t)call->number,
+    };
+    weir_rpc_call(call->orch->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
+                  call);
+}
+
+/* ---- all of it ---- */
+
+static enum weir_status check_finished(struct topic_call *call, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) chain = NULL;
+    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_chain, &chain, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(chain); i++) {
+        int64_t number = weir_rows_i64(chain, i, COL_NUMBER);
+        if (!is_asked_for(call, number))
+            continue;
+        check_receipt(call, chain, i);
+        status = check_models(call, number, err);
+        json_array_append_new(json_object_get(call->collected, "pending"),
+                              json_integer((json_int_t)number));
+    }
+    return status;
+}
+
+/* Columns of Q_erasure_all. */
+enum { ALL_NUMBER = 0, ALL_STATE = 1, ALL_ACCEPTED = 8, ALL_FINISHED = 11 };
+
+static void tell_open(struct topic_call *call, const struct weir_rows *rows, size_t row)
+{
+    char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
+    int64_t due_us =
+        orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, ALL_ACCEPTED));
+    bool is_late = due_us != 0 && weir_now_wall_us() > due_us;
+    if (due_us != 0)
+        weir_time_format(due_us, due);
+    WEIR_AUTO_FREE char *found =
+        weir_format("not finished: %s", weir_rows_text(rows, row, ALL_STATE));
+    WEIR_AUTO_FREE char *expected =
+        weir_format("%s%s", due_us == 0 ? "finished some day: " : "finished by ", due);
+    add(call, weir_rows_i64(rows, row, ALL_NUMBER),
+        &(struct finding){.check = "due",
+                          .verdict = is_late ? "wrong" : "note",
+                          .found = found,
+                          .expected = expected,
+                          .advice = "weir erase status says what it waits for"});
+}
+
+static enum weir_status check_open(struct topic_call *call, size_t *ret_known,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_all, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        if (!is_asked_for(call, weir_rows_i64(rows, i, ALL_NUMBER)))
+            continue;
+        ++*ret_known;
+        if (weir_rows_i64(rows, i, ALL_FINISHED) == 0)
+            tell_open(call, rows, i);
+    }
+    return status;
+}
+
+void topic_erase_verify(struct topic_call *call)
+{
+    size_t known = 0;
+    struct weir_error err;
+    call->collected = json_pack("{s[],s[]}", "findings", "pending");
+    enum weir_status status = check_open(call, &known, &err);
+    if (status == WEIR_OK && known == 0 && topic_number(call, "erasure", 0) != 0)
+        status = weir_fail(&err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
+                           (long long)topic_number(call, "erasure", 0));
+    if (status == WEIR_OK)
+        status = check_finished(call, &err);
+    if (status == WEIR_OK)
+        ask_storage(call);
+    else
+        topic_refuse(call, &err);
+}
