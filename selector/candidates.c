@@ -8,44 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CAPACITY_MIN = 1024 };
-
 void selector_candidates_fini(struct selector_candidates *candidates)
 {
-    free(candidates->ids);
-    free(candidates->times);
-    free(candidates->labels);
-    free(candidates->triggers);
-    free(candidates->past);
+    selector_set_fini(&candidates->all);
+    selector_set_fini(&candidates->chosen);
     free(candidates->weights);
     *candidates = (struct selector_candidates){0};
 }
 
-static void reserve(struct selector_candidates *candidates, size_t more, bool with_columns)
-{
-    size_t needed = candidates->count + more;
-    if (needed <= candidates->capacity)
-        return;
-    size_t capacity = candidates->capacity ? candidates->capacity * 2 : CAPACITY_MIN;
-    candidates->capacity = capacity < needed ? needed : capacity;
-    candidates->ids = weir_realloc(candidates->ids, candidates->capacity, sizeof *candidates->ids);
-    if (!with_columns)
-        return;
-    candidates->times =
-        weir_realloc(candidates->times, candidates->capacity, sizeof *candidates->times);
-    candidates->labels =
-        weir_realloc(candidates->labels, candidates->capacity, sizeof *candidates->labels);
-}
-
-void selector_candidates_add(struct selector_candidates *candidates, uint64_t block_first,
-                             const uint64_t mask[SELECTOR_MASK_WORDS])
-{
-    reserve(candidates, WEIR_BLOCK_ROWS, false);
-    for (size_t word = 0; word < SELECTOR_MASK_WORDS; word++)
-        for (uint64_t bits = mask[word]; bits; bits &= bits - 1)
-            candidates->ids[candidates->count++] =
-                block_first + word * 64 + (uint64_t)__builtin_ctzll(bits);
-}
+/* ---- the window ---- */
 
 static bool is_inside(const struct selector_window *window, int64_t time, uint64_t id)
 {
@@ -54,23 +25,33 @@ static bool is_inside(const struct selector_window *window, int64_t time, uint64
     return behind && reached;
 }
 
-void selector_candidates_add_columns(struct selector_candidates *candidates,
-                                     const uint64_t mask[SELECTOR_MASK_WORDS],
-                                     const struct selector_column_block *columns,
-                                     const struct selector_window *window)
+static bool is_everything(const struct selector_window *window)
 {
-    reserve(candidates, columns->count, true);
-    for (size_t i = 0; i < columns->count; i++) {
-        uint64_t id = columns->ids[i];
-        uint32_t row = weir_sample_row(id);
-        if (!(mask[row / 64] >> (row % 64) & 1) || !is_inside(window, columns->times[i], id))
-            continue;
-        candidates->ids[candidates->count] = id;
-        candidates->times[candidates->count] = columns->times[i];
-        candidates->labels[candidates->count] = columns->labels[i];
-        candidates->count++;
-    }
+    return window->after_time == INT64_MIN && window->after_id == 0 &&
+           window->upto_time == INT64_MAX && window->upto_id == UINT64_MAX;
 }
+
+enum weir_status selector_window_mask(const struct selector_window *window,
+                                      const struct selector_columns *columns, uint64_t first,
+                                      uint64_t mask[SELECTOR_MASK_WORDS], struct weir_error *err)
+{
+    struct selector_set block = {0};
+    enum weir_status status = selector_columns_mask(columns, first, mask, err);
+    if (status || is_everything(window) || selector_mask_count(mask) == 0)
+        return status;
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    WEIR_AUTO_FREE int64_t *times = weir_calloc(WEIR_BLOCK_ROWS, sizeof *times);
+    selector_set_append(&block, first, mask);
+    size_t count = selector_set_ids(&block, 0, ids);
+    selector_set_fini(&block);
+    status = selector_columns_read(columns, ids, count, times, NULL, err);
+    for (size_t i = 0; !status && i < count; i++)
+        if (!is_inside(window, times[i], ids[i]))
+            selector_mask_fill(mask, weir_sample_row(ids[i]), 1, false);
+    return status;
+}
+
+/* ---- choosing ---- */
 
 /* How many of `count` may be chosen. The product is rounded down, so that a ratio is never exceeded;
  * the addend keeps 0.29 of 100 from becoming 28. */
@@ -80,45 +61,26 @@ static size_t target_of(const struct selector_section *section, size_t count)
     return section->limit < target ? (size_t)section->limit : target;
 }
 
-/* Keeps what was chosen, in order of id. A policy that chose twice or too much is a defect. */
+/* What a policy writes to; one that took too much, or weighed it badly, is a defect. */
 static void keep(struct selector_candidates *candidates, const struct selection_output *output,
                  size_t target)
 {
     weir_require(output->count <= target);
-    float *weights = output->weights ? weir_calloc(candidates->count, sizeof *weights) : NULL;
-    WEIR_AUTO_FREE uint8_t *taken = weir_calloc(candidates->count, sizeof *taken);
-    for (size_t k = 0; k < output->count; k++) {
-        size_t index = output->chosen[k];
-        weir_require(index < candidates->count && !taken[index]);
-        taken[index] = 1;
-        if (weights)
-            weights[index] = output->weights[k];
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < candidates->count; i++) {
-        if (!taken[i])
-            continue;
-        candidates->ids[count] = candidates->ids[i];
-        if (weights)
-            weights[count] = weights[i];
-        count++;
-    }
-    candidates->count = count;
-    candidates->weights = weights;
+    selector_set_pick(&candidates->all, output->taken, &candidates->chosen);
+    weir_require(candidates->chosen.count == output->count);
 }
 
-static void run_policy(struct selector_candidates *candidates,
-                       const struct selector_choosing *choosing, size_t target, char *reason)
+static enum weir_status run_policy(struct selector_candidates *candidates,
+                                   const struct selector_choosing *choosing,
+                                   const struct selector_sources *sources, size_t target,
+                                   struct selection_output *output, struct weir_error *err)
 {
     const struct selector_section *section = choosing->section;
-    const struct selection_policy *policy = section->policy;
+    struct selector_reader reader;
     const struct selection_input input = {
-        .ids = candidates->ids,
-        .times = section->needs & SELECTION_NEEDS_TIMES ? candidates->times : NULL,
-        .labels = section->needs & SELECTION_NEEDS_LABELS ? candidates->labels : NULL,
-        .triggers = candidates->triggers,
-        .past = candidates->past,
-        .count = candidates->count,
+        .next = selector_reader_next,
+        .owner = &reader,
+        .count = candidates->all.count,
         .target = target,
         .bounded = section->limit != UINT64_MAX || section->ratio < 1,
         .classes = section->classes,
@@ -127,35 +89,60 @@ static void run_policy(struct selector_candidates *candidates,
         .dataset_count = choosing->dataset_count,
         .pipeline_seed = selector_trigger_seed(section->seed, choosing->pipeline, 0),
     };
-    WEIR_AUTO_FREE size_t *chosen = weir_calloc(input.count, sizeof *chosen);
-    WEIR_AUTO_FREE float *weights =
-        policy->weighted ? weir_calloc(input.count, sizeof *weights) : NULL;
-    struct selection_output output = {.chosen = chosen, .weights = weights};
     struct weir_rng rng;
     weir_rng_init(&rng,
                   selector_trigger_seed(section->seed, choosing->pipeline, choosing->trigger));
-    policy->choose(section->options, &input, &rng, &output);
-    weir_require(output.count > 0 || output.reason[0]);
-    (void)snprintf(reason, SELECTION_REASON_MAX, "%s", output.count > 0 ? "" : output.reason);
-    keep(candidates, &output, target);
+    selector_reader_open(&reader, &candidates->all, section->needs, sources);
+    section->policy->choose(section->options, &input, &rng, output);
+    selector_reader_close(&reader);
+    if (reader.status) {
+        *err = reader.err;
+        return reader.status;
+    }
+    weir_require(output->count > 0 || output->reason[0]);
+    return WEIR_OK;
 }
 
-void selector_candidates_choose(struct selector_candidates *candidates,
-                                const struct selector_choosing *choosing, char *reason)
+static enum weir_status ask_policy(struct selector_candidates *candidates,
+                                   const struct selector_choosing *choosing,
+                                   const struct selector_sources *sources, size_t target,
+                                   char *reason, struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint64_t *taken = weir_calloc(candidates->all.count / 64 + 1, sizeof *taken);
+    if (choosing->section->policy->weighted)
+        candidates->weights = weir_calloc(target, sizeof *candidates->weights);
+    struct selection_output output = {.taken = taken, .weights = candidates->weights};
+    enum weir_status status = run_policy(candidates, choosing, sources, target, &output, err);
+    if (status)
+        return status;
+    (void)snprintf(reason, SELECTION_REASON_MAX, "%s", output.count > 0 ? "" : output.reason);
+    keep(candidates, &output, target);
+    return WEIR_OK;
+}
+
+void selector_candidates_choose_all(struct selector_candidates *candidates)
+{
+    selector_set_combine(&candidates->chosen, SELECTOR_UNION, &candidates->all);
+}
+
+enum weir_status selector_candidates_choose(struct selector_candidates *candidates,
+                                            const struct selector_choosing *choosing,
+                                            const struct selector_sources *sources, char *reason,
+                                            struct weir_error *err)
 {
     const struct selector_section *section = choosing->section;
-    size_t target = target_of(section, candidates->count);
-    if (candidates->count == 0)
+    size_t count = candidates->all.count;
+    size_t target = target_of(section, count);
+    if (count == 0)
         (void)snprintf(reason, SELECTION_REASON_MAX, "there are no samples to choose from");
     else if (choosing->trigger <= section->warmup)
-        return;
+        selector_candidates_choose_all(candidates);
     else if (target == 0)
         (void)snprintf(reason, SELECTION_REASON_MAX, "ratio %g of %zu samples is less than one",
-                       section->ratio, candidates->count);
+                       section->ratio, count);
     else
-        run_policy(candidates, choosing, target, reason);
-    if (reason[0])
-        candidates->count = 0;
+        return ask_policy(candidates, choosing, sources, target, reason, err);
+    return WEIR_OK;
 }
 
 uint64_t selector_trigger_seed(uint64_t seed, const char *pipeline, uint64_t trigger)

@@ -3,8 +3,7 @@
 #ifndef SELECTOR_CANDIDATES_H
 #define SELECTOR_CANDIDATES_H
 
-#include "selector/columns.h"
-#include "selector/pool.h"
+#include "selector/reader.h"
 #include "selector/section.h"
 
 /* Samples behind (after_time, after_id), up to and including (upto_time, upto_id), in the order of a
@@ -16,28 +15,21 @@ struct selector_window {
     uint64_t upto_id;
 };
 
-/* Columns in ascending order of id; all but ids only when they were given. */
+/* Who they are, and who of them was chosen. */
 struct selector_candidates {
-    uint64_t *ids;
-    int64_t *times;
-    int64_t *labels;
-    int64_t *triggers; /* set from outside, one per candidate */
-    uint8_t *past;     /* the same */
-    float *weights;    /* of what was chosen; NULL: all 1 */
-    size_t count;
-    size_t capacity;
+    struct selector_set all;
+    struct selector_set chosen;
+    float *weights; /* of the chosen, by ascending id; NULL: all 1 */
 };
 
 /* Zero-initialised is empty. */
 void selector_candidates_fini(struct selector_candidates *candidates);
-/* Appends the rows of `mask`; blocks must come in ascending order. */
-void selector_candidates_add(struct selector_candidates *candidates, uint64_t block_first,
-                             const uint64_t mask[SELECTOR_MASK_WORDS]);
-/* The same with time and label; rows without columns are gone, rows outside `window` are left out. */
-void selector_candidates_add_columns(struct selector_candidates *candidates,
-                                     const uint64_t mask[SELECTOR_MASK_WORDS],
-                                     const struct selector_column_block *columns,
-                                     const struct selector_window *window);
+/* Clears, in the mask of a block whose columns are here, the rows outside `window`, and those that storage
+ * no longer has. */
+enum weir_status selector_window_mask(const struct selector_window *window,
+                                      const struct selector_columns *columns, uint64_t first,
+                                      uint64_t mask[SELECTOR_MASK_WORDS],
+                                      struct weir_error *err) WEIR_MUST_USE;
 
 /* For which trigger is chosen. */
 struct selector_choosing {
@@ -48,11 +40,14 @@ struct selector_choosing {
     size_t dataset_count;
 };
 
-/* Keeps, of `candidates`, what the section's policy chooses, ids ascending; a warm-up trigger keeps
- * all. On return none may be left; then `reason` (SELECTION_REASON_MAX) says why. Other columns than
- * ids and weights are void after it. */
-void selector_candidates_choose(struct selector_candidates *candidates,
-                                const struct selector_choosing *choosing, char *reason);
+/* Chooses all of them. */
+void selector_candidates_choose_all(struct selector_candidates *candidates);
+/* Chooses what the section's policy does; a warm-up trigger chooses all. On return none may be chosen; then
+ * `reason` (SELECTION_REASON_MAX) says why. Fails when columns cannot be read. */
+enum weir_status selector_candidates_choose(struct selector_candidates *candidates,
+                                            const struct selector_choosing *choosing,
+                                            const struct selector_sources *sources, char *reason,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* The seed of one trigger's choice: each trigger of each pipeline draws its own numbers. */
 uint64_t selector_trigger_seed(uint64_t seed, const char *pipeline, uint64_t trigger);
 

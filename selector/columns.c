@@ -1,86 +1,306 @@
-/* A small table of blocks, least recently used out first. */
+/* Packs columns, appends them to a file, reads them back. */
 #include "selector/columns.h"
 
 #include "core/base/memory.h"
-#include "core/wire/sample.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { ROW_BYTES = 24 };
+/* One column: row r is least + the r-th number of `width` bytes from `at` on. */
+struct packed {
+    int64_t least;
+    uint64_t at;
+    uint32_t width;
+};
 
-static void release(struct selector_columns *columns, size_t index)
-{
-    struct selector_column_block *block = &columns->blocks[index];
-    columns->bytes -= block->count * ROW_BYTES;
-    free(block->memory); /* NOLINT(clang-analyzer-unix.Malloc): the last block is another one */
-    *block = columns->blocks[--columns->count];
-}
+struct selector_kept_block {
+    uint64_t first;
+    uint32_t rows;
+    bool whole;    /* storage had every row; else a mask lies at `mask` */
+    uint64_t mask; /* where the block begins in the file, mask or not */
+    uint64_t end;
+    struct packed times;
+    struct packed labels;
+};
 
 void selector_columns_fini(struct selector_columns *columns)
 {
-    while (columns->count > 0)
-        release(columns, columns->count - 1);
+    if (columns->file > 0)
+        close(columns->file - 1);
     free(columns->blocks);
-    *columns = (struct selector_columns){0};
+    *columns = (struct selector_columns){.directory = columns->directory};
 }
 
-static size_t find(const struct selector_columns *columns, uint64_t first)
+void selector_columns_trim(struct selector_columns *columns)
 {
-    size_t i = 0;
-    while (i < columns->count && columns->blocks[i].first != first)
-        i++;
-    return i;
+    bool wasteful = columns->lost > columns->bytes / 2;
+    if (columns->bytes > SELECTOR_COLUMNS_BYTES_MAX || wasteful)
+        selector_columns_fini(columns);
 }
 
-const struct selector_column_block *selector_columns_get(struct selector_columns *columns,
-                                                         uint64_t first, uint32_t rows)
+/* Where the block is, or would be. */
+static size_t place_of(const struct selector_columns *columns, uint64_t first)
 {
-    size_t index = find(columns, first);
-    if (index == columns->count || columns->blocks[index].rows < rows)
-        return NULL;
-    columns->blocks[index].used = ++columns->clock;
-    return &columns->blocks[index];
+    size_t low = 0, high = columns->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (columns->blocks[middle].first < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-static void make_room(struct selector_columns *columns, size_t bytes)
+static struct selector_kept_block *find(const struct selector_columns *columns, uint64_t first)
 {
-    while (columns->count > 0 && columns->bytes + bytes > SELECTOR_COLUMNS_BYTES_MAX) {
-        size_t oldest = 0;
-        for (size_t i = 1; i < columns->count; i++)
-            if (columns->blocks[i].used < columns->blocks[oldest].used)
-                oldest = i;
-        release(columns, oldest);
+    size_t at = place_of(columns, first);
+    return at < columns->count && columns->blocks[at].first == first ? &columns->blocks[at] : NULL;
+}
+
+bool selector_columns_have(const struct selector_columns *columns, uint64_t first, uint32_t rows)
+{
+    const struct selector_kept_block *block = find(columns, first);
+    return block && block->rows >= rows;
+}
+
+/* ---- the file ---- */
+
+static enum weir_status open_file(struct selector_columns *columns, struct weir_error *err)
+{
+    if (columns->file > 0)
+        return WEIR_OK;
+    const char *directory = columns->directory ? columns->directory : "/tmp";
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) { /* not every file system can */
+        WEIR_AUTO_FREE char *path = weir_format("%s/columns.XXXXXX", directory);
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd >= 0)
+            (void)unlink(path); /* it has no other name */
+    }
+    if (fd < 0)
+        return weir_fail(err, WEIR_IO, "%s: no file for columns: %s", directory, strerror(errno));
+    columns->file = fd + 1;
+    return WEIR_OK;
+}
+
+static enum weir_status append(struct selector_columns *columns, const void *bytes, size_t size,
+                               struct weir_error *err)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = pwrite(columns->file - 1, (const char *)bytes + done, size - done,
+                               (off_t)(columns->bytes + done));
+        if (wrote < 0 && errno != EINTR)
+            return weir_fail(err, WEIR_IO, "columns: %s", strerror(errno));
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    columns->bytes += size;
+    return WEIR_OK;
+}
+
+static enum weir_status read_at(const struct selector_columns *columns, uint64_t at, void *bytes,
+                                size_t size, struct weir_error *err)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got =
+            pread(columns->file - 1, (char *)bytes + done, size - done, (off_t)(at + done));
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return weir_fail(err, WEIR_IO, "columns: %s", got ? strerror(errno) : "they are cut");
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return WEIR_OK;
+}
+
+/* ---- packing ---- */
+
+static uint32_t width_of(uint64_t span)
+{
+    return span == 0            ? 0
+           : span <= UINT8_MAX  ? 1
+           : span <= UINT16_MAX ? 2
+           : span <= UINT32_MAX ? 4
+                                : 8;
+}
+
+/* Row r of the column to `packed`; little-endian, as all machines are that Weir runs on. */
+static void pack(const struct selector_column_block *block, const int64_t *values,
+                 const struct packed *column, uint8_t *packed)
+{
+    for (size_t i = 0; i < block->count && column->width > 0; i++) {
+        uint64_t excess = (uint64_t)values[i] - (uint64_t)column->least;
+        memcpy(packed + (size_t)weir_sample_row(block->ids[i]) * column->width, &excess,
+               column->width);
     }
 }
 
-void selector_columns_put(struct selector_columns *columns,
-                          const struct selector_column_block *block)
+static enum weir_status append_column(struct selector_columns *columns,
+                                      const struct selector_column_block *block,
+                                      const int64_t *values, struct packed *ret_column,
+                                      struct weir_error *err)
 {
-    selector_columns_drop(columns, block->first);
-    make_room(columns, block->count * ROW_BYTES);
+    struct packed column = {.at = columns->bytes};
+    int64_t most = block->count > 0 ? values[0] : 0;
+    column.least = most;
+    for (size_t i = 1; i < block->count; i++) {
+        column.least = values[i] < column.least ? values[i] : column.least;
+        most = values[i] > most ? values[i] : most;
+    }
+    column.width = width_of((uint64_t)most - (uint64_t)column.least);
+    size_t size = (size_t)block->rows * column.width;
+    WEIR_AUTO_FREE uint8_t *packed = weir_calloc(size + 1, 1);
+    pack(block, values, &column, packed);
+    *ret_column = column;
+    return append(columns, packed, size, err);
+}
+
+static enum weir_status append_mask(struct selector_columns *columns,
+                                    const struct selector_column_block *block,
+                                    struct weir_error *err)
+{
+    uint64_t mask[SELECTOR_MASK_WORDS] = {0};
+    for (size_t i = 0; i < block->count; i++)
+        selector_mask_fill(mask, weir_sample_row(block->ids[i]), 1, true);
+    return append(columns, mask, sizeof mask, err);
+}
+
+static bool is_sane(const struct selector_column_block *block)
+{
+    bool sane = block->count <= block->rows && block->rows <= WEIR_BLOCK_ROWS;
+    for (size_t i = 0; sane && i < block->count; i++)
+        sane = block->ids[i] - block->first < block->rows &&
+               (i == 0 || block->ids[i] > block->ids[i - 1]);
+    return sane;
+}
+
+static void insert(struct selector_columns *columns, const struct selector_kept_block *kept)
+{
+    size_t at = place_of(columns, kept->first);
     columns->blocks = weir_realloc(columns->blocks, columns->count + 1, sizeof *columns->blocks);
-    uint64_t *memory = weir_calloc(3 * block->count + 1, sizeof *memory);
-    int64_t *times = (int64_t *)(memory + block->count);
-    int64_t *labels = times + block->count;
-    if (block->count > 0) {
-        memcpy(memory, block->ids, block->count * sizeof *memory);
-        memcpy(times, block->times, block->count * sizeof *times);
-        memcpy(labels, block->labels, block->count * sizeof *labels);
-    }
-    struct selector_column_block *kept = &columns->blocks[columns->count++];
-    *kept = *block;
-    kept->ids = memory;
-    kept->times = times;
-    kept->labels = labels;
-    kept->memory = memory;
-    kept->used = ++columns->clock;
-    columns->bytes += block->count * ROW_BYTES;
+    memmove(columns->blocks + at + 1, columns->blocks + at,
+            (columns->count - at) * sizeof *columns->blocks);
+    columns->blocks[at] = *kept;
+    columns->count++;
 }
 
+enum weir_status selector_columns_put(struct selector_columns *columns,
+                                      const struct selector_column_block *block,
+                                      struct weir_error *err)
+{
+    if (!is_sane(block))
+        return weir_fail(err, WEIR_CORRUPT, "columns of other rows than were asked for");
+    selector_columns_drop(columns, block->first);
+    enum weir_status status = open_file(columns, err);
+    struct selector_kept_block kept = {.first = block->first,
+                                       .rows = block->rows,
+                                       .whole = block->count == block->rows,
+                                       .mask = columns->bytes};
+    if (!status && !kept.whole)
+        status = append_mask(columns, block, err);
+    if (!status)
+        status = append_column(columns, block, block->times, &kept.times, err);
+    if (!status)
+        status = append_column(columns, block, block->labels, &kept.labels, err);
+    if (status)
+        return status;
+    kept.end = columns->bytes;
+    insert(columns, &kept);
+    return WEIR_OK;
+}
+
+/* A hole reads as zeros, and gives the room back. */
 void selector_columns_drop(struct selector_columns *columns, uint64_t id)
 {
-    size_t index = find(columns, id - weir_sample_row(id));
-    if (index < columns->count)
-        release(columns, index);
+    size_t at = place_of(columns, id - weir_sample_row(id));
+    if (at == columns->count || columns->blocks[at].first != id - weir_sample_row(id))
+        return;
+    struct selector_kept_block gone = columns->blocks[at];
+    static const char ZEROS[4096];
+    bool punched = gone.end == gone.mask ||
+                   fallocate(columns->file - 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             (off_t)gone.mask, (off_t)(gone.end - gone.mask)) == 0;
+    for (uint64_t here = gone.mask; !punched && here < gone.end; here += sizeof ZEROS) {
+        size_t size = gone.end - here < sizeof ZEROS ? (size_t)(gone.end - here) : sizeof ZEROS;
+        if (pwrite(columns->file - 1, ZEROS, size, (off_t)here) < 0)
+            break; /* the file has no name, and goes with the process */
+    }
+    columns->lost += gone.end - gone.mask;
+    memmove(columns->blocks + at, columns->blocks + at + 1,
+            (columns->count - at - 1) * sizeof *columns->blocks);
+    columns->count--;
+}
+
+/* ---- reading ---- */
+
+enum weir_status selector_columns_mask(const struct selector_columns *columns, uint64_t first,
+                                       uint64_t mask[SELECTOR_MASK_WORDS], struct weir_error *err)
+{
+    const struct selector_kept_block *block = find(columns, first);
+    weir_require(block);
+    uint64_t had[SELECTOR_MASK_WORDS];
+    if (block->whole)
+        return WEIR_OK;
+    enum weir_status status = read_at(columns, block->mask, had, sizeof had, err);
+    for (size_t i = 0; !status && i < SELECTOR_MASK_WORDS; i++)
+        mask[i] &= had[i];
+    return status;
+}
+
+/* One loop for each width, so that each is tight. */
+#define UNPACK(type)                                                                              \
+    for (size_t i = 0; i < count; i++) {                                                          \
+        type excess;                                                                              \
+        memcpy(&excess, packed + (size_t)weir_sample_row(ids[i]) * sizeof excess, sizeof excess); \
+        values[i] = (int64_t)((uint64_t)least + excess);                                          \
+    }
+
+static void unpack(const uint8_t *packed, const struct packed *column, const uint64_t *ids,
+                   size_t count, int64_t *values)
+{
+    int64_t least = column->least;
+    switch (column->width) {
+    case 1:
+        UNPACK(uint8_t)
+        break;
+    case 2:
+        UNPACK(uint16_t)
+        break;
+    case 4:
+        UNPACK(uint32_t)
+        break;
+    case 8:
+        UNPACK(uint64_t)
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            values[i] = least;
+    }
+}
+
+static enum weir_status read_column(const struct selector_columns *columns,
+                                    const struct packed *column, const uint64_t *ids, size_t count,
+                                    int64_t *values, struct weir_error *err)
+{
+    size_t rows = (size_t)weir_sample_row(ids[count - 1]) + 1;
+    WEIR_AUTO_FREE uint8_t *packed = weir_calloc(rows * column->width + 1, 1);
+    enum weir_status status = read_at(columns, column->at, packed, rows * column->width, err);
+    if (!status)
+        unpack(packed, column, ids, count, values);
+    return status;
+}
+
+enum weir_status selector_columns_read(const struct selector_columns *columns, const uint64_t *ids,
+                                       size_t count, int64_t *times, int64_t *labels,
+                                       struct weir_error *err)
+{
+    const struct selector_kept_block *block = find(columns, ids[0] - weir_sample_row(ids[0]));
+    weir_require(block && weir_sample_row(ids[count - 1]) < block->rows);
+    enum weir_status status = WEIR_OK;
+    if (times)
+        status = read_column(columns, &block->times, ids, count, times, err);
+    if (!status && labels)
+        status = read_column(columns, &block->labels, ids, count, labels, err);
+    return status;
 }

@@ -1,14 +1,15 @@
-/* Time and label of samples, fetched from storage by block and kept as far as memory allows. Pure:
- * the caller fetches. Nothing here is needed after a crash. */
+/* Time and label of samples, fetched from storage by block and kept in a file without a name, so that they
+ * cost no memory and are gone with the process. Numbers are kept as what they exceed the least of their
+ * block by, in 0, 1, 2, 4 or 8 bytes. Nothing here is needed after a crash. */
 #ifndef SELECTOR_COLUMNS_H
 #define SELECTOR_COLUMNS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "core/base/error.h"
+#include "selector/set.h"
 
-enum { SELECTOR_COLUMNS_BYTES_MAX = 128 << 20 }; /* the newest block may go beyond it */
+enum { SELECTOR_COLUMNS_BYTES_MAX = 1 << 30 };
 
-/* Rows that storage no longer has are left out. */
+/* A block as storage tells it. Rows that storage no longer has are left out. */
 struct selector_column_block {
     uint64_t first; /* id of the block's row 0 */
     uint32_t rows;  /* asked for: rows 0 … rows - 1 */
@@ -16,28 +17,38 @@ struct selector_column_block {
     const uint64_t *ids; /* ascending */
     const int64_t *times;
     const int64_t *labels;
-    void *memory;  /* private: what the columns lie in */
-    uint64_t used; /* private: when it was asked for last */
 };
 
+struct selector_kept_block; /* private */
 /* Zero-initialised is empty. */
 struct selector_columns {
-    struct selector_column_block *blocks;
+    const char *directory; /* where the file lies; the owner's */
+    struct selector_kept_block *blocks;
     size_t count;
-    size_t bytes;
-    uint64_t clock;
+    int file; /* descriptor + 1; 0: none yet */
+    uint64_t bytes;
+    uint64_t lost; /* of them, of blocks that are kept no longer */
 };
 
 void selector_columns_fini(struct selector_columns *columns);
-/* The block whose row 0 is `first`, or NULL unless its first `rows` rows are here. Valid until the
- * next put or drop. */
-const struct selector_column_block *selector_columns_get(struct selector_columns *columns,
-                                                         uint64_t first, uint32_t rows);
-/* Copies `block`'s columns in, in place of what was there; makes room by dropping what was not used
- * for the longest time. */
-void selector_columns_put(struct selector_columns *columns,
-                          const struct selector_column_block *block);
-/* Forgets the block that holds `id`: its rows have changed. */
+/* Between two tasks: begins anew when the file has become too large. */
+void selector_columns_trim(struct selector_columns *columns);
+/* Whether the first `rows` rows of the block are here. */
+bool selector_columns_have(const struct selector_columns *columns, uint64_t first, uint32_t rows);
+/* Keeps `block` in place of what was there. CORRUPT when it makes no sense, IO. */
+enum weir_status selector_columns_put(struct selector_columns *columns,
+                                      const struct selector_column_block *block,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* Forgets the block that holds `id`, and overwrites what the file says of it: its rows have changed. */
 void selector_columns_drop(struct selector_columns *columns, uint64_t id);
+
+/* Takes the rows that storage did not have out of `mask`. The block is here. */
+enum weir_status selector_columns_mask(const struct selector_columns *columns, uint64_t first,
+                                       uint64_t mask[SELECTOR_MASK_WORDS],
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Times and labels (NULL: not wanted) of `count` ids of one block, which is here. */
+enum weir_status selector_columns_read(const struct selector_columns *columns, const uint64_t *ids,
+                                       size_t count, int64_t *times, int64_t *labels,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,8 +1,7 @@
-/* Bitmaps by block, and the sets they come from. */
+/* The sets that were sealed, united. */
 #include "selector/history.h"
 
 #include "core/base/memory.h"
-#include "core/wire/sample.h"
 #include "core/wire/sample_set.h"
 #include "selector/policies/policy.h"
 #include "selector/queries.h"
@@ -11,117 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_WORDS = WEIR_BLOCK_ROWS / 64 };
-
-static uint64_t block_of(uint64_t id)
-{
-    return id - weir_sample_row(id);
-}
-
-/* ---- bits ---- */
-
-static void bits_fini(struct selector_bits *bits)
-{
-    for (size_t i = 0; i < bits->count; i++)
-        free(bits->blocks[i].words);
-    free(bits->blocks);
-    *bits = (struct selector_bits){0};
-}
-
-/* Where the block is, or would be. */
-static size_t bits_place(const struct selector_bits *bits, uint64_t first)
-{
-    size_t low = 0, high = bits->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (bits->blocks[middle].first < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static const uint64_t *bits_find(const struct selector_bits *bits, uint64_t first)
-{
-    size_t at = bits_place(bits, first);
-    return at < bits->count && bits->blocks[at].first == first ? bits->blocks[at].words : NULL;
-}
-
-static uint64_t *bits_reach(struct selector_bits *bits, uint64_t first)
-{
-    size_t at = bits_place(bits, first);
-    if (at < bits->count && bits->blocks[at].first == first)
-        return bits->blocks[at].words;
-    bits->blocks = weir_realloc(bits->blocks, bits->count + 1, sizeof *bits->blocks);
-    memmove(bits->blocks + at + 1, bits->blocks + at, (bits->count - at) * sizeof *bits->blocks);
-    bits->count++;
-    bits->blocks[at] = (struct selector_bits_block){
-        .first = first, .words = weir_calloc(BLOCK_WORDS, sizeof(uint64_t))};
-    return bits->blocks[at].words;
-}
-
-static bool is_set(const uint64_t *words, uint64_t id)
-{
-    uint32_t row = weir_sample_row(id);
-    return words && (words[row / 64] >> (row % 64) & 1);
-}
-
-/* How many of the ids from `at` on lie in one block. */
-static size_t run_of(const uint64_t *ids, size_t count, size_t at)
-{
-    size_t end = at + 1;
-    while (end < count && block_of(ids[end]) == block_of(ids[at]))
-        end++;
-    return end - at;
-}
-
-static void bits_add(struct selector_bits *bits, const uint64_t *ids, size_t count)
-{
-    for (size_t at = 0, run = 0; at < count; at += run) {
-        run = run_of(ids, count, at);
-        uint64_t *words = bits_reach(bits, block_of(ids[at]));
-        for (size_t i = at; i < at + run; i++) {
-            uint32_t row = weir_sample_row(ids[i]);
-            words[row / 64] |= UINT64_C(1) << (row % 64);
-        }
-    }
-}
-
-/* ---- history ---- */
-
 void selector_history_fini(struct selector_history *history)
 {
-    bits_fini(&history->used);
-    bits_fini(&history->drawn);
+    selector_set_fini(&history->used);
+    selector_set_fini(&history->drawn);
     history->upto = 0;
 }
 
-static void add_draw(struct selector_bits *drawn, const uint64_t *ids, size_t count)
+/* What is drawn again begins the next epoch, and is all that was drawn in it. */
+static void add_draw(struct selector_set *drawn, const struct selector_set *set)
 {
-    WEIR_AUTO_FREE uint64_t *repeated = weir_calloc(count + 1, sizeof *repeated);
-    size_t repeats = 0;
-    for (size_t at = 0, run = 0; at < count; at += run) {
-        run = run_of(ids, count, at);
-        const uint64_t *words = bits_find(drawn, block_of(ids[at]));
-        for (size_t i = at; i < at + run; i++)
-            if (is_set(words, ids[i]))
-                repeated[repeats++] = ids[i];
-    }
-    if (repeats == 0) {
-        bits_add(drawn, ids, count);
+    struct selector_set repeated = {0};
+    selector_set_combine(&repeated, SELECTOR_UNION, drawn);
+    selector_set_combine(&repeated, SELECTOR_INTERSECTION, set);
+    if (repeated.count == 0) {
+        selector_set_combine(drawn, SELECTOR_UNION, set);
+        selector_set_fini(&repeated);
         return;
     }
-    bits_fini(drawn);
-    bits_add(drawn, repeated, repeats);
+    selector_set_fini(drawn);
+    *drawn = repeated;
 }
 
 void selector_history_add(struct selector_history *history, uint64_t trigger, const uint64_t *ids,
                           size_t count)
 {
-    bits_add(&history->used, ids, count);
+    struct selector_set set;
+    selector_set_of_ids(&set, ids, count);
+    selector_set_combine(&history->used, SELECTOR_UNION, &set);
     if (trigger > history->warmup)
-        add_draw(&history->drawn, ids, count);
+        add_draw(&history->drawn, &set);
+    selector_set_fini(&set);
 }
 
 static enum weir_status add_file(struct selector_history *history, const char *data_dir,
@@ -157,15 +76,24 @@ enum weir_status selector_history_reach(struct selector_history *history, struct
     return WEIR_OK;
 }
 
+static void mark(const struct selector_set *set, const uint64_t *ids, size_t count, uint8_t flag,
+                 uint8_t *past)
+{
+    uint64_t mask[SELECTOR_MASK_WORDS];
+    selector_set_mask(set, ids[0] - weir_sample_row(ids[0]), mask);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = weir_sample_row(ids[i]);
+        if (mask[row / 64] >> (row % 64) & 1)
+            past[i] |= flag;
+    }
+}
+
 void selector_history_mark(const struct selector_history *history, const uint64_t *ids,
                            size_t count, uint8_t *past)
 {
-    for (size_t at = 0, run = 0; at < count; at += run) {
-        run = run_of(ids, count, at);
-        const uint64_t *used = bits_find(&history->used, block_of(ids[at]));
-        const uint64_t *drawn = bits_find(&history->drawn, block_of(ids[at]));
-        for (size_t i = at; i < at + run; i++)
-            past[i] = (uint8_t)((is_set(used, ids[i]) ? SELECTION_USED : 0) |
-                                (is_set(drawn, ids[i]) ? SELECTION_DRAWN : 0));
-    }
+    memset(past, 0, count);
+    if (count == 0)
+        return;
+    mark(&history->used, ids, count, SELECTION_USED, past);
+    mark(&history->drawn, ids, count, SELECTION_DRAWN, past);
 }

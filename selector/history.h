@@ -9,23 +9,13 @@
 #define SELECTOR_HISTORY_H
 
 #include "core/db/db.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-struct selector_bits {
-    struct selector_bits_block {
-        uint64_t first;  /* id of row 0 */
-        uint64_t *words; /* one bit a row */
-    } * blocks;          /* ascending */
-    size_t count;
-};
+#include "selector/set.h"
 
 struct selector_history {
     uint64_t warmup; /* triggers whose sets are no draws; the owner's to set */
     uint64_t upto;   /* triggers that are in it */
-    struct selector_bits used;
-    struct selector_bits drawn;
+    struct selector_set used;
+    struct selector_set drawn;
 };
 
 /* Zero-initialised (but for `warmup`) is empty. */
@@ -38,7 +28,7 @@ void selector_history_add(struct selector_history *history, uint64_t trigger, co
 enum weir_status selector_history_reach(struct selector_history *history, struct weir_db *db,
                                         const char *data_dir, const char *pipeline,
                                         uint64_t trigger, struct weir_error *err) WEIR_MUST_USE;
-/* Fills `past` with the selection_past flags of `ids`, which ascend. */
+/* Fills `past` with the selection_past flags of `ids`, which ascend and lie in one block. */
 void selector_history_mark(const struct selector_history *history, const uint64_t *ids,
                            size_t count, uint8_t *past);
 

@@ -83,34 +83,30 @@ static size_t place_of(const struct selector_pipeline *pipeline, uint64_t datase
     return index;
 }
 
-static void mark_live(struct selector_candidates *candidates,
-                      const struct selector_pipeline *pipeline, const struct selector_ends *ends)
+/* What was ingested at once has one sequence number, and is looked up once. */
+static void mark_live(const struct selector_pipeline *pipeline, const struct selector_ends *ends,
+                      const struct selection_run *run, int64_t *triggers)
 {
     WEIR_AUTO_FREE uint64_t *sequences = weir_calloc(WEIR_BLOCK_ROWS, sizeof *sequences);
-    uint64_t block = UINT64_MAX;
-    size_t index = 0;
-    for (size_t i = 0; i < candidates->count; i++) {
-        uint64_t id = candidates->ids[i];
-        uint64_t dataset = weir_sample_dataset(id);
-        if (id - weir_sample_row(id) != block) {
-            block = id - weir_sample_row(id);
-            index = place_of(pipeline, dataset);
-            selector_pool_added(&pipeline->pool, dataset, weir_sample_block(id), sequences);
-        }
-        candidates->triggers[i] =
-            trigger_of(ends, pipeline->dataset_count, index, sequences[weir_sample_row(id)]);
+    uint64_t dataset = weir_sample_dataset(run->ids[0]);
+    size_t index = place_of(pipeline, dataset);
+    selector_pool_added(&pipeline->pool, dataset, weir_sample_block(run->ids[0]), sequences);
+    for (size_t i = 0; i < run->count; i++) {
+        uint64_t sequence = sequences[weir_sample_row(run->ids[i])];
+        bool again = i > 0 && sequences[weir_sample_row(run->ids[i - 1])] == sequence;
+        triggers[i] =
+            again ? triggers[i - 1] : trigger_of(ends, pipeline->dataset_count, index, sequence);
     }
 }
 
-void selector_origin_mark(struct selector_candidates *candidates,
-                          const struct selector_pipeline *pipeline,
-                          const struct selector_ends *ends)
+void selector_origin_mark(const struct selector_pipeline *pipeline,
+                          const struct selector_ends *ends, const struct selection_run *run,
+                          int64_t *triggers)
 {
-    candidates->triggers = weir_calloc(candidates->count + 1, sizeof *candidates->triggers);
     if (!pipeline->replay) {
-        mark_live(candidates, pipeline, ends);
+        mark_live(pipeline, ends, run, triggers);
         return;
     }
-    for (size_t i = 0; i < candidates->count; i++)
-        candidates->triggers[i] = trigger_at(ends, candidates->times[i], candidates->ids[i]);
+    for (size_t i = 0; i < run->count; i++)
+        triggers[i] = trigger_at(ends, run->times[i], run->ids[i]);
 }

@@ -4,7 +4,6 @@
 #define SELECTOR_ORIGIN_H
 
 #include "core/db/db.h"
-#include "selector/candidates.h"
 #include "selector/pipeline.h"
 
 /* Where triggers 1, 2, … before the one that is asked for ended. */
@@ -20,9 +19,9 @@ enum weir_status selector_ends_read(struct weir_db *db, const struct selector_pi
                                     uint64_t trigger, struct selector_ends *ret_ends,
                                     struct weir_error *err) WEIR_MUST_USE;
 void selector_ends_fini(struct selector_ends *ends);
-/* Fills the candidates' `triggers`; a replay's need times. */
-void selector_origin_mark(struct selector_candidates *candidates,
-                          const struct selector_pipeline *pipeline,
-                          const struct selector_ends *ends);
+/* Fills `triggers` of `count` ids of one block; `times` of a replay. */
+void selector_origin_mark(const struct selector_pipeline *pipeline,
+                          const struct selector_ends *ends, const struct selection_run *run,
+                          int64_t *triggers);
 
 #endif

@@ -8,11 +8,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Equal parts of the time from the oldest to the newest. */
+struct slices {
+    int64_t oldest;
+    uint64_t length;
+};
+
 /* What the groups of one kind are made of, and called. */
 struct kind {
     const char *name;
     unsigned need; /* a policy with it looks at the kind */
-    const int64_t *keys;
+    int64_t (*key)(const struct slices *slices, const struct selection_run *run, size_t i);
     char *(*call)(const struct selector_section *section, int64_t key);
 };
 
@@ -67,72 +73,124 @@ static size_t add(struct selector_preview *preview)
     return preview->count++;
 }
 
-static void count_kind(struct selector_preview *preview, const struct selector_section *section,
-                       const struct kind *kind, const uint8_t *taken, size_t count)
+static int64_t label_of(const struct slices *slices, const struct selection_run *run, size_t i)
 {
-    struct selection_groups groups;
-    selection_groups_make(&groups, kind->keys, count);
-    WEIR_AUTO_FREE uint64_t *chosen = weir_calloc(groups.count + 1, sizeof *chosen);
-    for (size_t i = 0; i < count; i++)
-        chosen[groups.of[i]] += taken[i];
-    for (size_t g = 0; g < groups.count && g < SELECTOR_PREVIEW_GROUPS_MAX; g++) {
+    (void)slices;
+    return run->labels[i];
+}
+
+/* The beginning of its slice. */
+static int64_t slice_of(const struct slices *slices, const struct selection_run *run, size_t i)
+{
+    uint64_t slice = ((uint64_t)run->times[i] - (uint64_t)slices->oldest) / slices->length;
+    return (int64_t)((uint64_t)slices->oldest + slice * slices->length);
+}
+
+static int64_t trigger_of(const struct slices *slices, const struct selection_run *run, size_t i)
+{
+    (void)slices;
+    return run->triggers[i];
+}
+
+static int64_t past_of(const struct slices *slices, const struct selection_run *run, size_t i)
+{
+    (void)slices;
+    return run->past[i];
+}
+
+static const struct kind KINDS[] = {
+    {"label", SELECTION_NEEDS_LABELS, label_of, call_label},
+    {"time", SELECTION_NEEDS_TIMES, slice_of, call_time},
+    {"trigger", SELECTION_NEEDS_TRIGGERS, trigger_of, call_trigger},
+    {"past", SELECTION_NEEDS_PAST, past_of, call_past},
+};
+
+static void count_all(struct selector_reader *reader, const struct kind *kind,
+                      const struct slices *slices, struct selection_groups *groups)
+{
+    for (struct selection_run run = {0}; selector_reader_next(reader, &run);)
+        for (size_t i = 0; i < run.count; i++) {
+            int64_t key = kind->key(slices, &run, i);
+            selection_groups_count(groups, &key, 1);
+        }
+    selection_groups_sort(groups);
+}
+
+static void count_chosen(struct selector_reader *reader, const struct kind *kind,
+                         const struct slices *slices, const struct selector_set *chosen,
+                         const struct selection_groups *groups, uint64_t *counts)
+{
+    for (struct selection_run run = {0}; selector_reader_next(reader, &run);)
+        for (size_t i = 0; i < run.count; i++)
+            if (selector_set_has(chosen, run.ids[i]))
+                counts[selection_groups_find(groups, kind->key(slices, &run, i))]++;
+}
+
+static void tell_kind(struct selector_preview *preview, const struct selector_section *section,
+                      const struct kind *kind, const struct selection_groups *groups,
+                      const uint64_t *counts)
+{
+    for (size_t g = 0; g < groups->count && g < SELECTOR_PREVIEW_GROUPS_MAX; g++) {
         size_t at = add(preview);
         preview->kinds[at] = kind->name;
-        preview->names[at] = kind->call(section, groups.keys[g]);
-        preview->samples[at] = chosen[g];
-        preview->candidates[at] = groups.sizes[g];
-        preview->whys[at] = why(section, kind->need, chosen[g], groups.sizes[g]);
+        preview->names[at] = kind->call(section, groups->keys[g]);
+        preview->samples[at] = counts[g];
+        preview->candidates[at] = groups->sizes[g];
+        preview->whys[at] = why(section, kind->need, counts[g], groups->sizes[g]);
     }
+}
+
+static struct slices cut_slices(struct selector_reader *reader)
+{
+    int64_t oldest = INT64_MAX, newest = INT64_MIN;
+    for (struct selection_run run = {0}; selector_reader_next(reader, &run);)
+        for (size_t i = 0; i < run.count; i++) {
+            oldest = run.times[i] < oldest ? run.times[i] : oldest;
+            newest = run.times[i] > newest ? run.times[i] : newest;
+        }
+    uint64_t span = oldest <= newest ? (uint64_t)newest - (uint64_t)oldest : 0;
+    return (struct slices){oldest, span / SELECTOR_PREVIEW_SLICES + 1};
+}
+
+static enum weir_status make_kind(struct selector_preview *preview,
+                                  const struct selector_section *section,
+                                  const struct selector_candidates *candidates,
+                                  const struct selector_sources *sources, const struct kind *kind,
+                                  struct weir_error *err)
+{
+    struct selector_reader reader;
+    struct selection_groups groups = {0};
+    struct slices slices = {0};
+    selector_reader_open(&reader, &candidates->all, kind->need, sources);
+    if (kind->need == SELECTION_NEEDS_TIMES)
+        slices = cut_slices(&reader);
+    count_all(&reader, kind, &slices, &groups);
+    WEIR_AUTO_FREE uint64_t *counts = weir_calloc(groups.count + 1, sizeof *counts);
+    if (!reader.status)
+        count_chosen(&reader, kind, &slices, &candidates->chosen, &groups, counts);
+    if (!reader.status)
+        tell_kind(preview, section, kind, &groups, counts);
+    else
+        *err = reader.err;
     selection_groups_fini(&groups);
+    selector_reader_close(&reader);
+    return reader.status;
 }
 
-/* The beginning of each sample's slice: equal parts of the time from the oldest to the newest. */
-static int64_t *cut_slices(const int64_t *times, size_t count)
+enum weir_status selector_preview_make(struct selector_preview *preview,
+                                       const struct selector_section *section,
+                                       const struct selector_candidates *candidates,
+                                       const struct selector_sources *sources,
+                                       struct weir_error *err)
 {
-    int64_t *slices = weir_calloc(count + 1, sizeof *slices);
-    int64_t oldest = times[0], newest = times[0];
-    for (size_t i = 1; i < count; i++) {
-        oldest = times[i] < oldest ? times[i] : oldest;
-        newest = times[i] > newest ? times[i] : newest;
-    }
-    uint64_t length = ((uint64_t)newest - (uint64_t)oldest) / SELECTOR_PREVIEW_SLICES + 1;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t slice = ((uint64_t)times[i] - (uint64_t)oldest) / length;
-        slices[i] = (int64_t)((uint64_t)oldest + slice * length);
-    }
-    return slices;
-}
-
-static int64_t *widen(const uint8_t *past, size_t count)
-{
-    int64_t *wide = weir_calloc(count + 1, sizeof *wide);
-    for (size_t i = 0; i < count; i++)
-        wide[i] = past[i];
-    return wide;
-}
-
-void selector_preview_make(struct selector_preview *preview, const struct selector_section *section,
-                           const struct selector_candidates *chosen, const uint64_t *ids,
-                           size_t count)
-{
-    if (count == 0)
-        return;
-    WEIR_AUTO_FREE uint8_t *taken = weir_calloc(count, sizeof *taken);
-    WEIR_AUTO_FREE int64_t *slices = cut_slices(chosen->times, count);
-    WEIR_AUTO_FREE int64_t *past = chosen->past ? widen(chosen->past, count) : NULL;
-    for (size_t i = 0, k = 0; i < count && k < chosen->count; i++) {
-        taken[i] = ids[i] == chosen->ids[k];
-        k += taken[i];
-    }
-    const struct kind kinds[] = {
-        {"label", SELECTION_NEEDS_LABELS, section->unlabelled ? NULL : chosen->labels, call_label},
-        {"time", SELECTION_NEEDS_TIMES, slices, call_time},
-        {"trigger", SELECTION_NEEDS_TRIGGERS, chosen->triggers, call_trigger},
-        {"past", SELECTION_NEEDS_PAST, past, call_past},
-    };
-    for (size_t i = 0; i < WEIR_COUNT(kinds); i++)
-        if (kinds[i].keys)
-            count_kind(preview, section, &kinds[i], taken, count);
+    unsigned known = SELECTION_NEEDS_TIMES | (section->unlabelled ? 0 : SELECTION_NEEDS_LABELS) |
+                     (sources->ends ? SELECTION_NEEDS_TRIGGERS : 0) |
+                     (section->needs & SELECTION_NEEDS_PAST);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; !status && i < WEIR_COUNT(KINDS); i++)
+        if (KINDS[i].need & known)
+            status = make_kind(preview, section, candidates, sources, &KINDS[i], err);
+    return status;
 }
 
 void selector_preview_fini(struct selector_preview *preview)

@@ -16,12 +16,13 @@ struct selector_preview {
     size_t count;
 };
 
-/* `chosen` was made of `count` candidates `ids` by selector_candidates_choose(); its other columns are
- * still those of the candidates. Of each kind at most SELECTOR_PREVIEW_GROUPS_MAX groups are told.
- * Freed by selector_preview_fini(). */
-void selector_preview_make(struct selector_preview *preview, const struct selector_section *section,
-                           const struct selector_candidates *chosen, const uint64_t *ids,
-                           size_t count);
+/* Of each kind at most SELECTOR_PREVIEW_GROUPS_MAX groups are told; what the policy does not look at is told as
+ * far as `sources` have it. Freed by selector_preview_fini(), whatever the outcome. */
+enum weir_status selector_preview_make(struct selector_preview *preview,
+                                       const struct selector_section *section,
+                                       const struct selector_candidates *candidates,
+                                       const struct selector_sources *sources,
+                                       struct weir_error *err) WEIR_MUST_USE;
 void selector_preview_fini(struct selector_preview *preview);
 
 #endif

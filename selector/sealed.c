@@ -8,30 +8,45 @@
 #include "core/wire/sample_set.h"
 #include "selector/queries.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids,
-                                       const float *weights, size_t count,
-                                       struct selector_sealed *sealed, struct weir_error *err)
+static enum weir_status add_all(struct weir_sample_set_writer *writer,
+                                const struct selector_set *set, struct weir_error *err)
 {
-    if (count == 0)
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; !status && i < set->block_count; i++)
+        status = weir_sample_set_add(writer, ids, selector_set_ids(set, i, ids), err);
+    return status;
+}
+
+enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
+                                       const float *weights, struct selector_sealed *sealed,
+                                       struct weir_error *err)
+{
+    if (set->count == 0)
         return WEIR_OK;
     struct weir_digest digest;
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
     WEIR_AUTO_FREE char *fresh = weir_format("%s/sets/sealing.set", data_dir);
-    enum weir_status status = weir_sample_set_write(fresh, ids, weights, count, &digest, err);
+    enum weir_status status = weir_sample_set_begin(fresh, set->count, weights, &writer, err);
+    if (!status)
+        status = add_all(writer, set, err);
+    if (!status)
+        status = weir_sample_set_finish(writer, &digest, err);
     if (status)
         return status;
     weir_digest_text(&digest, sealed->digest);
-    sealed->samples = count;
+    sealed->samples = set->count;
     WEIR_AUTO_FREE char *path = selector_sealed_path(data_dir, sealed);
-    if (rename(fresh, path) != 0)
-        return weir_fail(err, WEIR_IO, "cannot rename %s to %s: %s", fresh, path, strerror(errno));
-    if (weir_fault("selector.sealed"))
-        return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealed");
-    return weir_sync_parent(path, err);
+    if (weir_fault("selector.sealing"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealing");
+    status = weir_sample_set_publish(writer, path, err);
+    if (!status && weir_fault("selector.sealed"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealed");
+    return status;
 }
 
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,

@@ -6,6 +6,7 @@
 #include "core/db/db.h"
 #include "core/wire/wire.h"
 #include "selector/policies/policy.h"
+#include "selector/set.h"
 
 #include "core/base/hash.h"
 
@@ -27,11 +28,10 @@ struct selector_boundary {
     uint64_t until_id;
 };
 
-/* Writes `ids` (ascending, distinct) and their weights (NULL: all 1) as DATA_DIR/sets/DIGEST.set and
- * fills digest and samples; none leaves the digest empty. Doing it again is harmless. */
-enum weir_status selector_sealed_write(const char *data_dir, const uint64_t *ids,
-                                       const float *weights, size_t count,
-                                       struct selector_sealed *sealed,
+/* Writes `set` and the weights of its members (NULL: all 1) as DATA_DIR/sets/DIGEST.set and fills digest and
+ * samples; an empty set leaves the digest empty. Doing it again is harmless. */
+enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
+                                       const float *weights, struct selector_sealed *sealed,
                                        struct weir_error *err) WEIR_MUST_USE;
 
 /* NOT_FOUND when that trigger (interval) was not answered yet. */

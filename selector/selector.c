@@ -62,6 +62,7 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
     selector->loop = loop;
     selector->server = server;
     selector->data_dir = weir_strdup(options->data_dir);
+    selector->columns.directory = selector->data_dir;
     enum weir_status status = open_steps(selector, options, err);
     if (status) {
         selector_close(selector);

@@ -1,22 +1,13 @@
-/* Writes, maps and checks sample set files; the layout is in the header. */
+/* Maps and checks sample set files; the layout is in the header. */
 #include "core/wire/sample_set.h"
 
 #include "core/base/file.h"
 
 #include <string.h>
 
-enum { FLAG_WEIGHTS = 1, CHECKED_BYTES = 40, DIGEST_AT = 24 };
+enum { FLAGS = WEIR_SET_WEIGHTS | WEIR_SET_SUMS };
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'S', 'E', 'T', '1'};
-
-static bool all_are_one(const float *weights, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (weights[i] != 1)
-            return false;
-    }
-    return true;
-}
 
 static bool ascend_strictly(const uint64_t *ids, size_t count)
 {
@@ -33,7 +24,7 @@ static struct weir_digest digest_of(uint64_t count, struct weir_bytes ids,
 {
     uint8_t head[12];
     weir_put_u64(head, count);
-    weir_put_u32(head + 8, weights.size > 0 ? FLAG_WEIGHTS : 0);
+    weir_put_u32(head + 8, weights.size > 0 ? WEIR_SET_WEIGHTS : 0);
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
     weir_hasher_add(hasher, head, sizeof head);
     weir_hasher_add(hasher, ids.at, ids.size);
@@ -41,30 +32,20 @@ static struct weir_digest digest_of(uint64_t count, struct weir_bytes ids,
     return weir_hasher_digest(hasher);
 }
 
-enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, const float *weights,
-                                       size_t count, struct weir_digest *ret_digest,
-                                       struct weir_error *err)
+static size_t sums_of(size_t count)
 {
-    weir_require(ascend_strictly(ids, count));
-    if (weights != NULL && all_are_one(weights, count))
-        weights = NULL;
-    struct weir_bytes id_bytes = weir_bytes(ids, count * sizeof *ids);
-    struct weir_bytes weight_bytes =
-        weir_bytes(weights, weights != NULL ? count * sizeof *weights : 0);
-    struct weir_digest digest = digest_of(count, id_bytes, weight_bytes);
+    return (count + WEIR_SET_SUMMED - 1) / WEIR_SET_SUMMED;
+}
 
-    uint8_t header[WEIR_SET_HEADER_BYTES] = {0};
-    memcpy(header, MAGIC, sizeof MAGIC);
-    weir_put_u64(header + 8, count);
-    weir_put_u32(header + 16, weights != NULL ? FLAG_WEIGHTS : 0);
-    memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
-    weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
-
-    const struct weir_bytes pieces[] = {weir_bytes(header, sizeof header), id_bytes, weight_bytes};
-    enum weir_status status = weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
-    if (status == WEIR_OK && ret_digest != NULL)
-        *ret_digest = digest;
-    return status;
+/* `count` is no larger than what could be there. */
+static size_t body_bytes(size_t count, uint32_t flags)
+{
+    size_t weights = flags & WEIR_SET_WEIGHTS ? count * sizeof(float) : 0;
+    size_t bytes = count * sizeof(uint64_t) + weights;
+    size_t columns = flags & WEIR_SET_WEIGHTS ? 2 : 1;
+    if (flags & WEIR_SET_SUMS)
+        bytes = (bytes + 7) / 8 * 8 + sums_of(count) * columns * sizeof(uint64_t);
+    return bytes;
 }
 
 /* Fills `set` from its mapped file; touches nothing behind what the file holds. */
@@ -73,24 +54,29 @@ static enum weir_status check_header(struct weir_sample_set *set, struct weir_er
     const uint8_t *at = set->map;
     if (set->map_bytes < WEIR_SET_HEADER_BYTES || memcmp(at, MAGIC, sizeof MAGIC) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected a sample set of version 1");
-    if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
+    if (weir_get_u64(at + WEIR_SET_CHECKED_BYTES) !=
+        weir_hash64(weir_bytes(at, WEIR_SET_CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
     if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     uint32_t flags = weir_get_u32(at + 16);
-    if ((flags & ~(uint32_t)FLAG_WEIGHTS) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "flags 0x%x, expected 0 or 1", flags);
-    size_t row = sizeof *set->ids + (flags != 0 ? sizeof *set->weights : 0);
+    if ((flags & ~(uint32_t)FLAGS) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "flags 0x%x, expected at most 0x%x", flags, FLAGS);
     size_t body = set->map_bytes - WEIR_SET_HEADER_BYTES;
-    if (body % row != 0 || body / row != count)
-        return weir_fail(err, WEIR_CORRUPT,
-                         "%zu bytes behind the header, expected %llu samples of %zu", body,
-                         (unsigned long long)count, row);
+    if (count > body / sizeof *set->ids || body != body_bytes(count, flags))
+        return weir_fail(err, WEIR_CORRUPT, "%zu bytes behind the header, expected %llu samples",
+                         body, (unsigned long long)count);
     set->count = count;
     set->ids = (const uint64_t *)(const void *)(at + WEIR_SET_HEADER_BYTES);
-    set->weights = flags != 0 ? (const float *)(const void *)(set->ids + count) : NULL;
-    memcpy(set->digest.bytes, at + DIGEST_AT, sizeof set->digest.bytes);
+    if (flags & WEIR_SET_WEIGHTS)
+        set->weights = (const float *)(const void *)(set->ids + count);
+    if ((flags & WEIR_SET_WEIGHTS) && (flags & WEIR_SET_SUMS) && count % 2 == 1 &&
+        weir_get_u32((const uint8_t *)(set->weights + count)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "the padding before the sums is not zero");
+    if (flags & WEIR_SET_SUMS)
+        set->sums = set->ids + count + (set->weights != NULL ? (count + 1) / 2 : 0);
+    memcpy(set->digest.bytes, at + WEIR_SET_DIGEST_AT, sizeof set->digest.bytes);
     return WEIR_OK;
 }
 
@@ -103,20 +89,55 @@ static enum weir_status check_body(const struct weir_sample_set *set, struct wei
     struct weir_digest digest = digest_of(count, ids, weights);
     if (memcmp(digest.bytes, set->digest.bytes, sizeof digest.bytes) != 0)
         return weir_fail(err, WEIR_CORRUPT, "ids and weights differ from the digest");
+    if (set->sums != NULL)
+        return weir_sample_set_check(set, 0, count, err);
     if (!ascend_strictly(set->ids, count))
         return weir_fail(err, WEIR_CORRUPT, "ids do not ascend");
     return WEIR_OK;
 }
 
-enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set,
-                                      struct weir_error *err)
+/* One block of a column of `width` bytes. */
+static bool is_whole(const struct weir_sample_set *set, const void *column, size_t width,
+                     const uint64_t *sums, size_t block)
+{
+    size_t first = block * WEIR_SET_SUMMED;
+    size_t left = set->count - first;
+    size_t count = left < WEIR_SET_SUMMED ? left : WEIR_SET_SUMMED;
+    const uint8_t *at = (const uint8_t *)column + first * width;
+    return weir_get_u64((const uint8_t *)(sums + block)) ==
+           weir_hash64(weir_bytes(at, count * width), 0);
+}
+
+enum weir_status weir_sample_set_check(const struct weir_sample_set *set, size_t first,
+                                       size_t count, struct weir_error *err)
+{
+    if (count == 0 || set->sums == NULL)
+        return WEIR_OK;
+    const uint64_t *weight_sums = set->sums + sums_of(set->count);
+    for (size_t block = first / WEIR_SET_SUMMED; block <= (first + count - 1) / WEIR_SET_SUMMED;
+         block++) {
+        bool whole = is_whole(set, set->ids, sizeof *set->ids, set->sums, block) &&
+                     (set->weights == NULL ||
+                      is_whole(set, set->weights, sizeof *set->weights, weight_sums, block));
+        if (!whole)
+            return weir_fail(err, WEIR_CORRUPT, "samples from %zu on differ from their checksum",
+                             block * WEIR_SET_SUMMED);
+    }
+    size_t before = first > 0; /* the one before is of a neighbour, checked or not */
+    if (!ascend_strictly(set->ids + first - before, count + before))
+        return weir_fail(err, WEIR_CORRUPT, "ids do not ascend");
+    return WEIR_OK;
+}
+
+static enum weir_status open_set(const char *path, bool unread, struct weir_sample_set *ret_set,
+                                 struct weir_error *err)
 {
     struct weir_sample_set set = {0};
     enum weir_status status = weir_file_map(path, &set.map, &set.map_bytes, err);
     if (status != WEIR_OK)
         return status;
     status = check_header(&set, err);
-    if (status == WEIR_OK)
+    if (status == WEIR_OK && (!unread || set.sums == NULL))
         status = check_body(&set, err);
     if (status != WEIR_OK) {
         weir_file_unmap(set.map, set.map_bytes);
@@ -124,6 +145,18 @@ enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *
     }
     *ret_set = set;
     return WEIR_OK;
+}
+
+enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set,
+                                      struct weir_error *err)
+{
+    return open_set(path, false, ret_set, err);
+}
+
+enum weir_status weir_sample_set_open_unread(const char *path, struct weir_sample_set *ret_set,
+                                             struct weir_error *err)
+{
+    return open_set(path, true, ret_set, err);
 }
 
 void weir_sample_set_close(struct weir_sample_set *set)

@@ -4,12 +4,13 @@
  *
  *     offset 0   8 bytes  "WEIRSET1"
  *            8   u64      count
- *           16   u32      flags: 1 = weights present
+ *           16   u32      flags: 1 = weights present, 2 = sums present
  *           20   u32      reserved, 0
- *           24   16 bytes digest (XXH3-128 of count, flags, ids, weights)
+ *           24   16 bytes digest (XXH3-128 of count, weights flag, ids, weights)
  *           40   u64      XXH3-64 of the 40 bytes before
  *           48   zeros
- *           64   u64[count] ids, then f32[count] weights if present
+ *           64   u64[count] ids, then f32[count] weights if present, zeros up to a multiple of 8
+ *                with sums, and the sums: u64 XXH3-64 of every 65 536 ids, and of as many weights
  */
 #ifndef WEIR_WIRE_SAMPLE_SET_H
 #define WEIR_WIRE_SAMPLE_SET_H
@@ -17,19 +18,48 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/memory.h"
 
-enum { WEIR_SET_HEADER_BYTES = 64 };
+enum {
+    WEIR_SET_HEADER_BYTES = 64,
+    WEIR_SET_CHECKED_BYTES = 40,
+    WEIR_SET_DIGEST_AT = 24,
+    WEIR_SET_WEIGHTS = 1,
+    WEIR_SET_SUMS = 2,
+    WEIR_SET_SUMMED = 65536, /* ids to a sum */
+};
 
 struct weir_sample_set {
     const uint64_t *ids;
     const float *weights; /* NULL: all 1 */
     size_t count;
     struct weir_digest digest;
-    void *map; /* private */
+    const uint64_t *sums; /* NULL: the file has none */
+    void *map;            /* private */
     size_t map_bytes;
 };
 
-/* Writes by temporary file, fsync and rename. `ids` ascending and distinct (required). */
+/* A set of `count` ids, which come piece by piece, so that nobody has to hold them all. `weights` are of all of
+ * them, or NULL, and borrowed until the end; when all are 1 they are left out. Until it is published
+ * there is PATH.tmp at most. Freed by weir_sample_set_writer_free(), which gives up what was not published. */
+struct weir_sample_set_writer;
+enum weir_status weir_sample_set_begin(const char *path, uint64_t count, const float *weights,
+                                       struct weir_sample_set_writer **ret_writer,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Ascending and distinct, across all calls (required). */
+enum weir_status weir_sample_set_add(struct weir_sample_set_writer *writer, const uint64_t *ids,
+                                     size_t count, struct weir_error *err) WEIR_MUST_USE;
+/* All were added (required): writes what is left, and fsyncs. */
+enum weir_status weir_sample_set_finish(struct weir_sample_set_writer *writer,
+                                        struct weir_digest *ret_digest,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* Gives what is finished its name, and fsyncs the directory. */
+enum weir_status weir_sample_set_publish(struct weir_sample_set_writer *writer, const char *path,
+                                         struct weir_error *err) WEIR_MUST_USE;
+void weir_sample_set_writer_free(struct weir_sample_set_writer *writer);
+WEIR_DEFINE_AUTO(weir_sample_set_writer, weir_sample_set_writer_free)
+
+/* All at once. `ids` ascending and distinct (required). */
 enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, const float *weights,
                                        size_t count, struct weir_digest *ret_digest,
                                        struct weir_error *err) WEIR_MUST_USE;
@@ -37,6 +67,14 @@ enum weir_status weir_sample_set_write(const char *path, const uint64_t *ids, co
  * weir_sample_set_close(). */
 enum weir_status weir_sample_set_open(const char *path, struct weir_sample_set *ret_set,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* Checks the header alone: what is used of the body is to be checked before. A file without sums is checked
+ * whole. */
+enum weir_status weir_sample_set_open_unread(const char *path, struct weir_sample_set *ret_set,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* Of `count` positions from `first` on: CORRUPT when ids or weights differ from their sums, or ids do not
+ * ascend. */
+enum weir_status weir_sample_set_check(const struct weir_sample_set *set, size_t first,
+                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
 void weir_sample_set_close(struct weir_sample_set *set); /* zeroed is fine */
 /* Index of `id`, or -1. */
 int64_t weir_sample_set_find(const struct weir_sample_set *set, uint64_t id);

@@ -2,9 +2,7 @@
 #ifndef SELECTOR_POLICIES_DRAW_H
 #define SELECTOR_POLICIES_DRAW_H
 
-#include "core/base/rng.h"
-
-#include <stdbool.h>
+#include "selector/policies/policy.h"
 
 /* Offered `left` items one after the other, of which `*needed` are to be taken, says whether to take
  * the next one and counts it. Every subset of that size is equally likely, and exactly that many are
@@ -15,6 +13,16 @@ static inline bool selector_draw(struct weir_rng *rng, size_t left, size_t *need
         return false;
     (*needed)--;
     return true;
+}
+
+/* Takes `needed` of all candidates. */
+static inline void selection_draw(const struct selection_input *input, size_t needed,
+                                  struct weir_rng *rng, struct selection_output *output)
+{
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count && needed > 0; i++)
+        if (selector_draw(rng, input->count - run.first - i, &needed))
+            selection_take(output, run.first + i);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Grouping is one pass through a hash table: only the distinct keys are sorted. */
+/* Counting is one pass through a hash table: only the distinct keys are sorted. */
 #include "selector/policies/groups.h"
 
 #include "core/base/memory.h"
@@ -7,50 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_MIN = 64 };
+enum { SLOTS_MIN = 64, DIRECT_SPAN_MAX = 1 << 16 };
 
-/* Open addressing over groups in the order of their first candidate. */
-struct table {
-    uint32_t *slots; /* group + 1; 0: free */
-    size_t slot_count;
-    struct selection_groups *groups;
-};
-
-static uint32_t *find_slot(const struct table *table, int64_t key)
+static uint32_t *find_slot(const struct selection_groups *groups, int64_t key)
 {
-    size_t at = weir_mix64((uint64_t)key) & (table->slot_count - 1);
-    while (table->slots[at] != 0 && table->groups->keys[table->slots[at] - 1] != key)
-        at = (at + 1) & (table->slot_count - 1);
-    return &table->slots[at];
+    size_t at = weir_mix64((uint64_t)key) & (groups->slot_count - 1);
+    while (groups->slots[at] != 0 && groups->keys[groups->slots[at] - 1] != key)
+        at = (at + 1) & (groups->slot_count - 1);
+    return &groups->slots[at];
+}
+
+static void fill_slots(struct selection_groups *groups, size_t slot_count)
+{
+    free(groups->slots);
+    groups->slot_count = slot_count;
+    groups->slots = weir_calloc(slot_count, sizeof *groups->slots);
+    for (size_t i = 0; i < groups->count; i++)
+        *find_slot(groups, groups->keys[i]) = (uint32_t)i + 1;
 }
 
 /* At most half full, so that searches end soon. */
-static void grow(struct table *table)
+static void grow(struct selection_groups *groups)
 {
-    struct selection_groups *groups = table->groups;
-    table->slot_count = table->slot_count ? table->slot_count * 2 : SLOTS_MIN;
-    free(table->slots);
-    table->slots = weir_calloc(table->slot_count, sizeof *table->slots);
-    groups->keys = weir_realloc(groups->keys, table->slot_count / 2, sizeof *groups->keys);
-    groups->sizes = weir_realloc(groups->sizes, table->slot_count / 2, sizeof *groups->sizes);
-    for (size_t i = 0; i < groups->count; i++)
-        *find_slot(table, groups->keys[i]) = (uint32_t)i + 1;
+    size_t slot_count = groups->slot_count ? groups->slot_count * 2 : SLOTS_MIN;
+    groups->keys = weir_realloc(groups->keys, slot_count / 2, sizeof *groups->keys);
+    groups->sizes = weir_realloc(groups->sizes, slot_count / 2, sizeof *groups->sizes);
+    fill_slots(groups, slot_count);
 }
 
-static uint32_t reach_group(struct table *table, int64_t key)
+static uint32_t reach_group(struct selection_groups *groups, int64_t key)
 {
-    struct selection_groups *groups = table->groups;
-    uint32_t *slot = find_slot(table, key);
-    if (*slot != 0)
+    uint32_t *slot = groups->slots ? find_slot(groups, key) : NULL;
+    if (slot && *slot != 0)
         return *slot - 1;
-    if (groups->count == table->slot_count / 2) {
-        grow(table);
-        slot = find_slot(table, key);
+    if (!slot || groups->count == groups->slot_count / 2) {
+        grow(groups);
+        slot = find_slot(groups, key);
     }
+    weir_require(groups->count < SELECTION_NO_GROUP - 1);
     groups->keys[groups->count] = key;
     groups->sizes[groups->count] = 0;
     *slot = (uint32_t)++groups->count;
     return *slot - 1;
+}
+
+/* Runs of equal keys, which are common, are looked up once. */
+void selection_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count)
+{
+    uint32_t group = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || keys[i] != keys[i - 1])
+            group = reach_group(groups, keys[i]);
+        groups->sizes[group]++;
+    }
 }
 
 struct place {
@@ -66,55 +75,51 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static void sort_groups(struct selection_groups *groups, size_t count)
+static void fill_direct(struct selection_groups *groups, size_t span)
 {
-    WEIR_AUTO_FREE struct place *places = weir_calloc(groups->count + 1, sizeof *places);
-    WEIR_AUTO_FREE uint32_t *now = weir_calloc(groups->count + 1, sizeof *now);
+    free(groups->slots);
+    groups->direct = true;
+    groups->slot_count = span;
+    groups->slots = weir_calloc(span, sizeof *groups->slots);
     for (size_t i = 0; i < groups->count; i++)
-        places[i] = (struct place){groups->keys[i], groups->sizes[i], (uint32_t)i};
+        groups->slots[(uint64_t)groups->keys[i] - (uint64_t)groups->keys[0]] = (uint32_t)i + 1;
+}
+
+void selection_groups_sort(struct selection_groups *groups)
+{
+    if (groups->count == 0)
+        return;
+    WEIR_AUTO_FREE struct place *places = weir_calloc(groups->count, sizeof *places);
+    for (size_t i = 0; i < groups->count; i++)
+        places[i] = (struct place){.key = groups->keys[i], .size = groups->sizes[i]};
     qsort(places, groups->count, sizeof *places, by_key);
     for (size_t i = 0; i < groups->count; i++) {
         groups->keys[i] = places[i].key;
         groups->sizes[i] = places[i].size;
-        now[places[i].was] = (uint32_t)i;
     }
-    for (size_t i = 0; i < count; i++)
-        groups->of[i] = now[groups->of[i]];
-}
-
-void selection_groups_make(struct selection_groups *groups, const int64_t *keys, size_t count)
-{
-    weir_require(count < SELECTION_NO_GROUP);
-    *groups = (struct selection_groups){.of = weir_calloc(count + 1, sizeof *groups->of)};
-    struct table table = {.groups = groups};
-    grow(&table);
-    for (size_t i = 0; i < count; i++) {
-        groups->of[i] = reach_group(&table, keys[i]);
-        groups->sizes[groups->of[i]]++;
-    }
-    free(table.slots);
-    sort_groups(groups, count);
+    uint64_t last = (uint64_t)groups->keys[groups->count - 1] - (uint64_t)groups->keys[0];
+    if (last < DIRECT_SPAN_MAX)
+        fill_direct(groups, last + 1);
+    else
+        fill_slots(groups, groups->slot_count);
 }
 
 void selection_groups_fini(struct selection_groups *groups)
 {
     free(groups->keys);
     free(groups->sizes);
-    free(groups->of);
+    free(groups->slots);
     *groups = (struct selection_groups){0};
 }
 
-size_t selection_groups_find(const struct selection_groups *groups, int64_t key)
+uint32_t selection_groups_find(const struct selection_groups *groups, int64_t key)
 {
-    size_t low = 0, high = groups->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (groups->keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < groups->count && groups->keys[low] == key ? low : groups->count;
+    if (groups->count == 0)
+        return SELECTION_NO_GROUP;
+    if (!groups->direct)
+        return *find_slot(groups, key) - 1; /* 0 becomes no group */
+    uint64_t at = (uint64_t)key - (uint64_t)groups->keys[0];
+    return at < groups->slot_count ? groups->slots[at] - 1 : SELECTION_NO_GROUP;
 }
 
 /* ---- shares ---- */
@@ -156,14 +161,16 @@ void selection_groups_balance(const struct selection_groups *groups,
     fill(sorted, groups->count, total, shares);
 }
 
-void selection_groups_draw(const struct selection_groups *groups, size_t *shares, size_t count,
+void selection_groups_draw(const struct selection_grouping *grouping,
+                           const struct selection_input *input, size_t *shares,
                            struct weir_rng *rng, struct selection_output *output)
 {
-    WEIR_AUTO_FREE size_t *left = weir_calloc(groups->count + 1, sizeof *left);
-    memcpy(left, groups->sizes, groups->count * sizeof *left);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t group = groups->of[i];
+    WEIR_AUTO_FREE size_t *left = weir_calloc(grouping->count + 1, sizeof *left);
+    memcpy(left, grouping->sizes, grouping->count * sizeof *left);
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++) {
+        uint32_t group = grouping->of(grouping, &run, i);
         if (group != SELECTION_NO_GROUP && selector_draw(rng, left[group]--, &shares[group]))
-            output->chosen[output->count++] = i;
+            selection_take(output, run.first + i);
     }
 }

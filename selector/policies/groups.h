@@ -6,26 +6,40 @@
 
 #define SELECTION_NO_GROUP UINT32_MAX
 
+/* Zero-initialised is empty. First every key is counted, then they are sorted, then asked for. */
 struct selection_groups {
-    int64_t *keys; /* distinct, ascending */
-    size_t *sizes; /* candidates of each */
+    int64_t *keys; /* distinct; ascending once sorted */
+    size_t *sizes; /* how often each was counted */
     size_t count;
-    uint32_t *of; /* the group of each candidate, or SELECTION_NO_GROUP */
+    uint32_t *slots; /* private: group + 1, 0: free; by key where keys lie close together */
+    size_t slot_count;
+    bool direct; /* private */
 };
 
-/* One group per distinct key of `count` candidates. Freed by selection_groups_fini(). */
-void selection_groups_make(struct selection_groups *groups, const int64_t *keys, size_t count);
+void selection_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count);
+void selection_groups_sort(struct selection_groups *groups);
 void selection_groups_fini(struct selection_groups *groups);
-/* The group with this key, or `groups->count`. */
-size_t selection_groups_find(const struct selection_groups *groups, int64_t key);
+/* The group with this key, or SELECTION_NO_GROUP. */
+uint32_t selection_groups_find(const struct selection_groups *groups, int64_t key);
 
 /* Balance: equally many of every group. Unbounded, or with `equal`, every group is cut to the size of
  * the smallest; else the total is the target, and what a group smaller than its fair share leaves is
  * shared by the others. A remainder goes to larger groups first, of equal ones to later keys. */
 void selection_groups_balance(const struct selection_groups *groups,
                               const struct selection_input *input, bool equal, size_t *shares);
+
+/* What candidates are drawn by: the group of one, or SELECTION_NO_GROUP. */
+struct selection_grouping {
+    uint32_t (*of)(const struct selection_grouping *grouping, const struct selection_run *run,
+                   size_t i);
+    const struct selection_groups *groups; /* of `of` */
+    const void *owner;                     /* the same */
+    const size_t *sizes;
+    size_t count;
+};
 /* Chooses shares[g] of each group at random; uses up `shares`. */
-void selection_groups_draw(const struct selection_groups *groups, size_t *shares, size_t count,
+void selection_groups_draw(const struct selection_grouping *grouping,
+                           const struct selection_input *input, size_t *shares,
                            struct weir_rng *rng, struct selection_output *output);
 
 #endif

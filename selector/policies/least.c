@@ -1,56 +1,92 @@
-/* Radix selection, eight bits a pass. */
+/* Quickselect (Hoare, 1961, "Algorithm 65: Find") whenever the room is full: each cut looks at 2 n items
+ * and throws n away, so an offer costs constant time. */
 #include "selector/policies/least.h"
 
 #include "core/base/memory.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+enum { ROOM_MIN = 1024 };
 
-/* How many keys begin with `prefix` (everything above `shift` + DIGIT_BITS) and go on with each
- * digit. */
-static void count_digits(const uint64_t *keys, size_t count, uint64_t prefix, unsigned shift,
-                         size_t *counts)
+void selection_least_init(struct selection_least *least, size_t wanted, size_t offers)
 {
-    uint64_t mask = shift + DIGIT_BITS == 64 ? 0 : UINT64_MAX << (shift + DIGIT_BITS);
-    memset(counts, 0, DIGITS * sizeof *counts);
-    for (size_t i = 0; i < count; i++)
-        if ((keys[i] & mask) == prefix)
-            counts[keys[i] >> shift & (DIGITS - 1)]++;
+    size_t room = wanted < ROOM_MIN / 2 ? ROOM_MIN : 2 * wanted;
+    *least = (struct selection_least){.wanted = wanted, .bound = UINT64_MAX};
+    least->capacity = room < offers ? room : offers;
+    least->items = weir_calloc(least->capacity, sizeof *least->items);
 }
 
-uint64_t selector_least(const uint64_t *keys, size_t count, size_t rank)
+void selection_least_fini(struct selection_least *least)
 {
-    weir_require(rank > 0 && rank <= count);
-    WEIR_AUTO_FREE size_t *counts = weir_calloc(DIGITS, sizeof *counts);
-    uint64_t prefix = 0;
-    for (unsigned shift = 64 - DIGIT_BITS;; shift -= DIGIT_BITS) {
-        uint64_t digit = 0;
-        count_digits(keys, count, prefix, shift, counts);
-        for (; rank > counts[digit]; digit++)
-            rank -= counts[digit];
-        prefix |= digit << shift;
-        if (shift == 0)
-            return prefix;
+    free(least->items);
+    *least = (struct selection_least){0};
+}
+
+static bool before(struct selection_keyed a, struct selection_keyed b)
+{
+    return a.key != b.key ? a.key < b.key : a.index > b.index;
+}
+
+static struct selection_keyed median(struct selection_keyed a, struct selection_keyed b,
+                                     struct selection_keyed c)
+{
+    if (before(b, a)) {
+        struct selection_keyed swap = a;
+        a = b;
+        b = swap;
+    }
+    return before(c, a) ? a : before(b, c) ? b : c;
+}
+
+/* Orders items[low … high] around one of them; both parts have at least one. Returns the last of the
+ * smaller part. */
+static size_t split(struct selection_keyed *items, size_t low, size_t high)
+{
+    struct selection_keyed pivot = median(items[low], items[low + (high - low) / 2], items[high]);
+    for (size_t i = low, k = high;; i++, k--) {
+        while (before(items[i], pivot))
+            i++;
+        while (before(pivot, items[k]))
+            k--;
+        if (i >= k)
+            return i == k ? k - (k == high) : k;
+        struct selection_keyed swap = items[i];
+        items[i] = items[k];
+        items[k] = swap;
     }
 }
 
-void selector_take_least(const uint64_t *keys, size_t count, size_t wanted,
-                         struct selection_output *output)
+void selection_least_cut(struct selection_least *least)
 {
-    if (wanted == 0)
+    if (least->count <= least->wanted)
         return;
-    uint64_t bound = selector_least(keys, count, wanted);
-    size_t below = 0;
-    size_t equal = 0;
-    for (size_t i = 0; i < count; i++) {
-        below += keys[i] < bound;
-        equal += keys[i] == bound;
+    size_t low = 0, high = least->count - 1;
+    while (low < high) {
+        size_t last = split(least->items, low, high);
+        if (least->wanted - 1 <= last)
+            high = last;
+        else
+            low = last + 1;
     }
-    size_t skipped = equal - (wanted - below);
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i] > bound || (keys[i] == bound && skipped > 0 && skipped-- > 0))
-            continue;
-        output->chosen[output->count++] = i;
-    }
+    least->count = least->wanted;
+    least->bound = least->items[low].key;
+}
+
+struct selection_keyed selection_least_pop(struct selection_least *least)
+{
+    size_t last = 0;
+    selection_least_cut(least);
+    for (size_t i = 1; i < least->count; i++)
+        if (before(least->items[last], least->items[i]))
+            last = i;
+    struct selection_keyed popped = least->items[last];
+    least->items[last] = least->items[--least->count];
+    return popped;
+}
+
+void selection_least_take(struct selection_least *least, struct selection_output *output)
+{
+    selection_least_cut(least);
+    for (size_t i = 0; i < least->count; i++)
+        selection_take(output, least->items[i].index);
 }

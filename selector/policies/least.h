@@ -1,15 +1,42 @@
-/* Taking the smallest keys without sorting all, for policies. */
+/* Taking those with the smallest keys, offered one after the other, without keeping all: for policies. */
 #ifndef SELECTOR_POLICIES_LEAST_H
 #define SELECTOR_POLICIES_LEAST_H
 
 #include "selector/policies/policy.h"
 
-/* The `rank`-th smallest of `keys`, from 1; 0 < rank <= count. Eight passes over the keys, whatever
- * they are (radix selection). */
-uint64_t selector_least(const uint64_t *keys, size_t count, size_t rank);
-/* Chooses the indices of the `wanted` smallest, ascending; of equal keys the later ones. */
-void selector_take_least(const uint64_t *keys, size_t count, size_t wanted,
-                         struct selection_output *output);
+struct selection_keyed {
+    uint64_t key;
+    uint64_t index;
+};
+
+/* The `wanted` smallest keys that were offered, of equal ones those offered later, and a few that may turn
+ * out not to be among them: at most twice as many are held. */
+struct selection_least {
+    size_t wanted;
+    struct selection_keyed *items;
+    size_t count;
+    size_t capacity;
+    uint64_t bound; /* larger keys are not among the smallest */
+};
+
+/* At most `offers` will be made. */
+void selection_least_init(struct selection_least *least, size_t wanted, size_t offers);
+void selection_least_fini(struct selection_least *least);
+/* Cuts what is held to what is wanted. */
+void selection_least_cut(struct selection_least *least);
+/* Takes the largest of what is wanted out; something was offered. */
+struct selection_keyed selection_least_pop(struct selection_least *least);
+/* Chooses the smallest. */
+void selection_least_take(struct selection_least *least, struct selection_output *output);
+/* Index by index, ascending. */
+static inline void selection_least_offer(struct selection_least *least, uint64_t key, size_t index)
+{
+    if (key > least->bound || least->wanted == 0)
+        return;
+    if (least->count == least->capacity)
+        selection_least_cut(least);
+    least->items[least->count++] = (struct selection_keyed){key, index};
+}
 
 /* Keys in the order of the numbers. */
 static inline uint64_t selector_key_of_time(int64_t time)

@@ -20,6 +20,7 @@ enum selection_need {
     SELECTION_NEEDS_LABELS = 2,
     SELECTION_NEEDS_TRIGGERS = 4,
     SELECTION_NEEDS_PAST = 8,
+    SELECTION_NEEDS_IDS = 64,
 };
 
 /* What sealed sets of this pipeline's earlier triggers say of a candidate. */
@@ -35,16 +36,25 @@ enum selection_tail {
     SELECTION_TAIL_ALL,
 };
 
-/* The candidates, as parallel columns in ascending order of id; all distinct, all alive. */
-struct selection_input {
+/* Consecutive candidates as parallel columns, valid until the next run is asked for. */
+struct selection_run {
+    size_t first; /* index of the first one among all candidates */
+    size_t count;
     const uint64_t *ids;
     const int64_t *times;    /* event time, microseconds */
     const int64_t *labels;   /* as the dataset's label kind has them */
     const int64_t *triggers; /* which trigger brought it, from 1 */
     const uint8_t *past;     /* selection_past flags */
-    size_t count;            /* > 0 */
-    size_t target;           /* choose at most so many; 0 < target <= count */
-    bool bounded;            /* the user gave a limit or a ratio; else target == count */
+};
+
+/* The candidates, in ascending order of id; all distinct, all alive. There may be more of them than memory
+ * could hold as columns: they are gone through run by run, as often as a policy likes (SELECTION_RUNS). */
+struct selection_input {
+    bool (*next)(void *owner, struct selection_run *run); /* moves on; false: there are no more */
+    void *owner;
+    size_t count;  /* > 0 */
+    size_t target; /* choose at most so many; 0 < target <= count */
+    bool bounded;  /* the user gave a limit or a ratio; else target == count */
     const char *const
         *classes; /* declared class names: label i is classes[i]; NULL: not declared */
     size_t class_count;
@@ -53,12 +63,28 @@ struct selection_input {
     uint64_t pipeline_seed; /* the same for every trigger of the pipeline */
 };
 
+/* for (every run of the candidates) */
+#define SELECTION_RUNS(input, run) \
+    for (struct selection_run run = {0}; (input)->next((input)->owner, &(run));)
+
 struct selection_output {
-    size_t *chosen;                    /* room for input->count indices into the columns */
-    float *weights;                    /* the same, in step with `chosen`; NULL unless weighted */
+    uint64_t *taken;                   /* a bit for each candidate: selection_take() sets it */
+    float *weights;                    /* room for `target`: of what was chosen, by ascending
+                                        * index; NULL unless weighted */
     size_t count;                      /* how many were chosen; 0: see reason */
     char reason[SELECTION_REASON_MAX]; /* why nothing can be chosen: one clause, for a person */
 };
+
+static inline bool selection_is_taken(const struct selection_output *output, size_t index)
+{
+    return output->taken[index / 64] >> (index % 64) & 1;
+}
+/* Chooses the candidate of this index, once. */
+static inline void selection_take(struct selection_output *output, size_t index)
+{
+    output->taken[index / 64] |= UINT64_C(1) << (index % 64);
+    output->count++;
+}
 
 /* Names that a policy's options may mean. */
 struct selection_scope {
@@ -84,7 +110,7 @@ struct selection_policy {
     /* Optional. Needs that depend on the checked options. */
     unsigned (*needs_of)(const void *options);
 
-    /* Required. Writes distinct indices in any order. Never more than `target`; fewer only when the
+    /* Required. Takes distinct candidates in any order. Never more than `target`; fewer only when the
      * policy's own rule says so (balance), none only with a reason. `rng` is seeded for this trigger
      * and may be used or not. */
     void (*choose)(const void *options, const struct selection_input *input, struct weir_rng *rng,

@@ -4,8 +4,7 @@
  * (the first trigger) all candidates are fresh and all are taken, as far as limit and ratio allow.
  * After that the ratio is kept exactly (to the nearest sample), at the largest total that both sides
  * and the target allow. */
-#include "selector/policies/draw.h"
-#include "selector/policies/policy.h"
+#include "selector/policies/sides.h"
 
 #include <stdio.h>
 
@@ -39,30 +38,18 @@ static size_t fit(double ratio, size_t fresh, size_t used, size_t target)
     return total;
 }
 
-static void draw_both(const struct selection_input *input, size_t left[2], size_t needed[2],
-                      struct weir_rng *rng, struct selection_output *output)
-{
-    for (size_t i = 0; i < input->count; i++) {
-        size_t side = (input->past[i] & SELECTION_USED) != 0;
-        if (selector_draw(rng, left[side]--, &needed[side]))
-            output->chosen[output->count++] = i;
-    }
-}
-
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct freshness *own = options;
-    size_t left[2] = {0};
-    for (size_t i = 0; i < input->count; i++)
-        left[(input->past[i] & SELECTION_USED) != 0]++;
-    size_t total =
-        left[1] == 0 ? input->target : fit(own->unused_ratio, left[0], left[1], input->target);
-    size_t fresh = left[1] == 0 ? total : rounded((double)total * own->unused_ratio);
-    size_t needed[2] = {fresh, total - fresh};
-    if (left[0] == 0)
-        needed[1] = 0;
-    draw_both(input, left, needed, rng, output);
+    struct selection_sides sides;
+    selection_sides_count(&sides, input, SELECTION_USED);
+    size_t fresh_size = sides.sizes[0], used_size = sides.sizes[1];
+    size_t total = used_size == 0 ? input->target
+                                  : fit(own->unused_ratio, fresh_size, used_size, input->target);
+    size_t fresh = used_size == 0 ? total : rounded((double)total * own->unused_ratio);
+    size_t needed[2] = {fresh, fresh_size > 0 ? total - fresh : 0};
+    selection_sides_draw(&sides, input, needed, rng, output);
     if (output->count == 0)
         (void)snprintf(output->reason, sizeof output->reason,
                        "every candidate was used before: nothing fresh keeps the ratio");

@@ -25,7 +25,7 @@ static bool can_balance(const struct selection_input *input, const struct select
                         struct selection_output *output)
 {
     for (size_t i = 0; i < input->class_count; i++) {
-        if (selection_groups_find(groups, (int64_t)i) < groups->count)
+        if (selection_groups_find(groups, (int64_t)i) != SELECTION_NO_GROUP)
             continue;
         (void)snprintf(output->reason, sizeof output->reason, "class '%s' has no samples yet",
                        input->classes[i]);
@@ -39,16 +39,26 @@ static bool can_balance(const struct selection_input *input, const struct select
     return false;
 }
 
+static uint32_t class_of(const struct selection_grouping *grouping, const struct selection_run *run,
+                         size_t i)
+{
+    return selection_groups_find(grouping->groups, run->labels[i]);
+}
+
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct label_balanced *own = options;
-    struct selection_groups groups;
-    selection_groups_make(&groups, input->labels, input->count);
+    struct selection_groups groups = {0};
+    SELECTION_RUNS(input, run)
+    selection_groups_count(&groups, run.labels, run.count);
+    selection_groups_sort(&groups);
     if (can_balance(input, &groups, output)) {
+        const struct selection_grouping classes = {
+            .of = class_of, .groups = &groups, .sizes = groups.sizes, .count = groups.count};
         WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof *shares);
         selection_groups_balance(&groups, input, own->equal, shares);
-        selection_groups_draw(&groups, shares, input->count, rng, output);
+        selection_groups_draw(&classes, input, shares, rng, output);
     }
     selection_groups_fini(&groups);
 }

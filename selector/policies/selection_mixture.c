@@ -144,7 +144,8 @@ static enum weir_status check(const struct weir_yaml_node *section,
 
 static unsigned needs_of(const void *options)
 {
-    static const unsigned NEEDS[] = {0, SELECTION_NEEDS_LABELS, SELECTION_NEEDS_TIMES};
+    static const unsigned NEEDS[] = {SELECTION_NEEDS_IDS, SELECTION_NEEDS_LABELS,
+                                     SELECTION_NEEDS_TIMES};
     return NEEDS[((const struct mixture *)options)->over];
 }
 
@@ -153,9 +154,10 @@ static unsigned needs_of(const void *options)
 static int64_t newest_of(const struct selection_input *input)
 {
     int64_t newest = INT64_MIN;
-    for (size_t i = 0; input->times && i < input->count; i++)
-        if (input->times[i] > newest)
-            newest = input->times[i];
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; run.times && i < run.count; i++)
+        if (run.times[i] > newest)
+            newest = run.times[i];
     return newest;
 }
 
@@ -175,28 +177,38 @@ static int64_t place_of(const struct selection_input *input, uint64_t dataset)
     return -1;
 }
 
-static int64_t key_of(const struct mixture *own, const struct selection_input *input, size_t i,
-                      int64_t newest)
+/* What sorting out takes, beside the options. */
+struct sorting {
+    const struct mixture *own;
+    const struct selection_input *input;
+    int64_t newest;
+};
+
+static int64_t key_of(const struct sorting *sorting, const struct selection_run *run, size_t i)
 {
-    if (own->over == OVER_LABELS)
-        return input->labels[i];
-    if (own->over == OVER_DATASETS)
-        return place_of(input, weir_sample_dataset(input->ids[i]));
-    uint64_t age = (uint64_t)newest - (uint64_t)input->times[i];
+    if (sorting->own->over == OVER_LABELS)
+        return run->labels[i];
+    if (sorting->own->over == OVER_DATASETS)
+        return place_of(sorting->input, weir_sample_dataset(run->ids[i]));
+    uint64_t age = (uint64_t)sorting->newest - (uint64_t)run->times[i];
     return age < INT64_MAX ? (int64_t)age : INT64_MAX - 1;
 }
 
-static void sort_out(const struct mixture *own, const struct selection_input *input,
-                     struct selection_groups *groups)
+static uint32_t group_of(const struct selection_grouping *grouping, const struct selection_run *run,
+                         size_t i)
 {
-    int64_t newest = newest_of(input);
-    groups->count = own->count;
-    groups->of = weir_calloc(input->count, sizeof *groups->of);
-    groups->sizes = weir_calloc(own->count, sizeof *groups->sizes);
-    for (size_t i = 0; i < input->count; i++) {
-        groups->of[i] = component_of(own, key_of(own, input, i, newest));
-        if (groups->of[i] != SELECTION_NO_GROUP)
-            groups->sizes[groups->of[i]]++;
+    const struct sorting *sorting = grouping->owner;
+    return component_of(sorting->own, key_of(sorting, run, i));
+}
+
+static void sort_out(const struct selection_grouping *grouping, const struct selection_input *input,
+                     size_t *sizes)
+{
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++) {
+        uint32_t group = grouping->of(grouping, &run, i);
+        if (group != SELECTION_NO_GROUP)
+            sizes[group]++;
     }
 }
 
@@ -229,14 +241,14 @@ static void divide(const struct mixture *own, const bool *open, size_t total, si
 }
 
 /* A component that is short closes with all it has; true when one did. */
-static bool close_short(const struct mixture *own, const struct selection_groups *groups,
-                        bool *open, size_t *quotas, size_t *total)
+static bool close_short(const struct mixture *own, const size_t *sizes, bool *open, size_t *quotas,
+                        size_t *total)
 {
     bool closed = false;
     for (size_t c = 0; c < own->count; c++) {
-        if (!open[c] || quotas[c] <= groups->sizes[c])
+        if (!open[c] || quotas[c] <= sizes[c])
             continue;
-        quotas[c] = groups->sizes[c];
+        quotas[c] = sizes[c];
         *total -= quotas[c];
         open[c] = false;
         closed = true;
@@ -244,36 +256,35 @@ static bool close_short(const struct mixture *own, const struct selection_groups
     return closed;
 }
 
-static void renormalise(const struct mixture *own, const struct selection_groups *groups,
-                        size_t total, size_t *quotas)
+static void renormalise(const struct mixture *own, const size_t *sizes, size_t total,
+                        size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     size_t available = 0;
     for (size_t c = 0; c < own->count; c++) {
         open[c] = true;
-        available += groups->sizes[c];
+        available += sizes[c];
     }
     if (available < total)
         total = available;
     do {
         divide(own, open, total, quotas);
-    } while (close_short(own, groups, open, quotas, &total) && total > 0);
+    } while (close_short(own, sizes, open, quotas, &total) && total > 0);
     for (size_t c = 0; total == 0 && c < own->count; c++)
         quotas[c] = open[c] ? 0 : quotas[c];
 }
 
-static bool is_short(const struct mixture *own, const struct selection_groups *groups,
-                     const size_t *quotas)
+static bool is_short(const struct mixture *own, const size_t *sizes, const size_t *quotas)
 {
     for (size_t c = 0; c < own->count; c++)
-        if (quotas[c] > groups->sizes[c])
+        if (quotas[c] > sizes[c])
             return true;
     return false;
 }
 
 /* The largest total at which nobody runs short: near the smallest size / share. */
-static void divide_unbounded(const struct mixture *own, const struct selection_groups *groups,
-                             size_t total, size_t *quotas)
+static void divide_unbounded(const struct mixture *own, const size_t *sizes, size_t total,
+                             size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     double sum = 0;
@@ -282,44 +293,46 @@ static void divide_unbounded(const struct mixture *own, const struct selection_g
         sum += own->components[c].share;
     }
     for (size_t c = 0; c < own->count; c++) {
-        double reach = ((double)groups->sizes[c] + 1) * sum / own->components[c].share;
+        double reach = ((double)sizes[c] + 1) * sum / own->components[c].share;
         if (reach < (double)total)
             total = (size_t)reach;
     }
     divide(own, open, total, quotas);
-    while (is_short(own, groups, quotas))
+    while (is_short(own, sizes, quotas))
         divide(own, open, --total, quotas);
 }
 
 static void divide_target(const struct mixture *own, const struct selection_input *input,
-                          const struct selection_groups *groups, size_t *quotas)
+                          const size_t *sizes, size_t *quotas)
 {
     bool open[COMPONENTS_MAX] = {false};
     size_t total = input->target;
     if (!input->bounded) {
-        divide_unbounded(own, groups, total, quotas);
+        divide_unbounded(own, sizes, total, quotas);
         return;
     }
     if (own->shortage == SHORT_RENORMALISE) {
-        renormalise(own, groups, total, quotas);
+        renormalise(own, sizes, total, quotas);
         return;
     }
     for (size_t c = 0; c < own->count; c++)
         open[c] = true;
     divide(own, open, total, quotas);
-    close_short(own, groups, open, quotas, &total);
+    close_short(own, sizes, open, quotas, &total);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct mixture *own = options;
-    struct selection_groups groups = {0};
+    const struct sorting sorting = {own, input, newest_of(input)};
+    size_t sizes[COMPONENTS_MAX] = {0};
     size_t quotas[COMPONENTS_MAX] = {0};
-    sort_out(own, input, &groups);
-    divide_target(own, input, &groups, quotas);
-    selection_groups_draw(&groups, quotas, input->count, rng, output);
-    selection_groups_fini(&groups);
+    const struct selection_grouping components = {
+        .of = group_of, .owner = &sorting, .sizes = sizes, .count = own->count};
+    sort_out(&components, input, sizes);
+    divide_target(own, input, sizes, quotas);
+    selection_groups_draw(&components, input, quotas, rng, output);
     if (output->count == 0)
         (void)snprintf(output->reason, sizeof output->reason,
                        "a component of the mixture has no samples, and the others cannot keep "

@@ -1,5 +1,4 @@
 /* What came last: everything there is, or when a limit or ratio cuts it, the newest of it. */
-#include "core/base/memory.h"
 #include "selector/policies/draw.h"
 #include "selector/policies/least.h"
 
@@ -20,24 +19,23 @@ static const struct cfg_key OPTIONS[] = {
 /* Of samples of the same time those with the higher ids. */
 static void choose_newest(const struct selection_input *input, struct selection_output *output)
 {
-    WEIR_AUTO_FREE uint64_t *ages = weir_calloc(input->count, sizeof *ages);
-    for (size_t i = 0; i < input->count; i++)
-        ages[i] = ~selector_key_of_time(input->times[i]);
-    selector_take_least(ages, input->count, input->target, output);
+    struct selection_least youngest;
+    selection_least_init(&youngest, input->target, input->count);
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++)
+        selection_least_offer(&youngest, ~selector_key_of_time(run.times[i]), run.first + i);
+    selection_least_take(&youngest, output);
+    selection_least_fini(&youngest);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct new_data *own = options;
-    if (own->keep == KEEP_NEWEST && input->target < input->count) {
+    if (own->keep == KEEP_NEWEST && input->target < input->count)
         choose_newest(input, output);
-        return;
-    }
-    size_t needed = input->target;
-    for (size_t i = 0; i < input->count; i++)
-        if (selector_draw(rng, input->count - i, &needed))
-            output->chosen[output->count++] = i;
+    else
+        selection_draw(input, input->target, rng, output);
 }
 
 const struct selection_policy selection_new_data = {

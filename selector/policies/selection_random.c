@@ -1,6 +1,5 @@
 /* Each candidate with the same chance. */
 #include "selector/policies/draw.h"
-#include "selector/policies/policy.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
@@ -8,10 +7,7 @@ static void choose(const void *options, const struct selection_input *input, str
                    struct selection_output *output)
 {
     (void)options;
-    size_t needed = input->target;
-    for (size_t i = 0; i < input->count; i++)
-        if (selector_draw(rng, input->count - i, &needed))
-            output->chosen[output->count++] = i;
+    selection_draw(input, input->target, rng, output);
 }
 
 const struct selection_policy selection_random = {

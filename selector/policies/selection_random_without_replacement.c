@@ -4,30 +4,19 @@
  * them are taken, and the rest is the beginning of the next epoch, drawn from the others. Within an
  * epoch every sample is drawn once; samples that arrive later join the epoch that runs. Where an epoch
  * began can be read off the sealed sets (history.h), so a restart goes on in the middle of one. */
-#include "selector/policies/draw.h"
-#include "selector/policies/policy.h"
+#include "selector/policies/sides.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
-
-static size_t less(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     (void)options;
-    size_t left[2] = {0};
-    for (size_t i = 0; i < input->count; i++)
-        left[(input->past[i] & SELECTION_DRAWN) != 0]++;
-    size_t first = less(left[0], input->target);
+    struct selection_sides sides;
+    selection_sides_count(&sides, input, SELECTION_DRAWN);
+    size_t first = sides.sizes[0] < input->target ? sides.sizes[0] : input->target;
     size_t needed[2] = {first, input->target - first};
-    for (size_t i = 0; i < input->count; i++) {
-        size_t side = (input->past[i] & SELECTION_DRAWN) != 0;
-        if (selector_draw(rng, left[side]--, &needed[side]))
-            output->chosen[output->count++] = i;
-    }
+    selection_sides_draw(&sides, input, needed, rng, output);
 }
 
 const struct selection_policy selection_random_without_replacement = {

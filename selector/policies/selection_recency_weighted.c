@@ -34,17 +34,17 @@ static const struct cfg_key OPTIONS[] = {
 
 static int64_t newest_of(const struct selection_input *input)
 {
-    int64_t newest = input->times[0];
-    for (size_t i = 1; i < input->count; i++)
-        if (input->times[i] > newest)
-            newest = input->times[i];
+    int64_t newest = INT64_MIN;
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++)
+        if (run.times[i] > newest)
+            newest = run.times[i];
     return newest;
 }
 
-static double age_of(const struct selection_input *input, size_t i, int64_t newest,
-                     const struct recency_weighted *own)
+static double age_of(int64_t time, int64_t newest, const struct recency_weighted *own)
 {
-    return (double)((uint64_t)newest - (uint64_t)input->times[i]) / (double)own->half_life;
+    return (double)((uint64_t)newest - (uint64_t)time) / (double)own->half_life;
 }
 
 /* Numbers as keys of the same order. */
@@ -79,29 +79,37 @@ static float weight_of(double age, double bound)
     return chance * FLT_MAX > 1 ? (float)(1 / chance) : FLT_MAX;
 }
 
+/* `bound` is the waiting time of the first that was not chosen; NULL: all were. */
 static void weigh(const struct selection_input *input, const struct recency_weighted *own,
-                  double bound, struct selection_output *output)
+                  int64_t newest, const double *bound, struct selection_output *output)
 {
-    int64_t newest = newest_of(input);
-    for (size_t k = 0; k < output->count; k++) {
-        double age = age_of(input, output->chosen[k], newest, own);
-        output->weights[k] = own->weights == WEIGHTS_NONE || input->target == input->count
-                                 ? 1
-                                 : weight_of(age, bound);
-    }
+    size_t k = 0;
+    bool equal = own->weights == WEIGHTS_NONE || !bound;
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++)
+        if (selection_is_taken(output, run.first + i))
+            output->weights[k++] = equal ? 1 : weight_of(age_of(run.times[i], newest, own), *bound);
 }
 
+/* One more than is wanted is kept: the first that was not chosen. */
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct recency_weighted *own = options;
     int64_t newest = newest_of(input);
-    WEIR_AUTO_FREE uint64_t *keys = weir_calloc(input->count, sizeof *keys);
-    for (size_t i = 0; i < input->count; i++)
-        keys[i] = key_of(waiting(age_of(input, i, newest, own), rng));
-    selector_take_least(keys, input->count, input->target, output);
-    size_t next = input->target < input->count ? input->target + 1 : input->count;
-    weigh(input, own, number_of(selector_least(keys, input->count, next)), output);
+    bool some_left = input->target < input->count;
+    struct selection_least first;
+    double bound = 0;
+    selection_least_init(&first, input->target + some_left, input->count);
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++)
+        selection_least_offer(&first, key_of(waiting(age_of(run.times[i], newest, own), rng)),
+                              run.first + i);
+    if (some_left)
+        bound = number_of(selection_least_pop(&first).key);
+    selection_least_take(&first, output);
+    weigh(input, own, newest, some_left ? &bound : NULL, output);
+    selection_least_fini(&first);
 }
 
 const struct selection_policy selection_recency_weighted = {

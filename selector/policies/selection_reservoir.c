@@ -4,7 +4,6 @@
  * `size` samples of lowest priority. So any `size` of the n so far are equally likely; of m new
  * samples m * size / n are expected to enter (as in Vitter's algorithm R), and one that was pushed out
  * comes back only where samples are erased or removed. Nothing has to be remembered between triggers. */
-#include "core/base/memory.h"
 #include "selector/policies/least.h"
 
 struct reservoir {
@@ -23,10 +22,14 @@ static void choose(const void *options, const struct selection_input *input, str
     (void)rng;
     const struct reservoir *own = options;
     size_t wanted = own->size < input->target ? (size_t)own->size : input->target;
-    WEIR_AUTO_FREE uint64_t *priorities = weir_calloc(input->count, sizeof *priorities);
-    for (size_t i = 0; i < input->count; i++)
-        priorities[i] = weir_mix64(weir_mix64(input->ids[i]) ^ input->pipeline_seed);
-    selector_take_least(priorities, input->count, wanted, output);
+    struct selection_least lowest;
+    selection_least_init(&lowest, wanted, input->count);
+    SELECTION_RUNS(input, run)
+    for (size_t i = 0; i < run.count; i++)
+        selection_least_offer(&lowest, weir_mix64(weir_mix64(run.ids[i]) ^ input->pipeline_seed),
+                              run.first + i);
+    selection_least_take(&lowest, output);
+    selection_least_fini(&lowest);
 }
 
 const struct selection_policy selection_reservoir = {
@@ -34,6 +37,7 @@ const struct selection_policy selection_reservoir = {
     .summary = "a uniform sample of fixed size of everything so far, changing as little as it can",
     .options = OPTIONS,
     .options_size = sizeof(struct reservoir),
+    .needs = SELECTION_NEEDS_IDS,
     .tail = SELECTION_TAIL_ALL,
     .choose = choose,
 };

@@ -13,15 +13,25 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
+static uint32_t trigger_of(const struct selection_grouping *grouping,
+                           const struct selection_run *run, size_t i)
+{
+    return selection_groups_find(grouping->groups, run->triggers[i]);
+}
+
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
     const struct trigger_balanced *own = options;
-    struct selection_groups groups;
-    selection_groups_make(&groups, input->triggers, input->count);
+    struct selection_groups groups = {0};
+    SELECTION_RUNS(input, run)
+    selection_groups_count(&groups, run.triggers, run.count);
+    selection_groups_sort(&groups);
+    const struct selection_grouping triggers = {
+        .of = trigger_of, .groups = &groups, .sizes = groups.sizes, .count = groups.count};
     WEIR_AUTO_FREE size_t *shares = weir_calloc(groups.count, sizeof *shares);
     selection_groups_balance(&groups, input, own->equal, shares);
-    selection_groups_draw(&groups, shares, input->count, rng, output);
+    selection_groups_draw(&triggers, input, shares, rng, output);
     selection_groups_fini(&groups);
 }
 

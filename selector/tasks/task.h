@@ -67,6 +67,8 @@ struct selector_task {
     uint64_t *after; /* candidates were added behind this, per dataset */
     struct selector_window window;
     struct selector_candidates candidates;
+    struct selector_ends ends; /* of the earlier triggers, when they are needed */
+    struct selector_sources sources;
     uint64_t mask[SELECTOR_MASK_WORDS];
 };
 

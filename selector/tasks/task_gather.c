@@ -23,8 +23,11 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         .times = columns->times.at,
         .labels = columns->labels.at,
     };
-    selector_columns_put(&task->selector->columns, &block);
-    selector_task_step(task);
+    struct weir_error own;
+    if (selector_columns_put(&task->selector->columns, &block, &own) != WEIR_OK)
+        selector_task_fail(task, &own);
+    else
+        selector_task_step(task);
 }
 
 static bool needs_columns(const struct selector_task *task)
@@ -46,31 +49,37 @@ static void hold_out(struct selector_task *task, size_t index, uint64_t first)
         selector_holdout_mask(&section->holdouts[index], first, wanted, task->mask);
 }
 
-/* False: storage has to be asked first. */
+static void ask_columns(struct selector_task *task, uint64_t first, uint32_t rows)
+{
+    const struct msg_columns_read read = {.first = first, .count = rows};
+    weir_rpc_call(task->selector->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
+                  task);
+}
+
+/* False: storage was asked first, or the task is over. */
 static bool gather_block(struct selector_task *task, size_t index)
 {
     const struct selector_pipeline *pipeline = task->pipeline;
+    struct selector_columns *columns = &task->selector->columns;
     uint64_t dataset = pipeline->datasets[index];
     uint64_t first = weir_sample_id((uint32_t)dataset, (uint32_t)task->block, 0);
+    uint32_t rows = selector_pool_rows(&pipeline->pool, dataset, task->block);
+    struct weir_error err;
     if (selector_pool_mask(&pipeline->pool, dataset, task->block, task->after[index],
                            task->positions.at[index], task->mask) == 0)
         return true;
     hold_out(task, index, first);
-    if (!needs_columns(task)) {
-        selector_candidates_add(&task->candidates, first, task->mask);
-        return true;
+    if (needs_columns(task) && !selector_columns_have(columns, first, rows)) {
+        ask_columns(task, first, rows);
+        return false;
     }
-    uint32_t rows = selector_pool_rows(&pipeline->pool, dataset, task->block);
-    const struct selector_column_block *columns =
-        selector_columns_get(&task->selector->columns, first, rows);
-    if (columns) {
-        selector_candidates_add_columns(&task->candidates, task->mask, columns, &task->window);
-        return true;
+    if (needs_columns(task) &&
+        selector_window_mask(&task->window, columns, first, task->mask, &err) != WEIR_OK) {
+        selector_task_fail(task, &err);
+        return false;
     }
-    const struct msg_columns_read read = {.first = first, .count = rows};
-    weir_rpc_call(task->selector->storage, MSG_columns_read, &read, SELECTOR_STORAGE_MS, on_columns,
-                  task);
-    return false;
+    selector_set_append(&task->candidates.all, first, task->mask);
+    return true;
 }
 
 void selector_step_gather(struct selector_task *task)

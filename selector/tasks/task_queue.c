@@ -12,6 +12,7 @@
 static void task_free(struct selector_task *task)
 {
     selector_candidates_fini(&task->candidates);
+    selector_ends_fini(&task->ends);
     weir_arena_free(task->arena);
     free(task);
 }

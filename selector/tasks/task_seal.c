@@ -15,7 +15,8 @@ static void choose_interval(struct selector_task *task, struct selector_sealed *
     weir_time_format(task->asked.interval.from_time, from);
     weir_time_format(task->asked.interval.to_time, to);
     (void)snprintf(sealed->policy, sizeof sealed->policy, "interval");
-    if (task->candidates.count == 0)
+    selector_candidates_choose_all(&task->candidates);
+    if (task->candidates.all.count == 0)
         (void)snprintf(sealed->reason, sizeof sealed->reason,
                        "there are no samples from %s until before %s", from, to);
 }
@@ -40,8 +41,7 @@ static enum weir_status put(struct selector_task *task, const struct selector_se
 
 void selector_step_seal(struct selector_task *task)
 {
-    struct selector_sealed sealed = {.candidates = task->candidates.count};
-    const struct selector_candidates *chosen = &task->candidates;
+    struct selector_sealed sealed = {.candidates = task->candidates.all.count};
     struct weir_error err;
     enum weir_status status = WEIR_OK;
     if (task->kind == SELECTOR_SELECT)
@@ -49,8 +49,8 @@ void selector_step_seal(struct selector_task *task)
     else
         choose_interval(task, &sealed);
     if (!status)
-        status = selector_sealed_write(task->selector->data_dir, chosen->ids, chosen->weights,
-                                       chosen->count, &sealed, &err);
+        status = selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
+                                       task->candidates.weights, &sealed, &err);
     if (!status)
         status = put(task, &sealed, &err);
     if (!status && weir_fault("selector.answer"))

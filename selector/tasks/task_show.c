@@ -2,28 +2,24 @@
 #include "selector/preview.h"
 #include "selector/tasks/task_steps.h"
 
-#include "core/base/memory.h"
-
-#include <string.h>
-
 void selector_step_show(struct selector_task *task)
 {
-    struct selector_sealed sealed = {.candidates = task->candidates.count};
+    struct selector_sealed sealed = {.candidates = task->candidates.all.count};
+    struct selector_preview groups = {0};
     struct weir_error err;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(task->candidates.count + 1, sizeof *ids);
-    if (task->candidates.count > 0)
-        memcpy(ids, task->candidates.ids, task->candidates.count * sizeof *ids);
-    if (selector_task_choose(task, &sealed, &err) != WEIR_OK) {
+    enum weir_status status = selector_task_choose(task, &sealed, &err);
+    if (!status)
+        status = selector_preview_make(&groups, task->pipeline->section, &task->candidates,
+                                       &task->sources, &err);
+    if (status) {
         selector_task_fail(task, &err);
+        selector_preview_fini(&groups);
         return;
     }
-    struct selector_preview groups = {0};
-    selector_preview_make(&groups, task->pipeline->section, &task->candidates, ids,
-                          sealed.candidates);
     const struct msg_preview_is answer = {
         .trigger = task->asked.select.trigger,
         .policy = sealed.policy,
-        .samples = task->candidates.count,
+        .samples = task->candidates.chosen.count,
         .candidates = sealed.candidates,
         .reason = sealed.reason,
         .kinds = {groups.kinds, groups.count},

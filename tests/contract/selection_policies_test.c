@@ -1,17 +1,11 @@
 /* What every selection policy promises, looped over the registry with pools of every shape: distinct
  * candidates, never more than the target, none without a reason, the same choice for the same seed.
  * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES. */
-#include "core/base/memory.h"
-#include "selector/policies/policy.h"
+#include "core/base/hash.h"
+#include "tests/unit/selector/choose.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES_MAX = 600, ROUNDS = 200 };
 
@@ -88,12 +82,12 @@ static void *example_options(const struct selection_policy *policy)
 }
 
 static void run(const struct selection_policy *policy, const struct pool *pool, uint64_t seed,
-                struct selection_output *output)
+                struct picked *output)
 {
     void *options = example_options(policy);
     unsigned needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
-    const struct selection_input input = {
-        .ids = pool->ids,
+    const struct given given = {
+        .ids = needs & SELECTION_NEEDS_IDS ? pool->ids : NULL,
         .times = needs & SELECTION_NEEDS_TIMES ? pool->times : NULL,
         .labels = needs & SELECTION_NEEDS_LABELS ? pool->labels : NULL,
         .triggers = needs & SELECTION_NEEDS_TRIGGERS ? pool->triggers : NULL,
@@ -102,14 +96,12 @@ static void run(const struct selection_policy *policy, const struct pool *pool, 
         .target = pool->target,
         .bounded = pool->bounded,
     };
-    struct weir_rng rng;
-    weir_rng_init(&rng, seed);
-    policy->choose(options, &input, &rng, output);
+    choose_by(policy, options, given, seed, output);
     free(options);
 }
 
 static void check_promises(const struct selection_policy *policy, const struct pool *pool,
-                           const struct selection_output *output)
+                           const struct picked *output)
 {
     bool seen[SAMPLES_MAX] = {false};
     if (output->count > pool->target)
@@ -134,7 +126,7 @@ static void choices_are_distinct_bounded_and_explained(void **state)
             struct pool pool;
             size_t chosen[SAMPLES_MAX];
             float weights[SAMPLES_MAX];
-            struct selection_output output = {.chosen = chosen, .weights = weights};
+            struct picked output = {.chosen = chosen, .weights = weights};
             draw_pool(&pool, seed);
             run(selector_policy_at(i), &pool, seed, &output);
             check_promises(selector_policy_at(i), &pool, &output);
@@ -151,8 +143,8 @@ static void the_same_seed_chooses_the_same(void **state)
             size_t first[SAMPLES_MAX];
             size_t second[SAMPLES_MAX];
             float weights[2][SAMPLES_MAX];
-            struct selection_output one = {.chosen = first, .weights = weights[0]};
-            struct selection_output two = {.chosen = second, .weights = weights[1]};
+            struct picked one = {.chosen = first, .weights = weights[0]};
+            struct picked two = {.chosen = second, .weights = weights[1]};
             draw_pool(&pool, seed);
             run(selector_policy_at(i), &pool, seed, &one);
             run(selector_policy_at(i), &pool, seed, &two);
@@ -165,6 +157,46 @@ static void the_same_seed_chooses_the_same(void **state)
     }
 }
 
+/* XXH3-64 of the choices and weights of all rounds: sets that were sealed are sealed again the same. */
+static const struct {
+    const char *policy;
+    uint64_t hash;
+} GOLDEN[] = {
+    {"new_data", 0xa55457fa067094aa},         {"freshness", 0xe97e7d306c30c6ce},
+    {"random", 0x688f97c692ed7809},           {"random_without_replacement", 0x12a463c5f761de8e},
+    {"recency_weighted", 0xb91002f1a9566516}, {"reservoir", 0x2ecb4ca3c46bedf5},
+    {"label_balanced", 0x3605ed5562418219},   {"trigger_balanced", 0x76838597d10f0039},
+    {"mixture", 0xa246f9423b323502},
+};
+
+static uint64_t hash_of_choices(const struct selection_policy *policy)
+{
+    uint64_t hash = 0;
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        struct pool pool;
+        size_t chosen[SAMPLES_MAX];
+        float weights[SAMPLES_MAX];
+        struct picked output = {.chosen = chosen, .weights = weights};
+        draw_pool(&pool, seed);
+        run(policy, &pool, seed, &output);
+        hash = weir_hash64(weir_bytes(chosen, output.count * sizeof *chosen), hash);
+        if (policy->weighted)
+            hash = weir_hash64(weir_bytes(weights, output.count * sizeof *weights), hash);
+    }
+    return hash;
+}
+
+static void the_choices_of_a_seed_never_change(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(GOLDEN); i++) {
+        uint64_t hash = hash_of_choices(selector_policy_find(GOLDEN[i].policy));
+        if (hash != GOLDEN[i].hash)
+            fail_msg("%s: expected %" PRIx64 ", found %" PRIx64, GOLDEN[i].policy, GOLDEN[i].hash,
+                     hash);
+    }
+}
+
 static void a_pool_of_one_is_chosen_or_refused(void **state)
 {
     (void)state;
@@ -172,7 +204,7 @@ static void a_pool_of_one_is_chosen_or_refused(void **state)
         struct pool pool = {.ids = {9}, .count = 1, .target = 1};
         size_t chosen[1];
         float weights[1];
-        struct selection_output output = {.chosen = chosen, .weights = weights};
+        struct picked output = {.chosen = chosen, .weights = weights};
         run(selector_policy_at(i), &pool, 1, &output);
         check_promises(selector_policy_at(i), &pool, &output);
     }
@@ -201,6 +233,7 @@ int main(void)
         cmocka_unit_test(every_policy_is_complete_and_found_by_its_name),
         cmocka_unit_test(choices_are_distinct_bounded_and_explained),
         cmocka_unit_test(the_same_seed_chooses_the_same),
+        cmocka_unit_test(the_choices_of_a_seed_never_change),
         cmocka_unit_test(a_pool_of_one_is_chosen_or_refused),
     };
     return cmocka_run_group_tests_name("selection policies", tests, NULL, NULL);

@@ -13,12 +13,12 @@
 enum { ROWS = 100 };
 
 /* Rows 0 … ROWS - 1 of one block; event times fall while ids rise, ten rows share a time. */
-static void gather(struct selector_candidates *candidates, const struct selector_window *window)
+static void put_columns(struct selector_columns *columns)
 {
     uint64_t ids[ROWS];
     int64_t times[ROWS];
     int64_t labels[ROWS];
-    uint64_t mask[SELECTOR_MASK_WORDS] = {UINT64_MAX, UINT64_MAX};
+    struct weir_error err;
     for (uint32_t i = 0; i < ROWS; i++) {
         ids[i] = weir_sample_id(1, 0, i);
         times[i] = 1000 - i / 10;
@@ -26,14 +26,21 @@ static void gather(struct selector_candidates *candidates, const struct selector
     }
     const struct selector_column_block block = {
         .first = ids[0], .rows = ROWS, .count = ROWS, .ids = ids, .times = times, .labels = labels};
-    selector_candidates_add_columns(candidates, mask, &block, window);
+    assert_int_equal(selector_columns_put(columns, &block, &err), WEIR_OK);
 }
 
-static void gather_all(struct selector_candidates *candidates)
+/* How many of them are inside. */
+static size_t count_inside(const struct selector_window *window)
 {
-    const struct selector_window all = {
-        .after_time = INT64_MIN, .upto_time = INT64_MAX, .upto_id = UINT64_MAX};
-    gather(candidates, &all);
+    struct selector_columns columns = {0};
+    struct weir_error err;
+    uint64_t mask[SELECTOR_MASK_WORDS] = {0};
+    put_columns(&columns);
+    selector_mask_fill(mask, 0, ROWS, true);
+    assert_int_equal(selector_window_mask(window, &columns, weir_sample_id(1, 0, 0), mask, &err),
+                     WEIR_OK);
+    selector_columns_fini(&columns);
+    return selector_mask_count(mask);
 }
 
 static void a_window_cuts_by_time_and_then_by_id(void **state)
@@ -50,35 +57,19 @@ static void a_window_cuts_by_time_and_then_by_id(void **state)
         {{INT64_MIN, 0, 1000, 0}, 90},
         {{1000, UINT64_MAX, INT64_MAX, UINT64_MAX}, 0},
     };
-    for (size_t i = 0; i < WEIR_COUNT(TABLE); i++) {
-        struct selector_candidates candidates = {0};
-        gather(&candidates, &TABLE[i].window);
-        assert_int_equal(candidates.count, TABLE[i].count);
-        selector_candidates_fini(&candidates);
-    }
+    for (size_t i = 0; i < WEIR_COUNT(TABLE); i++)
+        assert_int_equal(count_inside(&TABLE[i].window), TABLE[i].count);
     /* Inside one event time the id decides: row 4 of time 1000 belongs to the first window. */
-    struct selector_candidates split = {0};
     uint64_t at = weir_sample_id(1, 0, 4);
-    gather(&split, &(struct selector_window){999, UINT64_MAX, 1000, at});
-    assert_int_equal(split.count, 5);
-    gather(&split, &(struct selector_window){1000, at, 1000, UINT64_MAX});
-    assert_int_equal(split.count, 10);
-    selector_candidates_fini(&split);
+    assert_int_equal(count_inside(&(struct selector_window){999, UINT64_MAX, 1000, at}), 5);
+    assert_int_equal(count_inside(&(struct selector_window){1000, at, 1000, UINT64_MAX}), 5);
 }
 
-static void a_mask_alone_gives_its_ids(void **state)
+static void add_all(struct selector_candidates *candidates)
 {
-    (void)state;
-    struct selector_candidates candidates = {0};
     uint64_t mask[SELECTOR_MASK_WORDS] = {0};
-    mask[0] = 5;
-    mask[SELECTOR_MASK_WORDS - 1] = UINT64_C(1) << 63;
-    selector_candidates_add(&candidates, weir_sample_id(2, 1, 0), mask);
-    assert_int_equal(candidates.count, 3);
-    assert_int_equal(candidates.ids[0], weir_sample_id(2, 1, 0));
-    assert_int_equal(candidates.ids[1], weir_sample_id(2, 1, 2));
-    assert_int_equal(candidates.ids[2], weir_sample_id(2, 1, WEIR_BLOCK_ROWS - 1));
-    selector_candidates_fini(&candidates);
+    selector_mask_fill(mask, 0, ROWS, true);
+    selector_set_append(&candidates->all, weir_sample_id(1, 0, 0), mask);
 }
 
 static size_t choose(uint64_t limit, double ratio, char *reason)
@@ -88,12 +79,13 @@ static size_t choose(uint64_t limit, double ratio, char *reason)
         .policy = selector_policy_find("random"), .limit = limit, .ratio = ratio};
     const struct selector_choosing choosing = {
         .section = &section, .pipeline = "mails", .trigger = 1};
-    gather_all(&candidates);
+    const struct selector_sources sources = {0};
+    struct weir_error err;
+    add_all(&candidates);
     reason[0] = '\0';
-    selector_candidates_choose(&candidates, &choosing, reason);
-    for (size_t i = 1; i < candidates.count; i++)
-        assert_true(candidates.ids[i] > candidates.ids[i - 1]);
-    size_t count = candidates.count;
+    assert_int_equal(selector_candidates_choose(&candidates, &choosing, &sources, reason, &err),
+                     WEIR_OK);
+    size_t count = candidates.chosen.count;
     selector_candidates_fini(&candidates);
     return count;
 }
@@ -128,7 +120,9 @@ static void nothing_to_choose_is_explained(void **state)
     reason[0] = '\0';
     const struct selector_choosing choosing = {
         .section = &section, .pipeline = "mails", .trigger = 1};
-    selector_candidates_choose(&none, &choosing, reason);
+    const struct selector_sources sources = {0};
+    struct weir_error err;
+    assert_int_equal(selector_candidates_choose(&none, &choosing, &sources, reason, &err), WEIR_OK);
     assert_string_equal(reason, "there are no samples to choose from");
 }
 
@@ -146,7 +140,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_cuts_by_time_and_then_by_id),
-        cmocka_unit_test(a_mask_alone_gives_its_ids),
         cmocka_unit_test(limit_and_ratio_bound_the_choice),
         cmocka_unit_test(nothing_to_choose_is_explained),
         cmocka_unit_test(seeds_differ_by_seed_pipeline_and_trigger),

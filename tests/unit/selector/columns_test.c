@@ -1,89 +1,165 @@
-/* The bounded cache of columns. */
+/* Columns that lie packed in a file. */
 #include "core/base/memory.h"
-#include "core/wire/sample.h"
+#include "core/base/rng.h"
 #include "selector/columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-static void put(struct selector_columns *columns, uint32_t block, uint32_t rows)
+enum { ROWS_MAX = 1000, ROUNDS = 100 };
+
+/* Some rows of a block, with numbers of any size. */
+struct block {
+    uint64_t ids[ROWS_MAX];
+    int64_t times[ROWS_MAX];
+    int64_t labels[ROWS_MAX];
+    size_t count;
+    uint32_t rows;
+    uint64_t first;
+};
+
+static void draw_block(struct block *block, uint32_t number, struct weir_rng *rng)
 {
-    uint64_t first = weir_sample_id(1, block, 0);
-    uint64_t *ids = weir_calloc(rows, sizeof *ids);
-    int64_t *values = weir_calloc(rows, sizeof *values);
-    for (uint32_t i = 0; i < rows; i++) {
-        ids[i] = first + i;
-        values[i] = (int64_t)block * 1000 + i;
+    static const unsigned SHIFTS[] = {64, 60, 50, 34, 20, 0};
+    block->count = 0;
+    block->rows = 1 + (uint32_t)weir_rng_below(rng, ROWS_MAX);
+    block->first = weir_sample_id(1, number, 0);
+    unsigned shift = SHIFTS[weir_rng_below(rng, WEIR_COUNT(SHIFTS))];
+    uint64_t holes = weir_rng_below(rng, 2) * 3;
+    for (uint32_t row = 0; row < block->rows; row++) {
+        if (holes > 0 && weir_rng_below(rng, holes) == 0)
+            continue;
+        block->ids[block->count] = block->first + row;
+        block->times[block->count] =
+            shift == 64 ? -7 : (int64_t)((weir_rng_next(rng) >> shift) - 5000);
+        block->labels[block->count++] = (int64_t)weir_rng_next(rng);
     }
-    const struct selector_column_block made = {
-        .first = first, .rows = rows, .count = rows, .ids = ids, .times = values, .labels = values};
-    selector_columns_put(columns, &made);
-    free(ids);
-    free(values);
 }
 
-static const struct selector_column_block *get(struct selector_columns *columns, uint32_t block,
-                                               uint32_t rows)
+static enum weir_status put(struct selector_columns *columns, const struct block *block)
 {
-    return selector_columns_get(columns, weir_sample_id(1, block, 0), rows);
+    struct weir_error err;
+    const struct selector_column_block made = {.first = block->first,
+                                               .rows = block->rows,
+                                               .count = block->count,
+                                               .ids = block->ids,
+                                               .times = block->times,
+                                               .labels = block->labels};
+    return selector_columns_put(columns, &made, &err);
 }
 
-static void a_block_is_there_for_as_many_rows_as_were_asked(void **state)
+static void check_block(const struct selector_columns *columns, const struct block *block)
+{
+    int64_t times[ROWS_MAX], labels[ROWS_MAX];
+    uint64_t mask[SELECTOR_MASK_WORDS];
+    struct weir_error err;
+    assert_true(selector_columns_have(columns, block->first, block->rows));
+    assert_false(selector_columns_have(columns, block->first, block->rows + 1));
+    memset(mask, 0xff, sizeof mask);
+    assert_int_equal(selector_columns_mask(columns, block->first, mask, &err), WEIR_OK);
+    if (block->count < block->rows)
+        assert_int_equal(selector_mask_count(mask), block->count);
+    for (size_t from = 0; from < block->count; from += 1 + block->count / 3) {
+        size_t count = block->count - from;
+        assert_int_equal(
+            selector_columns_read(columns, block->ids + from, count, times, labels, &err), WEIR_OK);
+        assert_memory_equal(times, block->times + from, count * sizeof *times);
+        assert_memory_equal(labels, block->labels + from, count * sizeof *labels);
+    }
+}
+
+static void numbers_of_any_size_come_back(void **state)
 {
     (void)state;
     struct selector_columns columns = {0};
-    put(&columns, 4, 10);
-    assert_null(get(&columns, 3, 1));
-    assert_null(get(&columns, 4, 11));
-    const struct selector_column_block *block = get(&columns, 4, 10);
-    assert_non_null(block);
-    assert_int_equal(block->count, 10);
-    assert_int_equal(block->ids[9], weir_sample_id(1, 4, 9));
-    assert_int_equal(block->times[9], 4009);
-    assert_int_equal(block->labels[3], 4003);
-    put(&columns, 4, 11);
-    assert_non_null(get(&columns, 4, 11));
-    assert_int_equal(columns.count, 1);
+    static struct block blocks[ROUNDS];
+    struct weir_rng rng;
+    weir_rng_init(&rng, 1);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        draw_block(&blocks[i], (i * 37) % ROUNDS, &rng); /* in any order */
+        assert_int_equal(put(&columns, &blocks[i]), WEIR_OK);
+    }
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        check_block(&columns, &blocks[i]);
+    draw_block(&blocks[0], 0, &rng);
+    assert_int_equal(put(&columns, &blocks[0]), WEIR_OK); /* in place of the old */
+    check_block(&columns, &blocks[0]);
+    check_block(&columns, &blocks[1]);
     selector_columns_fini(&columns);
 }
 
-static void a_change_drops_the_block_that_holds_it(void **state)
+static void what_all_samples_share_takes_no_room(void **state)
 {
     (void)state;
     struct selector_columns columns = {0};
-    put(&columns, 1, 10);
-    put(&columns, 2, 10);
-    selector_columns_drop(&columns, weir_sample_id(1, 1, 7));
-    assert_null(get(&columns, 1, 1));
-    assert_non_null(get(&columns, 2, 10));
+    static struct block block;
+    block = (struct block){.count = ROWS_MAX, .rows = ROWS_MAX, .first = weir_sample_id(1, 0, 0)};
+    for (uint32_t i = 0; i < ROWS_MAX; i++) {
+        block.ids[i] = block.first + i;
+        block.times[i] = INT64_C(1767225600000000);
+        block.labels[i] = (int64_t)(i % 100) - 50;
+    }
+    assert_int_equal(put(&columns, &block), WEIR_OK);
+    assert_int_equal(columns.bytes, ROWS_MAX); /* a byte a label */
+    check_block(&columns, &block);
     selector_columns_fini(&columns);
+}
+
+static void a_change_drops_the_block_and_its_bytes(void **state)
+{
+    (void)state;
+    struct selector_columns columns = {0};
+    static struct block blocks[2];
+    struct weir_rng rng;
+    char bytes[8 * ROWS_MAX];
+    weir_rng_init(&rng, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        draw_block(&blocks[i], i, &rng);
+        assert_int_equal(put(&columns, &blocks[i]), WEIR_OK);
+    }
+    uint64_t begin = columns.bytes;
+    draw_block(&blocks[1], 1, &rng);
+    assert_int_equal(put(&columns, &blocks[1]), WEIR_OK);
+    selector_columns_drop(&columns, blocks[1].first + 1);
+    assert_false(selector_columns_have(&columns, blocks[1].first, 1));
+    check_block(&columns, &blocks[0]);
+    ssize_t size = pread(columns.file - 1, bytes, sizeof bytes, (off_t)begin);
+    assert_true(size > 0);
+    for (ssize_t i = 0; i < size; i++)
+        assert_int_equal(bytes[i], 0);
+    selector_columns_trim(&columns); /* more than half is lost */
     assert_int_equal(columns.bytes, 0);
+    assert_false(selector_columns_have(&columns, blocks[0].first, 1));
+    selector_columns_fini(&columns);
 }
 
-static void memory_stays_bounded_and_the_used_blocks_stay(void **state)
+static void columns_of_other_rows_are_refused(void **state)
 {
     (void)state;
     struct selector_columns columns = {0};
-    for (uint32_t block = 0; block < 120; block++) {
-        put(&columns, block, WEIR_BLOCK_ROWS);
-        assert_non_null(get(&columns, 0, 1)); /* used all the time */
-        assert_true(columns.bytes <= SELECTOR_COLUMNS_BYTES_MAX);
-    }
-    assert_null(get(&columns, 1, 1));
-    assert_non_null(get(&columns, 119, 1));
+    struct block block = {.count = 1, .rows = 5, .first = weir_sample_id(1, 3, 0)};
+    block.ids[0] = block.first + 5;
+    assert_int_equal(put(&columns, &block), WEIR_CORRUPT);
+    block.ids[0] = block.first - 1;
+    assert_int_equal(put(&columns, &block), WEIR_CORRUPT);
+    block.ids[0] = block.first + 4;
+    assert_int_equal(put(&columns, &block), WEIR_OK);
     selector_columns_fini(&columns);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_is_there_for_as_many_rows_as_were_asked),
-        cmocka_unit_test(a_change_drops_the_block_that_holds_it),
-        cmocka_unit_test(memory_stays_bounded_and_the_used_blocks_stay),
+        cmocka_unit_test(numbers_of_any_size_come_back),
+        cmocka_unit_test(what_all_samples_share_takes_no_room),
+        cmocka_unit_test(a_change_drops_the_block_and_its_bytes),
+        cmocka_unit_test(columns_of_other_rows_are_refused),
     };
     return cmocka_run_group_tests_name("selector/columns", tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void the_ratio_is_exact(void **state)
         for (size_t i = 0; i < count; i++)
             past[i] = i < ROWS[row].used ? SELECTION_USED : 0;
         WEIR_AUTO_FREE char *yaml = weir_format("{unused_ratio: %s}", ROWS[row].ratio);
-        const struct selection_input input = {
-            .past = past, .count = count, .target = ROWS[row].target};
-        struct selection_output output = {.chosen = chosen};
+        const struct given input = {.past = past, .count = count, .target = ROWS[row].target};
+        struct picked output = {.chosen = chosen};
         choose("freshness", yaml, &input, 3, &output);
         size_t fresh = 0;
         for (size_t i = 0; i < output.count; i++)
@@ -47,8 +46,8 @@ static void nothing_fresh_is_said(void **state)
     (void)state;
     const uint8_t past[2] = {SELECTION_USED, SELECTION_USED};
     size_t chosen[2];
-    const struct selection_input input = {.past = past, .count = 2, .target = 2};
-    struct selection_output output = {.chosen = chosen};
+    const struct given input = {.past = past, .count = 2, .target = 2};
+    struct picked output = {.chosen = chosen};
     choose("freshness", "{unused_ratio: 0.5}", &input, 3, &output);
     assert_string_equal(output.reason,
                         "every candidate was used before: nothing fresh keeps the ratio");

@@ -1,15 +1,5 @@
 /* How many of each class label_balanced takes, as a table; the sizes that broke others are in it. */
-#include "core/base/memory.h"
-#include "selector/policies/policy.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/selector/choose.h"
 
 enum { CLASSES_MAX = 64 };
 
@@ -78,17 +68,14 @@ static void check_row(size_t row)
     size_t taken[CLASSES_MAX] = {0};
     size_t classes = 0;
     size_t count = deal(ROWS[row].stretches, labels, expected, &classes);
-    const bool options[8] = {ROWS[row].equal};
-    const struct selection_input input = {
+    const struct given input = {
         .labels = labels,
         .count = count,
         .target = ROWS[row].target ? ROWS[row].target : count,
         .bounded = ROWS[row].target != 0,
     };
-    struct selection_output output = {.chosen = chosen};
-    struct weir_rng rng;
-    weir_rng_init(&rng, 7);
-    selector_policy_find("label_balanced")->choose(options, &input, &rng, &output);
+    struct picked output = {.chosen = chosen};
+    choose("label_balanced", ROWS[row].equal ? "{equal: true}" : "{}", &input, 7, &output);
     for (size_t i = 0; i < output.count; i++)
         taken[labels[chosen[i]]]++;
     for (size_t i = 0; i < classes; i++)
@@ -105,19 +92,16 @@ static void each_class_gets_its_share(void **state)
 }
 
 static void choose_labels(const int64_t *labels, size_t count, const char *const *classes,
-                          size_t class_count, struct selection_output *output)
+                          size_t class_count, struct picked *output)
 {
-    const bool options[8] = {false};
-    const struct selection_input input = {
+    const struct given input = {
         .labels = labels,
         .count = count,
         .target = count,
         .classes = classes,
         .class_count = class_count,
     };
-    struct weir_rng rng;
-    weir_rng_init(&rng, 7);
-    selector_policy_find("label_balanced")->choose(options, &input, &rng, output);
+    choose("label_balanced", "{}", &input, 7, output);
 }
 
 static void a_declared_class_without_samples_is_named(void **state)
@@ -126,7 +110,7 @@ static void a_declared_class_without_samples_is_named(void **state)
     static const int64_t LABELS[] = {0, 0, 0};
     static const char *const CLASSES[] = {"ham", "spam"};
     size_t chosen[3];
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     choose_labels(LABELS, 3, CLASSES, 2, &output);
     assert_int_equal(output.count, 0);
     assert_string_equal(output.reason, "class 'spam' has no samples yet");
@@ -137,7 +121,7 @@ static void a_single_undeclared_class_cannot_be_balanced(void **state)
     (void)state;
     static const int64_t LABELS[] = {-5, -5};
     size_t chosen[2];
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     choose_labels(LABELS, 2, NULL, 0, &output);
     assert_int_equal(output.count, 0);
     assert_string_equal(output.reason, "all samples have label -5, balancing needs two classes");
@@ -152,13 +136,10 @@ static void which_samples_of_a_class_are_taken_depends_on_the_seed(void **state)
     bool first[110] = {false};
     size_t differ = 0;
     for (uint64_t seed = 0; seed < 2; seed++) {
-        const bool options[8] = {false};
-        const struct selection_input input = {.labels = labels, .count = 110, .target = 110};
+        const struct given input = {.labels = labels, .count = 110, .target = 110};
         size_t chosen[110];
-        struct selection_output output = {.chosen = chosen};
-        struct weir_rng rng;
-        weir_rng_init(&rng, seed);
-        selector_policy_find("label_balanced")->choose(options, &input, &rng, &output);
+        struct picked output = {.chosen = chosen};
+        choose("label_balanced", "{}", &input, seed, &output);
         assert_int_equal(output.count, 20);
         for (size_t i = 0; i < output.count; i++) {
             differ += seed == 1 && !first[chosen[i]];

@@ -49,14 +49,14 @@ static void check_row(size_t row)
     for (size_t label = 0; label < 4; label++)
         for (size_t i = 0; i < ROWS[row].sizes[label]; i++)
             labels[count++] = (int64_t)label;
-    const struct selection_input input = {
+    const struct given input = {
         .ids = ids,
         .labels = labels,
         .count = count,
         .target = ROWS[row].target ? ROWS[row].target : count,
         .bounded = ROWS[row].target != 0,
     };
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     choose("mixture", ROWS[row].yaml, &input, 7, &output);
     for (size_t i = 0; i < output.count; i++)
         taken[labels[chosen[i]]]++;
@@ -81,13 +81,13 @@ static void datasets_are_known_by_name_and_number(void **state)
     size_t chosen[100];
     for (uint32_t i = 0; i < 100; i++)
         ids[i] = i < 50 ? weir_sample_id(4, 0, i) : weir_sample_id(9, 0, i);
-    const struct selection_input input = {.ids = ids,
-                                          .count = 100,
-                                          .target = 40,
-                                          .bounded = true,
-                                          .datasets = DATASETS,
-                                          .dataset_count = 2};
-    struct selection_output output = {.chosen = chosen};
+    const struct given input = {.ids = ids,
+                                .count = 100,
+                                .target = 40,
+                                .bounded = true,
+                                .datasets = DATASETS,
+                                .dataset_count = 2};
+    struct picked output = {.chosen = chosen};
     size_t clicks = 0;
     choose("mixture", "{shares: {clicks: 0.75, views: 0.25}}", &input, 7, &output);
     for (size_t i = 0; i < output.count; i++)
@@ -104,9 +104,9 @@ static void ages_count_back_from_the_newest(void **state)
     size_t chosen[100];
     for (int i = 0; i < 100; i++)
         times[i] = 5000 - i; /* ages 0 … 99 us */
-    const struct selection_input input = {
+    const struct given input = {
         .ids = ids, .times = times, .count = 100, .target = 20, .bounded = true};
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     size_t young = 0, old = 0;
     choose("mixture", "{over: ages, shares: {10us: 2, 50us: 1, older: 1}}", &input, 7, &output);
     for (size_t i = 0; i < output.count; i++) {
@@ -135,8 +135,8 @@ static void shares_that_make_no_sense_are_refused(void **state)
     };
     for (size_t i = 0; i < WEIR_COUNT(TABLE); i++) {
         struct weir_error err;
-        const struct selection_input input = {0};
-        struct selection_output output = {0};
+        const struct given input = {0};
+        struct picked output = {0};
         assert_false(choose_with("mixture", TABLE[i][0], &input, 1, &output, &err));
         assert_string_equal(err.text, TABLE[i][1]);
     }

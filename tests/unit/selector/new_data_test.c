@@ -1,33 +1,15 @@
 /* new_data: everything, or the newest by event time, ties to the larger id. */
-#include "selector/policies/policy.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/selector/choose.h"
 
 static const int64_t TIMES[] = {50, 10, 40, 40, 20, 60};
 enum { COUNT = 6 };
 
-static int ascending(const void *a, const void *b)
+static size_t choose_newest(size_t target, size_t *chosen)
 {
-    const size_t *x = a;
-    const size_t *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static size_t choose(size_t target, size_t *chosen)
-{
-    const int options[2] = {0};
-    const struct selection_input input = {
+    const struct given input = {
         .times = TIMES, .count = COUNT, .target = target, .bounded = target < COUNT};
-    struct selection_output output = {.chosen = chosen};
-    struct weir_rng rng;
-    weir_rng_init(&rng, 1);
-    selector_policy_find("new_data")->choose(options, &input, &rng, &output);
-    qsort(chosen, output.count, sizeof *chosen, ascending);
+    struct picked output = {.chosen = chosen};
+    choose("new_data", "{}", &input, 1, &output);
     return output.count;
 }
 
@@ -35,7 +17,7 @@ static void without_a_bound_everything_is_chosen(void **state)
 {
     (void)state;
     size_t chosen[COUNT];
-    assert_int_equal(choose(COUNT, chosen), COUNT);
+    assert_int_equal(choose_newest(COUNT, chosen), COUNT);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(chosen[i], i);
 }
@@ -52,7 +34,7 @@ static void a_bound_keeps_the_newest(void **state)
     };
     for (size_t row = 0; row < WEIR_COUNT(ROWS); row++) {
         size_t chosen[COUNT];
-        assert_int_equal(choose(ROWS[row].target, chosen), ROWS[row].target);
+        assert_int_equal(choose_newest(ROWS[row].target, chosen), ROWS[row].target);
         for (size_t i = 0; i < ROWS[row].target; i++)
             assert_int_equal(chosen[i], ROWS[row].chosen[i]);
     }

@@ -15,8 +15,8 @@ static void the_first_draw_follows_the_half_life(void **state)
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         size_t chosen[AGES];
         float weights[AGES];
-        const struct selection_input input = {.times = TIMES, .count = AGES, .target = 1};
-        struct selection_output output = {.chosen = chosen, .weights = weights};
+        const struct given input = {.times = TIMES, .count = AGES, .target = 1};
+        struct picked output = {.chosen = chosen, .weights = weights};
         choose("recency_weighted", "{half_life: 1ms}", &input, seed, &output);
         assert_int_equal(output.count, 1);
         counts[chosen[0]]++;
@@ -43,8 +43,8 @@ static void importance_weights_estimate_sums_without_bias(void **state)
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         size_t chosen[SAMPLES];
         float weights[SAMPLES];
-        const struct selection_input input = {.times = times, .count = SAMPLES, .target = 50};
-        struct selection_output output = {.chosen = chosen, .weights = weights};
+        const struct given input = {.times = times, .count = SAMPLES, .target = 50};
+        struct picked output = {.chosen = chosen, .weights = weights};
         choose("recency_weighted", "{half_life: 1ms}", &input, seed, &output);
         assert_int_equal(output.count, 50);
         for (size_t k = 0; k < output.count; k++) {
@@ -62,8 +62,8 @@ static void without_weights_all_count_the_same(void **state)
     static const int64_t TIMES[4] = {INT64_MIN, 0, 1, INT64_MAX};
     size_t chosen[4];
     float weights[4];
-    const struct selection_input input = {.times = TIMES, .count = 4, .target = 3};
-    struct selection_output output = {.chosen = chosen, .weights = weights};
+    const struct given input = {.times = TIMES, .count = 4, .target = 3};
+    struct picked output = {.chosen = chosen, .weights = weights};
     choose("recency_weighted", "{half_life: 1us, weights: none}", &input, 1, &output);
     assert_int_equal(output.count, 3);
     for (size_t k = 0; k < 3; k++)

@@ -1,5 +1,5 @@
-/* The reservoir is uniform, of its size, and changes only by what is new; radix selection against a
- * sort. */
+/* The reservoir is uniform, of its size, and changes only by what is new; the least of
+ * many against a sort. */
 #include "selector/policies/least.h"
 #include "tests/unit/selector/choose.h"
 
@@ -11,9 +11,8 @@ static void fill(size_t count, uint64_t seed, bool *held)
     size_t chosen[SAMPLES];
     for (size_t i = 0; i < SAMPLES; i++)
         ids[i] = i + 1;
-    const struct selection_input input = {
-        .ids = ids, .count = count, .target = count, .pipeline_seed = seed};
-    struct selection_output output = {.chosen = chosen};
+    const struct given input = {.ids = ids, .count = count, .target = count, .pipeline_seed = seed};
+    struct picked output = {.chosen = chosen};
     choose("reservoir", "{size: 100}", &input, 1, &output);
     assert_int_equal(output.count, count < SIZE ? count : SIZE);
     memset(held, 0, SAMPLES);
@@ -65,20 +64,29 @@ static void the_least_are_those_of_a_sort(void **state)
     struct weir_rng rng;
     weir_rng_init(&rng, 11);
     for (int round = 0; round < 40; round++) {
-        uint64_t keys[SAMPLES], sorted[SAMPLES];
-        size_t chosen[SAMPLES];
+        uint64_t keys[SAMPLES], sorted[SAMPLES], taken[SAMPLES / 64 + 1] = {0};
         size_t count = 1 + weir_rng_below(&rng, SAMPLES);
         uint64_t bound = round % 2 ? 20 : UINT64_MAX;
-        for (size_t i = 0; i < count; i++)
-            sorted[i] = keys[i] = weir_rng_below(&rng, bound);
-        qsort(sorted, count, sizeof *sorted, ascending);
         size_t wanted = 1 + weir_rng_below(&rng, count);
-        assert_true(selector_least(keys, count, wanted) == sorted[wanted - 1]);
-        struct selection_output output = {.chosen = chosen};
-        selector_take_least(keys, count, wanted, &output);
+        struct selection_least least;
+        struct selection_output output = {.taken = taken};
+        selection_least_init(&least, wanted, count);
+        for (size_t i = 0; i < count; i++) {
+            sorted[i] = keys[i] = weir_rng_below(&rng, bound);
+            selection_least_offer(&least, keys[i], i);
+        }
+        qsort(sorted, count, sizeof *sorted, ascending);
+        selection_least_take(&least, &output);
+        selection_least_fini(&least);
         assert_int_equal(output.count, wanted);
-        for (size_t i = 0; i < wanted; i++)
-            assert_true(keys[chosen[i]] <= sorted[wanted - 1]);
+        bool skipped = false; /* of those that tie for the last place, the later ones */
+        for (size_t i = count; i-- > 0;) {
+            bool is_taken = selection_is_taken(&output, i);
+            bool ties = keys[i] == sorted[wanted - 1];
+            assert_true(ties || is_taken == (keys[i] < sorted[wanted - 1]));
+            assert_false(ties && is_taken && skipped);
+            skipped = skipped || (ties && !is_taken);
+        }
     }
 }
 

@@ -29,13 +29,13 @@ static void check_row(size_t row)
     for (size_t t = 0; t < 4; t++)
         for (size_t i = 0; i < ROWS[row].sizes[t]; i++)
             triggers[count++] = (int64_t)t + 1;
-    const struct selection_input input = {
+    const struct given input = {
         .triggers = triggers,
         .count = count,
         .target = ROWS[row].target ? ROWS[row].target : count,
         .bounded = ROWS[row].target != 0,
     };
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     choose("trigger_balanced", ROWS[row].equal ? "{equal: true}" : "{}", &input, 7, &output);
     for (size_t i = 0; i < output.count; i++)
         taken[triggers[chosen[i]] - 1]++;
@@ -65,9 +65,9 @@ static void many_equal_triggers_beside_a_large_one_fill_the_target(void **state)
         size_t count = small + TABLE[row][2];
         for (size_t i = 0; i < count; i++)
             triggers[i] = (int64_t)(i < small ? i / TABLE[row][1] : TABLE[row][0]) + 1;
-        const struct selection_input input = {
+        const struct given input = {
             .triggers = triggers, .count = count, .target = TABLE[row][3], .bounded = true};
-        struct selection_output output = {.chosen = chosen};
+        struct picked output = {.chosen = chosen};
         choose("trigger_balanced", "{}", &input, 7, &output);
         assert_int_equal(output.count, TABLE[row][3]);
         size_t of_small = 0;

@@ -21,16 +21,26 @@ static void begin(struct course *course, size_t count)
         course->ids[i] = UINT64_C(1) << 44 | i * 1000; /* over several blocks */
 }
 
+/* Block by block. */
+static void mark(const struct course *course, uint8_t *past)
+{
+    for (size_t i = 0, end = 0; i < course->count; i = end) {
+        while (end < course->count && course->ids[end] >> 16 == course->ids[i] >> 16)
+            end++;
+        selector_history_mark(&course->history, course->ids + i, end - i, past + i);
+    }
+}
+
 static void draw(struct course *course, size_t target)
 {
     uint8_t past[SAMPLES_MAX];
     size_t chosen[SAMPLES_MAX];
     uint64_t set[SAMPLES_MAX];
     bool taken[SAMPLES_MAX] = {false};
-    selector_history_mark(&course->history, course->ids, course->count, past);
-    const struct selection_input input = {
+    mark(course, past);
+    const struct given input = {
         .ids = course->ids, .past = past, .count = course->count, .target = target};
-    struct selection_output output = {.chosen = chosen};
+    struct picked output = {.chosen = chosen};
     choose("random_without_replacement", "{}", &input, ++course->trigger, &output);
     assert_int_equal(output.count, target);
     for (size_t i = 0; i < output.count; i++)
@@ -97,7 +107,7 @@ static void a_warm_up_is_no_draw(void **state)
     begin(&course, SAMPLES);
     course.history.warmup = 1;
     selector_history_add(&course.history, 1, course.ids, SAMPLES);
-    selector_history_mark(&course.history, course.ids, SAMPLES, past);
+    mark(&course, past);
     for (size_t i = 0; i < SAMPLES; i++)
         assert_int_equal(past[i], SELECTION_USED);
     selector_history_fini(&course.history);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -120,7 +121,7 @@ static void every_changed_byte_is_noticed(void **state)
     const char *path = temp_path(&dir, "a.set");
     write_set(path, WEIGHTS, NULL);
     assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
-    assert_int_equal(file.size, WEIR_SET_HEADER_BYTES + sizeof IDS + sizeof WEIGHTS);
+    assert_int_equal(file.size, WEIR_SET_HEADER_BYTES + sizeof IDS + 24 + 2 * sizeof(uint64_t));
     for (size_t i = 0; i < file.size; i++) {
         file.at[i] ^= 0x10;
         assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
@@ -148,6 +149,62 @@ static void a_file_of_another_length_is_refused(void **state)
     assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
 }
 
+/* Several blocks of sums, written in pieces that end anywhere. */
+static void pieces_make_the_same_file_and_are_checked_alone(void **state)
+{
+    (void)state;
+    enum { MANY = 3 * WEIR_SET_SUMMED + 5 };
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
+    WEIR_AUTO_FREE float *weights = weir_calloc(MANY, sizeof *weights);
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    WEIR_AUTO_BUF file = {0};
+    struct weir_digest digest, again;
+    struct weir_sample_set set;
+    struct weir_error err;
+    const char *path = temp_path(&dir, "a.set");
+    for (size_t i = 0; i < MANY; i++) {
+        ids[i] = i * 3;
+        weights[i] = (float)(i % 7 + 1);
+    }
+    assert_int_equal(weir_sample_set_begin(path, MANY, weights, &writer, &err), WEIR_OK);
+    for (size_t at = 0, n = 1; at < MANY; at += n, n = n * 5 % 70001) {
+        n = n < MANY - at ? n : MANY - at;
+        assert_int_equal(weir_sample_set_add(writer, ids + at, n, &err), WEIR_OK);
+    }
+    assert_int_equal(weir_sample_set_finish(writer, &digest, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_OK);
+    assert_memory_equal(set.ids, ids, MANY * sizeof *ids);
+    assert_memory_equal(set.weights, weights, MANY * sizeof *weights);
+    weir_sample_set_close(&set);
+    assert_int_equal(
+        weir_sample_set_write(temp_path(&dir, "b.set"), ids, weights, MANY, &again, &err), WEIR_OK);
+    assert_memory_equal(digest.bytes, again.bytes, sizeof digest.bytes);
+
+    assert_int_equal(weir_file_read(path, 16 << 20, &file, &err), WEIR_OK);
+    file.at[WEIR_SET_HEADER_BYTES + WEIR_SET_SUMMED * sizeof *ids + 7] ^= 1; /* the second block */
+    assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
+    assert_int_equal(weir_sample_set_open_unread(path, &set, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_check(&set, 0, WEIR_SET_SUMMED, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_check(&set, 2 * WEIR_SET_SUMMED, 9, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_check(&set, WEIR_SET_SUMMED - 1, 2, &err), WEIR_CORRUPT);
+    weir_sample_set_close(&set);
+}
+
+static void what_is_given_up_leaves_nothing(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_sample_set_writer *writer = NULL;
+    const char *path = temp_path(&dir, "given-up.set");
+    assert_int_equal(weir_sample_set_begin(path, COUNT, NULL, &writer, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_add(writer, IDS, COUNT, &err), WEIR_OK);
+    weir_sample_set_writer_free(writer);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(temp_path(&dir, "given-up.set.tmp"), F_OK), -1);
+}
+
 static void a_missing_file_is_not_found(void **state)
 {
     (void)state;
@@ -164,6 +221,7 @@ static void forge(const char *path, uint64_t second, uint32_t flags)
     WEIR_AUTO_BUF file = {0};
     assert_int_equal(weir_sample_set_write(path, FAIR, NULL, 2, NULL, &err), WEIR_OK);
     assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
+    file.size = 80; /* no sums */
     weir_put_u32(file.at + 16, flags);
     weir_put_u64(file.at + 72, second);
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
@@ -185,8 +243,9 @@ static void a_forged_set_is_refused_even_with_a_right_digest(void **state)
     } CASES[] = {
         {7, 0, "ids do not ascend"},
         {6, 0, "ids do not ascend"},
-        {8, 2, "flags 0x2, expected 0 or 1"},
-        {8, 1, "expected 2 samples of 12"},
+        {8, 4, "flags 0x4, expected at most 0x3"},
+        {8, 1, "expected 2 samples"},
+        {8, 2, "expected 2 samples"},
     };
     const char *path = temp_path(&dir, "a.set");
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
@@ -228,6 +287,8 @@ int main(void)
         TEST(ids_are_found_by_value),
         TEST(every_changed_byte_is_noticed),
         TEST(a_file_of_another_length_is_refused),
+        TEST(pieces_make_the_same_file_and_are_checked_alone),
+        TEST(what_is_given_up_leaves_nothing),
         TEST(a_missing_file_is_not_found),
         TEST(a_forged_set_is_refused_even_with_a_right_digest),
         TEST(sealing_unsorted_ids_is_the_programmers_mistake),
