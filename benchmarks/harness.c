@@ -88,9 +88,9 @@ static enum weir_status run_pair(const struct bench_figure *figure, void *state,
 static enum weir_status measure(const struct bench_figure *figure, void *state, size_t runs,
                                 struct samples *samples, struct weir_error *err)
 {
-    enum weir_status status = figure->prepare ? figure->prepare(state, err) : WEIR_OK;
+    enum weir_status status = WEIR_OK;
     show_progress(figure, 0, runs);
-    if (status == WEIR_OK && runs > 1) /* the warm-up: not counted */
+    if (runs > 1) /* the warm-up: not counted */
         status = run_pair(figure, state, &samples->ours[0], &samples->theirs[0], err);
     for (size_t i = 0; status == WEIR_OK && i < runs; i++) {
         show_progress(figure, i + 1, runs);
@@ -163,7 +163,14 @@ static bool do_figure(const struct session *session, const struct bench_figure *
     struct weir_error err;
     size_t most = figure->runs_max > 0 ? figure->runs_max : session->runs;
     size_t runs = session->runs < most ? session->runs : most;
-    if (measure(figure, state, runs, samples, &err) != WEIR_OK) {
+    enum weir_status status = figure->prepare ? figure->prepare(state, &err) : WEIR_OK;
+    if (status == WEIR_UNAVAILABLE) {
+        fprintf(stderr, "%s: skipped: %s\n", figure->name, err.text);
+        return true;
+    }
+    if (status == WEIR_OK)
+        status = measure(figure, state, runs, samples, &err);
+    if (status != WEIR_OK) {
         fprintf(stderr, "%s: %s\n", figure->name, err.text);
         return false;
     }

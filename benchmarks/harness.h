@@ -23,7 +23,8 @@ struct bench_figure {
     const char *unit;    /* "samples/s" */
     double bar;          /* the median ratio ours / theirs must not be below; 0: only reported */
     size_t runs_max;     /* pairs, where more would say nothing new; 0: as many as --runs says */
-    /* Optional: what has to be there before the warm-up, in no measured time. */
+    /* Optional: what has to be there before the warm-up, in no measured time. UNAVAILABLE: what it is
+     * compared with is not installed, the figure is skipped. */
     enum weir_status (*prepare)(void *state, struct weir_error *err);
     bench_side_fn *ours;
     bench_side_fn *theirs;

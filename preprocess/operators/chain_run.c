@@ -131,6 +131,15 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
     }
 }
 
+/* Room for all rows at once: they come one by one. */
+static void begin_rows(struct column *column, size_t rows)
+{
+    column_begin(column);
+    if (column->about.kind == COLUMN_DENSE)
+        weir_buf_reserve(&column->values,
+                         rows * column->about.width * weir_dtype_bytes(column->about.type));
+}
+
 /* Runs the step, and those that belong to its run; returns the one behind. */
 static size_t run_steps(struct chain *chain, size_t first, const struct operator_batch *batch)
 {
@@ -139,7 +148,7 @@ static size_t run_steps(struct chain *chain, size_t first, const struct operator
     if (run.first == run.last)
         run_step(chain, first, batch, NULL);
     else
-        column_begin(&last->own[0]);
+        begin_rows(&last->own[0], batch->rows);
     for (size_t row = 0; row < batch->rows && run.first != run.last; row++)
         run_row(chain, &run, batch, row);
     advance(chain, last);

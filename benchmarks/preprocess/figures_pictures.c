@@ -1,0 +1,208 @@
+/* JPEG pictures of 500 x 375 into f32 tensors of 3 x 224 x 224: through the service, in a plain loop, and
+ * with PyTorch. */
+#include "benchmarks/preprocess/bench.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/wire/sample_set.h"
+#include "tests/support/jpeg_picture.h"
+
+#include <string.h>
+
+enum {
+    DRAWN = 40, /* pictures; the others are copies */
+    COMPARED = 24,
+    TORCH_WORKERS_MAX = 4,
+    OUTPUT_MAX = 256,
+};
+
+static const char SOURCE[] =
+    "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
+    "    time: {from: mtime}\n";
+
+/* ---- the pictures ---- */
+
+static char *path_of(const struct corpus *corpus, size_t picture)
+{
+    return weir_format("%s/%05zu.jpg", corpus->directory, picture);
+}
+
+static enum weir_status write_pictures(struct corpus *corpus, struct weir_error *err)
+{
+    struct weir_buf drawn[DRAWN] = {{0}};
+    enum weir_status status = weir_make_directories(corpus->directory, 0755, err);
+    for (size_t i = 0; i < DRAWN; i++) {
+        const struct jpeg_picture picture = {
+            .height = 375, .width = 500, .seed = i, .quality = 90, .components = 3, .noise = 40};
+        jpeg_picture_write(&picture, &drawn[i]);
+    }
+    for (size_t i = 0; status == WEIR_OK && i < corpus->samples; i++) {
+        WEIR_AUTO_FREE char *path = path_of(corpus, i);
+        status = weir_file_write_atomic(path, weir_buf_view(&drawn[i % DRAWN]), err);
+    }
+    for (size_t i = 0; i < DRAWN; i++)
+        weir_buf_fini(&drawn[i]);
+    return status;
+}
+
+/* Whether the plain loop makes what Weir's operators make. */
+static enum weir_status compare(struct preprocess_bench *bench, struct weir_error *err)
+{
+    for (size_t i = 0; i < COMPARED; i++) {
+        WEIR_AUTO_FREE char *path = path_of(&bench->pictures, i);
+        const struct plain_picture picture = {.path = path, .id = i, .region = i % 2 == 0};
+        double apart = 0;
+        enum weir_status status = plain_compare(bench->plain, &picture, 0, &apart, err);
+        if (status != WEIR_OK)
+            return status;
+        if (apart > 16 / 255.0 / 0.224) /* colours at the edges of a region that has no margin */
+            return weir_fail(err, WEIR_INTERNAL, "%s: the plain loop makes another picture, %g off",
+                             path, apart);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status prepare_pictures(void *state, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    if (bench->plain)
+        return WEIR_OK;
+    bench->pictures = (struct corpus){
+        .directory = weir_format("%s/pictures", bench->directory),
+        .samples = (size_t)(BENCH_PICTURES * bench->scale) + WORKLOAD_STRIDE,
+    };
+    bench->plain = plain_new(WORKLOAD_SEED);
+    bench->picture_batches.corpus = &bench->pictures;
+    WEIR_AUTO_FREE char *source = weir_format(SOURCE, bench->pictures.directory);
+    WEIR_AUTO_FREE char *section = weir_format("  operators: %s\n"
+                                               "  batch: {samples: %d, shuffle: full}\n",
+                                               PLAIN_OPERATORS, PLAIN_BATCH);
+    enum weir_status status = write_pictures(&bench->pictures, err);
+    if (status == WEIR_OK)
+        status = compare(bench, err);
+    if (status == WEIR_OK)
+        status =
+            workload_prepare(&bench->picture_batches, bench->rig, "pictures", source, section, err);
+    return status;
+}
+
+void pictures_fini(struct preprocess_bench *bench)
+{
+    for (size_t i = 0; i < CORPUS_FILES; i++)
+        bench->pictures.fds[i] = -1; /* it has no files that stay open */
+    workload_fini(&bench->picture_batches);
+    corpus_fini(&bench->pictures);
+    plain_free(bench->plain);
+    free(bench->torch);
+}
+
+/* ---- through the service ---- */
+
+struct cost {
+    double seconds, cpu_seconds; /* of the workers */
+};
+
+static enum weir_status deliver(struct preprocess_bench *bench, struct cost *ret_cost,
+                                struct weir_error *err)
+{
+    struct tally tally;
+    int64_t before_ns = rig_workers_cpu_ns(bench->rig, BENCH_WORKERS);
+    enum weir_status status = workload_run_there(&bench->picture_batches, bench->rig, ++bench->jobs,
+                                                 &tally, &ret_cost->seconds, err);
+    ret_cost->cpu_seconds =
+        (double)(rig_workers_cpu_ns(bench->rig, BENCH_WORKERS) - before_ns) / 1e9;
+    return status == WEIR_OK ? workload_check(&bench->picture_batches, &tally, err) : status;
+}
+
+enum weir_status pictures_by_worker_cpu(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    struct cost cost = {0};
+    enum weir_status status = deliver(bench, &cost, err);
+    *ret_rate = (double)bench->picture_batches.samples / cost.cpu_seconds;
+    return status;
+}
+
+enum weir_status pictures_by_time(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    struct cost cost = {0};
+    enum weir_status status = deliver(bench, &cost, err);
+    *ret_rate = (double)bench->picture_batches.samples / cost.seconds;
+    return status;
+}
+
+/* ---- in a plain loop ---- */
+
+/* Sample i of the set is picture WORKLOAD_STRIDE * i. */
+static enum weir_status loop(struct preprocess_bench *bench, bool region, double *ret_rate,
+                             struct weir_error *err)
+{
+    struct weir_sample_set set;
+    enum weir_status status = weir_sample_set_open(bench->picture_batches.set_path, &set, err);
+    if (status != WEIR_OK)
+        return status;
+    int64_t before_ns = weir_cpu_thread_ns();
+    for (size_t i = 0; status == WEIR_OK && i < set.count; i++) {
+        WEIR_AUTO_FREE char *path = path_of(&bench->pictures, i * WORKLOAD_STRIDE);
+        const struct plain_picture picture = {.path = path, .id = set.ids[i], .region = region};
+        status = plain_make(bench->plain, &picture, i % PLAIN_BATCH, err);
+    }
+    *ret_rate = (double)set.count * 1e9 / (double)(weir_cpu_thread_ns() - before_ns);
+    weir_sample_set_close(&set);
+    return status;
+}
+
+enum weir_status pictures_whole(void *state, double *ret_rate, struct weir_error *err)
+{
+    return loop(state, false, ret_rate, err);
+}
+
+enum weir_status pictures_region(void *state, double *ret_rate, struct weir_error *err)
+{
+    return loop(state, true, ret_rate, err);
+}
+
+/* ---- with PyTorch ---- */
+
+/* Pictures a second, as the script prints them. */
+static enum weir_status run_torch(const char *command, double *ret_rate, struct weir_error *err)
+{
+    char output[OUTPUT_MAX] = "";
+    FILE *pipe = popen(command, "re");
+    size_t size = pipe ? fread(output, 1, sizeof output - 1, pipe) : 0;
+    int code = pipe ? pclose(pipe) : -1;
+    output[size] = '\0';
+    *ret_rate = strtod(output, NULL);
+    if (code != 0 || !(*ret_rate > 0))
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "PyTorch cannot be measured: install python3-torch and "
+                         "python3-torchvision%s%s",
+                         size > 0 ? ": " : "", output);
+    return WEIR_OK;
+}
+
+/* Tries every worker count, and keeps the fastest. */
+enum weir_status prepare_torch(void *state, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    double best = 0;
+    enum weir_status status = prepare_pictures(state, err);
+    for (int workers = 0; status == WEIR_OK && workers <= TORCH_WORKERS_MAX; workers++) {
+        double rate = 0;
+        char *command =
+            weir_format("/usr/bin/python3 %s/benchmarks/preprocess/pictures_torch.py %s %d %d",
+                        WEIR_SOURCE_DIR, bench->pictures.directory, PLAIN_BATCH, workers);
+        status = run_torch(command, &rate, err);
+        char *slower = rate > best ? bench->torch : command;
+        bench->torch = rate > best ? command : bench->torch;
+        best = rate > best ? rate : best;
+        free(slower);
+    }
+    return status;
+}
+
+enum weir_status pictures_torch(void *state, double *ret_rate, struct weir_error *err)
+{
+    return run_torch(((struct preprocess_bench *)state)->torch, ret_rate, err);
+}

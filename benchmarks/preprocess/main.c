@@ -1,0 +1,61 @@
+/* bench_preprocess: what the preprocessing service makes of a core, against plain loops and PyTorch (C15). */
+#include "benchmarks/preprocess/bench.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+static void close_preprocess(void *state)
+{
+    struct preprocess_bench *bench = state;
+    if (!bench)
+        return;
+    pictures_fini(bench);
+    rig_stop(bench->rig);
+    free(bench);
+}
+
+static enum weir_status open_preprocess(const char *directory, double scale, void **ret_state,
+                                        struct weir_error *err)
+{
+    struct preprocess_bench *bench = weir_calloc(1, sizeof *bench);
+    bench->directory = directory;
+    bench->scale = scale;
+    enum weir_status status = rig_start(directory, BENCH_WORKERS, &bench->rig, err);
+    if (status != WEIR_OK) {
+        close_preprocess(bench);
+        return status;
+    }
+    *ret_state = bench;
+    return WEIR_OK;
+}
+
+// clang-format off
+static const struct bench_figure FIGURES[] = {
+    {.name = "preprocess.pictures.cpu", .against = "a loop over libjpeg-turbo, CPU time a picture",
+     .unit = "pictures/CPU s", .bar = 0.9,
+     .prepare = prepare_pictures, .ours = pictures_by_worker_cpu, .theirs = pictures_whole},
+    {.name = "preprocess.pictures.cpu_region",
+     .against = "the same loop when it decodes no more than the crop either",
+     .unit = "pictures/CPU s",
+     .prepare = prepare_pictures, .ours = pictures_by_worker_cpu, .theirs = pictures_region},
+    {.name = "preprocess.pictures.torch",
+     .against = "PyTorch's DataLoader and torchvision.io, best worker count",
+     .unit = "pictures/s", .bar = 2.3,
+     .prepare = prepare_torch, .ours = pictures_by_time, .theirs = pictures_torch},
+};
+// clang-format on
+
+static const struct bench PREPROCESS = {
+    .name = "preprocess",
+    .summary = "what the preprocessing service makes of a core",
+    .figures = FIGURES,
+    .figure_count = WEIR_COUNT(FIGURES),
+    .open = open_preprocess,
+    .close = close_preprocess,
+};
+
+int main(int argc, char **argv)
+{
+    return bench_main(&PREPROCESS, argc, argv);
+}
