@@ -461,6 +461,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->data_dir = weir_strdup(resolved ? resolved : options->data_dir);
     storage->cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES);
     storage->files = storage_open_files_new();
+    storage->borrowed = weir_borrowed_new(loop);
     storage->replays = storage_replays_new(storage->data_dir);
     storage->erasure = storage_erasure_new(weir_now_ms());
     storage->watch = storage_watch_new(loop, on_changed, storage);
@@ -498,6 +499,7 @@ void storage_close(void *state)
     storage_doctor_free(storage->doctor);
     storage_chunk_cache_free(storage->cache);
     storage_open_files_free(storage->files);
+    weir_borrowed_free(storage->borrowed);
     storage_catalog_free(storage->catalog);
     weir_db_close(storage->db);
     for (size_t i = 0; i < storage->trouble_count; i++)

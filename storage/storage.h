@@ -3,6 +3,7 @@
 #ifndef WEIR_STORAGE_STORAGE_H
 #define WEIR_STORAGE_STORAGE_H
 
+#include "core/rpc/segment.h"
 #include "core/service/service.h"
 #include "storage/catalog/secret.h"
 #include "storage/chunks/chunk_cache.h"
@@ -26,6 +27,7 @@ struct storage {
     bool is_stale; /* a commit's outcome is unknown: load the catalog before anything else */
     struct chunk_cache *cache;
     struct open_files *files;
+    struct weir_borrowed *borrowed; /* memory of readers */
     struct replays *replays;
     struct doctor *doctor; /* the newest examination; NULL: none yet */
     struct watch *watch;

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "core/rpc/segment.h"
 #include "core/wire/sample.h"
 
 #include <errno.h>
@@ -14,9 +15,10 @@
 enum {
     FEED_ROWS = 4096,
     LOCATE_IDS = 65536,
-    ASKED_IDS = 2048,      /* of one request … */
-    ASKED_BYTES = 1 << 20, /* … that asks for about so many bytes at most */
-    IN_FLIGHT = 4,
+    ASKED_IDS = 2048,                       /* of one request … */
+    ASKED_BYTES = 4 << 20,                  /* … that asks for about so many bytes at most */
+    LENT_BYTES = ASKED_BYTES + (256 << 10), /* samples are not all of one length */
+    IN_FLIGHT = 2,
     ASK_MS = 60000,
     SEED = 20260103,
 };
@@ -182,6 +184,7 @@ struct fetch;
 /* A request that is under way: ids from … from + count - 1 of the picks. */
 struct request {
     struct fetch *fetch;
+    struct weir_segment *lent; /* where the answer is written */
     size_t from, count;
 };
 
@@ -199,7 +202,8 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
 
 static void ask(struct fetch *fetch, struct request *request)
 {
-    const struct msg_read message = {.ids = {fetch->picks->ids + request->from, request->count}};
+    const struct msg_read message = {.ids = {fetch->picks->ids + request->from, request->count},
+                                     .loan = weir_segment_lend(request->lent)};
     weir_rpc_call(fetch->storage, MSG_read, &message, ASK_MS, on_read, request);
 }
 
@@ -240,7 +244,8 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
     struct request *request = owner;
     struct fetch *fetch = request->fetch;
     const struct msg_read_is *answer = reply ? reply->message : NULL;
-    if (!answer || !take(fetch, request, answer, weir_frames_at(reply->frames, 0))) {
+    if (!answer || !take(fetch, request, answer,
+                         weir_segment_answer(request->lent, answer->written, reply->frames))) {
         fetch->has_failed = true;
         weir_fail(&fetch->err, WEIR_INTERNAL, "read: %s",
                   err ? err->text : "an answer that is not of the samples asked for");
@@ -261,13 +266,16 @@ enum weir_status picks_read_there(struct picks *picks, struct rig *rig, double *
     int64_t started = weir_now_ns();
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         fetch.requests[i].fetch = &fetch;
+        fetch.requests[i].lent = weir_segment_new(LENT_BYTES);
         ask_next(&fetch, &fetch.requests[i]);
     }
     while (fetch.done < picks->count && !fetch.has_failed)
         rig_step(rig);
     *ret_rate = (double)picks->count * 1e9 / (double)(weir_now_ns() - started);
-    for (size_t i = 0; i < IN_FLIGHT; i++)
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
         weir_rpc_forget(fetch.storage, &fetch.requests[i]);
+        weir_segment_free(fetch.requests[i].lent);
+    }
     if (fetch.has_failed) {
         *err = fetch.err;
         return err->status;

@@ -4,10 +4,17 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+static void forget(struct worker *worker, const struct worker_task *task)
+{
+    weir_rpc_forget(worker->storage, task);
+    if (worker->lent_to == task)
+        worker->lent_to = NULL;
+}
+
 static void reset(struct worker *worker, struct worker_task *task)
 {
     if (task->asking)
-        weir_rpc_forget(worker->storage, task);
+        forget(worker, task);
     located_fini(&task->located);
     fetched_fini(&task->fetched);
     chain_partial_fini(&task->partial);
@@ -50,19 +57,39 @@ static void on_located(void *owner, const struct weir_reply *reply, const struct
     answered(task, status, err != NULL ? err : &reason);
 }
 
+static enum weir_status take_read(struct worker_task *task, const struct weir_reply *reply,
+                                  struct weir_error *err)
+{
+    const struct msg_read_is *answer = reply->message;
+    const struct worker *worker = task->worker;
+    const struct weir_segment *lent = worker->lent_to == task ? worker->lent : NULL;
+    return fetched_take(&task->fetched, answer,
+                        weir_segment_answer(lent, answer->written, reply->frames), err);
+}
+
 static void on_read(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
     struct weir_error reason = {.text = "another answer than expected"};
     enum weir_status status = WEIR_INVALID;
     if (reply != NULL && reply->type == MSG_read_is)
-        status =
-            fetched_take(&task->fetched, reply->message, weir_frames_at(reply->frames, 0), &reason);
+        status = take_read(task, reply, &reason);
+    if (task->worker->lent_to == task)
+        task->worker->lent_to = NULL;
     if (err != NULL && err->status != WEIR_TIMEOUT) {
         fetched_give_up(&task->fetched);
         status = WEIR_OK;
     }
     answered(task, status, err != NULL ? err : &reason);
+}
+
+/* One task at a time has the memory; others are answered with frames. */
+static struct weir_bytes lend(struct worker *worker, const struct worker_task *task)
+{
+    if (worker->lent_to != NULL)
+        return weir_bytes(NULL, 0);
+    worker->lent_to = task;
+    return weir_segment_lend(worker->lent);
 }
 
 /* Asks for the next piece of what is not known; false when there is none. */
@@ -77,7 +104,8 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
     }
     count = fetched_wanted(&task->fetched, ids);
     if (count > 0)
-        weir_rpc_call(worker->storage, MSG_read, &(struct msg_read){.ids = {ids, count}},
+        weir_rpc_call(worker->storage, MSG_read,
+                      &(struct msg_read){.ids = {ids, count}, .loan = lend(worker, task)},
                       WORKER_ASK_MS, on_read, task);
     return count > 0;
 }
@@ -149,7 +177,7 @@ void worker_tasks_drop_fetched(struct worker *worker)
         struct worker_task *task = &worker->tasks[i];
         bool is_reading = task->asking && task->fetched.known < task->fetched.count;
         if (is_reading)
-            weir_rpc_forget(worker->storage, task);
+            forget(worker, task);
         task->asking = task->asking && !is_reading;
         fetched_drop(&task->fetched);
     }

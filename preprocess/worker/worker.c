@@ -68,6 +68,7 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     worker->server = server;
     worker->name = weir_strdup(options->name);
     worker->kitchen = kitchen_new();
+    worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
@@ -98,6 +99,7 @@ void worker_close(void *state)
     worker_tasks_close(worker);
     worker_jobs_close(worker);
     kitchen_free(worker->kitchen);
+    weir_segment_free(worker->lent);
     free(worker->name);
     free(worker);
 }

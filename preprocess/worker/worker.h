@@ -4,6 +4,7 @@
 #ifndef WEIR_PREPROCESS_WORKER_WORKER_H
 #define WEIR_PREPROCESS_WORKER_WORKER_H
 
+#include "core/rpc/segment.h"
 #include "core/service/service.h"
 #include "preprocess/worker/batch.h"
 #include "preprocess/worker/flow.h"
@@ -18,6 +19,7 @@ enum {
     WORKER_RETRY_MS = 200, /* before a refused question is asked again */
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after so long */
+    WORKER_LENT_BYTES = 8 << 20,
 };
 
 /* A job as the worker knows it. */
@@ -58,6 +60,8 @@ struct worker {
     struct worker_flow flow;
     struct worker_job jobs[WORKER_JOBS_MAX];
     struct worker_task tasks[WORKER_LEASES_MAX];
+    struct weir_segment *lent;         /* where storage writes what it reads … */
+    const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];
     struct kitchen *kitchen;
     uint64_t timer;

@@ -2,6 +2,7 @@
 #include "storage/reading/gather.h"
 #include "storage/reading/serve.h"
 
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct reading {
     int64_t *labels;
     uint64_t *places; /* of the samples in the payload */
     uint64_t bytes;   /* of the payload */
+    uint64_t room;    /* what it should keep to */
     struct gather_range *ranges;
     size_t range_count;
     struct answer_values values;
@@ -60,7 +62,7 @@ static enum weir_status cut(struct reading *reading, const struct weir_u64s *ids
 
         if (length > READ_BYTES_MAX)
             break;
-        if (reading->bytes > 0 && reading->bytes + length > READ_ANSWER_BYTES)
+        if (reading->bytes > 0 && reading->bytes + length > reading->room)
             return WEIR_OK;
         reading->places[reading->count++] = reading->bytes;
         reading->bytes += length;
@@ -124,17 +126,42 @@ static void place_ranges(struct reading *reading, uint8_t *payload)
     reading->range_count = kept;
 }
 
-static void read_payload(struct storage *storage, struct reading *reading,
-                         struct weir_frames *frames)
+/* Returns how many bytes of `payload` are of samples. */
+static size_t read_payload(struct storage *storage, struct reading *reading, uint8_t *payload)
 {
-    uint8_t *payload = weir_aligned_alloc(reading->bytes);
-    size_t size = reading->bytes;
-
     place_ranges(reading, payload);
     storage_gather(storage->files, &storage->secret, reading->ranges, reading->range_count);
-    if (!is_complete(reading))
-        size = close_gaps(reading, payload);
-    weir_frames_give(frames, payload, size);
+    return is_complete(reading) ? reading->bytes : close_gaps(reading, payload);
+}
+
+/* Into the loan if the samples fit, else into a frame. Returns how many bytes of the loan hold them. */
+static uint64_t deliver(struct storage *storage, struct reading *reading,
+                        const struct weir_loan *loan, struct weir_frames *frames)
+{
+    bool is_lent = loan->at && reading->bytes <= loan->size;
+    uint8_t *payload = is_lent ? loan->at : weir_aligned_alloc(reading->bytes);
+    size_t size = read_payload(storage, reading, payload);
+
+    if (is_lent && size > 0)
+        return size;
+    if (is_lent)
+        weir_frames_copy(frames, NULL, 0);
+    else
+        weir_frames_give(frames, payload, size);
+    return 0;
+}
+
+/* Finds the samples and cuts the answer to `loan`, if there is one. */
+static enum weir_status plan(struct storage *storage, const struct weir_u64s *ids,
+                             const struct weir_loan *loan, struct weir_arena *arena,
+                             struct reading *reading, struct weir_error *err)
+{
+    enum weir_status status;
+
+    open_reading(reading, arena, ids->count);
+    reading->room = loan->at && loan->size < READ_ANSWER_BYTES ? loan->size : READ_ANSWER_BYTES;
+    status = storage_find_all(storage, ids, arena, add, reading, err);
+    return status == WEIR_OK ? cut(reading, ids, err) : status;
 }
 
 enum weir_status storage_read(struct storage *storage, const struct msg_read *asked,
@@ -142,7 +169,9 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
                               struct weir_frames *frames, struct weir_error *err)
 {
     struct weir_u64s ids = asked->ids;
+    struct weir_loan loan = {.at = NULL};
     struct reading reading;
+    uint64_t written = 0;
     enum weir_status status = storage_ready(storage, err);
 
     if (status != WEIR_OK)
@@ -151,13 +180,15 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
                          READ_IDS_MAX);
     ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
-    open_reading(&reading, arena, ids.count);
-    status = storage_find_all(storage, &ids, arena, add, &reading, err);
+    (void)weir_loan_claim(storage->borrowed, asked->loan, &loan);
+    status = plan(storage, &ids, &loan, arena, &reading, err);
     if (status == WEIR_OK)
-        status = cut(&reading, &ids, err);
+        written = deliver(storage, &reading, &loan, frames);
+    if (written > 0 && weir_fault("storage.read.loan"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.read.loan");
+    weir_loan_end(&loan, status == WEIR_OK && written > 0);
     if (status != WEIR_OK)
         return status;
-    read_payload(storage, &reading, frames);
     *answer = (struct msg_read_is){
         .epoch = storage_erasure_epoch(storage->erasure),
         .states = {reading.states, reading.count},
@@ -167,6 +198,7 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
         .label_width = reading.values.width,
         .value_type = reading.values.type,
         .label_values = {reading.values.at, reading.count * reading.values.row_bytes},
+        .written = written,
     };
     return WEIR_OK;
 }

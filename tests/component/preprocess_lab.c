@@ -122,9 +122,9 @@ void lab_hide_file(struct lab *lab)
     scripted_storage_hide(lab->storage);
 }
 
-size_t lab_storage_reads(struct lab *lab)
+size_t lab_storage_reads(struct lab *lab, size_t *ret_loans)
 {
-    return scripted_storage_reads(lab->storage);
+    return scripted_storage_reads(lab->storage, ret_loans);
 }
 
 void lab_erase(struct lab *lab, uint64_t id)

@@ -24,8 +24,8 @@ void lab_kill_worker(struct lab *lab, int worker); /* kill -9, and a new one in 
 void lab_kill_dispatcher(struct lab *lab);
 void lab_erase(struct lab *lab, uint64_t id);
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
-size_t lab_storage_reads(struct lab *lab);
-void lab_lose_file(struct lab *lab); /* the data file is another one now */
+size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */
+void lab_lose_file(struct lab *lab);                          /* the data file is another one now */
 
 /* Opens job `job` over the whole set, with a `preprocess` section. */
 void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs);

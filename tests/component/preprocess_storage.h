@@ -21,8 +21,9 @@ struct scripted_storage *scripted_storage_start(const struct storage_script *scr
 void scripted_storage_stop(struct scripted_storage *storage);
 /* From now on located names a path that no worker can open, as on another host; `read` is answered. */
 void scripted_storage_hide(struct scripted_storage *storage);
-/* Requests `read` that were answered. */
-size_t scripted_storage_reads(struct scripted_storage *storage);
+/* Requests `read` that were answered, and how many of the answers were written to memory that was lent:
+ * every second one, as far as there was any. */
+size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loans);
 void scripted_storage_erase(struct scripted_storage *storage, uint64_t id);
 
 #endif

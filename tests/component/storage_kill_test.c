@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/service/service.h"
 #include "core/wire/sample.h"
 
 #include <setjmp.h>
@@ -144,12 +145,97 @@ static void postgres_may_die_while_files_come_in(void **state)
     assert_int_equal(count, LINES);
 }
 
+/* ---- death in the middle of an answer ---- */
+
+/* Somebody who reads one sample, and lives longer than the storage that is asked. */
+struct reader {
+    struct weir_loop *loop;
+    struct weir_rpc_peer *peer;
+    struct weir_segment *lent;
+    uint64_t written; /* as answered */
+    char *text;       /* NULL: not answered yet */
+};
+
+static void on_read(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct reader *reader = owner;
+    const struct msg_read_is *answer;
+    struct weir_bytes bytes;
+
+    assert_null(err);
+    answer = reply->message;
+    bytes = weir_segment_answer(reader->lent, answer->written, reply->frames);
+    reader->written = answer->written;
+    reader->text = weir_strndup((const char *)bytes.at, bytes.size);
+}
+
+static void open_reader(struct reader *reader)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(storage_lab_path(&lab, "run"), "storage");
+    struct weir_error err;
+
+    *reader = (struct reader){.loop = weir_loop_new(), .lent = weir_segment_new(4096)};
+    assert_int_equal(weir_rpc_connect(reader->loop, endpoint, NULL, NULL, &reader->peer, &err),
+                     WEIR_OK);
+}
+
+static void ask_for_row(struct reader *reader, uint64_t id)
+{
+    free(reader->text);
+    reader->text = NULL;
+    weir_rpc_call(reader->peer, MSG_read,
+                  &(struct msg_read){.ids = {&id, 1}, .loan = weir_segment_lend(reader->lent)},
+                  60000, on_read, reader);
+}
+
+static void close_reader(struct reader *reader)
+{
+    free(reader->text);
+    weir_rpc_peer_close(reader->peer);
+    weir_loop_free(reader->loop);
+    weir_segment_free(reader->lent);
+}
+
+static void a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them(void **state)
+{
+    struct reader reader;
+    uint64_t id = weir_sample_id(1, 0, 1);
+
+    (void)state;
+    storage_lab_write(&lab, "rows/a.csv", "one\ntwo\n");
+    lab.faults = "storage.read.loan=!1";
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_declare(&lab,
+                                         "  - name: rows\n"
+                                         "    source: {path: %s/rows, format: csv, header: false,\n"
+                                         "             import: copy}\n"
+                                         "    time: {from: mtime}\n"),
+                     WEIR_OK);
+    (void)storage_lab_await(&lab, "rows", 1);
+    open_reader(&reader);
+    ask_for_row(&reader, id);
+    while (!storage_lab_has_died(&lab))
+        weir_loop_step(reader.loop, 5);
+    lab.faults = NULL;
+    storage_lab_start(&lab);
+    for (int round = 0; round < 2; round++) {
+        while (!reader.text)
+            weir_loop_step(reader.loop, 5);
+        assert_string_equal(reader.text, "two");
+        assert_int_equal(reader.written, round * 3); /* that loan may be written by the dead */
+        if (round == 0)
+            ask_for_row(&reader, id);
+    }
+    close_reader(&reader);
+}
+
 int main(void)
 {
 #define CASE(test) STORAGE_CASE_AFTER(&lab, storage_lab_setup_stopped, test)
     const struct CMUnitTest tests[] = {
         CASE(ids_do_not_depend_on_deaths),
         CASE(postgres_may_die_while_files_come_in),
+        CASE(a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them),
     };
     return storage_lab_run(&lab, "storage: deaths", tests, WEIR_COUNT(tests));
 }

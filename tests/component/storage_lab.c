@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 30000, ASK_MS = 20000, ROUND_MS = 10 };
+enum { PATIENCE_MS = 30000, ASK_MS = 20000, ROUND_MS = 10, LENT_BYTES = 1 << 20 };
 
 const char STORAGE_LAB_MAILS[] = "  - name: mails\n"
                                  "    source: {path: %s, format: files, include: \"*.txt\",\n"
@@ -55,6 +55,7 @@ void storage_lab_begin(struct storage_lab *lab)
     weir_test_postgres_reset(&lab->postgres);
     temp_dir_make(&lab->dir);
     lab->arena = weir_arena_new();
+    lab->lent = weir_segment_new(LENT_BYTES);
     lab->faults = NULL;
     lab->obeys_modes = false;
     weir_require(weir_make_directories(storage_lab_path(lab, "data"), 0700, &err) == WEIR_OK);
@@ -67,6 +68,7 @@ void storage_lab_end(struct storage_lab *lab)
         storage_lab_stop(lab);
     temp_dir_remove(&lab->dir);
     weir_arena_free(lab->arena);
+    weir_segment_free(lab->lent);
 }
 
 /* ---- fixtures ---- */
@@ -353,7 +355,7 @@ static void on_payload(void *owner, const struct weir_reply *reply, const struct
     if (!answer)
         return;
     payload->state = answer->states.at[0];
-    bytes = weir_frames_at(reply->frames, 0);
+    bytes = weir_segment_answer(payload->lab->lent, answer->written, reply->frames);
     if (payload->state == 0)
         payload->text = weir_arena_strndup(payload->lab->arena, (const char *)bytes.at, bytes.size);
 }
@@ -361,9 +363,9 @@ static void on_payload(void *owner, const struct weir_reply *reply, const struct
 const char *storage_lab_read(struct storage_lab *lab, uint64_t id, uint32_t *ret_state)
 {
     struct payload payload = {.lab = lab};
+    const struct msg_read message = {.ids = {&id, 1}, .loan = weir_segment_lend(lab->lent)};
 
-    weir_rpc_call(lab->peer, MSG_read, &(struct msg_read){.ids = {&id, 1}}, ASK_MS, on_payload,
-                  &payload);
+    weir_rpc_call(lab->peer, MSG_read, &message, ASK_MS, on_payload, &payload);
     while (!payload.is_done)
         weir_loop_step(lab->loop, ROUND_MS);
     *ret_state = payload.state;

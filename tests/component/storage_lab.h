@@ -4,6 +4,7 @@
 #define WEIR_TESTS_COMPONENT_STORAGE_LAB_H
 
 #include "core/rpc/rpc.h"
+#include "core/rpc/segment.h"
 #include "tests/support/postgres.h"
 
 #include <sys/types.h>
@@ -13,8 +14,9 @@ struct storage_lab {
     struct temp_dir dir; /* data/ run/ source/ */
     struct weir_loop *loop;
     struct weir_rpc_peer *peer;
-    struct weir_arena *arena; /* answers live here until the next test */
-    struct weir_error err;    /* of the newest refusal */
+    struct weir_segment *lent; /* where samples that are read are written */
+    struct weir_arena *arena;  /* answers live here until the next test */
+    struct weir_error err;     /* of the newest refusal */
     pid_t pid;
     const char *faults; /* WEIR_FAULTS of the next start */
     bool obeys_modes;   /* the next start gives up root's right to read everything */

@@ -19,7 +19,12 @@
 
 #include <cmocka.h>
 
-enum { SMALL_FILES = 2 * OPEN_FILES_MAX, BIG_BYTES = 6 << 20, BIG_RECORDS = 7 };
+enum {
+    SMALL_FILES = 2 * OPEN_FILES_MAX,
+    BIG_BYTES = 6 << 20,
+    BIG_RECORDS = 7,
+    LENT_BYTES = 4 << 20
+};
 
 struct fixture {
     struct weir_test_postgres postgres;
@@ -27,6 +32,7 @@ struct fixture {
     struct weir_loop *loop;
     struct weir_arena *arena;
     struct storage *storage;
+    struct weir_segment *lent; /* NULL: answers come in frames */
     struct msg_read_is answer; /* of the newest ask() */
     struct weir_frames frames;
 };
@@ -50,11 +56,22 @@ static int begin(void **state)
     return 0;
 }
 
+static int begin_lending(void **state)
+{
+    struct fixture *fixture;
+
+    begin(state);
+    fixture = *state;
+    fixture->lent = weir_segment_new(LENT_BYTES);
+    return 0;
+}
+
 static int end(void **state)
 {
     struct fixture *fixture = *state;
 
     weir_frames_clear(&fixture->frames);
+    weir_segment_free(fixture->lent);
     storage_close(fixture->storage);
     weir_loop_free(fixture->loop);
     weir_arena_free(fixture->arena);
@@ -111,19 +128,27 @@ static struct dataset *declare(struct fixture *fixture, const char *name, const 
 
 static void ask(struct fixture *fixture, const uint64_t *ids, size_t count)
 {
+    struct msg_read asked = {.ids = {ids, count}};
     struct weir_error err;
 
+    if (fixture->lent)
+        asked.loan = weir_segment_lend(fixture->lent);
     weir_frames_clear(&fixture->frames);
-    assert_int_equal(storage_read(fixture->storage, &(struct msg_read){.ids = {ids, count}},
-                                  fixture->arena, &fixture->answer, &fixture->frames, &err),
+    assert_int_equal(storage_read(fixture->storage, &asked, fixture->arena, &fixture->answer,
+                                  &fixture->frames, &err),
                      WEIR_OK);
+}
+
+static struct weir_bytes payload_of(const struct fixture *fixture)
+{
+    return weir_segment_answer(fixture->lent, fixture->answer.written, &fixture->frames);
 }
 
 /* The answer as text: each sample's payload, or its state in brackets. */
 static const char *told(struct fixture *fixture)
 {
     WEIR_AUTO_BUF text = {0};
-    struct weir_bytes payload = weir_frames_at(&fixture->frames, 0);
+    struct weir_bytes payload = payload_of(fixture);
     size_t at = 0;
 
     for (size_t i = 0; i < fixture->answer.states.count; i++) {
@@ -181,7 +206,7 @@ static void a_long_answer_covers_the_first_ids_and_says_so(void **state)
         size_t count;
 
         ask(fixture, ids + done, BIG_RECORDS - done);
-        payload = weir_frames_at(&fixture->frames, 0);
+        payload = payload_of(fixture);
         count = fixture->answer.ids.count;
         assert_int_equal(count, BIG_RECORDS - done < 2 ? 1 : 2); /* three are more than 16 MiB */
         assert_int_equal(fixture->answer.states.count, count);
@@ -189,6 +214,38 @@ static void a_long_answer_covers_the_first_ids_and_says_so(void **state)
         for (size_t i = 0; i < count; i++)
             assert_int_equal(payload.at[i * BIG_BYTES], '0' + done + i);
         done += count;
+    }
+}
+
+/* Records of 1.5 MiB where 4 MiB are lent, and records of 6 MiB. */
+static void an_answer_keeps_to_what_is_lent_unless_one_sample_is_larger(void **state)
+{
+    struct fixture *fixture = *state;
+    WEIR_AUTO_FREE uint8_t *bytes = calloc(4, BIG_BYTES);
+    const struct dataset *few, *many;
+
+    for (size_t i = 0; i < 16; i++)
+        bytes[i * (BIG_BYTES / 4)] = (uint8_t)('a' + i);
+    write_bytes(fixture, "few/few", bytes, (size_t)4 * BIG_BYTES);
+    write_bytes(fixture, "many/many", bytes, (size_t)4 * BIG_BYTES);
+    few = declare(fixture, "few", "format: binary, record_bytes: 6291456, import: reference");
+    many = declare(fixture, "many", "format: binary, record_bytes: 1572864, import: reference");
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint64_t large[] = {weir_sample_id(few->number, 0, i)};
+        const uint64_t small[] = {weir_sample_id(many->number, 0, i),
+                                  weir_sample_id(many->number, 0, 9),
+                                  weir_sample_id(many->number, 0, 10)};
+
+        ask(fixture, large, 1);
+        assert_int_equal(fixture->answer.written, 0);
+        assert_int_equal(payload_of(fixture).size, BIG_BYTES);
+        assert_int_equal(payload_of(fixture).at[0], 'a' + 4 * i);
+        ask(fixture, small, WEIR_COUNT(small));
+        assert_int_equal(fixture->answer.ids.count, 2);
+        assert_int_equal(fixture->answer.written, BIG_BYTES / 2);
+        assert_int_equal(fixture->frames.count, 0);
+        assert_int_equal(payload_of(fixture).at[0], 'a' + i);
+        assert_int_equal(payload_of(fixture).at[BIG_BYTES / 4], 'j');
     }
 }
 
@@ -211,7 +268,7 @@ static void more_files_are_read_than_are_kept_open(void **state)
         struct weir_bytes payload;
 
         ask(fixture, ids, SMALL_FILES);
-        payload = weir_frames_at(&fixture->frames, 0);
+        payload = payload_of(fixture);
         assert_int_equal(payload.size, 4 * SMALL_FILES);
         for (uint32_t i = 0; i < SMALL_FILES; i++) {
             char text[8];
@@ -333,18 +390,22 @@ static void an_open_copy_that_changed_gives_no_other_bytes(void **state)
     check_changes(*state, "copy", true);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name)    cmocka_unit_test_setup_teardown(name, begin, end)
+#define LENDING(name) cmocka_unit_test_setup_teardown(name, begin_lending, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(samples_come_in_the_order_asked_with_id_label_and_state),
+        LENDING(samples_come_in_the_order_asked_with_id_label_and_state),
+        LENDING(an_answer_keeps_to_what_is_lent_unless_one_sample_is_larger),
         CASE(a_long_answer_covers_the_first_ids_and_says_so),
         CASE(more_files_are_read_than_are_kept_open),
         CASE(a_file_that_changed_gives_no_other_bytes),
         CASE(a_copy_that_changed_gives_no_other_bytes),
         CASE(an_open_file_that_changed_gives_no_other_bytes),
         CASE(an_open_copy_that_changed_gives_no_other_bytes),
+        LENDING(a_file_that_changed_gives_no_other_bytes),
     };
     return cmocka_run_group_tests_name("storage: reading", tests, NULL, NULL);
 }
