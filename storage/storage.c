@@ -464,6 +464,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->borrowed = weir_borrowed_new(loop);
     storage->replays = storage_replays_new(storage->data_dir);
     storage->erasure = storage_erasure_new(weir_now_ms());
+    storage->epoch_ids = STORAGE_ERASED_MAX;
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
     storage->mirrors = storage_mirrors_new(storage);

@@ -33,6 +33,7 @@ struct storage {
     struct watch *watch;
 
     struct storage_erasure *erasure; /* who may still use an erased sample */
+    size_t epoch_ids;                /* ids that one epoch erases at most; fewer in tests */
     struct weir_rpc_server *server;  /* of the newest holder */
     struct weir_route routes[STORAGE_HOLDERS_MAX];
     struct erased_subjects erased;

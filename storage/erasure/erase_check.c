@@ -49,9 +49,9 @@ static enum weir_status count_returned(struct storage *storage, const struct wei
     struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
     struct id_list ids = {0};
     enum weir_status status = storage_open_erasure_names(
-        weir_rows_bytes(row, 0, 5), weir_rows_bytes(row, 0, 4), &erasure->names, err);
+        weir_rows_bytes(row, 0, 4), weir_rows_bytes(row, 0, 3), &erasure->names, err);
 
-    erasure->dataset = (uint32_t)weir_rows_i64(row, 0, 3);
+    erasure->dataset = (uint32_t)weir_rows_i64(row, 0, 2);
     storage_open_erasure_list(erasure);
     if (status == WEIR_OK)
         status = storage_resolve(storage, erasure, &ids, err);
@@ -122,25 +122,19 @@ static enum weir_status look_at(struct storage *storage, uint64_t id,
 
 /* ---- some of them ---- */
 
-/* The next ones lie in one epoch: an erasure's epochs follow each other, and are full but for the last. */
 static enum weir_status look_at_some(struct storage *storage, const struct msg_erase_check *asked,
-                                     uint64_t first_epoch, struct msg_erase_checked *answer,
-                                     struct weir_error *err)
+                                     struct msg_erase_checked *answer, struct weir_error *err)
 {
-    uint64_t at = asked->after % STORAGE_ERASED_MAX;
     WEIR_AUTO(weir_rows) rows = NULL;
     struct id_list ids = {0};
     enum weir_status status =
-        DB_RUN(storage->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure),
-               DB_I64(first_epoch + asked->after / STORAGE_ERASED_MAX));
+        DB_RUN(storage->db, Q_erasure_some, &rows, err, DB_I64(asked->erasure),
+               DB_I64(asked->after), DB_I64(SAMPLES_PER_ASK));
 
-    if (status == WEIR_OK && weir_rows_count(rows) == 1)
+    if (status == WEIR_OK)
         storage_id_list_unpack(weir_rows_bytes(rows, 0, 0), &ids);
-    if (status == WEIR_OK && ids.count <= at)
-        status = weir_fail(err, WEIR_CORRUPT, "erasure %llu: sample %llu of its ids is missing",
-                           (unsigned long long)asked->erasure, (unsigned long long)asked->after);
-    for (size_t i = 0; status == WEIR_OK && i < SAMPLES_PER_ASK && at + i < ids.count; i++)
-        status = look_at(storage, ids.at[at + i], answer, err);
+    for (size_t i = 0; status == WEIR_OK && i < ids.count; i++)
+        status = look_at(storage, ids.at[i], answer, err);
     free(ids.at);
     return status;
 }
@@ -149,7 +143,6 @@ enum weir_status storage_erase_check(struct storage *storage, const struct msg_e
                                      struct msg_erase_checked *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) row = NULL;
-    uint64_t pages;
     enum weir_status status = storage_ready(storage, err);
 
     if (status == WEIR_OK)
@@ -159,13 +152,11 @@ enum weir_status storage_erase_check(struct storage *storage, const struct msg_e
     if (weir_rows_count(row) == 0 || strcmp(weir_rows_text(row, 0, 0), "verified") != 0)
         return weir_fail(err, WEIR_INVALID, "erasure %llu is not verified yet",
                          (unsigned long long)asked->erasure);
-    *answer = (struct msg_erase_checked){.samples = (uint64_t)weir_rows_i64(row, 0, 2),
+    *answer = (struct msg_erase_checked){.samples = (uint64_t)weir_rows_i64(row, 0, 1),
                                          .checked = asked->after};
     if (asked->after == 0)
         status = count_returned(storage, row, &answer->returned, err);
     if (status != WEIR_OK || asked->after >= answer->samples)
         return status;
-    pages = (answer->samples + STORAGE_ERASED_MAX - 1) / STORAGE_ERASED_MAX;
-    return look_at_some(storage, asked, (uint64_t)weir_rows_i64(row, 0, 1) - pages + 1, answer,
-                        err);
+    return look_at_some(storage, asked, answer, err);
 }

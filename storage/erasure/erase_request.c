@@ -185,11 +185,6 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
     return (struct weir_strs){lines, count};
 }
 
-static uint64_t page_count(uint64_t samples)
-{
-    return (samples + STORAGE_ERASED_MAX - 1) / STORAGE_ERASED_MAX;
-}
-
 /* The ids of one epoch: the erasure's last one is the one it is known by. */
 static enum weir_status read_page(struct storage *storage, const struct msg_erase_ask *asked,
                                   struct weir_arena *arena, struct msg_erase_is *answer,
@@ -242,9 +237,9 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .remarks = split_lines(weir_rows_text(rows, 0, 11), arena),
         .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
         .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
+        .pages = (uint64_t)weir_rows_i64(rows, 0, 14),
         .trouble = storage_erasing_trouble(storage, asked->erasure, arena),
     };
-    answer->pages = page_count(answer->samples);
     return read_page(storage, asked, arena, answer, err);
 }
 

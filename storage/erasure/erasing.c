@@ -263,16 +263,24 @@ static enum weir_status tombstone_datasets(struct storage *storage, const struct
     return status;
 }
 
+/* The ids of one epoch, borrowed. */
+static struct id_list piece_at(const struct storage *storage, const struct open_erasure *erasure,
+                               size_t at)
+{
+    size_t rest = erasure->ids.count - at;
+
+    return (struct id_list){.at = erasure->ids.at + at,
+                            .count = rest < storage->epoch_ids ? rest : storage->epoch_ids};
+}
+
 static enum weir_status write_epochs(struct storage *storage, const struct open_erasure *erasure,
                                      uint64_t *ret_last, struct weir_error *err)
 {
     uint64_t epoch = storage_erasure_epoch(storage->erasure);
     enum weir_status status = WEIR_OK;
 
-    for (size_t at = 0; status == WEIR_OK && at < erasure->ids.count; at += STORAGE_ERASED_MAX) {
-        size_t rest = erasure->ids.count - at;
-        struct id_list piece = {.at = erasure->ids.at + at,
-                                .count = rest < STORAGE_ERASED_MAX ? rest : STORAGE_ERASED_MAX};
+    for (size_t at = 0; status == WEIR_OK && at < erasure->ids.count; at += storage->epoch_ids) {
+        struct id_list piece = piece_at(storage, erasure, at);
         WEIR_AUTO_BUF packed = {0};
 
         storage_id_list_pack(&piece, &packed);
@@ -321,11 +329,10 @@ static enum weir_status tombstone(struct storage *storage, struct open_erasure *
         status = commit_tombstones(storage, erasure, err);
     if (status != WEIR_OK || !is_done)
         return status;
-    for (size_t at = 0; at < erasure->ids.count; at += STORAGE_ERASED_MAX) {
-        size_t rest = erasure->ids.count - at;
+    for (size_t at = 0; at < erasure->ids.count; at += storage->epoch_ids) {
+        const struct id_list piece = piece_at(storage, erasure, at);
 
-        (void)storage_erasure_add(storage->erasure, erasure->ids.at + at,
-                                  rest < STORAGE_ERASED_MAX ? rest : STORAGE_ERASED_MAX);
+        (void)storage_erasure_add(storage->erasure, piece.at, piece.count);
     }
     erasure->state = ERASURE_TOMBSTONED;
     weir_log(WEIR_LOG_INFO, "erasure tombstoned", "erasure=%llu epoch=%llu samples=%zu",

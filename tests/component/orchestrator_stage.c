@@ -71,6 +71,17 @@ static void on_replay(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_replay_is, &answer, NULL);
 }
 
+enum { PAGE_IDS = 2 };
+
+/* Pages of an erasure are as small as can be, so that there are several. */
+static struct weir_u64s page_of(const uint64_t *ids, size_t count, uint64_t page)
+{
+    size_t first = (page - 1) * PAGE_IDS;
+    if (page == 0 || first >= count)
+        return (struct weir_u64s){NULL, 0};
+    return (struct weir_u64s){ids + first, count - first < PAGE_IDS ? count - first : PAGE_IDS};
+}
+
 static void on_erase_ask(void *owner, struct weir_request *request)
 {
     const struct stage *stage = owner;
@@ -90,9 +101,10 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     }
     struct msg_erase_is answer = {.state = stage->in_force ? "verified" : "tombstoned",
                                   .epoch = 1,
-                                  .ids = {ids, ask->erasure == 1 && ask->page == 1 ? count : 0},
+                                  .ids = page_of(ids, ask->erasure == 1 ? count : 0, ask->page),
                                   .samples = ask->erasure == 1 ? count : 0,
-                                  .pages = ask->erasure == 1 && count > 0,
+                                  .pages =
+                                      ask->erasure == 1 ? (count + PAGE_IDS - 1) / PAGE_IDS : 0,
                                   .in_force_us = stage->in_force};
     weir_rpc_reply(request->server, &request->route, MSG_erase_is, &answer, NULL);
 }

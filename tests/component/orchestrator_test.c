@@ -187,6 +187,26 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
     assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 1);
 }
 
+static void an_erasure_of_several_pages_is_taken_in_whole(void **state)
+{
+    static const size_t ROWS[] = {3, 11, 40, 52, 53};
+    struct stage *stage = *state;
+    struct id_blocks ids = {0};
+    struct weir_error err;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    stage->in_force = true;
+    for (size_t i = 1; i < WEIR_COUNT(ROWS); i++)
+        weir_bits_set(&stage->erased, ROWS[i]);
+    erase(stage, ROWS[0]);
+    until_erased(stage);
+    assert_int_equal(orchestrator_lineage_of_erasure(stage->orch, 1, &ids, &err), WEIR_OK);
+    assert_int_equal(id_blocks_population(&ids), WEIR_COUNT(ROWS));
+    assert_int_equal(ids.count, 1);
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++)
+        assert_true(weir_bits_get(&ids.at[0].rows, ROWS[i]));
+    id_blocks_fini(&ids);
+}
+
 static void the_deletion_policy_decides_what_becomes_of_models(void **state)
 {
     struct stage *stage = *state;
@@ -310,6 +330,7 @@ int main(void)
             a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, make, drop),
         cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, make, drop),
         cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, make, drop),
+        cmocka_unit_test_setup_teardown(an_erasure_of_several_pages_is_taken_in_whole, make, drop),
         cmocka_unit_test_setup_teardown(an_erasure_replaces_the_chain_from_the_newest_clean_model,
                                         make, drop),
         cmocka_unit_test_setup_teardown(the_deletion_policy_decides_what_becomes_of_models, make,

@@ -4,8 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/reading/serve.h"
-#include "tests/support/loop.h"
-#include "tests/support/postgres.h"
+#include "tests/component/storage_inside.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,82 +18,28 @@
 
 #include <cmocka.h>
 
-struct fixture {
-    struct weir_test_postgres postgres;
-    struct temp_dir dir;
-    struct weir_loop *loop;
-    struct weir_arena *arena;
-    struct storage *storage;
-};
-
-static void write_file(struct fixture *fixture, const char *name, const char *text)
-{
-    WEIR_AUTO_FREE char *path = weir_format("%s/source/%s", fixture->dir.path, name);
-    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
-static void open_storage(struct fixture *fixture)
-{
-    const struct weir_service_options options = {.data_dir = fixture->dir.path,
-                                                 .postgres = fixture->postgres.conninfo};
-    struct weir_error err;
-    void *state;
-
-    assert_int_equal(storage_open(&options, fixture->loop, NULL, &state, &err), WEIR_OK);
-    fixture->storage = state;
-}
-
 static int begin(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    struct weir_error err;
-
-    weir_test_postgres_start(&fixture->postgres);
-    temp_dir_make(&fixture->dir);
-    assert_int_equal(weir_make_directories(temp_path(&fixture->dir, "source"), 0700, &err),
-                     WEIR_OK);
-    fixture->loop = weir_loop_new();
-    fixture->arena = weir_arena_new();
-    open_storage(fixture);
-    *state = fixture;
+    *state = calloc(1, sizeof(struct storage_inside));
+    storage_inside_begin(*state);
     return 0;
 }
 
 static int end(void **state)
 {
-    struct fixture *fixture = *state;
-
-    storage_close(fixture->storage);
-    weir_loop_free(fixture->loop);
-    weir_arena_free(fixture->arena);
-    temp_dir_remove(&fixture->dir);
-    weir_test_postgres_stop(&fixture->postgres);
-    free(fixture);
+    storage_inside_end(*state);
+    free(*state);
     return 0;
 }
 
-static void declare(struct fixture *fixture)
+static void declare(struct storage_inside *fixture)
 {
-    WEIR_AUTO_FREE char *text = weir_format("datasets:\n"
-                                            "  - name: lines\n"
-                                            "    source: {path: %s/source, format: jsonl,\n"
-                                            "             settle: 0ms}\n"
-                                            "    time: {from: field, field: ts}\n",
-                                            fixture->dir.path);
-    struct msg_dataset_declared answer;
-    struct weir_error err;
-
-    assert_int_equal(storage_declare(fixture->storage,
-                                     &(struct msg_dataset_declare){.file = "p.yaml",
-                                                                   .config = weir_bytes_of(text)},
-                                     fixture->arena, &answer, &err),
-                     WEIR_OK);
+    (void)storage_inside_declare(fixture, "  - name: lines\n"
+                                          "    source: {path: %s, format: jsonl, settle: 0ms}\n"
+                                          "    time: {from: field, field: ts}\n");
 }
 
-static void await_sequence(struct fixture *fixture, uint64_t sequence)
+static void await_sequence(struct storage_inside *fixture, uint64_t sequence)
 {
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
 
@@ -104,14 +49,15 @@ static void await_sequence(struct fixture *fixture, uint64_t sequence)
     }
 }
 
-static enum weir_status try_feed(struct fixture *fixture, const struct msg_feed_read *asked,
+static enum weir_status try_feed(struct storage_inside *fixture, const struct msg_feed_read *asked,
                                  struct msg_feed_is *answer, struct weir_error *err)
 {
     *answer = (struct msg_feed_is){0};
     return storage_feed_read(fixture->storage, asked, fixture->arena, answer, err);
 }
 
-static struct msg_feed_is read_feed(struct fixture *fixture, const char *consumer, uint64_t after)
+static struct msg_feed_is read_feed(struct storage_inside *fixture, const char *consumer,
+                                    uint64_t after)
 {
     struct msg_feed_is answer;
     struct weir_error err;
@@ -132,7 +78,7 @@ struct newcomer {
 };
 
 /* One page; false when nothing is left. */
-static bool read_on(struct fixture *fixture, struct newcomer *newcomer, uint32_t limit)
+static bool read_on(struct storage_inside *fixture, struct newcomer *newcomer, uint32_t limit)
 {
     const struct msg_feed_read asked = {.dataset = 1,
                                         .consumer = newcomer->name,
@@ -158,7 +104,8 @@ static bool read_on(struct fixture *fixture, struct newcomer *newcomer, uint32_t
     return is_more;
 }
 
-static void assert_knows_what_is_live(struct fixture *fixture, const struct newcomer *newcomer)
+static void assert_knows_what_is_live(struct storage_inside *fixture,
+                                      const struct newcomer *newcomer)
 {
     const struct dataset *dataset = fixture->storage->catalog->datasets[0];
 
@@ -168,7 +115,7 @@ static void assert_knows_what_is_live(struct fixture *fixture, const struct newc
 }
 
 /* Asks again while the order is being made, as every caller does. */
-static struct msg_replay_is read_replay(struct fixture *fixture,
+static struct msg_replay_is read_replay(struct storage_inside *fixture,
                                         const struct msg_replay_read *asked)
 {
     struct msg_replay_is answer = {0};
@@ -184,7 +131,7 @@ static struct msg_replay_is read_replay(struct fixture *fixture,
 }
 
 /* Samples of the replay, in one page; it must be in order. */
-static size_t count_replay(struct fixture *fixture, uint64_t position)
+static size_t count_replay(struct storage_inside *fixture, uint64_t position)
 {
     struct msg_replay_is answer = read_replay(
         fixture,
@@ -198,7 +145,7 @@ static size_t count_replay(struct fixture *fixture, uint64_t position)
     return answer.ids.count;
 }
 
-static size_t count_orders(struct fixture *fixture)
+static size_t count_orders(struct storage_inside *fixture)
 {
     WEIR_AUTO_FREE char *folder = weir_format("%s/replays", fixture->dir.path);
     DIR *directory = opendir(folder);
@@ -212,26 +159,26 @@ static size_t count_orders(struct fixture *fixture)
     return count;
 }
 
-static void write_rows(struct fixture *fixture, const char *name, int first, int count)
+static void write_rows(struct storage_inside *fixture, const char *name, int first, int count)
 {
     WEIR_AUTO_BUF text = {0};
 
     for (int i = 0; i < count; i++)
         weir_buf_printf(&text, "{\"ts\":%d}\n", first + i);
-    write_file(fixture, name, weir_buf_text(&text));
+    storage_inside_write(fixture, name, weir_buf_text(&text));
 }
 
 static void what_all_have_passed_is_forgotten(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
     const struct dataset *dataset;
     struct msg_feed_is answer;
     struct weir_error err;
 
-    write_file(fixture, "a.jsonl", "{\"ts\":1}\n{\"ts\":2}\n");
+    storage_inside_write(fixture, "a.jsonl", "{\"ts\":1}\n{\"ts\":2}\n");
     declare(fixture);
     await_sequence(fixture, 1);
-    write_file(fixture, "b.jsonl", "{\"ts\":3}\n");
+    storage_inside_write(fixture, "b.jsonl", "{\"ts\":3}\n");
     await_sequence(fixture, 2);
     assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
     await_sequence(fixture, 3);
@@ -257,7 +204,7 @@ static void what_all_have_passed_is_forgotten(void **state)
 
 static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
     struct newcomer *newcomer = weir_calloc(1, sizeof *newcomer);
     struct msg_feed_is page;
     struct weir_error err;
@@ -300,7 +247,7 @@ static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **sta
 
 static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
     const struct dataset *dataset;
     struct msg_feed_ended ended = {0};
     struct msg_feed_is page;
@@ -338,13 +285,13 @@ static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
 
 static void a_replay_sees_nothing_behind_its_position(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
 
-    write_file(fixture, "a.jsonl", "{\"ts\":1}\n{\"ts\":2}\n");
+    storage_inside_write(fixture, "a.jsonl", "{\"ts\":1}\n{\"ts\":2}\n");
     declare(fixture);
     await_sequence(fixture, 1);
     assert_int_equal(count_replay(fixture, 1), 2);
-    write_file(fixture, "b.jsonl", "{\"ts\":3}\n");
+    storage_inside_write(fixture, "b.jsonl", "{\"ts\":3}\n");
     await_sequence(fixture, 2);
     assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
     await_sequence(fixture, 3);
@@ -353,7 +300,7 @@ static void a_replay_sees_nothing_behind_its_position(void **state)
     assert_int_equal(count_replay(fixture, 3), 1);
 
     storage_close(fixture->storage); /* the order is made anew, and is the same */
-    open_storage(fixture);
+    storage_inside_open(fixture);
     assert_int_equal(count_replay(fixture, 1), 2);
     assert_int_equal(count_replay(fixture, 2), 3);
     assert_int_equal(count_replay(fixture, 3), 1);
@@ -361,7 +308,7 @@ static void a_replay_sees_nothing_behind_its_position(void **state)
 
 static void an_order_needs_a_file_only_when_samples_do_not_lie_in_order(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
 
     write_rows(fixture, "a.jsonl", 100, 50);
     declare(fixture);
@@ -377,7 +324,7 @@ static void an_order_needs_a_file_only_when_samples_do_not_lie_in_order(void **s
 
 static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
     WEIR_AUTO_FREE char *path = weir_format("%s/replays/1-2.order", fixture->dir.path);
     WEIR_AUTO_FREE char *part = weir_format("%s/replays/1-9.order.3.part", fixture->dir.path);
     struct stat before, after;
@@ -391,14 +338,14 @@ static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **sta
     assert_int_equal(stat(path, &before), 0);
     storage_close(fixture->storage);
     close(open(part, O_WRONLY | O_CREAT, 0600)); /* as a death in the middle leaves it */
-    open_storage(fixture);
+    storage_inside_open(fixture);
     assert_int_equal(access(part, F_OK), -1);
     assert_int_equal(count_replay(fixture, 2), 170);
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     storage_close(fixture->storage);
     assert_int_equal(truncate(path, before.st_size - 1), 0);
-    open_storage(fixture);
+    storage_inside_open(fixture);
     assert_int_equal(count_replay(fixture, 2), 170);
     assert_int_equal(stat(path, &after), 0);
     assert_true(after.st_size == before.st_size);
@@ -406,7 +353,7 @@ static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **sta
 
 static void samples_in_order_are_paged_from_where_they_lie(void **state)
 {
-    struct fixture *fixture = *state;
+    struct storage_inside *fixture = *state;
     struct msg_replay_read asked = {
         .dataset = 1, .position = 2, .after_time = INT64_MIN, .limit = 7};
     struct msg_replay_is page = {.end = false};

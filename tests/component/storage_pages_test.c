@@ -1,0 +1,184 @@
+/* An erasure of more samples than one epoch holds: it comes in pages, which together are all of it, whatever dies. */
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "storage/erasure/erasing.h"
+#include "storage/erasure/erasure.h"
+#include "tests/component/storage_inside.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    LINES = 40,
+    EPOCH_IDS = 3,
+    MINE = 13,
+    PAGES = 5
+}; /* every third line but the first is mine */
+
+static int begin(void **state)
+{
+    struct storage_inside *inside = calloc(1, sizeof *inside);
+    WEIR_AUTO_BUF text = {0};
+
+    storage_inside_begin(inside);
+    inside->storage->epoch_ids = EPOCH_IDS;
+    for (int i = 0; i < LINES; i++)
+        weir_buf_printf(&text, "{\"ts\":%d,\"user\":\"%s\"}\n", i + 1,
+                        i > 0 && i % 3 == 0 ? "me" : "you");
+    storage_inside_write(inside, "a.jsonl", weir_buf_text(&text));
+    (void)storage_inside_declare(inside, "  - name: lines\n"
+                                         "    source: {path: %s, format: jsonl, on_erase: scrub,\n"
+                                         "             settle: 0ms}\n"
+                                         "    time: {from: field, field: ts}\n"
+                                         "    subject: {field: user}\n");
+    *state = inside;
+    return 0;
+}
+
+static int end(void **state)
+{
+    storage_inside_end(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+static void erase_me(struct storage_inside *inside)
+{
+    static const char *const SUBJECTS[] = {"me"};
+    const struct msg_erase_accept accept = {
+        .uuid = "u-1", .dataset = "", .subjects = {SUBJECTS, 1}, .reference = ""};
+    struct msg_erase_accepted accepted;
+    struct weir_error err;
+
+    assert_int_equal(storage_erase_accept(inside->storage, &accept, &accepted, &err), WEIR_OK);
+    assert_int_equal(accepted.erasure, 1);
+    assert_int_equal(accepted.matched, MINE);
+}
+
+static struct msg_erase_is page(struct storage_inside *inside, uint64_t number)
+{
+    struct msg_erase_is answer;
+    struct weir_error err;
+
+    assert_int_equal(storage_erase_ask(inside->storage,
+                                       &(struct msg_erase_ask){.erasure = 1, .page = number},
+                                       inside->arena, &answer, &err),
+                     WEIR_OK);
+    return answer;
+}
+
+static void await(struct storage_inside *inside, const char *state)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    while (strcmp(page(inside, 0).state, state) != 0) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(inside->loop, TEST_STEP_MS);
+    }
+}
+
+static void check_pages(struct storage_inside *inside)
+{
+    struct msg_erase_is whole = page(inside, 0);
+    size_t seen = 0;
+
+    assert_int_equal(whole.samples, MINE);
+    assert_int_equal(whole.pages, PAGES);
+    assert_int_equal(whole.epoch, PAGES); /* the erasure is known by its last epoch */
+    assert_int_equal(whole.ids.count, 0);
+    for (uint64_t number = 1; number <= PAGES; number++) {
+        struct msg_erase_is one = page(inside, number);
+
+        assert_int_equal(one.ids.count, number < PAGES ? EPOCH_IDS : MINE % EPOCH_IDS);
+        for (size_t i = 0; i < one.ids.count; i++)
+            assert_int_equal(one.ids.at[i], weir_sample_id(1, 0, (uint32_t)(3 * ++seen)));
+    }
+    assert_int_equal(seen, MINE);
+    assert_int_equal(page(inside, PAGES + 1).ids.count, 0);
+}
+
+/* A holder that knows nothing yet is told all of it, and that this is all. */
+static void check_grant(struct storage_inside *inside, uint64_t session)
+{
+    struct storage_grant grant;
+
+    assert_true(storage_erasure_hold(inside->storage->erasure, session, 0, weir_now_ms(), &grant));
+    assert_int_equal(grant.epoch, PAGES);
+    assert_int_equal(grant.erased_count, MINE);
+    for (size_t i = 0; i < grant.erased_count; i++)
+        assert_int_equal(grant.erased[i], weir_sample_id(1, 0, (uint32_t)(3 * (i + 1))));
+}
+
+/* ---- tests ---- */
+
+static void pages_are_all_of_the_erasure(void **state)
+{
+    struct storage_inside *inside = *state;
+    struct msg_erase_checked checked;
+    struct weir_error err;
+
+    erase_me(inside);
+    await(inside, "verified");
+    check_pages(inside);
+    check_grant(inside, 7);
+    assert_int_equal(page(inside, 0).found, 0);
+    assert_int_equal(storage_erase_check(inside->storage, &(struct msg_erase_check){.erasure = 1},
+                                         &checked, &err),
+                     WEIR_OK);
+    assert_int_equal(checked.checked, MINE);
+    assert_int_equal(checked.readable + checked.present + checked.unseen + checked.returned, 0);
+    assert_int_equal(storage_erase_check(inside->storage,
+                                         &(struct msg_erase_check){.erasure = 1, .after = MINE - 2},
+                                         &checked, &err),
+                     WEIR_OK);
+    assert_int_equal(checked.checked, MINE);
+}
+
+static void they_are_the_same_after_a_restart_with_other_pages(void **state)
+{
+    struct storage_inside *inside = *state;
+
+    erase_me(inside);
+    await(inside, "tombstoned");
+    storage_close(inside->storage);
+    storage_inside_open(inside); /* with the page size of everybody */
+    check_pages(inside);
+    await(inside, "verified");
+    check_pages(inside);
+    check_grant(inside, 8);
+}
+
+static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
+{
+    struct storage_inside *inside = *state;
+    struct storage_grant grant;
+
+    assert_true(storage_erasure_hold(inside->storage->erasure, 9, 0, weir_now_ms(), &grant));
+    erase_me(inside);
+    await(inside, "tombstoned");
+    assert_false(storage_erasure_force(inside->storage->erasure, PAGES, weir_now_ms()).in_force);
+    assert_true(
+        storage_erasure_hold(inside->storage->erasure, 9, PAGES - 1, weir_now_ms(), &grant));
+    assert_int_equal(grant.erased_count, MINE % EPOCH_IDS);
+    assert_false(storage_erasure_force(inside->storage->erasure, PAGES, weir_now_ms()).in_force);
+    assert_true(storage_erasure_hold(inside->storage->erasure, 9, PAGES, weir_now_ms(), &grant));
+    await(inside, "verified");
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(pages_are_all_of_the_erasure),
+        CASE(they_are_the_same_after_a_restart_with_other_pages),
+        CASE(it_is_in_force_when_the_last_of_its_epochs_is),
+    };
+    return cmocka_run_group_tests_name("storage: erasures of several pages", tests, NULL, NULL);
+}
