@@ -27,4 +27,7 @@ enum weir_status prepare_hundred(void *state, struct weir_error *err);
 bench_side_fn draw_ten, sort_rows, sample_rows, balance_ten, draw_hundred, draw_one, pool_memory,
     allowed_pool, seal_all, twenty_million;
 
+/* figures_scoring.c */
+bench_side_fn cover_lazily, cover_in_numpy, center_memory, cover_memory, one_gigabyte;
+
 #endif

@@ -45,6 +45,15 @@ static const struct bench_figure FIGURES[] = {
     {.name = "selector.seal", .against = "20 M ids a second, of 100 M",
      .unit = "ids/s", .bar = 1, .runs_max = 3,
      .prepare = prepare_hundred, .ours = seal_all, .theirs = twenty_million},
+    {.name = "selector.facility", .against = "the same lazy greedy in NumPy, in the same 1 GB",
+     .unit = "chosen/s", .bar = 2, .runs_max = 3,
+     .ours = cover_lazily, .theirs = cover_in_numpy},
+    {.name = "selector.memory.k_center", .against = "1 GB, for 100 k x 128",
+     .unit = "1/bytes", .bar = 1, .runs_max = 1,
+     .ours = center_memory, .theirs = one_gigabyte},
+    {.name = "selector.memory.facility", .against = "1 GB, for 100 k x 128",
+     .unit = "1/bytes", .bar = 1, .runs_max = 1,
+     .ours = cover_memory, .theirs = one_gigabyte},
 };
 // clang-format on
 
