@@ -2,9 +2,8 @@
  * samples stands on. No method ever holds count × count numbers; products are made again in panels.
  *
  * A product is summed from the first component to the last, each in a lane of its own, so that it has
- * the same bits whatever the instruction set and whatever else is computed beside it. (A BLAS would
- * be about twice as fast here, but sums in an order that depends on the machine, and a sample set must
- * not.) */
+ * the same bits whatever the instruction set and whatever else is computed beside it. A BLAS sums in an
+ * order that depends on the machine: docs/decisions/005-products-of-our-own.md. */
 #ifndef SELECTOR_SCORING_VECTORS_H
 #define SELECTOR_SCORING_VECTORS_H
 
