@@ -53,6 +53,8 @@ static const struct {
     {"one_hot", "{classes: 1000, unknown: fail}", COLUMN_RAGGED, WEIR_I32},
     {"ngram", "{n: 2, buckets: 100}", COLUMN_RAGGED, WEIR_U32},
     {"vocab", "{size: 5}", COLUMN_TOKENS, 0},
+    {"truncate", "{length: 3, keep: last}", COLUMN_TOKENS, 0},
+    {"pad", "{length: 4, side: start, lengths: true}", COLUMN_RAGGED, WEIR_I64},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 

@@ -19,6 +19,8 @@ static const char *const CHAINS[] = {
     "[{op: record_fields, dense: [1, 2, f32], sparse: [0, 1, u8]}]",
     "[{op: json_fields, fields: [a], fill: 0}, {op: standardize}]",
     "[{op: normalize_text}, {op: tokenize_words}, {op: vocab, size: 9}]",
+    "[{op: normalize_text}, {op: truncate, length: 7, keep: last}, {op: tokenize_words}, "
+    "{op: truncate, length: 3}, {op: tokenize_hash, buckets: 9}, {op: pad, length: 4}]",
     "[{op: record_fields, sparse: [0, 2, i32]}, {op: vocab}, {op: one_hot, classes: 3}]",
     "[{op: record_fields, dense: [0, 3, f32], sparse: [2, 3, i64]}, "
     "{op: bucketize, on: dense, borders: [0, 0, 1]}, {op: cast, to: i64, on: dense}, "

@@ -182,6 +182,97 @@ static void golden_buckets_stay(void **state)
     test_chain_close(&test);
 }
 
+/* ---- lengths ---- */
+
+struct truncate_options {
+    const char *on;
+    uint64_t length;
+    int keep;
+};
+
+static void texts_are_cut_between_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        struct truncate_options options;
+        const char *in, *out;
+    } CASES[] = {
+        {{.length = 3, .keep = 0}, "abcdef", "abc"},
+        {{.length = 3, .keep = 1}, "abcdef", "def"},
+        {{.length = 4, .keep = 0}, "ab\xe2\x82\xac", "ab"},
+        {{.length = 2, .keep = 1},
+         "\xe2\x82\xac"
+         "b",
+         "b"},
+        {{.length = 1, .keep = 0}, "\xc3\xa9", ""},
+        {{.length = 9, .keep = 0}, "short", "short"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct alone alone = {0};
+        struct truncate_options options = CASES[i].options;
+        apply_alone(&alone, "truncate", &options, COLUMN_TEXT, weir_bytes_of(CASES[i].in));
+        struct weir_bytes out = column_row(&alone.out, 0);
+        if (!weir_bytes_equal(out, weir_bytes_of(CASES[i].out)))
+            fail_msg("case %zu: '%.*s', expected '%s'", i, (int)out.size, (const char *)out.at,
+                     CASES[i].out);
+        end_alone(&alone);
+    }
+}
+
+/* Cut before or after they are hashed: the same words are left. */
+static void words_and_their_numbers_are_cut_alike(void **state)
+{
+    (void)state;
+    struct test_chain words = {0}, numbers = {0}, shorter = {0};
+    test_chain_open(&words, "[{op: tokenize_words}, {op: truncate, length: 2, keep: last}, "
+                            "{op: tokenize_hash, buckets: 999983}]");
+    test_chain_open(&numbers, "[{op: tokenize_words}, {op: tokenize_hash, buckets: 999983}, "
+                              "{op: truncate, length: 2, keep: last}]");
+    test_chain_open(&shorter, "[{op: tokenize_words}, {op: tokenize_hash, buckets: 999983}]");
+    struct weir_bytes rows[] = {weir_bytes_of("a b c d"), weir_bytes_of("e")};
+    struct weir_bytes expected[] = {weir_bytes_of("c d"), weir_bytes_of("e")};
+    test_chain_run(&words, rows, 2);
+    test_chain_run(&numbers, rows, 2);
+    test_chain_run(&shorter, expected, 2);
+    assert_int_equal(chain_output(words.chain, 0)->values.size, 3 * sizeof(int32_t));
+    assert_memory_equal(test_chain_ints(&words, 0), test_chain_ints(&shorter, 0),
+                        3 * sizeof(int32_t));
+    assert_memory_equal(test_chain_ints(&numbers, 0), test_chain_ints(&shorter, 0),
+                        3 * sizeof(int32_t));
+    test_chain_close(&words);
+    test_chain_close(&numbers);
+    test_chain_close(&shorter);
+}
+
+static void rows_are_filled_up_and_their_lengths_told(void **state)
+{
+    (void)state;
+    static const char *const SIDES[] = {"end", "start"};
+    for (size_t side = 0; side < WEIR_COUNT(SIDES); side++) {
+        struct test_chain plain = {0}, padded = {0};
+        char operators[256];
+        snprintf(operators, sizeof(operators),
+                 "[{op: tokenize_words}, {op: tokenize_hash, buckets: 999983}, "
+                 "{op: pad, length: 3, value: -1, side: %s, lengths: true}]",
+                 SIDES[side]);
+        test_chain_open(&plain, "[{op: tokenize_words}, {op: tokenize_hash, buckets: 999983}]");
+        test_chain_open(&padded, operators);
+        struct weir_bytes rows[] = {weir_bytes_of("a b c d"), weir_bytes_of("e"),
+                                    weir_bytes_of("")};
+        test_chain_run(&plain, rows, 3);
+        test_chain_run(&padded, rows, 3);
+        const int32_t *x = test_chain_ints(&plain, 0);
+        const int32_t end[] = {x[0], x[1], x[2], x[4], -1, -1, -1, -1, -1};
+        const int32_t start[] = {x[0], x[1], x[2], -1, -1, x[4], -1, -1, -1};
+        static const int32_t LENGTHS[] = {3, 1, 0};
+        assert_memory_equal(test_chain_ints(&padded, 0), side == 0 ? end : start, sizeof(end));
+        assert_memory_equal(test_chain_ints(&padded, 1), LENGTHS, sizeof(LENGTHS));
+        assert_string_equal(chain_output(padded.chain, 1)->about.name, "tokens_length");
+        test_chain_close(&plain);
+        test_chain_close(&padded);
+    }
+}
+
 static void json_text_takes_a_field_and_says_what_it_lacks(void **state)
 {
     (void)state;
@@ -208,6 +299,9 @@ int main(void)
         cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
         cmocka_unit_test(golden_buckets_stay),
         cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
+        cmocka_unit_test(texts_are_cut_between_characters),
+        cmocka_unit_test(words_and_their_numbers_are_cut_alike),
+        cmocka_unit_test(rows_are_filled_up_and_their_lengths_told),
     };
     return cmocka_run_group_tests_name("text operators", tests, NULL, NULL);
 }
