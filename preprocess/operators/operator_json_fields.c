@@ -3,13 +3,12 @@
 #include "preprocess/operators/number.h"
 #include "preprocess/operators/operator.h"
 
+#include "core/base/json.h"
 #include "core/base/memory.h"
 
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 4096, DEPTH_MAX = 8 };
+enum { FIELDS_MAX = 4096 };
 
 struct options {
     const char *on;
@@ -29,37 +28,30 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-struct field {
-    const char *step[DEPTH_MAX]; /* names from the outside in */
-    size_t steps;
-    char *text; /* what the steps point into */
-};
-
 struct state {
-    struct field *fields;
+    struct weir_json *json;
+    const struct weir_yaml_node *names;
     size_t width;
     bool fills;
     double fill;
 };
 
-static bool split(struct field *field, const char *name)
+static const char *name_at(const struct weir_yaml_node *names, size_t index)
 {
-    field->text = weir_strdup(name);
-    for (char *at = field->text; at != NULL;) {
-        if (field->steps == DEPTH_MAX)
-            return false;
-        field->step[field->steps++] = at;
-        at = strchr(at, '.');
-        if (at != NULL)
-            *at++ = '\0';
-    }
-    return true;
+    return weir_yaml_text(weir_yaml_at(names, index));
 }
 
-static bool read_fill(struct state *state, const char *text)
+static enum weir_status plan_names(struct state *state, struct weir_error *err)
 {
-    state->fills = text != NULL;
-    return text == NULL || number_read_fill(text, &state->fill);
+    WEIR_AUTO_FREE const char **names = weir_calloc(state->width, sizeof(*names));
+    for (size_t i = 0; i < state->width; i++) {
+        names[i] = name_at(state->names, i);
+        if (names[i] == NULL || names[i][0] == '\0')
+            return weir_yaml_fail(weir_yaml_at(state->names, i), err,
+                                  "json_fields: expected the name of a field");
+    }
+    state->json = weir_json_new(names, state->width);
+    return WEIR_OK;
 }
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -71,18 +63,15 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (count == 0 || count > FIELDS_MAX)
         return weir_fail(err, WEIR_INVALID, "json_fields: %zu fields, expected 1 to %d", count,
                          FIELDS_MAX);
-    if (!read_fill(state, options->fill))
+    state->fills = options->fill != NULL;
+    if (state->fills && !number_read_fill(options->fill, &state->fill))
         return weir_fail(err, WEIR_INVALID, "json_fields: fill '%s', expected a number or nan",
                          options->fill);
-    state->fields = weir_calloc(count, sizeof(*state->fields));
+    state->names = options->fields.node;
     state->width = count;
-    for (size_t i = 0; i < count; i++) {
-        const struct weir_yaml_node *node = weir_yaml_at(options->fields.node, i);
-        const char *name = weir_yaml_text(node);
-        if (name == NULL || !split(&state->fields[i], name))
-            return weir_yaml_fail(node, err, "json_fields: expected a name of at most %d parts",
-                                  DEPTH_MAX);
-    }
+    enum weir_status status = plan_names(state, err);
+    if (status != WEIR_OK)
+        return status;
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)count);
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
@@ -91,51 +80,34 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 static void fini(void *owner)
 {
-    struct state *state = owner;
-    for (size_t i = 0; i < state->width; i++)
-        free(state->fields[i].text);
-    free(state->fields);
+    weir_json_free(((struct state *)owner)->json);
 }
 
-/* NULL when it is absent or null. */
-static const json_t *find(const json_t *object, const struct field *field)
+/* Numbers as JSON writes them, true and false; null is as if it were absent. */
+static bool read_value(const struct state *state, struct weir_bytes value, double *ret_value)
 {
-    for (size_t i = 0; i < field->steps && object != NULL; i++)
-        object = json_object_get(object, field->step[i]);
-    return object == NULL || json_is_null(object) ? NULL : object;
-}
-
-static bool read_value(const struct state *state, const json_t *value, double *ret_value)
-{
-    if (value == NULL)
-        *ret_value = state->fill;
-    else if (json_is_number(value))
-        *ret_value = json_number_value(value);
-    else if (json_is_boolean(value))
-        *ret_value = json_is_true(value);
-    else
-        return false;
-    return value != NULL || state->fills;
+    *ret_value = state->fill;
+    if (value.at == NULL || value.at[0] == 'n')
+        return state->fills;
+    return value.at[0] != '"' && number_read(value, ret_value);
 }
 
 static void read_row(const struct state *state, struct operator_call *call, size_t row, float *to)
 {
-    struct weir_bytes text = column_row(call->in, row);
-    json_error_t error;
-    json_t *object = json_loadb((const char *)text.at, text.size, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(object))
-        operator_fail_row(call, row, "byte %d: expected one JSON object",
-                          object == NULL ? error.position : 0);
-    for (size_t i = 0; i < state->width && json_is_object(object); i++) {
+    size_t column;
+    if (!weir_json_read(state->json, column_row(call->in, row))) {
+        const char *complaint = weir_json_complaint(state->json, &column);
+        operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column, complaint);
+        return;
+    }
+    for (size_t i = 0; i < state->width; i++) {
         double value;
-        if (!read_value(state, find(object, &state->fields[i]), &value)) {
-            operator_fail_row(call, row, "field '%s': expected a number",
-                              state->fields[i].step[state->fields[i].steps - 1]);
-            break;
+        if (!read_value(state, weir_json_found(state->json, i), &value)) {
+            operator_fail_row(call, row, "field '%s': expected a number", name_at(state->names, i));
+            return;
         }
         to[i] = (float)value;
     }
-    json_decref(object);
 }
 
 static void apply(void *owner, struct operator_call *call)

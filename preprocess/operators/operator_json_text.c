@@ -2,11 +2,7 @@
  * objects inside objects. */
 #include "preprocess/operators/operator.h"
 
-#include "core/base/memory.h"
-
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
+#include "core/base/json.h"
 
 struct options {
     const char *on;
@@ -24,48 +20,49 @@ static const struct cfg_key OPTIONS[] = {
 };
 
 struct state {
+    struct weir_json *json;
     const char *field;
     bool optional;
+    struct weir_buf text; /* without its escapes */
 };
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     const struct options *options = given;
-    *(struct state *)owner = (struct state){.field = options->field, .optional = options->optional};
+    *(struct state *)owner = (struct state){.json = weir_json_new(&options->field, 1),
+                                            .field = options->field,
+                                            .optional = options->optional};
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
                                 &ret_plan->in, err);
 }
 
-/* What stands under "a.b"; NULL when it is absent. */
-static const json_t *find(const json_t *object, const char *field)
+static void fini(void *owner)
 {
-    while (object != NULL) {
-        size_t size = strcspn(field, ".");
-        object = json_object_getn(object, field, size);
-        if (field[size] == '\0')
-            break;
-        field += size + 1;
-    }
-    return object;
+    struct state *state = owner;
+    weir_json_free(state->json);
+    weir_buf_fini(&state->text);
 }
 
-static void read_row(const struct state *state, struct operator_call *call, size_t row)
+static void read_row(struct state *state, struct operator_call *call, size_t row)
 {
-    struct weir_bytes bytes = column_row(call->in, row);
-    json_error_t error;
-    json_t *object = json_loadb((const char *)bytes.at, bytes.size, JSON_REJECT_DUPLICATES, &error);
-    const json_t *text = find(object, state->field);
-    if (!json_is_object(object))
-        operator_fail_row(call, row, "byte %d: expected one JSON object",
-                          object == NULL ? error.position : 0);
-    else if (json_is_string(text))
-        weir_buf_append(&call->out[0].values, json_string_value(text), json_string_length(text));
-    else if (!state->optional || (text != NULL && !json_is_null(text)))
+    size_t column;
+    if (!weir_json_read(state->json, column_row(call->in, row))) {
+        const char *complaint = weir_json_complaint(state->json, &column);
+        operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column, complaint);
+        return;
+    }
+    struct weir_bytes raw = weir_json_found(state->json, 0);
+    bool is_absent = raw.at == NULL || raw.at[0] == 'n';
+    if (!is_absent && raw.at[0] == '"') {
+        struct weir_bytes text =
+            weir_json_unescape(weir_bytes(raw.at + 1, raw.size - 2), &state->text);
+        weir_buf_append(&call->out[0].values, text.at, text.size);
+    } else if (!is_absent || !state->optional) {
         operator_fail_row(call, row, "field '%s': expected a string", state->field);
-    json_decref(object);
+    }
 }
 
 static void apply(void *owner, struct operator_call *call)
@@ -85,4 +82,5 @@ const struct preprocess_operator operator_json_text = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .fini = fini,
 };

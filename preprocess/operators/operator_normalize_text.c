@@ -2,7 +2,8 @@
  * control characters and runs of blanks become one space. Lower case for ASCII and the Latin-1
  * supplement; other scripts stay as they are. */
 #include "preprocess/operators/operator.h"
-#include "preprocess/operators/utf8.h"
+
+#include "core/base/utf8.h"
 
 struct options {
     const char *on;
@@ -50,10 +51,10 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
 static size_t write_wide(const struct state *state, struct weir_bytes rest, uint8_t *to,
                          size_t *ret_taken)
 {
-    uint32_t code = utf8_decode(rest, ret_taken);
+    uint32_t code = weir_utf8_decode(rest, ret_taken);
     if (is_blank(code))
         return 0;
-    return utf8_encode(state->lower ? lower_of(code) : code, to);
+    return weir_utf8_encode(state->lower ? lower_of(code) : code, to);
 }
 
 /* Writes one row and returns its size; `at` has room for three bytes per byte of it, and more for

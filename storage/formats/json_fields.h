@@ -1,12 +1,9 @@
-/* Members of one JSON object (RFC 8259), found without building it: the whole text is checked, and nothing
- * is allocated once the buffers have grown. A name is that of a member, or the way to one inside
- * objects: user.id. */
+/* Members of one JSON object (core/base/json.h) as values of a format. A name is that of a member, or the
+ * way to one inside objects: user.id. */
 #ifndef WEIR_STORAGE_FORMATS_JSON_FIELDS_H
 #define WEIR_STORAGE_FORMATS_JSON_FIELDS_H
 
 #include "storage/formats/format.h"
-
-enum { JSON_DEPTH_MAX = 256 };
 
 struct json_fields {
     const char *names[FORMAT_ROLES];       /* NULL: not asked for; borrowed */
@@ -14,10 +11,11 @@ struct json_fields {
     struct weir_buf unescaped[FORMAT_ROLES];
     double *lists[FORMAT_ROLES]; /* of FORMAT_LIST_MAX, taken when first needed */
     const char *complaint;
-    size_t column; /* of the complaint, from 1 */
+    size_t column;          /* of the complaint, from 1 */
+    struct weir_json *json; /* private: looks for the names, from the first read on */
 };
 
-/* All fields that are FORMAT_NAMED, by their names; a caller may set others afterwards. */
+/* All fields that are FORMAT_NAMED, by their names; a caller may set others before the first read. */
 struct json_fields json_fields_new(const struct format_fields *fields);
 void json_fields_fini(struct json_fields *fields);
 

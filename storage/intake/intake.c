@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
-#include "storage/formats/utf8.h"
+#include "core/base/utf8.h"
 #include "storage/intake/label_values.h"
 
 #include <errno.h>
@@ -293,7 +293,7 @@ static bool is_class_name(struct weir_bytes name)
     if (name.size == 0 || name.size > CLASS_NAME_MAX)
         return false;
     for (; name.size > 0; name = weir_bytes(name.at + size, name.size - size)) {
-        size = utf8_character(name);
+        size = weir_utf8_character(name);
         if (size == 0 || name.at[0] < 0x20 || name.at[0] == 0x7f)
             return false;
     }

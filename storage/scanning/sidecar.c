@@ -81,6 +81,7 @@ enum weir_status storage_sidecar_read(const struct dataset *dataset, const char 
     enum weir_status status = read_text(dataset, path, &sidecar->text, err);
     bool has_names = false;
 
+    json_fields_fini(&sidecar->members); /* the names may be others now */
     for (int i = 0; i < FORMAT_ROLES; i++) {
         const struct format_field *field = &fields->each[i];
 

@@ -1,10 +1,13 @@
 /* Operators that take numbers out of records, and what they say of records that have none. */
+#include "core/base/rng.h"
+#include "preprocess/operators/number.h"
 #include "tests/support/chain.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -34,9 +37,15 @@ static const struct {
     {"{op: csv_fields, fields: [0]}", "1e999", {0}, "expected a number"},
     {"{op: csv_fields, fields: [0]}", "", {0}, "expected a number"},
     {"{op: json_fields, fields: [a, b.c]}", "{\"a\": 1.5, \"b\": {\"c\": true}}", {1.5f, 1}, NULL},
+    {"{op: json_fields, fields: [a, b.c, a]}", "{\"b.c\": -7, \"a\": 2e1}", {20, -7, 20}, NULL},
+    {"{op: json_fields, fields: [a.b, a.b.c, a]}",
+     "{\"a\": {\"b\": {\"c\": 1}}, \"a.b\": 2}",
+     {0},
+     "twice"},
+    {"{op: json_fields, fields: [\"\\u00e9\"]}", "{\"\\u00e9\": 0.125}", {0.125f}, NULL},
     {"{op: json_fields, fields: [a], fill: -1}", "{\"a\": null}", {-1}, NULL},
     {"{op: json_fields, fields: [a]}", "{\"a\": \"1\"}", {0}, "field 'a'"},
-    {"{op: json_fields, fields: [b.c]}", "{\"b\": 3}", {0}, "field 'c'"},
+    {"{op: json_fields, fields: [b.c]}", "{\"b\": 3}", {0}, "field 'b.c'"},
     {"{op: json_fields, fields: [a]}", "[1]", {0}, "one JSON object"},
     {"{op: json_fields, fields: [a]}", "{\"a\": 1", {0}, "one JSON object"},
     {"{op: json_fields, fields: [a]}", "", {0}, "one JSON object"},
@@ -104,6 +113,27 @@ static void casts_clamp_to_what_the_type_can_hold(void **state)
     static const uint8_t EXPECTED[] = {0, 255, 7};
     assert_memory_equal(chain_output(test.chain, 0)->values.at, EXPECTED, 3);
     test_chain_close(&test);
+}
+
+/* Numbers read the short way are those that strtod() reads. */
+static void numbers_are_those_of_the_c_library(void **state)
+{
+    (void)state;
+    struct weir_rng rng;
+    weir_rng_init(&rng, 3);
+    for (size_t i = 0; i < 20000; i++) {
+        char text[64];
+        double value = 0, scale = exp2((double)weir_rng_below(&rng, 80) - 40);
+        snprintf(text, sizeof(text), "%.*f", (int)weir_rng_below(&rng, 24),
+                 (weir_rng_unit(&rng) - 0.5) * scale);
+        assert_true(number_read(weir_bytes_of(text), &value));
+        if (value != strtod(text, NULL))
+            fail_msg("%s is %.17g", text, value);
+    }
+    double value;
+    static const char *const NONE[] = {"", "-", ".", "-.", "1.2.3", "1-", "--1", "1 2", "1e"};
+    for (size_t i = 0; i < WEIR_COUNT(NONE); i++)
+        assert_false(number_read(weir_bytes_of(NONE[i]), &value));
 }
 
 /* The vector that torcharrow's own test states for salt 0, 100 buckets. */
@@ -209,6 +239,7 @@ int main(void)
         cmocka_unit_test(records_give_numbers_or_a_reason),
         cmocka_unit_test(reasons_never_quote_a_record),
         cmocka_unit_test(a_binary_record_gives_two_tensors),
+        cmocka_unit_test(numbers_are_those_of_the_c_library),
         cmocka_unit_test(casts_clamp_to_what_the_type_can_hold),
         cmocka_unit_test(hashed_ids_are_those_other_systems_make),
         cmocka_unit_test(logarithms_of_negative_numbers_are_zero),

@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 
+enum { DEPTH_MAX = 256 };
+
 /* The value of member `name` of `text` as format_run.h writes it, or "column N: complaint". */
 static void read(const char *text, const char *name, char *said, size_t size)
 {
@@ -81,16 +83,16 @@ static void a_member_is_found_and_the_rest_is_checked(void **state)
 
 static void nesting_has_a_limit(void **state)
 {
-    char text[2 * JSON_DEPTH_MAX + 64] = "{\"a\":", said[128];
+    char text[2 * DEPTH_MAX + 64] = "{\"a\":", said[128];
     size_t size = strlen(text);
 
     (void)state;
-    memset(text + size, '[', JSON_DEPTH_MAX - 1);
-    memset(text + size + JSON_DEPTH_MAX - 1, ']', JSON_DEPTH_MAX - 1);
+    memset(text + size, '[', DEPTH_MAX - 1);
+    memset(text + size + DEPTH_MAX - 1, ']', DEPTH_MAX - 1);
     strcat(text, "}");
     read(text, "b", said, sizeof said);
     assert_string_equal(said, "-");
-    memset(text + size, '[', JSON_DEPTH_MAX + 1);
+    memset(text + size, '[', DEPTH_MAX + 1);
     read(text, "b", said, sizeof said);
     assert_non_null(strstr(said, "found JSON nested deeper than 256 levels"));
 }

@@ -1,6 +1,5 @@
 /* UTF-8: what is well formed comes back, what is not becomes one replacement per piece. */
-#include "core/base/bytes.h"
-#include "preprocess/operators/utf8.h"
+#include "core/base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +14,8 @@ static void every_code_point_survives(void **state)
         if (code >= 0xd800 && code <= 0xdfff)
             continue;
         uint8_t bytes[4];
-        size_t size = utf8_encode(code, bytes), taken;
-        assert_int_equal(utf8_decode(weir_bytes(bytes, size), &taken), code);
+        size_t size = weir_utf8_encode(code, bytes), taken;
+        assert_int_equal(weir_utf8_decode(weir_bytes(bytes, size), &taken), code);
         assert_int_equal(taken, size);
     }
 }
@@ -45,7 +44,7 @@ static void ill_formed_bytes_are_replaced_piece_by_piece(void **state)
         for (size_t piece = 0; at < CASES[i].size; piece++) {
             size_t taken;
             struct weir_bytes rest = weir_bytes(CASES[i].bytes + at, CASES[i].size - at);
-            assert_int_equal(utf8_decode(rest, &taken), UTF8_REPLACEMENT);
+            assert_int_equal(weir_utf8_decode(rest, &taken), WEIR_UTF8_REPLACEMENT);
             assert_int_equal(taken, CASES[i].pieces[piece]);
             at += taken;
         }

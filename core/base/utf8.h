@@ -1,0 +1,18 @@
+/* UTF-8 in and out, for bytes that may be anything. */
+#ifndef WEIR_BASE_UTF8_H
+#define WEIR_BASE_UTF8_H
+
+#include "core/base/bytes.h"
+
+enum { WEIR_UTF8_REPLACEMENT = 0xfffd };
+
+/* Decodes one code point at the front of `bytes` (not empty) and says how many bytes it took, at
+ * least 1. Ill-formed bytes give WEIR_UTF8_REPLACEMENT, one per maximal ill-formed piece (Unicode 15,
+ * section 3.9): overlong forms, surrogates and anything above U+10FFFF are ill-formed. */
+uint32_t weir_utf8_decode(struct weir_bytes bytes, size_t *ret_size);
+/* Writes 1 … 4 bytes and returns how many. `code` is a code point, no surrogate. */
+size_t weir_utf8_encode(uint32_t code, uint8_t *at);
+/* Bytes of the character that `text` begins with; 0 when none does, as RFC 3629 has it. */
+size_t weir_utf8_character(struct weir_bytes text);
+
+#endif
