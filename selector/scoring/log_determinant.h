@@ -3,21 +3,21 @@
  * Guestrin, Near-Optimal Sensor Placements in Gaussian Processes, JMLR 2008). Monotone and submodular.
  *
  * A gain is ln(1 + v / ridge), where v is what S leaves of a sample's length: v_j - (x_j · u)² / (ridge + x · u),
- * u = M x, when x is added, and M = (I + X_Sᵀ X_S / ridge)⁻¹ is kept by the formula of Sherman and Morrison.
- * Reported as v alone, which chooses alike: 1 - ε of v gives at least 1 - ε of the logarithm. A gain is a look-up;
- * adding costs count × width + width²; memory: two doubles a sample and width² beside the vectors. */
+ * u = M x, when x is added, and M = (I + X_Sᵀ X_S / ridge)⁻¹ (inverse.h). It is reported as v alone, which
+ * chooses alike: 1 - ε of v gives at least 1 - ε of the logarithm. A gain is a look-up; adding costs count × width +
+ * width²; memory: two doubles a sample and width² beside the vectors. */
 #ifndef SELECTOR_SCORING_LOG_DETERMINANT_H
 #define SELECTOR_SCORING_LOG_DETERMINANT_H
 
 #include "selector/scoring/greedy.h"
+#include "selector/scoring/inverse.h"
 #include "selector/scoring/vectors.h"
 
 struct log_determinant {
     const struct vectors *vectors;
-    double ridge;
-    double *left;         /* v of each */
-    double *inverse;      /* M, row by row */
-    double *row, *turned; /* x and u of what is added */
+    struct inverse inverse; /* M */
+    double *left;           /* v of each */
+    double *row, *turned;   /* x and u of what is added */
     double *products;
     double value; /* f(S) */
 };

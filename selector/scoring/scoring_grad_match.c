@@ -1,155 +1,178 @@
 /* A weighted subset whose gradient is that of all: orthogonal matching pursuit with weights that are not
  * negative (GRAD-MATCH: Killamsetty et al., Gradient Matching based Data Subset Selection for Efficient Deep
  * Model Training, ICML 2021, algorithm 2). Minimises |mean gradient - Σ w g|² + ridge · |g|² · Σ w², with the mean
- * |g|², so that the ridge has no unit; each step adds the sample along which the error falls fastest, then
- * fits all weights again, one after the other until none moves.
+ * |g|², so that the ridge has no unit. Each step adds the sample along which the error falls fastest, then
+ * fits all weights again.
  *
- * When nothing points along the error any more, or a weight falls to nothing, fewer are chosen. Weights are
- * scaled to sum to the number of candidates (a loss is a mean by weight: only their ratios count). Of
- * gradients that sum to nothing the first are taken, with weight 1. Time: target × (count + target) × width,
- * about; memory: a double for each component of what is chosen. */
+ * The fit is exact: where a weight is above 0, w = g · error / ridge, hence error = M · mean gradient with M over
+ * the samples whose weight is (inverse.h). Which these are is found by block principal pivoting (Portugal, Júdice
+ * & Vicente 1994): those on the wrong side change sides together while that helps, else the last alone.
+ *
+ * When nothing points along the error any more, or a weight falls to 0, fewer are chosen. Weights are scaled
+ * to sum to the number of candidates (a loss is a mean by weight: only their ratios count). Of gradients that
+ * sum to nothing the first are taken, with weight 1. */
 #include "core/base/memory.h"
+#include "selector/scoring/inverse.h"
 #include "selector/scoring/scoring.h"
 #include "selector/scoring/vectors.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-enum { SUMS = 8, SWEEPS_MAX = 200 };
+enum { PATIENCE = 3, ROUNDS_MAX = 100 };
 
-static const double STILL = 1e-9; /* a weight that moves less, relative to the largest, stands */
+static const double NOTHING = 1e-12; /* relative to the highest product at first */
 
 struct grad_match {
     double ridge;
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_F64(struct grad_match, ridge, .fallback = "1", .min = 1e-6, .max = 1e6,
+    CFG_F64(struct grad_match, ridge, .fallback = "1", .min = 1e-3, .max = 1e6,
             .doc = "how much large weights are held down, relative to a gradient's length"),
     CFG_END,
 };
 
 struct pursuit {
     const struct vectors *vectors;
-    double ridge;     /* in squares of length */
-    double *error;    /* mean gradient - Σ w g */
-    double *products; /* of every gradient with the error */
-    bool *is_taken;
-    size_t *members;
-    double *weights; /* of the members */
-    double *rows;    /* and their gradients */
-    size_t count;    /* of members */
+    struct inverse inverse; /* over the members that weigh something */
+    double *mean, *error, *row, *turned;
+    double *products; /* of every gradient with the error: ridge times what a weight should be */
+    double nothing;   /* what a product may be off */
+    bool *is_member, *has_weight;
+    size_t *members; /* in the order in which they came */
+    size_t count;
 };
+
+static void find_mean(struct pursuit *pursuit, double *ret_square)
+{
+    const struct vectors *vectors = pursuit->vectors;
+    *ret_square = 0;
+    for (size_t i = 0; i < vectors->count; i++) {
+        *ret_square += (double)vectors->squares[i] / (double)vectors->count;
+        scoring_vectors_row(vectors, i, pursuit->row);
+        for (size_t k = 0; k < vectors->width; k++)
+            pursuit->mean[k] += pursuit->row[k] / (double)vectors->count;
+    }
+}
+
+static void find_error(struct pursuit *pursuit)
+{
+    (void)scoring_inverse_turn(&pursuit->inverse, pursuit->mean, pursuit->error);
+    scoring_vectors_project(pursuit->vectors, pursuit->error, pursuit->products);
+}
 
 static void pursuit_init(struct pursuit *pursuit, const struct vectors *vectors, double ridge,
                          size_t target)
 {
-    double squares = 0;
+    double square = 0;
     *pursuit = (struct pursuit){
         .vectors = vectors,
+        .mean = weir_calloc(vectors->width + 1, sizeof(double)),
         .error = weir_calloc(vectors->width + 1, sizeof(double)),
+        .row = weir_calloc(vectors->width + 1, sizeof(double)),
+        .turned = weir_calloc(vectors->width + 1, sizeof(double)),
         .products = weir_calloc(vectors->panels * VECTORS_LANES, sizeof(double)),
-        .is_taken = weir_calloc(vectors->count, sizeof(bool)),
+        .is_member = weir_calloc(vectors->count, sizeof(bool)),
+        .has_weight = weir_calloc(vectors->count, sizeof(bool)),
         .members = weir_calloc(target, sizeof(size_t)),
-        .weights = weir_calloc(target, sizeof(double)),
-        .rows = weir_calloc(target, vectors->width * sizeof(double) + 1),
     };
-    for (size_t i = 0; i < vectors->count; i++) {
-        squares += (double)vectors->squares[i];
-        scoring_vectors_row(vectors, i, pursuit->rows);
-        for (size_t k = 0; k < vectors->width; k++)
-            pursuit->error[k] += pursuit->rows[k] / (double)vectors->count;
-    }
-    pursuit->ridge = ridge * squares / (double)vectors->count;
+    find_mean(pursuit, &square);
+    scoring_inverse_init(&pursuit->inverse, vectors->width, ridge * square);
+    find_error(pursuit);
+    for (size_t i = 0; i < vectors->count; i++)
+        if (pursuit->products[i] * NOTHING > pursuit->nothing)
+            pursuit->nothing = pursuit->products[i] * NOTHING;
 }
 
 static void pursuit_fini(struct pursuit *pursuit)
 {
+    scoring_inverse_fini(&pursuit->inverse);
+    free(pursuit->mean);
     free(pursuit->error);
+    free(pursuit->row);
+    free(pursuit->turned);
     free(pursuit->products);
-    free(pursuit->is_taken);
+    free(pursuit->is_member);
+    free(pursuit->has_weight);
     free(pursuit->members);
-    free(pursuit->weights);
-    free(pursuit->rows);
+}
+
+/* Gives a member weight, or takes it. */
+static void change_side(struct pursuit *pursuit, size_t member)
+{
+    scoring_vectors_row(pursuit->vectors, member, pursuit->row);
+    double product = scoring_inverse_turn(&pursuit->inverse, pursuit->row, pursuit->turned);
+    double ridge = pursuit->inverse.ridge;
+    bool comes = !pursuit->has_weight[member];
+    scoring_inverse_update(&pursuit->inverse, pursuit->turned,
+                           comes ? ridge + product : product - ridge);
+    pursuit->has_weight[member] = comes;
 }
 
 /* Takes the sample along which the error falls fastest. False: along none it falls. */
 static bool take_next(struct pursuit *pursuit)
 {
-    double best = 0;
+    double best = pursuit->nothing;
     size_t chosen = SIZE_MAX;
-    scoring_vectors_project(pursuit->vectors, pursuit->error, pursuit->products);
     for (size_t i = 0; i < pursuit->vectors->count; i++)
-        if (!pursuit->is_taken[i] && pursuit->products[i] > best) {
+        if (!pursuit->is_member[i] && pursuit->products[i] > best) {
             best = pursuit->products[i];
             chosen = i;
         }
     if (chosen == SIZE_MAX)
         return false;
-    scoring_vectors_row(pursuit->vectors, chosen,
-                        pursuit->rows + pursuit->count * pursuit->vectors->width);
-    pursuit->is_taken[chosen] = true;
-    pursuit->weights[pursuit->count] = 0;
+    pursuit->is_member[chosen] = true;
     pursuit->members[pursuit->count++] = chosen;
     return true;
 }
 
-/* In eight sums, always the same, so that they can be made side by side. */
-static double product_of(const double *a, const double *b, size_t width)
+static bool is_on_the_wrong_side(const struct pursuit *pursuit, size_t member)
 {
-    double sums[SUMS] = {0}, sum = 0;
-    for (size_t k = 0; k < width; k++)
-        sums[k % SUMS] += a[k] * b[k];
-    for (size_t s = 0; s < SUMS; s++)
-        sum += sums[s];
-    return sum;
+    double product = pursuit->products[member];
+    return pursuit->has_weight[member] ? product < -pursuit->nothing : product > pursuit->nothing;
 }
 
-/* The best weight of one member while the others stay; returns by how much it moved. */
-static double fit_one(struct pursuit *pursuit, size_t member)
+static size_t count_wrong(const struct pursuit *pursuit, size_t *ret_last)
 {
-    size_t width = pursuit->vectors->width;
-    const double *row = pursuit->rows + member * width;
-    double square = (double)pursuit->vectors->squares[pursuit->members[member]];
-    double old = pursuit->weights[member];
-    double best =
-        (product_of(row, pursuit->error, width) + old * square) / (square + pursuit->ridge);
-    best = best > 0 ? best : 0;
-    for (size_t k = 0; k < width; k++)
-        pursuit->error[k] -= (best - old) * row[k];
-    pursuit->weights[member] = best;
-    return fabs(best - old);
-}
-
-static void fit_all(struct pursuit *pursuit)
-{
-    for (size_t sweep = 0; sweep < SWEEPS_MAX; sweep++) {
-        double moved = 0, largest = 0;
-        for (size_t m = pursuit->count; m-- > 0;) {
-            double by = fit_one(pursuit, m);
-            moved = by > moved ? by : moved;
-            largest = pursuit->weights[m] > largest ? pursuit->weights[m] : largest;
+    size_t wrong = 0;
+    for (size_t m = 0; m < pursuit->count; m++)
+        if (is_on_the_wrong_side(pursuit, pursuit->members[m])) {
+            *ret_last = m;
+            wrong++;
         }
-        if (moved <= STILL * largest)
+    return wrong;
+}
+
+static void fit(struct pursuit *pursuit)
+{
+    size_t fewest = SIZE_MAX, patience = PATIENCE, last = 0;
+    for (size_t round = 0; round < ROUNDS_MAX; round++) {
+        size_t wrong = count_wrong(pursuit, &last);
+        if (wrong == 0)
             return;
+        patience = wrong < fewest ? PATIENCE : patience > 0 ? patience - 1 : 0;
+        fewest = wrong < fewest ? wrong : fewest;
+        for (size_t m = patience > 0 ? 0 : last; m <= last; m++)
+            if (is_on_the_wrong_side(pursuit, pursuit->members[m]))
+                change_side(pursuit, pursuit->members[m]);
+        find_error(pursuit);
     }
 }
 
 /* Members that weigh something, on the scale of the candidates. */
 static void report(const struct pursuit *pursuit, struct scoring_choice *choice)
 {
-    double sum = 0, largest = 0;
+    double sum = 0;
     choice->count = 0;
+    for (size_t m = 0; m < pursuit->count; m++)
+        if (pursuit->products[pursuit->members[m]] > pursuit->nothing)
+            sum += pursuit->products[pursuit->members[m]];
     for (size_t m = 0; m < pursuit->count; m++) {
-        sum += pursuit->weights[m];
-        largest = pursuit->weights[m] > largest ? pursuit->weights[m] : largest;
-    }
-    for (size_t m = 0; m < pursuit->count; m++) {
-        if (pursuit->weights[m] <= STILL * largest)
+        double product = pursuit->products[pursuit->members[m]];
+        if (product <= pursuit->nothing)
             continue;
         choice->chosen[choice->count] = pursuit->members[m];
-        choice->weights[choice->count++] =
-            (float)(pursuit->weights[m] / sum * (double)pursuit->vectors->count);
+        choice->weights[choice->count++] = (float)(product / sum * (double)pursuit->vectors->count);
     }
 }
 
@@ -175,7 +198,7 @@ static bool choose(const void *options, const struct scoring_input *input,
         goes_on = scoring_goes_on(&input->progress, pursuit.count, input->target);
         if (!goes_on || !take_next(&pursuit))
             break;
-        fit_all(&pursuit);
+        fit(&pursuit);
     }
     report(&pursuit, choice);
     if (choice->count == 0)

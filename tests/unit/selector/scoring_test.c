@@ -356,7 +356,7 @@ static void matched_gradients_point_where_all_do(void **state)
 {
     float values[POINTS * WIDTH], weights[POINTS];
     size_t chosen[POINTS];
-    double ridge = 1e-4, product = 0, of_all = 0, of_some = 0;
+    double ridge = 1e-3, product = 0, of_all = 0, of_some = 0;
     const struct scoring_input input = {
         .count = POINTS, .width = WIDTH, .values = values, .target = 40};
     struct scoring_choice choice = {chosen, weights, 0};
