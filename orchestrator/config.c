@@ -11,7 +11,7 @@
 
 static const char *const MODES[] = {"replay", "live", NULL};
 static const char *const DELETIONS[] = {"retrain_now", "retire", "keep", NULL};
-static const char *const ON[] = {"new", NULL};
+static const char *const ON[] = {"new", "holdout", NULL};
 static const char *const STRATEGIES[] = {"slicing", NULL};
 
 /* The whole file. Sections that belong to others are only named here. */
@@ -59,8 +59,10 @@ struct evaluation_section {
 
 static const struct cfg_key EVALUATION_KEYS[] = {
     CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
-    CFG_CHOICE(struct evaluation_section, on, .fallback = "new", .choices = ON,
-               .doc = "samples that are newer than the model's trigger"),
+    CFG_CHOICE(
+        struct evaluation_section, on, .fallback = "new", .choices = ON,
+        .doc = "samples that are newer than the model's trigger; holdout: of these, the ones that "
+               "datasets[].holdout keeps from all training"),
     CFG_CHOICE(
         struct evaluation_section, strategy, .fallback = "slicing", .choices = STRATEGIES,
         .doc =
@@ -199,6 +201,7 @@ static enum weir_status read_evaluation(struct orchestrator_config *config,
     struct orchestrator_evaluation *evaluation = &config->evaluations[config->evaluation_count++];
     evaluation->name = section.name;
     evaluation->every_text = section.every;
+    evaluation->holdout = section.on != 0;
     status = check_name(weir_yaml_get(node, "name"), section.name, "evaluation.name", err);
     if (status == WEIR_OK) {
         status = orchestrator_period_read(weir_yaml_get(node, "every"), section.every,
@@ -318,8 +321,8 @@ void orchestrator_config_free(struct orchestrator_config *config)
 static void print_evaluation(const struct orchestrator_evaluation *evaluation, struct weir_buf *out)
 {
     weir_buf_printf(
-        out, "  - name: %s\n    on: new\n    strategy: slicing\n    every: %s\n    metrics: [",
-        evaluation->name, evaluation->every_text);
+        out, "  - name: %s\n    on: %s\n    strategy: slicing\n    every: %s\n    metrics: [",
+        evaluation->name, ON[evaluation->holdout], evaluation->every_text);
     for (size_t i = 0; i < evaluation->metric_count; i++)
         weir_buf_printf(out, "%s%s", i == 0 ? "" : ", ", evaluation->metrics[i]);
     weir_buf_append_text(out, "]\n");

@@ -20,6 +20,7 @@ enum orchestrator_deletion { DELETION_RETRAIN_NOW, DELETION_RETIRE, DELETION_KEE
 
 struct orchestrator_evaluation {
     const char *name;
+    bool holdout; /* on what datasets[].holdout keeps from training */
     struct orchestrator_period every;
     const char *every_text;
     const char *metrics[ORCHESTRATOR_METRICS_MAX];

@@ -21,6 +21,8 @@ struct selector_kept_block {
     uint32_t rows;
     bool whole;    /* storage had every row; else a mask lies at `mask` */
     uint64_t mask; /* where the block begins in the file, mask or not */
+    uint64_t held; /* where the bits of held out rows are */
+    uint32_t held_bytes;
     uint64_t end;
     struct packed times;
     struct packed labels;
@@ -168,7 +170,8 @@ static enum weir_status append_mask(struct selector_columns *columns,
 
 static bool is_sane(const struct selector_column_block *block)
 {
-    bool sane = block->count <= block->rows && block->rows <= WEIR_BLOCK_ROWS;
+    bool sane = block->count <= block->rows && block->rows <= WEIR_BLOCK_ROWS &&
+                block->held_out.size <= WEIR_BLOCK_ROWS / 8;
     for (size_t i = 0; sane && i < block->count; i++)
         sane = block->ids[i] - block->first < block->rows &&
                (i == 0 || block->ids[i] > block->ids[i - 1]);
@@ -199,6 +202,10 @@ enum weir_status selector_columns_put(struct selector_columns *columns,
                                        .mask = columns->bytes};
     if (!status && !kept.whole)
         status = append_mask(columns, block, err);
+    kept.held = columns->bytes;
+    kept.held_bytes = (uint32_t)block->held_out.size;
+    if (!status)
+        status = append(columns, block->held_out.at, block->held_out.size, err);
     if (!status)
         status = append_column(columns, block, block->times, &kept.times, err);
     if (!status)
@@ -245,6 +252,19 @@ enum weir_status selector_columns_mask(const struct selector_columns *columns, u
     enum weir_status status = read_at(columns, block->mask, had, sizeof had, err);
     for (size_t i = 0; !status && i < SELECTOR_MASK_WORDS; i++)
         mask[i] &= had[i];
+    return status;
+}
+
+enum weir_status selector_columns_hold_out(const struct selector_columns *columns, uint64_t first,
+                                           bool held, uint64_t mask[SELECTOR_MASK_WORDS],
+                                           struct weir_error *err)
+{
+    const struct selector_kept_block *block = find(columns, first);
+    weir_require(block);
+    uint64_t out[SELECTOR_MASK_WORDS] = {0}; /* little-endian words, as the bits are packed */
+    enum weir_status status = read_at(columns, block->held, out, block->held_bytes, err);
+    for (size_t i = 0; !status && i < SELECTOR_MASK_WORDS; i++)
+        mask[i] &= held ? out[i] : ~out[i];
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef SELECTOR_COLUMNS_H
 #define SELECTOR_COLUMNS_H
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "selector/set.h"
 
@@ -17,6 +18,7 @@ struct selector_column_block {
     const uint64_t *ids; /* ascending */
     const int64_t *times;
     const int64_t *labels;
+    struct weir_bytes held_out; /* rows that are held out by subject, bit 0 of byte 0 first */
 };
 
 struct selector_kept_block; /* private */
@@ -46,6 +48,10 @@ void selector_columns_drop(struct selector_columns *columns, uint64_t id);
 enum weir_status selector_columns_mask(const struct selector_columns *columns, uint64_t first,
                                        uint64_t mask[SELECTOR_MASK_WORDS],
                                        struct weir_error *err) WEIR_MUST_USE;
+/* Takes the rows that are held out by subject out of `mask`, or with `held` the others. The block is here. */
+enum weir_status selector_columns_hold_out(const struct selector_columns *columns, uint64_t first,
+                                           bool held, uint64_t mask[SELECTOR_MASK_WORDS],
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* Times and labels (NULL: not wanted) of `count` ids of one block, which is here. */
 enum weir_status selector_columns_read(const struct selector_columns *columns, const uint64_t *ids,
                                        size_t count, int64_t *times, int64_t *labels,

@@ -1,4 +1,4 @@
-/* Which samples a dataset keeps from all training: by a hash of the id, keyed by the dataset's name, so
+/* Which samples a dataset keeps from all training. By subject storage says; by sample it is a hash of the id, keyed by the dataset's name, so
  * that every pipeline on the dataset holds out the same ones, now and later. Pure. */
 #ifndef SELECTOR_HOLDOUT_H
 #define SELECTOR_HOLDOUT_H
@@ -8,7 +8,8 @@
 /* Zero-initialised holds out nothing. */
 struct selector_holdout {
     uint64_t seed;
-    uint64_t bound; /* held out: a hash below it */
+    uint64_t bound;  /* held out: a hash below it */
+    bool by_subject; /* instead: storage knows, see selector_columns_hold_out() */
 };
 
 struct selector_holdout selector_holdout_make(const char *dataset, double share);

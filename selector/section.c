@@ -56,7 +56,7 @@ static const struct cfg_key HOLDOUT_KEYS[] = {
     CFG_F64(struct holdout, share, .required = true, .min = 0.000001, .max = 0.9,
             .doc = "share of the samples that no training set ever holds"),
     CFG_CHOICE(struct holdout, by, .choices = HELD_BYS, .fallback = "sample",
-               .doc = "what is drawn: samples"),
+               .doc = "what is drawn: samples, or subjects with all their samples"),
     CFG_END,
 };
 
@@ -179,10 +179,10 @@ static enum weir_status read_holdout(const struct dataset_names *dataset,
                                        "datasets.holdout", NULL, &written, err);
     if (status)
         return status;
-    if (written.by == HELD_BY_SUBJECT)
-        return weir_yaml_fail(weir_yaml_get(dataset->holdout, "by"), err,
-                              "datasets.holdout.by: expected sample: whose data a sample is, is "
-                              "not known where samples are selected");
+    if (written.by == HELD_BY_SUBJECT) {
+        holdout->by_subject = true;
+        return WEIR_OK;
+    }
     *holdout = selector_holdout_make(dataset->name ? dataset->name : "", written.share);
     return WEIR_OK;
 }

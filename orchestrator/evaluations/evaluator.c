@@ -204,11 +204,13 @@ static void step(void *owner)
         pass_over(evaluator);
         return;
     }
+    const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
     struct msg_interval_seal seal = {
-        .pipeline = orchestrator_pipeline_config(evaluator->pipeline)->name,
+        .pipeline = config->name,
         .from_time = task->from_time,
         .to_time = task->to_time,
         .positions = orchestrator_pipeline_positions(evaluator->pipeline),
+        .holdout = config->evaluations[task->evaluation].holdout,
     };
     weir_rpc_call(evaluator->orch->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, evaluator);

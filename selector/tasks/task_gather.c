@@ -22,6 +22,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         .ids = columns->ids.at,
         .times = columns->times.at,
         .labels = columns->labels.at,
+        .held_out = columns->held_out,
     };
     struct weir_error own;
     if (selector_columns_put(&task->selector->columns, &block, &own) != WEIR_OK)
@@ -30,23 +31,46 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         selector_task_step(task);
 }
 
-static bool needs_columns(const struct selector_task *task)
+static bool is_training(const struct selector_task *task)
+{
+    return task->kind == SELECTOR_SELECT || task->kind == SELECTOR_PREVIEW;
+}
+
+static bool wants_held_out(const struct selector_task *task)
+{
+    return task->kind == SELECTOR_INTERVAL && task->asked.interval.holdout;
+}
+
+/* NULL: nothing is held out of the index-th dataset, and nothing that is held out is wanted. */
+static const struct selector_holdout *holdout_of(const struct selector_task *task, size_t index)
+{
+    const struct selector_section *section = task->pipeline->section;
+    if (index >= section->dataset_count || (!is_training(task) && !wants_held_out(task)))
+        return NULL;
+    const struct selector_holdout *holdout = &section->holdouts[index];
+    return holdout->by_subject || holdout->bound > 0 || wants_held_out(task) ? holdout : NULL;
+}
+
+static bool needs_columns(const struct selector_task *task, size_t index)
 {
     unsigned needs = task->pipeline->section->needs;
+    const struct selector_holdout *holdout = holdout_of(task, index);
     return task->kind == SELECTOR_INTERVAL || task->kind == SELECTOR_PREVIEW ||
-           task->pipeline->replay || (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
+           task->pipeline->replay || (holdout && holdout->by_subject) ||
+           (needs & (SELECTION_NEEDS_TIMES | SELECTION_NEEDS_LABELS));
 }
 
 /* No training set ever touches what is held out; a sealed holdout holds nothing else. */
-static void hold_out(struct selector_task *task, size_t index, uint64_t first)
+static enum weir_status hold_out(struct selector_task *task, size_t index, uint64_t first,
+                                 struct weir_error *err)
 {
-    const struct selector_section *section = task->pipeline->section;
-    bool wanted = task->kind == SELECTOR_INTERVAL && task->asked.interval.holdout;
-    bool training = task->kind == SELECTOR_SELECT || task->kind == SELECTOR_PREVIEW;
-    if (index >= section->dataset_count || (!wanted && !training))
-        return;
-    if (wanted || section->holdouts[index].bound > 0)
-        selector_holdout_mask(&section->holdouts[index], first, wanted, task->mask);
+    const struct selector_holdout *holdout = holdout_of(task, index);
+    if (holdout && holdout->by_subject)
+        return selector_columns_hold_out(&task->selector->columns, first, wants_held_out(task),
+                                         task->mask, err);
+    if (holdout)
+        selector_holdout_mask(holdout, first, wants_held_out(task), task->mask);
+    return WEIR_OK;
 }
 
 static void ask_columns(struct selector_task *task, uint64_t first, uint32_t rows)
@@ -68,13 +92,15 @@ static bool gather_block(struct selector_task *task, size_t index)
     if (selector_pool_mask(&pipeline->pool, dataset, task->block, task->after[index],
                            task->positions.at[index], task->mask) == 0)
         return true;
-    hold_out(task, index, first);
-    if (needs_columns(task) && !selector_columns_have(columns, first, rows)) {
+    bool with_columns = needs_columns(task, index);
+    if (with_columns && !selector_columns_have(columns, first, rows)) {
         ask_columns(task, first, rows);
         return false;
     }
-    if (needs_columns(task) &&
-        selector_window_mask(&task->window, columns, first, task->mask, &err) != WEIR_OK) {
+    enum weir_status status = hold_out(task, index, first, &err);
+    if (!status && with_columns)
+        status = selector_window_mask(&task->window, columns, first, task->mask, &err);
+    if (status) {
         selector_task_fail(task, &err);
         return false;
     }

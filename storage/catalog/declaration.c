@@ -1,6 +1,7 @@
 /* Reading the `datasets:` section: see declaration.h. */
 #include "storage/catalog/declaration.h"
 
+#include "storage/catalog/declaration_holdout.h"
 #include "storage/catalog/declaration_push.h"
 #include "storage/catalog/declaration_s3.h"
 #include "storage/catalog/declaration_values.h"
@@ -53,9 +54,7 @@ static const struct cfg_key DATASET[] = {
              .doc = "what a sample is: later labels and duplicates are matched by it"),
     CFG_NODE(struct dataset_section, duplicates, .doc = "which samples of one key stay"),
     CFG_NODE(struct dataset_section, holdout,
-             .doc =
-                 "the selector's: {share, by: sample}, a share of the samples that no training set "
-                 "ever holds"),
+             .doc = "a share of the samples that no training set ever holds"),
     CFG_TEXT(struct dataset_section, updates,
              .doc =
                  "name of another dataset: each row here is the label of its samples of that key"),
@@ -451,6 +450,8 @@ static enum weir_status read_one(struct declaration *d, const char *path,
     if (status == WEIR_OK)
         status = read_duplicates(d, duplicates, section.duplicates, err);
     if (status == WEIR_OK)
+        status = storage_holdout_declared(d, path, section.holdout, err);
+    if (status == WEIR_OK)
         status = check_erase(d, path, section.source, err);
     if (status != WEIR_OK)
         return status;
@@ -465,9 +466,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         (!d->source.sidecar || d->source.sidecar[0] != '.' || strchr(d->source.sidecar, '/')))
         return weir_yaml_fail(
             section.source, err,
-            "%s.source.sidecar: expected an ending like .json, because a field is "
-            "in a sidecar",
-            path);
+            "%s.source.sidecar: expected an ending like .json: a field is in a sidecar", path);
     if (d->format->check && d->format->check(d->options, &d->fields, err) != WEIR_OK) {
         struct weir_error why = *err;
 
@@ -659,6 +658,7 @@ void storage_declaration_print(const struct declaration *d, const char *root, st
         weir_buf_printf(out, "    updates: %s\n", d->updates);
     if (d->keep != KEEP_ALL)
         weir_buf_printf(out, "    duplicates: {keep: %s}\n", KEEPS[d->keep]);
+    storage_holdout_print(d, out);
 }
 
 static void document(struct weir_buf *out, const char *title, const char *text,
@@ -688,4 +688,10 @@ void storage_declarations_document(struct weir_buf *out)
     document(out, "datasets[].duplicates",
              "Which samples of one key stay, in the order in which they came.", DUPLICATES);
     document(out, "datasets[].key", "What a sample is.", IDENTITY);
+    document(
+        out, "datasets[].holdout",
+        "Samples that no training set ever holds, whatever the policy; evaluations can be made on "
+        "them (`on: holdout`). By subject it is drawn when samples are registered, and cannot be "
+        "changed once the dataset is there.",
+        STORAGE_HOLDOUT_KEYS);
 }

@@ -81,6 +81,7 @@ struct declaration {
     bool has_subject;
     bool has_key;
     enum keep keep;
+    double held_share;   /* of the subjects whose samples no training set ever holds; 0: none */
     const char *updates; /* the dataset whose samples get labels from this one; NULL: none */
     bool awaits_label;   /* labels come from the dataset that updates this one */
     bool wants_manifest;

@@ -5,6 +5,7 @@
 #include "storage/catalog/tombstones.h"
 #include "storage/chunks/batch_stage.h"
 #include "storage/chunks/column.h"
+#include "storage/chunks/held_out.h"
 #include "storage/intake/duplicates.h"
 #include "storage/intake/label_values.h"
 #include "storage/intake/late_labels.h"
@@ -216,6 +217,18 @@ static enum weir_status tell_added(const struct commit *c, size_t first)
                   DB_I64S(counts, count));
 }
 
+static enum weir_status hold_out(const struct commit *c, uint64_t first_row)
+{
+    const struct held_out_rows rows = {
+        .share = c->dataset->declaration->held_share,
+        .entries = c->batch->subjects.at,
+        .count = c->batch->subjects.count,
+        .first_row = first_row,
+    };
+
+    return storage_held_out_add(c->db, c->dataset->number, &rows, c->err);
+}
+
 static enum weir_status insert_rows(const struct commit *c)
 {
     uint64_t first_row = c->dataset->next_row;
@@ -226,6 +239,8 @@ static enum weir_status insert_rows(const struct commit *c)
     status = insert_chunks(c);
     if (status == WEIR_OK)
         status = tell_added(c, first_chunk);
+    if (status == WEIR_OK)
+        status = hold_out(c, first_row);
     if (status == WEIR_OK)
         status = insert_keys(c, &c->dataset->subjects, c->batch->subjects.at,
                              c->batch->subjects.count, first_row);

@@ -1,4 +1,5 @@
 /* Time and label of a range of ids; what is dead is left out. */
+#include "storage/chunks/held_out.h"
 #include "storage/intake/label_values.h"
 #include "storage/reading/serve.h"
 
@@ -30,6 +31,22 @@ static void add_rows(const struct dataset *dataset, const struct chunk *chunk, u
                    storage_values_at(chunk->values, columns->row_bytes, i).at, columns->row_bytes);
         columns->count++;
     }
+}
+
+static enum weir_status tell_held_out(struct storage *storage, uint64_t dataset, uint32_t block,
+                                      struct weir_arena *arena, struct weir_bytes *ret_rows,
+                                      struct weir_error *err)
+{
+    struct weir_bits rows = {0};
+    WEIR_AUTO_BUF packed = {0};
+    enum weir_status status = storage_held_out_read(storage->db, dataset, block, &rows, err);
+
+    weir_bits_pack(&rows, &packed);
+    weir_bits_fini(&rows);
+    *ret_rows = weir_bytes(NULL, 0);
+    if (packed.size > 0)
+        *ret_rows = weir_bytes(weir_arena_copy(arena, packed.at, packed.size), packed.size);
+    return status;
 }
 
 enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
@@ -74,6 +91,8 @@ enum weir_status storage_columns_read(struct storage *storage, const struct msg_
             add_rows(dataset, chunk, row, to, &columns);
         row = to;
     }
+    if (status == WEIR_OK && dataset->declaration->held_share > 0)
+        status = tell_held_out(storage, dataset->number, block, arena, &answer->held_out, err);
     answer->ids = (struct weir_u64s){columns.ids, columns.count};
     answer->times = (struct weir_i64s){columns.times, columns.count};
     answer->labels = (struct weir_i64s){columns.labels, columns.count};

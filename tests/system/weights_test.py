@@ -49,7 +49,7 @@ def write_visits(folder):
 def read_set(path):
     data = Path(path).read_bytes()
     count, flags = struct.unpack_from("<QI", data, 8)
-    assert flags == 1, "the set has no weights"
+    assert flags & 1, "the set has no weights"
     ids = struct.unpack_from(f"<{count}Q", data, 64)
     return ids, struct.unpack_from(f"<{count}f", data, 64 + 8 * count)
 

@@ -78,8 +78,6 @@ static void mistakes_are_placed_and_explained(void **state)
         {"selection: {policy: freshness, unused_ratio: 0.5}",
          "freshness chooses among samples of earlier triggers: expected 1, 2, ... or all, found 0"},
         {"selection: {policy: reservoir, size: 5, tail_triggers: 3}", "expected all, found 3"},
-        {"dataset: {name: c, holdout: {share: 0.1, by: subject}}\nselection: {policy: random}",
-         "datasets.holdout.by: expected sample: whose data a sample is, is not known"},
         {"dataset: {name: c, holdout: {share: 1}}\nselection: {policy: random}",
          "datasets.holdout.share: expected"},
         {"dataset: {name: clicks}\nselection: {policy: mixture, over: labels, shares: {1: 1}}",

@@ -185,7 +185,7 @@ static const struct mistake MISTAKES[] = {
      "datasets[1].label: expected the same kind of label as datasets[0] has"},
     {"datasets:\n  - name: a\n    source: {path: x, format: files}\n"
      "    time: {from: sidecar}\n",
-     "source.sidecar: expected an ending like .json, because a field is in a sidecar"},
+     "source.sidecar: expected an ending like .json: a field is in a sidecar"},
     {"datasets:\n  - name: a\n    source: {path: x, format: csv, sidecar: .json}\n"
      "    time: {from: sidecar}\n",
      "datasets[0].time: with format csv expected {field: NAME}"},
@@ -371,6 +371,8 @@ static void keys_labels_and_duplicates_must_fit(void **state)
          "datasets[1].updates: expected another dataset"},
         {LATE("{from: updates}", ", key: {field: k}") LABELS(", key: {field: k}, updates: c"),
          "datasets[0].label.from: found updates"},
+        {LATE("{field: l}", ", holdout: {share: 0.1, by: subject}"),
+         "datasets[0].holdout.by: found subject, expected subject: {field: NAME} beside it"},
         {LATE("{field: l}", ", duplicates: {keep: first}"),
          "datasets[0].duplicates.keep: found first without a key"},
         {LATE("{field: l}", ", key: {field: k}, duplicates: {keep: frist}"),
