@@ -53,8 +53,10 @@ static struct runner start(const struct scoring_input *input, size_t position, s
     };
 }
 
-void scoring_draw_proportional(const struct scoring_input *input, struct scoring_choice *choice)
+bool scoring_draw_proportional(const void *options, const struct scoring_input *input,
+                               struct scoring_choice *choice)
 {
+    (void)options;
     size_t target = input->target;
     WEIR_AUTO_FREE struct runner *heap = weir_calloc(target, sizeof *heap);
     struct weir_rng rng;
@@ -79,4 +81,5 @@ void scoring_draw_proportional(const struct scoring_input *input, struct scoring
         choice->chosen[n] = heap[n].position;
         choice->weights[n] = (float)(weight < WEIGHT_MAX ? weight : WEIGHT_MAX);
     }
+    return true;
 }

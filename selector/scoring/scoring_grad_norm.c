@@ -4,18 +4,10 @@
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
-static bool choose(const void *options, const struct scoring_input *input,
-                   struct scoring_choice *choice)
-{
-    (void)options;
-    scoring_draw_proportional(input, choice);
-    return true;
-}
-
 const struct scoring_method scoring_grad_norm = {
     .name = "grad_norm",
     .summary = "a large gradient of the last layer is drawn more often, and weighs less in return",
     .options = OPTIONS,
     .wants = SCORING_WANTS_GRADIENT_NORM,
-    .choose = choose,
+    .choose = scoring_draw_proportional,
 };

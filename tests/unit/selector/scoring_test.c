@@ -2,8 +2,8 @@
 #include "core/base/memory.h"
 #include "selector/scoring/cover.h"
 #include "selector/scoring/proportional.h"
+#include "tests/unit/selector/points.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,42 +12,7 @@
 
 #include <cmocka.h>
 
-enum { POINTS = 150, WIDTH = 7, SMALL = 14 };
-
-/* Clusters with copies in them, so that gains tie. */
-static void draw_points(float *values, size_t count, uint64_t seed)
-{
-    struct weir_rng rng;
-    weir_rng_init(&rng, seed);
-    for (size_t i = 0; i < count; i++) {
-        bool is_copy = i > 0 && weir_rng_below(&rng, 4) == 0;
-        size_t of = is_copy ? weir_rng_below(&rng, i) : 0;
-        for (size_t k = 0; k < WIDTH; k++)
-            values[i * WIDTH + k] =
-                is_copy ? values[of * WIDTH + k] : (float)(weir_rng_unit(&rng) * 2 - 1);
-    }
-}
-
-static double distance(const float *values, size_t i, size_t j)
-{
-    double square = 0;
-    for (size_t k = 0; k < WIDTH; k++) {
-        double apart = (double)values[i * WIDTH + k] - (double)values[j * WIDTH + k];
-        square += apart * apart;
-    }
-    return sqrt(square);
-}
-
-static double cosine(const float *values, size_t i, size_t j)
-{
-    double product = 0, x = 0, y = 0;
-    for (size_t k = 0; k < WIDTH; k++) {
-        product += (double)values[i * WIDTH + k] * (double)values[j * WIDTH + k];
-        x += (double)values[i * WIDTH + k] * (double)values[i * WIDTH + k];
-        y += (double)values[j * WIDTH + k] * (double)values[j * WIDTH + k];
-    }
-    return product / sqrt(x * y);
-}
+enum { SMALL = 14 };
 
 static double covered(const float *values, size_t count, const size_t *chosen, size_t target)
 {
@@ -133,26 +98,6 @@ static void the_fast_ways_come_near(void **state)
     assert_true(covered(values, POINTS, approximate, 30) > 0.95 * best);
 }
 
-static void what_is_covered_is_the_sum_of_the_nearest(void **state)
-{
-    float values[POINTS * WIDTH];
-    size_t chosen[POINTS];
-    struct vectors vectors;
-    struct facility facility;
-    (void)state;
-    draw_points(values, POINTS, 4);
-    maximize(values, POINTS, 25, "{}", chosen);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_UNIT_LENGTH);
-    scoring_facility_init(&facility, &vectors, FACILITY_COSINE);
-    struct objective objective = scoring_facility_objective(&facility);
-    for (size_t n = 0; n < 25; n++)
-        objective.add(objective.state, chosen[n]);
-    double expected = covered(values, POINTS, chosen, 25);
-    assert_true(fabs(scoring_facility_value(&facility) - expected) < 1e-6 * expected);
-    scoring_facility_fini(&facility);
-    scoring_vectors_fini(&vectors);
-}
-
 /* ---- craig ---- */
 
 static void a_medoid_weighs_as_many_as_it_stands_for(void **state)
@@ -231,7 +176,7 @@ static void high_scores_are_drawn_in_proportion(void **state)
         float weights[1];
         const struct scoring_input input = {
             .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 1, .seed = seed};
-        scoring_draw_proportional(&input, &(struct scoring_choice){chosen, weights, 0});
+        (void)scoring_draw_proportional(NULL, &input, &(struct scoring_choice){chosen, weights, 0});
         counts[chosen[0]]++;
         assert_true(fabs((double)weights[0] - 10.0 / (6.0 * (double)SCORES[chosen[0]])) < 1e-6);
     }
@@ -253,7 +198,7 @@ static void scores_of_zero_come_last_and_at_random(void **state)
         float weights[2];
         const struct scoring_input input = {
             .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 2, .seed = seed};
-        scoring_draw_proportional(&input, &(struct scoring_choice){chosen, weights, 0});
+        (void)scoring_draw_proportional(NULL, &input, &(struct scoring_choice){chosen, weights, 0});
         assert_true(chosen[0] == 2 || chosen[1] == 2);
         first += chosen[0] == 0 || chosen[1] == 0;
     }
@@ -437,7 +382,7 @@ static void each_label_has_its_share(void **state)
     assert_int_equal(shares[2], 1);
 }
 
-/* ---- what they stand on ---- */
+/* ---- schedule ---- */
 
 static void a_stage_lasts_until_the_next_begins(void **state)
 {
@@ -448,35 +393,12 @@ static void a_stage_lasts_until_the_next_begins(void **state)
         assert_int_equal(scoring_stage_at(FROM, WEIR_COUNT(FROM), trigger), EXPECTED[trigger]);
 }
 
-static void a_product_does_not_depend_on_its_company(void **state)
-{
-    float values[POINTS * WIDTH];
-    _Alignas(64) float together[64], alone[64];
-    float queries[WIDTH * VECTORS_AT_ONCE];
-    static const size_t FOUR[] = {3, 50, 99, 121};
-    struct vectors vectors;
-    (void)state;
-    draw_points(values, POINTS, 1);
-    scoring_vectors_init(&vectors, values, POINTS, WIDTH, VECTORS_AS_THEY_ARE);
-    for (size_t panel = 0; panel < vectors.panels; panel++) {
-        for (size_t c = 0; c < 4; c++) {
-            scoring_vectors_gather(&vectors, FOUR, 4, queries);
-            scoring_vectors_multiply(&vectors, panel, queries, together);
-            scoring_vectors_gather(&vectors, &FOUR[c], 1, queries);
-            scoring_vectors_multiply(&vectors, panel, queries, alone);
-            assert_memory_equal(&together[c * VECTORS_LANES], alone, VECTORS_LANES * sizeof *alone);
-        }
-    }
-    scoring_vectors_fini(&vectors);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lazy_chooses_what_naive_chooses),
         cmocka_unit_test(greedy_agrees_with_the_definition),
         cmocka_unit_test(the_fast_ways_come_near),
-        cmocka_unit_test(what_is_covered_is_the_sum_of_the_nearest),
         cmocka_unit_test(a_medoid_weighs_as_many_as_it_stands_for),
         cmocka_unit_test(centers_are_at_most_twice_as_far_as_the_best),
         cmocka_unit_test(high_scores_are_drawn_in_proportion),
@@ -491,7 +413,6 @@ int main(void)
         cmocka_unit_test(parts_without_replacement_do_not_meet),
         cmocka_unit_test(each_label_has_its_share),
         cmocka_unit_test(a_stage_lasts_until_the_next_begins),
-        cmocka_unit_test(a_product_does_not_depend_on_its_company),
     };
     return cmocka_run_group_tests_name("selector: scoring", tests, NULL, NULL);
 }
