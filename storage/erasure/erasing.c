@@ -230,6 +230,17 @@ bool storage_erasing_is_scrubbing(const struct storage *storage)
     return false;
 }
 
+bool storage_erasing_is_half_way(const struct storage *storage)
+{
+    for (size_t i = 0; i < storage->erasing->count; i++) {
+        const struct open_erasure *erasure = storage->erasing->at[i];
+
+        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten)
+            return true;
+    }
+    return false;
+}
+
 /* ---- accepted -> tombstoned ---- */
 
 static enum weir_status flush_scans(struct storage *storage, struct weir_error *err)

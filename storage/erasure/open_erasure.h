@@ -87,6 +87,8 @@ enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct wei
 void storage_open_erasure_list(struct open_erasure *erasure);
 /* An accepted erasure begins: it is storage's from now on. */
 void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure);
+/* Whether one of them may have been stopped in the middle of a sample. */
+bool storage_erasing_is_half_way(const struct storage *storage);
 /* Adds a line unless it is there. */
 void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
 

@@ -283,7 +283,7 @@ static bool is_as_erased(int fd, const struct extent *extent)
            weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
 }
 
-/* A death can stop it between any two pages. */
+/* A death, or an error, can stop it between any two pages. */
 static bool overwrite_bytes(int fd, const struct extent *extent)
 {
     const struct weir_buf *erased = &extent->erased;
@@ -291,6 +291,7 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
     for (size_t at = 0; at < erased->size; at += PIECE_BYTES) {
         size_t size = erased->size - at < PIECE_BYTES ? erased->size - at : PIECE_BYTES;
 
+        errno = EIO; /* also of a write that is cut short */
         if (pwrite(fd, erased->at + at, size, (off_t)(extent->at.offset + at)) != (ssize_t)size ||
             weir_fault("storage.erase.overwrite"))
             return false;
@@ -325,6 +326,7 @@ static enum weir_status overwrite(struct storage *storage, struct open_erasure *
     }
     if (futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
         return stuck(erasure, target->path, "overwritten", err);
+    storage_scrub_done(storage->data_dir, &intent);
     return WEIR_OK;
 }
 
@@ -363,16 +365,16 @@ static bool is_there(const struct storage *storage, const struct located *found,
     const struct declaration *d = found->dataset->declaration;
     const struct format_range payload = {found->offset, found->length};
     struct extent_place place = {.fd = fd, .from = from, .payload = payload};
-    struct scrub_intent intent;
+    struct scrub_intent intent = {.payload = payload};
     struct weir_error err;
     struct stat now;
 
     if (fstat(fd, &now) < 0 || now.st_ino != found->file->inode)
         return false;
     place.size = (uint64_t)now.st_size;
-    if (storage_scrub_intended(storage->data_dir, &intent) && intent.device == now.st_dev &&
-        intent.inode == now.st_ino && intent.payload.offset == payload.offset &&
-        intent.payload.length == payload.length)
+    intent.device = now.st_dev;
+    intent.inode = now.st_ino;
+    if (storage_scrub_intended(storage->data_dir, &intent))
         return storage_extent_resume(d, &place, intent.extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
            is_what_was_meant(storage, found, fd, ret_extent);

@@ -11,58 +11,144 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 6, INTENT_BYTES = 8 * WORDS + 4 };
+enum { WORDS = 6, SLOT_BYTES = 8 * WORDS + 4 };
 
 static char *place_of(const char *data_dir)
 {
     return weir_format("%s/scrubbing", data_dir);
 }
 
-enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intent,
-                                      struct weir_error *err)
+/* ---- slots ---- */
+
+static void pack(const struct scrub_intent *intent, uint8_t slot[SLOT_BYTES])
 {
     const uint64_t words[WORDS] = {intent->device,         intent->inode,
                                    intent->payload.offset, intent->payload.length,
                                    intent->extent.offset,  intent->extent.length};
-    WEIR_AUTO_FREE char *place = place_of(data_dir);
-    WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    uint8_t bytes[INTENT_BYTES];
-    bool is_new = fd < 0;
 
     for (size_t i = 0; i < WORDS; i++)
-        weir_put_u64(bytes + 8 * i, words[i]);
-    weir_put_u32(bytes + 8 * WORDS, crc32c(weir_bytes(bytes, 8 * WORDS)));
-    if (is_new)
-        fd = open(place, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || pwrite(fd, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes || fdatasync(fd) < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot write: %s", place, strerror(errno));
-    return is_new ? weir_sync_parent(place, err) : WEIR_OK;
+        weir_put_u64(slot + 8 * i, words[i]);
+    weir_put_u32(slot + 8 * WORDS, crc32c(weir_bytes(slot, 8 * WORDS)));
 }
 
-bool storage_scrub_intended(const char *data_dir, struct scrub_intent *ret_intent)
+/* False: the slot is free. */
+static bool unpack(const uint8_t *slot, struct scrub_intent *ret_intent)
 {
-    WEIR_AUTO_FREE char *place = place_of(data_dir);
-    WEIR_AUTO_FD int fd = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    uint8_t bytes[INTENT_BYTES];
-
-    if (fd < 0 || pread(fd, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes ||
-        weir_get_u32(bytes + 8 * WORDS) != crc32c(weir_bytes(bytes, 8 * WORDS)))
+    if (weir_get_u32(slot + 8 * WORDS) != crc32c(weir_bytes(slot, 8 * WORDS)))
         return false;
     *ret_intent = (struct scrub_intent){
-        .device = weir_get_u64(bytes),
-        .inode = weir_get_u64(bytes + 8),
-        .payload = {weir_get_u64(bytes + 16), weir_get_u64(bytes + 24)},
-        .extent = {weir_get_u64(bytes + 32), weir_get_u64(bytes + 40)},
+        .device = weir_get_u64(slot),
+        .inode = weir_get_u64(slot + 8),
+        .payload = {weir_get_u64(slot + 16), weir_get_u64(slot + 24)},
+        .extent = {weir_get_u64(slot + 32), weir_get_u64(slot + 40)},
     };
     return true;
 }
 
+static bool is_same(const struct scrub_intent *a, const struct scrub_intent *b)
+{
+    return a->device == b->device && a->inode == b->inode &&
+           a->payload.offset == b->payload.offset && a->payload.length == b->payload.length;
+}
+
+/* Empty when there is no such file. */
+static void read_slots(const char *data_dir, struct weir_buf *slots)
+{
+    WEIR_AUTO_FREE char *place = place_of(data_dir);
+    struct weir_error err;
+
+    if (weir_file_read(place, SCRUB_INTENTS_MAX * SLOT_BYTES, slots, &err) != WEIR_OK)
+        weir_buf_clear(slots);
+}
+
+/* The slot of the sample, or the first free one with `or_free`; the number of slots when there is neither. */
+static size_t find(const struct weir_buf *slots, const struct scrub_intent *intent, bool or_free,
+                   struct scrub_intent *ret_found)
+{
+    size_t count = slots->size / SLOT_BYTES, free_slot = count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!unpack(slots->at + i * SLOT_BYTES, ret_found))
+            free_slot = free_slot < i ? free_slot : i;
+        else if (is_same(ret_found, intent))
+            return i;
+    }
+    return or_free ? free_slot : count;
+}
+
+/* ---- the file ---- */
+
+enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intent,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *place = place_of(data_dir);
+    WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_BUF slots = {0};
+    struct scrub_intent found;
+    uint8_t bytes[SLOT_BYTES];
+    bool is_new = fd < 0;
+    size_t slot;
+
+    read_slots(data_dir, &slots);
+    slot = find(&slots, intent, true, &found);
+    errno = ENOSPC;
+    if (slot == SCRUB_INTENTS_MAX)
+        return weir_fail(err, WEIR_IO, "%s: %d samples are overwritten in part already", place,
+                         SCRUB_INTENTS_MAX);
+    pack(intent, bytes);
+    if (is_new)
+        fd = open(place, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 ||
+        pwrite(fd, bytes, sizeof bytes, (off_t)(slot * SLOT_BYTES)) != (ssize_t)sizeof bytes ||
+        fdatasync(fd) < 0)
+        return weir_fail(err, WEIR_IO, "%s: cannot write: %s", place, strerror(errno));
+    return is_new ? weir_sync_parent(place, err) : WEIR_OK;
+}
+
+bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent)
+{
+    WEIR_AUTO_BUF slots = {0};
+    struct scrub_intent found;
+
+    read_slots(data_dir, &slots);
+    if (find(&slots, intent, false, &found) == slots.size / SLOT_BYTES)
+        return false;
+    *intent = found;
+    return true;
+}
+
+/* Not synced: a slot that comes back says once more what to write over what is written. */
+void storage_scrub_done(const char *data_dir, const struct scrub_intent *intent)
+{
+    static const uint8_t FREE[SLOT_BYTES];
+    WEIR_AUTO_FREE char *place = place_of(data_dir);
+    WEIR_AUTO_BUF slots = {0};
+    struct scrub_intent found;
+    size_t slot;
+
+    read_slots(data_dir, &slots);
+    slot = find(&slots, intent, false, &found);
+    if (slot < slots.size / SLOT_BYTES) {
+        WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd >= 0)
+            (void)!pwrite(fd, FREE, sizeof FREE, (off_t)(slot * SLOT_BYTES));
+    }
+}
+
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found)
 {
-    struct scrub_intent intent;
+    WEIR_AUTO_BUF slots = {0};
 
-    return storage_scrub_intended(data_dir, &intent) && intent.device == found->st_dev &&
-           intent.inode == found->st_ino;
+    read_slots(data_dir, &slots);
+    for (size_t i = 0; i < slots.size / SLOT_BYTES; i++) {
+        struct scrub_intent intent;
+
+        if (unpack(slots.at + i * SLOT_BYTES, &intent) && intent.device == found->st_dev &&
+            intent.inode == found->st_ino)
+            return true;
+    }
+    return false;
 }
 
 void storage_scrub_intend_nothing(const char *data_dir)

@@ -1,12 +1,15 @@
-/* Which bytes of which file an erasure is overwriting: written down, and on disk, before the first of them is. A
- * death in the middle leaves a record that no format may understand and a file with another mtime; whoever finds
- * them sees here that they are ours. One at a time, in DATA_DIR/scrubbing. */
+/* Which bytes of which files an erasure is overwriting: written down, and on disk, before the first of them is. A
+ * death or an error in the middle leaves a record that no format may understand and a file with another mtime;
+ * whoever finds them sees here that they are ours. In DATA_DIR/scrubbing, a slot each: one for the sample at work,
+ * and one for each that an error has stopped half-way. */
 #ifndef WEIR_STORAGE_SCRUB_INTENT_H
 #define WEIR_STORAGE_SCRUB_INTENT_H
 
 #include "storage/formats/format.h"
 
 #include <sys/stat.h>
+
+enum { SCRUB_INTENTS_MAX = 1024 }; /* beyond, nothing more is begun before something is finished */
 
 struct scrub_intent {
     uint64_t device, inode;
@@ -16,10 +19,14 @@ struct scrub_intent {
 
 enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intent,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* False when nothing is intended, or it was not written down whole: then nothing was overwritten. */
-bool storage_scrub_intended(const char *data_dir, struct scrub_intent *ret_intent);
+/* Fills in the extent of the sample that `intent` names by file and payload. False when it is not intended, or was
+ * not written down whole: then nothing was overwritten. */
+bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent);
+/* It is overwritten, and on disk. */
+void storage_scrub_done(const char *data_dir, const struct scrub_intent *intent);
 /* True when what `found` describes is being overwritten. */
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found);
+/* Nothing of any erasure is half-way. */
 void storage_scrub_intend_nothing(const char *data_dir);
 
 #endif

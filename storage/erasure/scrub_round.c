@@ -194,9 +194,10 @@ static bool end_round(const struct storage *storage, struct open_erasure *erasur
     struct scrub_round *round = &erasure->round;
 
     if (sync_all(erasure) && round->failed.count == 0) {
-        storage_scrub_intend_nothing(storage->data_dir);
         storage_scrub_round_fini(erasure);
         erasure->is_overwritten = true;
+        if (!storage_erasing_is_half_way(storage))
+            storage_scrub_intend_nothing(storage->data_dir);
         return true;
     }
     wait_for_next(erasure);

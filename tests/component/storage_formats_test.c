@@ -345,6 +345,87 @@ static void a_death_at_any_page_of_a_scrub_is_made_good(void **state)
     }
 }
 
+/* Anna's first record, and her last: another follows the one that is stopped half-way. */
+static void put_annas_records(struct weir_buf *out)
+{
+    static const char *const WHO[] = {ANNA, "carl@example.org", ANNA};
+    static const char *const WHAT[] = {"herons", "geese", "storks"};
+
+    for (int i = 0; i < 3; i++) {
+        WEIR_AUTO_BUF text = {0};
+
+        put_pages(WHAT[i], &text);
+        put_large_record(WHO[i], weir_buf_text(&text), out);
+    }
+}
+
+/* The same as lines: what of them is left is no record that could be told from others'. */
+static void put_annas_lines(struct weir_buf *out)
+{
+    static const char *const WHO[] = {ANNA, "carl@example.org", ANNA};
+    static const char *const WHAT[] = {"herons", "geese", "storks"};
+
+    for (int i = 0; i < 3; i++) {
+        WEIR_AUTO_BUF text = {0};
+
+        put_pages(WHAT[i], &text);
+        weir_buf_printf(out, "{\"at\": %d, \"who\": \"%s\", \"text\": \"%s\"}\n", i + 1, WHO[i],
+                        weir_buf_text(&text));
+    }
+}
+
+static void fail_and_go_on(const struct victim *victim, const char *fault)
+{
+    WEIR_AUTO_BUF file = {0}, after = {0};
+    struct msg_erase_is erasure;
+    uint32_t state;
+
+    victim->put(&file);
+    put_file(victim->file, &file);
+    storage_lab_kill(&lab);
+    lab.faults = fault;
+    storage_lab_start(&lab);
+    assert_int_equal(storage_lab_declare(&lab, victim->yaml), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, victim->dataset, 1).live, 3);
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_int_equal(erasure.ids.count, 2);
+    assert_int_equal(erasure.remarks.count, 0);
+    assert_int_equal(erasure.found, 0);
+    assert_false(storage_lab_holds(&lab, "source", "herons"));
+    assert_false(storage_lab_holds(&lab, "source", "storks"));
+    assert_true(storage_lab_holds(&lab, "source", "geese"));
+    read_file(victim->file, &after);
+    assert_int_equal(after.size, file.size);
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &state));
+    assert_int_equal(storage_lab_dataset(&lab, victim->dataset).replaced, 0);
+    assert_int_equal(access(storage_lab_path(&lab, "data/scrubbing"), F_OK), -1);
+}
+
+static void a_write_that_fails_in_a_sample_leaves_nothing_of_it(void **state)
+{
+    static const char LINES[] =
+        "  - name: lines\n"
+        "    source: {path: %s, format: jsonl, settle: 0ms, on_erase: scrub}\n"
+        "    time: {from: field, field: at}\n"
+        "    subject: {field: who}\n";
+    static const struct victim VICTIMS[] = {
+        {"records", "source/a.tfrecord", RECORDS, put_annas_records},
+        {"lines", "source/a.jsonl", LINES, put_annas_lines},
+    };
+    static const char *const FAULTS[] = {"storage.erase.overwrite=1", "storage.erase.overwrite=2"};
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(VICTIMS); i++) {
+        for (size_t k = 0; k < WEIR_COUNT(FAULTS); k++) {
+            if (i + k > 0) {
+                storage_lab_teardown(state);
+                storage_lab_setup(state);
+            }
+            fail_and_go_on(&VICTIMS[i], FAULTS[k]);
+        }
+    }
+}
+
 static const char PICTURES[] =
     "  - name: pictures\n"
     "    source: {path: %s, format: files, sidecar: .json, settle: 0ms}\n"
@@ -446,6 +527,7 @@ int main(void)
         CASE(all_parts_of_an_erased_tar_sample_are_gone),
         CASE(an_erased_tfrecord_leaves_right_checksums),
         CASE(a_death_at_any_page_of_a_scrub_is_made_good),
+        CASE(a_write_that_fails_in_a_sample_leaves_nothing_of_it),
         CASE(a_picture_waits_for_its_sidecar_and_is_named_by_its_folder),
         CASE(a_sidecar_that_changes_replaces_its_sample),
         CASE(an_erased_picture_takes_its_sidecar_along),
