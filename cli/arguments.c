@@ -68,6 +68,14 @@ json_t *cli_arguments_model(const struct cli_call *call, struct weir_error *err)
     return finish(arguments, set_text(arguments, "model", call->operands[0]), err);
 }
 
+json_t *cli_arguments_feed(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    bool good = set_text(arguments, "dataset", call->operands[0]) &&
+                (call->operand_count == 1 || set_text(arguments, "consumer", call->operands[1]));
+    return finish(arguments, good, err);
+}
+
 /* ---- samples and erasures ---- */
 
 static json_t *ids_json(const struct weir_option_values *ids, struct weir_error *err)

@@ -56,6 +56,16 @@ static void on_feed_end(void *owner, struct weir_request *request)
     answer(request, MSG_feed_ended, &message, status, &err);
 }
 
+static void on_feed_ask(void *owner, struct weir_request *request)
+{
+    struct msg_feed_readers message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_feed_ask(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_feed_readers, &message, status, &err);
+}
+
 static void on_doctor_ask(void *owner, struct weir_request *request)
 {
     struct msg_doctor_is message = {.doing = ""};
@@ -208,6 +218,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(dataset_ask, on_dataset_ask),
     WEIR_ON(feed_read, on_feed_read),
     WEIR_ON(feed_end, on_feed_end),
+    WEIR_ON(feed_ask, on_feed_ask),
     WEIR_ON(doctor_ask, on_doctor_ask),
     WEIR_ON(columns_read, on_columns_read),
     WEIR_ON(replay_read, on_replay_read),

@@ -57,7 +57,7 @@ static void end_feed(struct pipeline *pipeline)
     static const char *const READERS[] = {"orchestrator:", "selector/"};
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
-        struct msg_feed_end end = {.consumer = consumer};
+        struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
         weir_rpc_call(pipeline->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
                       pipeline->orch);
     }

@@ -49,11 +49,16 @@ static enum weir_status effect_passed(void *subject, const void *what, struct we
                : status;
 }
 
-/* The feed is through up to `passed`; `due`: the policy has said true on the way. */
+/* The feed is through up to `passed`; `due`: the policy has said true on the way. What was missed is told with the
+ * first step behind the gap, so that it counts once whatever dies. */
 static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
 {
+    struct reader *reader = pipeline->reader;
     struct weir_error err;
-    pipeline->positions[pipeline->reader->asked] = passed;
+    pipeline->positions[reader->asked] = passed;
+    if (reader->missed > 0)
+        due |= orchestrator_trigger_erased(reader->policy, reader->missed);
+    reader->missed = 0;
     if (due) {
         pipeline_fire(pipeline);
         return;
@@ -144,6 +149,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     const struct msg_feed_is *feed = reply->message;
+    reader->missed = feed->erased;
     reader->snapshot = false;
     if (!is_whole(feed) || feed->sequences.count == 0) {
         if (feed->passed > pipeline->positions[reader->asked])

@@ -22,9 +22,11 @@ struct reader {
     struct trigger *policy;
     struct reader_page pages[ORCHESTRATOR_DATASETS_MAX];
     size_t page_count;
-    size_t asked;         /* index of the page a question is about */
-    uint64_t passed;      /* live: the change whose columns are asked for */
-    bool snapshot;        /* live: the feed was not kept, ask for what is live */
+    size_t asked;    /* index of the page a question is about */
+    uint64_t passed; /* live: the change whose columns are asked for */
+    bool snapshot;   /* live: the feed was not kept, ask for what is live */
+    uint64_t
+        missed; /* live: samples erased where the feed was not kept, to be told with the next rows */
     uint64_t samples_new; /* since the newest trigger */
     int64_t last_time;    /* newest sample taken */
     uint64_t last_id;

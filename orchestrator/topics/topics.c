@@ -29,6 +29,8 @@ static const struct topic {
     {"stop", topic_stop},
     {"push", topic_push},
     {"doctor", topic_doctor},
+    {"feed_list", topic_feed_list},
+    {"feed_forget", topic_feed_forget},
 };
 
 static void drop(struct topic_call *call)

@@ -76,5 +76,8 @@ enum weir_status storage_feed_read(struct storage *storage, const struct msg_fee
     else
         status = read_rows(storage, dataset, asked->after, &rows, err);
     fill(dataset, &rows, answer);
+    if (status == WEIR_OK && asked->snapshot && asked->after < consumer.snapshot)
+        status = storage_feed_missed(storage, dataset, asked->after, consumer.snapshot,
+                                     &answer->erased, err);
     return status;
 }

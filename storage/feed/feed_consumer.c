@@ -88,16 +88,73 @@ enum weir_status storage_feed_keep(struct storage *storage, const struct dataset
     return put(storage, dataset, name, &consumer, err);
 }
 
+/* ---- for people ---- */
+
+static enum weir_status find_dataset(const struct storage *storage, const char *name,
+                                     const struct dataset **ret_dataset, struct weir_error *err)
+{
+    *ret_dataset = storage_catalog_find(storage->catalog, name);
+    return *ret_dataset ? WEIR_OK
+                        : weir_fail(err, WEIR_NOT_FOUND,
+                                    "no dataset '%.80s': `weir datasets` lists them", name);
+}
+
 enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed_end *asked,
                                   struct msg_feed_ended *answer, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer));
+    const struct dataset *dataset = NULL;
+    enum weir_status status = storage_ready(storage, err);
 
+    if (status == WEIR_OK && *asked->dataset)
+        status = find_dataset(storage, asked->dataset, &dataset, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_consumer_drop, &rows, err, DB_TEXT(asked->consumer),
+                        DB_I64(dataset ? dataset->number : 0));
     if (status == WEIR_OK)
         answer->consumers = weir_rows_count(rows);
     return status;
+}
+
+static void fill_readers(const struct weir_rows *rows, struct weir_arena *arena,
+                         struct msg_feed_readers *answer)
+{
+    size_t count = weir_rows_count(rows);
+    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof *names);
+    uint64_t *passed = weir_arena_alloc(arena, (count + 1) * sizeof *passed);
+    int64_t *seen_us = weir_arena_alloc(arena, (count + 1) * sizeof *seen_us);
+    int64_t *expires_us = weir_arena_alloc(arena, (count + 1) * sizeof *expires_us);
+
+    for (size_t i = 0; i < count; i++) {
+        names[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, 0));
+        passed[i] = (uint64_t)weir_rows_i64(rows, i, 1);
+        seen_us[i] = weir_rows_i64(rows, i, 2);
+        expires_us[i] = seen_us[i] + CONSUMER_DAYS_MAX * DAY_US;
+    }
+    answer->consumers = (struct weir_strs){names, count};
+    answer->passed = (struct weir_u64s){passed, count};
+    answer->seen_us = (struct weir_i64s){seen_us, count};
+    answer->expires_us = (struct weir_i64s){expires_us, count};
+}
+
+enum weir_status storage_feed_ask(struct storage *storage, const struct msg_feed_ask *asked,
+                                  struct weir_arena *arena, struct msg_feed_readers *answer,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    const struct dataset *dataset;
+    enum weir_status status = storage_ready(storage, err);
+
+    if (status == WEIR_OK)
+        status = find_dataset(storage, asked->dataset, &dataset, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_consumers, &rows, err, DB_I64(dataset->number));
+    if (status != WEIR_OK)
+        return status;
+    answer->head = dataset->sequence;
+    answer->floor = dataset->feed_floor;
+    fill_readers(rows, arena, answer);
+    return WEIR_OK;
 }
 
 /* ---- forgetting ---- */

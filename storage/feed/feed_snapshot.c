@@ -1,6 +1,7 @@
 /* A snapshot: the ranges of ids that are live at a position, instead of all that ever happened. */
 #include "storage/catalog/deaths.h"
 #include "storage/feed/feed_state.h"
+#include "storage/queries.h"
 
 #include "core/base/memory.h"
 
@@ -81,4 +82,25 @@ enum weir_status storage_feed_snapshot(struct storage *storage, const struct dat
     }
     storage_deaths_fini(&deaths);
     return WEIR_OK;
+}
+
+enum weir_status storage_feed_missed(struct storage *storage, const struct dataset *dataset,
+                                     uint64_t after, uint64_t snapshot, uint64_t *ret_count,
+                                     struct weir_error *err)
+{
+    size_t run = storage_dataset_run_behind(dataset, after);
+    uint64_t end = run < dataset->run_count ? dataset->runs[run].first_row : dataset->next_row;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_feed_erased_between, &rows, err,
+                                     DB_I64(dataset->number), DB_I64(after), DB_I64(snapshot));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        uint64_t id = (uint64_t)weir_rows_i64(rows, i, 0);
+        uint64_t count = (uint64_t)weir_rows_i64(rows, i, 1);
+        uint64_t row = (uint64_t)weir_sample_block(id) << WEIR_ROW_BITS | weir_sample_row(id);
+
+        if (row < end)
+            *ret_count += count < end - row ? count : end - row;
+    }
+    return status;
 }

@@ -46,5 +46,10 @@ void storage_feed_rows_add(struct feed_rows *rows, uint64_t sequence, enum weir_
 enum weir_status storage_feed_snapshot(struct storage *storage, const struct dataset *dataset,
                                        uint64_t after, uint64_t snapshot, struct feed_rows *rows,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* Samples that were added up to `after` and erased behind it, up to `snapshot`: what who was away has missed. Rows of
+ * erasures are never forgotten. */
+enum weir_status storage_feed_missed(struct storage *storage, const struct dataset *dataset,
+                                     uint64_t after, uint64_t snapshot, uint64_t *ret_count,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -27,6 +27,9 @@ enum weir_status storage_feed_forget(struct storage *storage, struct weir_error 
 enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed_end *asked,
                                   struct msg_feed_ended *answer,
                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_feed_ask(struct storage *storage, const struct msg_feed_ask *asked,
+                                  struct weir_arena *arena, struct msg_feed_readers *answer,
+                                  struct weir_error *err) WEIR_MUST_USE;
 /* columns.c */
 enum weir_status storage_columns_read(struct storage *storage, const struct msg_columns_read *asked,
                                       struct weir_arena *arena, struct msg_columns_is *answer,

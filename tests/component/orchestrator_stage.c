@@ -71,6 +71,49 @@ static void on_replay(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_replay_is, &answer, NULL);
 }
 
+/* The first change added the first STAGE_LIVE samples; whoever is behind feed_floor has to ask for what is live. */
+static void on_feed_read(void *owner, struct weir_request *request)
+{
+    const struct stage *stage = owner;
+    const struct msg_feed_read *ask = request->message;
+    const uint64_t one = 1, first = stage_id(0);
+    const uint32_t kind = WEIR_CHANGE_ADDED, count = STAGE_LIVE;
+    struct msg_feed_is answer = {.head = 1, .passed = ask->after};
+    struct weir_error err;
+    if (ask->after == 0) {
+        answer = (struct msg_feed_is){.head = 1,
+                                      .sequences = {&one, 1},
+                                      .kinds = {&kind, 1},
+                                      .firsts = {&first, 1},
+                                      .counts = {&count, 1},
+                                      .passed = 1};
+    } else if (ask->after < stage->feed_floor && !ask->snapshot) {
+        weir_ignore(weir_fail(&err, WEIR_STALE, "what follows is not kept any more"));
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    } else if (ask->after < stage->feed_floor) {
+        answer = (struct msg_feed_is){
+            .head = stage->feed_floor, .passed = stage->feed_floor, .erased = stage->missed};
+    }
+    weir_rpc_reply(request->server, &request->route, MSG_feed_is, &answer, NULL);
+}
+
+static void on_columns_read(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    const struct msg_columns_read *ask = request->message;
+    uint64_t ids[STAGE_SAMPLES];
+    int64_t times[STAGE_SAMPLES], labels[STAGE_SAMPLES];
+    for (size_t i = 0; i < ask->count; i++) {
+        ids[i] = ask->first + i;
+        times[i] = time_of(weir_sample_row(ids[i]));
+        labels[i] = (int64_t)(i % 2);
+    }
+    struct msg_columns_is answer = {
+        .ids = {ids, ask->count}, .times = {times, ask->count}, .labels = {labels, ask->count}};
+    weir_rpc_reply(request->server, &request->route, MSG_columns_is, &answer, NULL);
+}
+
 enum { PAGE_IDS = 2 };
 
 /* Pages of an erasure are as small as can be, so that there are several. */
@@ -113,6 +156,8 @@ static const struct weir_rpc_handler STORAGE[] = {WEIR_ON(dataset_declare, on_de
                                                   WEIR_ON(dataset_ask, on_dataset),
                                                   WEIR_ON(replay_read, on_replay),
                                                   WEIR_ON(erase_ask, on_erase_ask),
+                                                  WEIR_ON(feed_read, on_feed_read),
+                                                  WEIR_ON(columns_read, on_columns_read),
                                                   {MSG_none, NULL}};
 
 /* ---- selector ---- */
@@ -432,7 +477,7 @@ void stage_remove(struct stage *stage)
     temp_dir_remove(&stage->dir);
 }
 
-enum pipeline_state stage_run(struct stage *stage, const char *yaml)
+struct pipeline *stage_submit(struct stage *stage, const char *yaml)
 {
     struct weir_error err;
     struct pipeline *pipeline = NULL;
@@ -442,6 +487,12 @@ enum pipeline_state stage_run(struct stage *stage, const char *yaml)
         (void)fprintf(stderr, "%s\n", err.text);
         weir_require(false);
     }
+    return pipeline;
+}
+
+enum pipeline_state stage_run(struct stage *stage, const char *yaml)
+{
+    struct pipeline *pipeline = stage_submit(stage, yaml);
     stage->rests = false;
     test_loop_until(stage->loop, &stage->rests);
     return orchestrator_pipeline_state(pipeline);
@@ -467,4 +518,13 @@ size_t stage_told(struct stage *stage, const char *text)
         count++;
     }
     return count;
+}
+
+void stage_until_told(struct stage *stage, const char *text, size_t count)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    while (stage_told(stage, text) < count) {
+        weir_require(weir_now_ms() < limit_ms);
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    }
 }

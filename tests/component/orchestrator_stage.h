@@ -9,7 +9,7 @@
 #include "orchestrator/pipeline/pipeline.h"
 #include "tests/support/postgres.h"
 
-enum { STAGE_SAMPLES = 100, STAGE_JOBS_MAX = 512, STAGE_TRAINERS_MAX = 64 };
+enum { STAGE_SAMPLES = 100, STAGE_LIVE = 30, STAGE_JOBS_MAX = 512, STAGE_TRAINERS_MAX = 64 };
 
 struct stage;
 
@@ -40,6 +40,8 @@ struct stage {
     struct weir_bits erased; /* rows */
     uint64_t erasures;       /* accepted */
     bool in_force;           /* what storage says of all of them */
+    uint64_t feed_floor;     /* changes up to here are not kept */
+    uint64_t missed;         /* samples erased among them */
     uint64_t lost;           /* what the dispatcher says of every job */
     unsigned trainers_fail;  /* so many of the next trainers end with an error */
     unsigned trainers_started;
@@ -52,12 +54,15 @@ void stage_remove(struct stage *stage);
 void stage_begin(struct stage *stage);
 /* It dies, and its trainers with it. */
 void stage_kill(struct stage *stage);
+struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 /* Submits `yaml` and runs until it rests; returns the state. */
 enum pipeline_state stage_run(struct stage *stage, const char *yaml);
 /* "1:DIGEST 2:…": id, checksum and parent of every model, in order. */
 void stage_models(struct stage *stage, struct weir_buf *out);
 /* How often `text` occurs in the events. */
 size_t stage_told(struct stage *stage, const char *text);
+/* Turns the loop until it occurs that often. */
+void stage_until_told(struct stage *stage, const char *text, size_t count);
 uint64_t stage_id(size_t row);
 
 #endif

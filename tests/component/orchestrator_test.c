@@ -207,6 +207,30 @@ static void an_erasure_of_several_pages_is_taken_in_whole(void **state)
     id_blocks_fini(&ids);
 }
 
+static void erasures_that_the_feed_no_longer_tells_are_told_once(void **state)
+{
+    static const char FIRED[] = "\"event\":\"trigger_fired\"";
+    struct stage *stage = *state;
+    (void)stage_submit(stage, "pipeline: {name: p, mode: live}\n"
+                              "datasets: [{name: notes}]\n"
+                              "trigger: {policy: ensemble, any: [{policy: amount, samples: 30},\n"
+                              "                                  {policy: deletion, samples: 3}]}\n"
+                              "selection: {}\npreprocess: {}\ntraining: {}\n");
+    stage_until_told(stage, FIRED, 1);
+    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    stage->missed = 2; /* one too few */
+    stage->feed_floor = 5;
+    test_loop_rounds(stage->loop, 40);
+    stage_kill(stage); /* what is counted stays counted */
+    stage_begin(stage);
+    test_loop_rounds(stage->loop, 40);
+    assert_int_equal(stage_told(stage, FIRED), 1);
+    stage->missed = 1;
+    stage->feed_floor = 9;
+    stage_until_told(stage, FIRED, 2);
+    assert_int_equal(stage_told(stage, "3 samples erased"), 1);
+}
+
 static void the_deletion_policy_decides_what_becomes_of_models(void **state)
 {
     struct stage *stage = *state;
@@ -330,6 +354,8 @@ int main(void)
             a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, make, drop),
         cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, make, drop),
         cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, make, drop),
+        cmocka_unit_test_setup_teardown(erasures_that_the_feed_no_longer_tells_are_told_once, make,
+                                        drop),
         cmocka_unit_test_setup_teardown(an_erasure_of_several_pages_is_taken_in_whole, make, drop),
         cmocka_unit_test_setup_teardown(an_erasure_replaces_the_chain_from_the_newest_clean_model,
                                         make, drop),

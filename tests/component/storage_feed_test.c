@@ -3,6 +3,7 @@
  * decides when it forgets. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
+#include "storage/erasure/erasing.h"
 #include "storage/reading/serve.h"
 #include "tests/component/storage_inside.h"
 
@@ -267,7 +268,8 @@ static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
     assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
     assert_int_equal(dataset->feed_floor, 1);
     assert_int_equal(storage_feed_end(fixture->storage,
-                                      &(struct msg_feed_end){.consumer = "removed"}, &ended, &err),
+                                      &(struct msg_feed_end){.consumer = "removed", .dataset = ""},
+                                      &ended, &err),
                      WEIR_OK);
     assert_int_equal(ended.consumers, 1);
     assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
@@ -281,6 +283,76 @@ static void who_never_returns_does_not_keep_the_feed_for_ever(void **state)
                  &err),
         WEIR_OK);
     assert_int_equal(page.passed, 2);
+}
+
+static void erase(struct storage_inside *fixture, const char *uuid, const uint64_t *ids,
+                  size_t count)
+{
+    const struct msg_erase_accept accept = {
+        .uuid = uuid, .dataset = "", .reference = "", .ids = {ids, count}};
+    struct msg_erase_accepted accepted;
+    struct weir_error err;
+
+    assert_int_equal(storage_erase_accept(fixture->storage, &accept, &accepted, &err), WEIR_OK);
+}
+
+static void who_was_away_is_told_how_many_of_its_samples_were_erased(void **state)
+{
+    struct storage_inside *fixture = *state;
+    const uint64_t ids[] = {weir_sample_id(1, 0, 2), weir_sample_id(1, 0, 7),
+                            weir_sample_id(1, 0, 8), weir_sample_id(1, 0, 12)};
+    const struct msg_feed_read again = {
+        .dataset = 1, .consumer = "away", .after = 1, .snapshot = true};
+    struct msg_feed_ended ended = {0};
+    struct msg_feed_readers readers = {0};
+    struct msg_feed_is page;
+    struct weir_error err;
+
+    write_rows(fixture, "a.jsonl", 0, 10);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    (void)read_feed(fixture, "away", 1);
+    write_rows(fixture, "b.jsonl", 10, 5);
+    await_sequence(fixture, 2);
+    erase(fixture, "u-1", ids,
+          WEIR_COUNT(ids)); /* three that it has taken, and one that came behind it */
+    await_sequence(fixture, 5);
+    (void)read_feed(fixture, "here", 5);
+    assert_int_equal(storage_feed_ask(fixture->storage, &(struct msg_feed_ask){.dataset = "lines"},
+                                      fixture->arena, &readers, &err),
+                     WEIR_OK);
+    assert_int_equal(readers.head, 5);
+    assert_int_equal(readers.consumers.count, 2);
+    assert_string_equal(readers.consumers.at[0], "away");
+    assert_int_equal(readers.passed.at[0], 1);
+    assert_int_equal(
+        storage_feed_end(fixture->storage,
+                         &(struct msg_feed_end){.consumer = "away", .dataset = "other"}, &ended,
+                         &err),
+        WEIR_NOT_FOUND);
+    assert_int_equal(
+        storage_feed_end(fixture->storage,
+                         &(struct msg_feed_end){.consumer = "away", .dataset = "lines"}, &ended,
+                         &err),
+        WEIR_OK);
+    assert_int_equal(ended.consumers, 1);
+    assert_int_equal(storage_feed_forget(fixture->storage, &err), WEIR_OK);
+    assert_int_equal(try_feed(fixture,
+                              &(struct msg_feed_read){.dataset = 1, .consumer = "away", .after = 1},
+                              &page, &err),
+                     WEIR_STALE);
+    for (int i = 0; i < 2; i++) { /* a question that comes twice has one answer */
+        assert_int_equal(try_feed(fixture, &again, &page, &err), WEIR_OK);
+        assert_int_equal(page.erased, 3);
+        assert_int_equal(page.passed, 5);
+    }
+    assert_int_equal(read_feed(fixture, "away", 5).erased, 0);
+    assert_int_equal(
+        try_feed(fixture,
+                 &(struct msg_feed_read){.dataset = 1, .consumer = "new", .snapshot = true}, &page,
+                 &err),
+        WEIR_OK);
+    assert_int_equal(page.erased, 0); /* it has taken none */
 }
 
 static void a_replay_sees_nothing_behind_its_position(void **state)
@@ -385,6 +457,7 @@ int main(void)
         CASE(what_all_have_passed_is_forgotten),
         CASE(a_newcomer_is_told_what_is_live_and_then_all_that_follows),
         CASE(who_never_returns_does_not_keep_the_feed_for_ever),
+        CASE(who_was_away_is_told_how_many_of_its_samples_were_erased),
         CASE(a_replay_sees_nothing_behind_its_position),
         CASE(an_order_needs_a_file_only_when_samples_do_not_lie_in_order),
         CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),

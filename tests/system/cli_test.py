@@ -44,7 +44,8 @@ def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
     sample = str(answer(lab, "predict", "--limit", "1")["predictions"][0]["id"])
     questions = [["status"], ["datasets"], ["doctor", "--deep"], ["report"], ["predict", "--limit", "3"], ["models", "list"],
                  ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
-                 ["erase", "plan", "--id", sample], ["erase", "list"], ["policies"],
+                 ["erase", "plan", "--id", sample], ["erase", "list"], ["erase", "verify", "--all"], ["policies"],
+                 ["feed", "list", "notes"],
                  ["select", "lab", "--dry-run"],
                  ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
                  ["config", "explain", str(lab.pipeline)]]
@@ -67,6 +68,19 @@ def served_test_doctor_finds_a_model_that_was_changed(lab):
     wrong = [f for f in found["findings"] if f["verdict"] == "wrong"]
     assert found["wrong"] == 1 and [f["check"] for f in wrong] == ["models"] and wrong[0]["advice"], found
     assert "nothing is wrong" in lab.weir("doctor")
+
+
+def served_test_a_consumer_of_the_feed_is_listed_and_forgotten(lab):
+    before = answer(lab, "feed", "list", "notes")
+    consumers = {c["consumer"]: c for c in before["consumers"]}
+    for consumer in consumers.values():
+        assert consumer["passed"] + consumer["behind"] == before["newest"], before
+        assert consumer["seen"] < consumer["expires"], before
+    name = next(iter(consumers))
+    assert answer(lab, "feed", "forget", "notes", name)["forgotten"] == name
+    assert name not in {c["consumer"] for c in answer(lab, "feed", "list", "notes")["consumers"]}
+    lab.weir("feed", "forget", "notes", name, expect=1)
+    lab.weir("feed", "list", "otters", expect=1)
 
 
 def served_test_the_report_has_a_row_per_trigger(lab):
