@@ -9,6 +9,16 @@
 
 enum { BENCH_WORKERS = 2, BENCH_PICTURES = 2000 };
 
+/* figures_tabular.c: the workloads, and the scripts that they are compared with. */
+enum tabular_workload {
+    CLICKS_EXACT,
+    CLICKS_AT_MOST_ONCE,
+    CLICKS_RELAXED,
+    NGRAM_LINES,
+    TABULAR_WORKLOADS,
+};
+enum tabular_script { SCRIPT_MAP, SCRIPT_VECTORISED, SCRIPT_LINES, TABULAR_SCRIPTS };
+
 struct preprocess_bench {
     const char *directory;
     double scale;
@@ -18,6 +28,9 @@ struct preprocess_bench {
     struct workload picture_batches;
     struct plain *plain;
     char *torch; /* the command that PyTorch's side is, with its best worker count */
+    struct corpus clicks, lines;
+    struct workload tabular[TABULAR_WORKLOADS];
+    char *scripts[TABULAR_SCRIPTS]; /* the commands of PyTorch's sides */
 };
 
 /* figures_pictures.c */
@@ -26,5 +39,16 @@ enum weir_status prepare_torch(void *state, struct weir_error *err);
 bench_side_fn pictures_by_worker_cpu, pictures_by_time, pictures_whole, pictures_region,
     pictures_torch;
 void pictures_fini(struct preprocess_bench *bench);
+
+/* figures_tabular.c */
+enum weir_status prepare_clicks(void *state, struct weir_error *err);
+enum weir_status prepare_at_most_once(void *state, struct weir_error *err);
+enum weir_status prepare_relaxed(void *state, struct weir_error *err);
+enum weir_status prepare_clicks_map(void *state, struct weir_error *err);
+enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
+enum weir_status prepare_lines(void *state, struct weir_error *err);
+bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
+    clicks_vectorised, lines_there, lines_torch;
+void tabular_fini(struct preprocess_bench *bench);
 
 #endif

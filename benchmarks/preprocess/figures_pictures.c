@@ -1,6 +1,7 @@
 /* JPEG pictures of 500 x 375 into f32 tensors of 3 x 224 x 224: through the service, in a plain loop, and
  * with PyTorch. */
 #include "benchmarks/preprocess/bench.h"
+#include "benchmarks/preprocess/torch.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -12,8 +13,6 @@
 enum {
     DRAWN = 40, /* pictures; the others are copies */
     COMPARED = 24,
-    TORCH_WORKERS_MAX = 4,
-    OUTPUT_MAX = 256,
 };
 
 static const char SOURCE[] =
@@ -165,44 +164,17 @@ enum weir_status pictures_region(void *state, double *ret_rate, struct weir_erro
 
 /* ---- with PyTorch ---- */
 
-/* Pictures a second, as the script prints them. */
-static enum weir_status run_torch(const char *command, double *ret_rate, struct weir_error *err)
-{
-    char output[OUTPUT_MAX] = "";
-    FILE *pipe = popen(command, "re");
-    size_t size = pipe ? fread(output, 1, sizeof output - 1, pipe) : 0;
-    int code = pipe ? pclose(pipe) : -1;
-    output[size] = '\0';
-    *ret_rate = strtod(output, NULL);
-    if (code != 0 || !(*ret_rate > 0))
-        return weir_fail(err, WEIR_UNAVAILABLE,
-                         "PyTorch cannot be measured: install python3-torch and "
-                         "python3-torchvision%s%s",
-                         size > 0 ? ": " : "", output);
-    return WEIR_OK;
-}
-
-/* Tries every worker count, and keeps the fastest. */
 enum weir_status prepare_torch(void *state, struct weir_error *err)
 {
     struct preprocess_bench *bench = state;
-    double best = 0;
     enum weir_status status = prepare_pictures(state, err);
-    for (int workers = 0; status == WEIR_OK && workers <= TORCH_WORKERS_MAX; workers++) {
-        double rate = 0;
-        char *command =
-            weir_format("/usr/bin/python3 %s/benchmarks/preprocess/pictures_torch.py %s %d %d",
-                        WEIR_SOURCE_DIR, bench->pictures.directory, PLAIN_BATCH, workers);
-        status = run_torch(command, &rate, err);
-        char *slower = rate > best ? bench->torch : command;
-        bench->torch = rate > best ? command : bench->torch;
-        best = rate > best ? rate : best;
-        free(slower);
-    }
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE char *arguments = weir_format("%s %d", bench->pictures.directory, PLAIN_BATCH);
+    return torch_choose("pictures_torch.py", arguments, &bench->torch, err);
 }
 
 enum weir_status pictures_torch(void *state, double *ret_rate, struct weir_error *err)
 {
-    return run_torch(((struct preprocess_bench *)state)->torch, ret_rate, err);
+    return torch_run(((struct preprocess_bench *)state)->torch, ret_rate, err);
 }

@@ -11,6 +11,7 @@ static void close_preprocess(void *state)
     if (!bench)
         return;
     pictures_fini(bench);
+    tabular_fini(bench);
     rig_stop(bench->rig);
     free(bench);
 }
@@ -43,6 +44,25 @@ static const struct bench_figure FIGURES[] = {
      .against = "PyTorch's DataLoader and torchvision.io, best worker count",
      .unit = "pictures/s", .bar = 2.3,
      .prepare = prepare_torch, .ours = pictures_by_time, .theirs = pictures_torch},
+    {.name = "preprocess.clicks", .against = "the same operators in one process, a thread a core",
+     .unit = "samples/s", .bar = 0.7,
+     .prepare = prepare_clicks, .ours = clicks_exact, .theirs = clicks_here},
+    {.name = "preprocess.clicks.torch", .against = "PyTorch's Subset and DataLoader, best worker count",
+     .unit = "samples/s", .bar = 30,
+     .prepare = prepare_clicks_map, .ours = clicks_exact, .theirs = clicks_map},
+    {.name = "preprocess.clicks.vectorised",
+     .against = "the same with a batch sampler and NumPy, best worker count",
+     .unit = "samples/s", .bar = 12,
+     .prepare = prepare_clicks_vectorised, .ours = clicks_exact, .theirs = clicks_vectorised},
+    {.name = "preprocess.lines.torch", .against = "PyTorch's DataLoader, n-grams in Python, best worker count",
+     .unit = "lines/s", .bar = 20,
+     .prepare = prepare_lines, .ours = lines_there, .theirs = lines_torch},
+    {.name = "preprocess.exactly_once", .against = "at_most_once",
+     .unit = "samples/s", .bar = 0.97,
+     .prepare = prepare_at_most_once, .ours = clicks_exact, .theirs = clicks_at_most_once},
+    {.name = "preprocess.deterministic", .against = "relaxed, samples of equal cost",
+     .unit = "samples/s", .bar = 0.95,
+     .prepare = prepare_relaxed, .ours = clicks_exact, .theirs = clicks_relaxed},
 };
 // clang-format on
 

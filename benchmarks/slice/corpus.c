@@ -21,6 +21,8 @@ enum {
     CATEGORY_MAX = 1000000,
     WORDS_MIN = 40,
     WORDS_MORE = 41, /* a text has 40 … 80 words */
+    LINE_WORDS_MIN = 6,
+    LINE_WORDS_MORE = 7, /* a line has 6 … 12 */
     WORD_LETTERS_MIN = 3,
     WORD_LETTERS_MORE = 5,
     VOCABULARY = 20000,
@@ -71,6 +73,21 @@ static void write_text(struct weir_rng *rng, int32_t label, struct weir_buf *out
         append_word(rng, out);
     }
     weir_buf_append_text(out, "\"}");
+    *ret_length = (uint32_t)(out->size - start);
+    weir_buf_append(out, "\n", 1);
+}
+
+static void write_line(struct weir_rng *rng, int32_t label, struct weir_buf *out,
+                       uint32_t *ret_length)
+{
+    (void)label;
+    size_t start = out->size;
+    uint64_t words = LINE_WORDS_MIN + weir_rng_below(rng, LINE_WORDS_MORE);
+    for (uint64_t i = 0; i < words; i++) {
+        if (i > 0)
+            weir_buf_append(out, " ", 1);
+        append_word(rng, out);
+    }
     *ret_length = (uint32_t)(out->size - start);
     weir_buf_append(out, "\n", 1);
 }
@@ -134,6 +151,12 @@ enum weir_status corpus_make_texts(const char *directory, size_t samples, struct
                                    struct weir_error *err)
 {
     return make(directory, samples, write_text, ret_corpus, err);
+}
+
+enum weir_status corpus_make_lines(const char *directory, size_t samples, struct corpus *ret_corpus,
+                                   struct weir_error *err)
+{
+    return make(directory, samples, write_line, ret_corpus, err);
 }
 
 void corpus_fini(struct corpus *corpus)

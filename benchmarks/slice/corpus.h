@@ -33,6 +33,9 @@ enum weir_status corpus_make_records(const char *directory, size_t samples,
 /* day_2026-01-01 … with lines {"label": 0, "text": "…"} of about 400 bytes. */
 enum weir_status corpus_make_texts(const char *directory, size_t samples, struct corpus *ret_corpus,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* day_2026-01-01 … with lines of 6 to 12 words and no label. */
+enum weir_status corpus_make_lines(const char *directory, size_t samples, struct corpus *ret_corpus,
+                                   struct weir_error *err) WEIR_MUST_USE;
 void corpus_fini(struct corpus *corpus); /* zeroed is fine */
 
 #endif

@@ -67,10 +67,17 @@ static void consume(struct chain *chain, const struct rows *rows, uint64_t batch
 }
 
 static enum weir_status make_batches(const struct workload *workload,
-                                     const struct preprocess_plan *plan, struct rows *rows,
-                                     struct tally *tally, struct weir_error *err)
+                                     const struct preprocess_plan *plan,
+                                     struct workload_share share, struct tally *tally,
+                                     struct weir_error *err)
 {
-    for (uint64_t batch = 0; batch < plan->geometry.batches_per_epoch; batch++) {
+    size_t most = plan->geometry.batch_samples;
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(most, sizeof *ids);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(most, sizeof *labels);
+    WEIR_AUTO_FREE float *weights = weir_calloc(most, sizeof *weights);
+    struct rows all = {.ids = ids, .labels = labels, .weights = weights}, *rows = &all;
+    for (uint64_t batch = share.first; batch < plan->geometry.batches_per_epoch;
+         batch += share.step) {
         struct preprocess_range range = preprocess_positions(&plan->geometry, batch);
         enum weir_status status = fill(workload, plan, range, rows, err);
         if (status != WEIR_OK)
@@ -86,8 +93,8 @@ static enum weir_status make_batches(const struct workload *workload,
     return WEIR_OK;
 }
 
-enum weir_status workload_run_here(const struct workload *workload, struct tally *ret_tally,
-                                   double *ret_seconds, struct weir_error *err)
+enum weir_status workload_run_share(const struct workload *workload, struct workload_share share,
+                                    struct tally *ret_tally, struct weir_error *err)
 {
     const struct preprocess_order_form form = {
         .file = "bench.yaml",
@@ -98,19 +105,22 @@ enum weir_status workload_run_here(const struct workload *workload, struct tally
         .seed = WORKLOAD_SEED,
         .mode = "train",
     };
-    int64_t started = weir_now_ns();
     struct preprocess_plan plan;
     enum weir_status status = preprocess_plan_open(&form, &plan, err);
     if (status != WEIR_OK)
         return status;
-    size_t most = plan.geometry.batch_samples;
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(most, sizeof *ids);
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(most, sizeof *labels);
-    WEIR_AUTO_FREE float *weights = weir_calloc(most, sizeof *weights);
-    struct rows rows = {.ids = ids, .labels = labels, .weights = weights};
     *ret_tally = (struct tally){0};
-    status = make_batches(workload, &plan, &rows, ret_tally, err);
-    *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
+    status = make_batches(workload, &plan, share, ret_tally, err);
     preprocess_plan_close(&plan);
+    return status;
+}
+
+enum weir_status workload_run_here(const struct workload *workload, struct tally *ret_tally,
+                                   double *ret_seconds, struct weir_error *err)
+{
+    int64_t started = weir_now_ns();
+    enum weir_status status =
+        workload_run_share(workload, (struct workload_share){.step = 1}, ret_tally, err);
+    *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
     return status;
 }

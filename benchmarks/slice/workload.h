@@ -33,6 +33,13 @@ void workload_fini(struct workload *workload); /* zeroed is fine */
 /* Makes every batch in this thread, in a loop. */
 enum weir_status workload_run_here(const struct workload *workload, struct tally *ret_tally,
                                    double *ret_seconds, struct weir_error *err) WEIR_MUST_USE;
+/* Batches first, first + step, … of it. */
+struct workload_share {
+    uint64_t first, step;
+};
+/* Makes those; shares may be made by several threads at once. */
+enum weir_status workload_run_share(const struct workload *workload, struct workload_share share,
+                                    struct tally *ret_tally, struct weir_error *err) WEIR_MUST_USE;
 /* Has the platform make them, and takes them with the client library; as job number `job`. */
 enum weir_status workload_run_there(const struct workload *workload, struct rig *rig, uint64_t job,
                                     struct tally *ret_tally, double *ret_seconds,

@@ -1,0 +1,238 @@
+/* Click records of 160 bytes and lines of text, as tensors in the trainer: against the same operators in
+ * one process, and against PyTorch; and what a promise about delivery or order costs. */
+#include "benchmarks/preprocess/bench.h"
+#include "benchmarks/preprocess/torch.h"
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { RECORDS = 1000000, LINES = 1000000, BATCH = 4096, LANES = BENCH_WORKERS };
+
+static const char SOURCE[] = "    source: {path: %s, %s, import: reference, settle: 0s}\n"
+                             "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n%s";
+static const char RECORD_FORMAT[] = "format: binary, record_bytes: 160";
+static const char LINE_FORMAT[] = "format: csv, header: false";
+static const char LABEL[] = "    label: {offset: 0, type: i32}\n";
+
+static const char CLICKS[] = "{op: record_fields, dense: [4, 13, f32], sparse: [56, 26, i32]}";
+static const char NGRAMS[] =
+    "{op: tokenize_words}, {op: tokenize_hash, ngrams: 2, buckets: 262144}";
+
+/* What a kind of workload is asked for: the operators, and how its batches are to come.
+ * `label` is a line of the dataset. */
+struct wish {
+    const char *name, *format, *label, *operators, *how;
+};
+
+static const struct wish WISHES[TABULAR_WORKLOADS] = {
+    [CLICKS_EXACT] = {"clicks", RECORD_FORMAT, LABEL, CLICKS, "order: deterministic"},
+    [CLICKS_AT_MOST_ONCE] = {"clicks_once", RECORD_FORMAT, LABEL, CLICKS,
+                             "order: deterministic, delivery: at_most_once"},
+    [CLICKS_RELAXED] = {"clicks_relaxed", RECORD_FORMAT, LABEL, CLICKS, "order: relaxed"},
+    [NGRAM_LINES] = {"lines", LINE_FORMAT, "", NGRAMS, "order: deterministic"},
+};
+
+static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular_workload which,
+                                    struct weir_error *err)
+{
+    struct workload *workload = &bench->tabular[which];
+    bool is_text = which == NGRAM_LINES;
+    struct corpus *corpus = is_text ? &bench->lines : &bench->clicks;
+    workload->corpus = corpus;
+    if (corpus->samples > 0)
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *directory =
+        weir_format("%s/%s", bench->directory, is_text ? "lines" : "clicks");
+    size_t samples = (size_t)((is_text ? LINES : RECORDS) * bench->scale) + WORKLOAD_STRIDE;
+    return is_text ? corpus_make_lines(directory, samples, corpus, err)
+                   : corpus_make_records(directory, samples, corpus, err);
+}
+
+static enum weir_status need(struct preprocess_bench *bench, enum tabular_workload which,
+                             struct weir_error *err)
+{
+    const struct wish *wish = &WISHES[which];
+    struct workload *workload = &bench->tabular[which];
+    if (workload->config != NULL)
+        return WEIR_OK;
+    enum weir_status status = need_corpus(bench, which, err);
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE char *source =
+        weir_format(SOURCE, workload->corpus->directory, wish->format, wish->label);
+    WEIR_AUTO_FREE char *section = weir_format("  operators: [%s]\n"
+                                               "  batch: {samples: %d, shuffle: full, %s}\n",
+                                               wish->operators, BATCH, wish->how);
+    return workload_prepare(workload, bench->rig, wish->name, source, section, err);
+}
+
+static enum weir_status deliver(struct preprocess_bench *bench, enum tabular_workload which,
+                                double *ret_rate, struct weir_error *err)
+{
+    struct tally tally;
+    double seconds = 0;
+    struct workload *workload = &bench->tabular[which];
+    enum weir_status status =
+        workload_run_there(workload, bench->rig, ++bench->jobs, &tally, &seconds, err);
+    *ret_rate = (double)workload->samples / seconds;
+    return status == WEIR_OK ? workload_check(workload, &tally, err) : status;
+}
+
+void tabular_fini(struct preprocess_bench *bench)
+{
+    for (size_t i = 0; i < TABULAR_WORKLOADS; i++)
+        workload_fini(&bench->tabular[i]);
+    for (size_t i = 0; i < WEIR_COUNT(bench->scripts); i++)
+        free(bench->scripts[i]);
+    corpus_fini(&bench->clicks);
+    corpus_fini(&bench->lines);
+}
+
+/* ---- the same operators in one process ---- */
+
+struct lane {
+    pthread_t thread;
+    const struct workload *workload;
+    struct workload_share share;
+    struct tally tally;
+    enum weir_status status;
+    struct weir_error err;
+};
+
+static void *run_lane(void *argument)
+{
+    struct lane *lane = argument;
+    lane->status = workload_run_share(lane->workload, lane->share, &lane->tally, &lane->err);
+    return NULL;
+}
+
+static enum weir_status join(struct lane *lanes, struct tally *sum, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < LANES; i++) {
+        weir_require(pthread_join(lanes[i].thread, NULL) == 0);
+        sum->samples += lanes[i].tally.samples;
+        sum->batches += lanes[i].tally.batches;
+        sum->digest += lanes[i].tally.digest;
+        if (lanes[i].status != WEIR_OK) {
+            status = lanes[i].status;
+            *err = lanes[i].err;
+        }
+    }
+    return status;
+}
+
+/* As many threads as Weir has workers, each with every LANES-th batch. */
+static enum weir_status run_lanes(struct workload *workload, double *ret_rate,
+                                  struct weir_error *err)
+{
+    struct lane lanes[LANES] = {0};
+    struct tally sum = {0};
+    int64_t started = weir_now_ns();
+    for (size_t i = 0; i < LANES; i++) {
+        lanes[i].workload = workload;
+        lanes[i].share = (struct workload_share){.first = i, .step = LANES};
+        weir_require(pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]) == 0);
+    }
+    enum weir_status status = join(lanes, &sum, err);
+    *ret_rate = (double)workload->samples * 1e9 / (double)(weir_now_ns() - started);
+    return status == WEIR_OK ? workload_check(workload, &sum, err) : status;
+}
+
+/* ---- figures ---- */
+
+static enum weir_status choose(struct preprocess_bench *bench, enum tabular_script which,
+                               const char *script, const char *arguments, struct weir_error *err)
+{
+    return torch_choose(script, arguments, &bench->scripts[which], err);
+}
+
+enum weir_status prepare_clicks(void *state, struct weir_error *err)
+{
+    return need(state, CLICKS_EXACT, err);
+}
+
+enum weir_status prepare_at_most_once(void *state, struct weir_error *err)
+{
+    enum weir_status status = need(state, CLICKS_EXACT, err);
+    return status == WEIR_OK ? need(state, CLICKS_AT_MOST_ONCE, err) : status;
+}
+
+enum weir_status prepare_relaxed(void *state, struct weir_error *err)
+{
+    enum weir_status status = need(state, CLICKS_EXACT, err);
+    return status == WEIR_OK ? need(state, CLICKS_RELAXED, err) : status;
+}
+
+static enum weir_status prepare_clicks_script(struct preprocess_bench *bench,
+                                              enum tabular_script which, const char *style,
+                                              struct weir_error *err)
+{
+    enum weir_status status = need(bench, CLICKS_EXACT, err);
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE char *arguments = weir_format("%s %s %d", style, bench->clicks.directory, BATCH);
+    return choose(bench, which, "clicks_torch.py", arguments, err);
+}
+
+enum weir_status prepare_clicks_map(void *state, struct weir_error *err)
+{
+    return prepare_clicks_script(state, SCRIPT_MAP, "map", err);
+}
+
+enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err)
+{
+    return prepare_clicks_script(state, SCRIPT_VECTORISED, "vectorised", err);
+}
+
+enum weir_status prepare_lines(void *state, struct weir_error *err)
+{
+    struct preprocess_bench *bench = state;
+    enum weir_status status = need(bench, NGRAM_LINES, err);
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE char *arguments = weir_format("%s %d", bench->lines.directory, BATCH);
+    return choose(bench, SCRIPT_LINES, "lines_torch.py", arguments, err);
+}
+
+enum weir_status clicks_exact(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, CLICKS_EXACT, ret_rate, err);
+}
+
+enum weir_status clicks_at_most_once(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, CLICKS_AT_MOST_ONCE, ret_rate, err);
+}
+
+enum weir_status clicks_relaxed(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, CLICKS_RELAXED, ret_rate, err);
+}
+
+enum weir_status clicks_here(void *state, double *ret_rate, struct weir_error *err)
+{
+    return run_lanes(&((struct preprocess_bench *)state)->tabular[CLICKS_EXACT], ret_rate, err);
+}
+
+enum weir_status lines_there(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, NGRAM_LINES, ret_rate, err);
+}
+
+enum weir_status clicks_map(void *state, double *ret_rate, struct weir_error *err)
+{
+    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_MAP], ret_rate, err);
+}
+
+enum weir_status clicks_vectorised(void *state, double *ret_rate, struct weir_error *err)
+{
+    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_VECTORISED], ret_rate, err);
+}
+
+enum weir_status lines_torch(void *state, double *ret_rate, struct weir_error *err)
+{
+    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_LINES], ret_rate, err);
+}
