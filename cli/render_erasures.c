@@ -65,12 +65,13 @@ static void show_waiting(const json_t *one, struct cli_page *page)
 {
     long long number = (long long)cli_number(one, "erasure");
     const char *error = cli_text(one, "error"), *trouble = cli_text(one, "trouble");
-    if (cli_text(one, "finished")[0] != '\0')
-        return;
+    bool is_finished = cli_text(one, "finished")[0] != '\0';
     if (cli_flag(one, "overdue"))
         cli_line(page, "erasure %lld was due on %s", number, cli_text(one, "due"));
-    if (trouble[0] != '\0' || error[0] != '\0')
-        cli_line(page, "erasure %lld waits: %s", number, trouble[0] != '\0' ? trouble : error);
+    if (trouble[0] != '\0' || (error[0] != '\0' && !is_finished))
+        cli_line(page, "erasure %lld %s: %s", number,
+                 is_finished ? "has its receipt, but" : "waits",
+                 trouble[0] != '\0' ? trouble : error);
 }
 
 void cli_render_erasures(const json_t *answer, struct cli_page *page)
@@ -109,6 +110,9 @@ static void show_storage(const json_t *storage, struct cli_page *page)
     cli_put_bytes(&searched, cli_real(storage, "bytes_searched"));
     cli_pair(page, "scrubbed", "%lld files, %s", (long long)cli_number(storage, "files_scrubbed"),
              weir_buf_text(&scrubbed));
+    if (cli_number(storage, "objects_cleaned") > 0)
+        cli_pair(page, "in buckets", "%lld objects deleted or written anew, with all versions",
+                 (long long)cli_number(storage, "objects_cleaned"));
     cli_pair(page, "searched", "%s for what was erased: found in %lld places",
              weir_buf_text(&searched), (long long)cli_number(storage, "found"));
     cli_pair(page, "holders", "%lld answered, %lld leases ran out",

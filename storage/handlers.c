@@ -197,6 +197,15 @@ static void on_erase_check(void *owner, struct weir_request *request)
     answer(request, MSG_erase_checked, &message, status, &err);
 }
 
+static void on_erase_troubles_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_troubles message = {0};
+    struct weir_error err;
+    enum weir_status status = storage_erasing_troubles(owner, request->arena, &message, &err);
+
+    answer(request, MSG_erase_troubles, &message, status, &err);
+}
+
 /* Answered when its samples are on disk. */
 static void on_push(void *owner, struct weir_request *request)
 {
@@ -230,6 +239,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(erase_accept, on_erase_accept),
     WEIR_ON(erase_ask, on_erase_ask),
     WEIR_ON(erase_check, on_erase_check),
+    WEIR_ON(erase_troubles_ask, on_erase_troubles_ask),
     WEIR_ON(push, on_push),
     WEIR_ON(find, on_find),
     {MSG_none, NULL},

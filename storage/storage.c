@@ -13,6 +13,7 @@
 #include "storage/keys/key_merge.h"
 #include "storage/keys/run_policy.h"
 #include "storage/objects/s3_mirror.h"
+#include "storage/objects/s3_owed.h"
 #include "storage/push/push.h"
 #include "storage/queries.h"
 #include "storage/reading/serve.h"
@@ -468,6 +469,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
     storage->mirrors = storage_mirrors_new(storage);
+    storage->owed = storage_owed_new(storage);
     status = open_store(storage, options, err);
     if (status != WEIR_OK) {
         storage_close(storage);
@@ -477,6 +479,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->rescan_timer = weir_loop_timer(loop, RESCAN_MS, RESCAN_MS, on_rescan, storage);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     scan_all(storage);
+    storage_owed_pump(storage->owed);
     *ret_state = storage;
     return WEIR_OK;
 }
@@ -493,6 +496,7 @@ void storage_close(void *state)
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
     storage_mirrors_free(storage->mirrors);
+    storage_owed_free(storage->owed);
     storage_key_merge_free(storage->merge);
     storage_erasing_free(storage->erasing);
     storage_erasure_free(storage->erasure);

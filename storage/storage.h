@@ -14,6 +14,7 @@
 struct erasing;
 struct key_merge;
 struct mirrors;
+struct owed;
 struct pushes;
 struct replays;
 
@@ -40,6 +41,7 @@ struct storage {
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
     struct mirrors *mirrors;
+    struct owed *owed;       /* what erasures still have to do in buckets */
     struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
     uint32_t turn; /* whose scan has the next piece */

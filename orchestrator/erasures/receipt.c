@@ -46,9 +46,10 @@ static json_t *storage_json(const struct msg_erase_is *storage)
     json_t *remarks = json_array();
     for (size_t i = 0; i < storage->remarks.count; i++)
         json_array_append_new(remarks, json_string(storage->remarks.at[i]));
-    return json_pack("{sI,sI,sI,sI,sI,sI,so}", "files_scrubbed",
+    return json_pack("{sI,sI,sI,sI,sI,sI,sI,so}", "files_scrubbed",
                      (json_int_t)storage->files_scrubbed, "bytes_scrubbed",
-                     (json_int_t)storage->bytes_scrubbed, "bytes_searched",
+                     (json_int_t)storage->bytes_scrubbed, "objects_cleaned",
+                     (json_int_t)storage->objects_cleaned, "bytes_searched",
                      (json_int_t)storage->bytes_searched, "found", (json_int_t)storage->found,
                      "holders_answered", (json_int_t)storage->holders_answered, "holders_expired",
                      (json_int_t)storage->holders_expired, "outside_reach", remarks);

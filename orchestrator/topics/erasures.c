@@ -192,37 +192,16 @@ void topic_erase_status(struct topic_call *call)
 
 /* ---- erase_list ---- */
 
-/* Storage is asked of each that is not finished what stands in its way. */
-static void ask_next(struct topic_call *call);
-
-static void on_listed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static const char *trouble_of(const struct msg_erase_troubles *troubles, uint64_t erasure)
 {
-    struct topic_call *call = owner;
-    const struct msg_erase_is *storage = reply == NULL ? NULL : reply->message;
-    (void)err; /* storage is away: what is known here is answered all the same */
-    if (storage != NULL && reply->type == MSG_erase_is)
-        json_object_set_new(json_array_get(call->collected, (size_t)call->number++), "trouble",
-                            json_string(storage->trouble));
-    else
-        call->number = INT64_MAX;
-    ask_next(call);
-}
-
-static void ask_next(struct topic_call *call)
-{
-    for (; call->number < (int64_t)json_array_size(call->collected); call->number++) {
-        const json_t *one = json_array_get(call->collected, (size_t)call->number);
-        const struct msg_erase_ask ask = {
-            .erasure = (uint64_t)json_integer_value(json_object_get(one, "erasure"))};
-        if (!json_is_null(json_object_get(one, "finished")))
-            continue;
-        weir_rpc_call(call->orch->storage, MSG_erase_ask, &ask, STORAGE_ASK_MS, on_listed, call);
-        return;
+    for (size_t i = 0; i < troubles->erasures.count && i < troubles->troubles.count; i++) {
+        if (troubles->erasures.at[i] == erasure)
+            return troubles->troubles.at[i];
     }
-    topic_answer(call, json_pack("{sO}", "erasures", call->collected));
+    return "";
 }
 
-void topic_erase_list(struct topic_call *call)
+static void answer_list(struct topic_call *call, const struct msg_erase_troubles *troubles)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -230,10 +209,29 @@ void topic_erase_list(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    call->collected = json_array();
-    for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(call->collected, erasure_json(call, rows, i));
-    ask_next(call);
+    json_t *erasures = json_array();
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        json_t *json = erasure_json(call, rows, i);
+        uint64_t number = (uint64_t)weir_rows_i64(rows, i, COL_NUMBER);
+        json_object_set_new(json, "trouble", json_string(trouble_of(troubles, number)));
+        json_array_append_new(erasures, json);
+    }
+    topic_answer(call, json_pack("{so}", "erasures", erasures));
+}
+
+static void on_troubles(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    static const struct msg_erase_troubles NONE;
+    (void)err; /* storage is away: what is known here is answered all the same */
+    bool is_told = reply != NULL && reply->type == MSG_erase_troubles;
+    answer_list(owner, is_told ? reply->message : &NONE);
+}
+
+void topic_erase_list(struct topic_call *call)
+{
+    static const struct msg_erase_troubles_ask ASK;
+    weir_rpc_call(call->orch->storage, MSG_erase_troubles_ask, &ASK, STORAGE_ASK_MS, on_troubles,
+                  call);
 }
 
 /* ---- erase_receipt ---- */

@@ -32,6 +32,7 @@ struct s3_source {
     const char *key_id_env, *secret_env; /* names of environment variables, */
     const char *credentials;             /* or a file of two lines */
     int64_t every;
+    uint64_t transfers;
 };
 
 struct source_section {

@@ -25,6 +25,8 @@ const struct cfg_key STORAGE_S3_KEYS[] = {
              .doc = "instead of these: a file of two lines, id and secret"),
     CFG_DURATION(struct s3_source, every, .fallback = "30s", .min = 1e5, .max = 86400e6,
                  .doc = "pause between two listings of the bucket"),
+    CFG_U64(struct s3_source, transfers, .fallback = "4", .min = 1, .max = 64,
+            .doc = "objects that are fetched at the same time, in pieces of 8 MiB"),
     CFG_END,
 };
 

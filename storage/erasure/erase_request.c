@@ -238,9 +238,10 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .holders_answered = (uint64_t)weir_rows_i64(rows, 0, 12),
         .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
         .pages = (uint64_t)weir_rows_i64(rows, 0, 14),
-        .trouble = storage_erasing_trouble(storage, asked->erasure, arena),
+        .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, 15),
     };
-    return read_page(storage, asked, arena, answer, err);
+    status = storage_erasing_trouble(storage, asked->erasure, arena, &answer->trouble, err);
+    return status != WEIR_OK ? status : read_page(storage, asked, arena, answer, err);
 }
 
 /* ---- a dry run ---- */

@@ -9,7 +9,7 @@
 #include "storage/erasure/open_erasure.h"
 #include "storage/feed/replay.h"
 #include "storage/keys/key_identify.h"
-#include "storage/objects/s3_erase.h"
+#include "storage/objects/s3_owed.h"
 #include "storage/queries.h"
 
 #include <stdlib.h>
@@ -41,7 +41,6 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     free(erasure->parent);
     storage_fingerprints_fini(&erasure->prints);
     storage_search_free(erasure->search);
-    storage_bucket_erasure_free(erasure->bucket);
     weir_buf_fini(&erasure->remarks);
     free(erasure);
 }
@@ -220,11 +219,29 @@ void storage_erasing_hint(struct storage *storage)
         (void)weir_rpc_push(storage->server, &storage->routes[slots[i]], MSG_erased, &hint, NULL);
 }
 
+static struct open_erasure *find_erasure(const struct storage *storage, uint64_t number)
+{
+    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
+        if (storage->erasing->at[i]->number == number)
+            return storage->erasing->at[i];
+    }
+    return NULL;
+}
+
+bool storage_erasing_is_open(const struct storage *storage, uint64_t number)
+{
+    const struct open_erasure *erasure = find_erasure(storage, number);
+
+    return erasure && erasure->state < ERASURE_SCRUBBED;
+}
+
 bool storage_erasing_is_scrubbing(const struct storage *storage)
 {
     for (size_t i = 0; i < storage->erasing->count; i++) {
-        if (storage->erasing->at[i]->state == ERASURE_IN_FORCE &&
-            !storage_scrub_waits(storage->erasing->at[i], weir_now_ms()))
+        const struct open_erasure *erasure = storage->erasing->at[i];
+
+        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten &&
+            !storage_scrub_waits(erasure, weir_now_ms()))
             return true;
     }
     return false;
@@ -407,7 +424,10 @@ static enum weir_status commit_scrubbed(struct storage *storage, struct open_era
     if (status == WEIR_OK)
         status = DB_RUN(storage->db, Q_erasure_scrubbed, NULL, err, DB_I64(erasure->number),
                         DB_I64(weir_now_wall_us()), DB_I64(erasure->files_scrubbed),
-                        DB_I64(erasure->bytes_scrubbed), DB_TEXT(weir_buf_text(&erasure->remarks)));
+                        DB_I64(erasure->bytes_scrubbed), DB_TEXT(weir_buf_text(&erasure->remarks)),
+                        DB_I64(erasure->owing.cleaned));
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_owed_drop_done, NULL, err, DB_I64(erasure->number));
     if (status == WEIR_OK && weir_fault("storage.erase.scrub"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.scrub");
     if (status == WEIR_OK)
@@ -417,14 +437,35 @@ static enum weir_status commit_scrubbed(struct storage *storage, struct open_era
     return status;
 }
 
+/* What it owes to buckets, once files are overwritten: waits until that is done, or has failed often enough. */
+static enum weir_status settle_buckets(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err)
+{
+    struct owing *owing = &erasure->owing;
+    enum weir_status status = WEIR_OK;
+
+    *ret_done = !owing->is_any;
+    if (*ret_done)
+        return WEIR_OK;
+    if (!owing->is_due)
+        status = storage_owed_release(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = storage_owed_is_settled(storage, erasure, ret_done, err);
+    owing->is_waiting = status == WEIR_OK && !*ret_done;
+    return status == WEIR_OK && *ret_done ? storage_owed_remark(storage, erasure, err) : status;
+}
+
 static enum weir_status scrub(struct storage *storage, struct open_erasure *erasure,
                               struct weir_error *err)
 {
     bool is_done = false;
-    enum weir_status status = storage_scrub_step(storage, erasure, &is_done, err);
+    enum weir_status status;
 
+    if (!erasure->owing.is_planned)
+        return storage_owed_plan(storage, erasure, err);
+    status = storage_scrub_step(storage, erasure, &is_done, err);
     if (status == WEIR_OK && is_done)
-        status = storage_bucket_erase(storage, erasure, &is_done, err);
+        status = settle_buckets(storage, erasure, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     drop_orders(storage, erasure);
@@ -543,7 +584,7 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             status = verify(storage, erasure, err);
         else
             continue;
-        *ret_more = !storage_bucket_is_waiting(erasure->bucket);
+        *ret_more = !erasure->owing.is_waiting;
     }
     return status;
 }
@@ -575,12 +616,43 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     return status;
 }
 
-const char *storage_erasing_trouble(const struct storage *storage, uint64_t number,
-                                    struct weir_arena *arena)
+enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
+                                         struct weir_arena *arena, const char **ret_trouble,
+                                         struct weir_error *err)
 {
-    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
-        if (storage->erasing->at[i]->number == number)
-            return storage_scrub_trouble(storage->erasing->at[i], arena);
+    const struct open_erasure *erasure = find_erasure(storage, number);
+    struct owed_troubles owed = {0};
+    enum weir_status status = WEIR_OK;
+
+    *ret_trouble = erasure ? storage_scrub_trouble(erasure, arena) : "";
+    if (!**ret_trouble)
+        status = storage_owed_troubles(storage, arena, &owed, err);
+    for (size_t i = 0; i < owed.count; i++) {
+        if (owed.at[i].erasure == number)
+            *ret_trouble = owed.at[i].text;
     }
-    return "";
+    return status;
+}
+
+enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
+                                          struct msg_erase_troubles *answer, struct weir_error *err)
+{
+    size_t open = storage->erasing ? storage->erasing->count : 0, count = 0;
+    struct owed_troubles owed = {0};
+    enum weir_status status = storage_owed_troubles(storage, arena, &owed, err);
+    uint64_t *erasures = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *erasures);
+    const char **texts = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *texts);
+
+    for (size_t i = 0; i < open; i++) {
+        texts[count] = storage_scrub_trouble(storage->erasing->at[i], arena);
+        erasures[count] = storage->erasing->at[i]->number;
+        count += *texts[count] != '\0';
+    }
+    for (size_t i = 0; i < owed.count; i++) {
+        texts[count] = owed.at[i].text;
+        erasures[count++] = owed.at[i].erasure;
+    }
+    *answer =
+        (struct msg_erase_troubles){.erasures = {erasures, count}, .troubles = {texts, count}};
+    return status;
 }

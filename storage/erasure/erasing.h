@@ -13,7 +13,10 @@ enum weir_status storage_erasing_load(struct storage *storage,
                                       struct weir_error *err) WEIR_MUST_USE;
 void storage_erasing_free(struct erasing *erasing);
 
-/* True while scans must wait: files are being overwritten. Not while a file stands in the way of that. */
+/* An accepted erasure whose files and objects are not all dealt with. */
+bool storage_erasing_is_open(const struct storage *storage, uint64_t number);
+/* True while scans must wait: files are being overwritten. Not while a file stands in the way of that, nor while
+ * objects of buckets are dealt with. */
 bool storage_erasing_is_scrubbing(const struct storage *storage);
 /* One piece of work. *ret_more: there is more to do now. *ret_wait_ms: else, when to call again; 0: when
  * something happens. After an error the catalog must be loaded again. */
@@ -36,9 +39,14 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
 enum weir_status storage_erase_check(struct storage *storage, const struct msg_erase_check *asked,
                                      struct msg_erase_checked *answer,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* What stands in the way of its bytes, for a person; "": nothing. */
-const char *storage_erasing_trouble(const struct storage *storage, uint64_t number,
-                                    struct weir_arena *arena);
+/* What stands in the way of its bytes, here or in a bucket, for a person; "": nothing. */
+enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
+                                         struct weir_arena *arena, const char **ret_trouble,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* The same of all. */
+enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
+                                          struct msg_erase_troubles *answer,
+                                          struct weir_error *err) WEIR_MUST_USE;
 /* Tells the holders that have not named the newest epoch to ask. */
 void storage_erasing_hint(struct storage *storage);
 

@@ -10,8 +10,6 @@
 #include "storage/keys/key_names.h"
 #include "storage/reading/serve.h"
 
-struct bucket_erasure; /* s3_erase.h */
-
 enum erasure_state {
     ERASURE_ACCEPTED,
     ERASURE_TOMBSTONED,
@@ -42,6 +40,19 @@ struct scrub_round {
     int64_t pause_ms, again_ms;
 };
 
+/* What is owed to buckets (s3_owed.h), as far as this start knows. */
+struct owing {
+    int pass;  /* of the planning, */
+    size_t at; /* and where in `ids` it is */
+    const struct stored_file *planned;
+    bool is_planned;
+    bool is_any; /* something is owed at all */
+    bool is_due; /* the mirror is overwritten */
+    bool is_waiting;
+    size_t asked;     /* when it was not settled yet */
+    uint64_t cleaned; /* objects */
+};
+
 struct open_erasure {
     uint64_t number;
     uint32_t dataset; /* 0: all */
@@ -69,11 +80,11 @@ struct open_erasure {
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */
     uint64_t files_scrubbed, bytes_scrubbed;
-    uint64_t not_gone;             /* samples whose bytes are still there after the scrub */
-    struct weir_buf remarks;       /* one a line */
-    struct bucket_erasure *bucket; /* NULL: not begun */
-    size_t deep_at;                /* next step of scrub_deep.c: ids, then tables, then cycles */
-    bool is_deep;                  /* Postgres's dead row versions are gone, as far as can be */
+    uint64_t not_gone;       /* samples whose bytes are still there after the scrub */
+    struct weir_buf remarks; /* one a line */
+    struct owing owing;
+    size_t deep_at; /* next step of scrub_deep.c: ids, then tables, then cycles */
+    bool is_deep;   /* Postgres's dead row versions are gone, as far as can be */
     struct search *search;
 };
 

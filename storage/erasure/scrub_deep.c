@@ -6,7 +6,7 @@
 
 enum { BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
 
-static const char *const TABLES[] = {"file_group", "run_segment", "quarantine", "object"};
+static const char *const TABLES[] = {"file_group", "run_segment", "quarantine", "object", "owed"};
 
 static void rewrite(struct storage *storage, struct open_erasure *erasure, const char *table)
 {

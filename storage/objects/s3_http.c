@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { CONNECT_MS = 5000, STILL_S = 20, SOCKETS_MAX = 8 };
 
@@ -21,6 +22,8 @@ struct s3_http {
     struct curl_slist *headers;
     uint64_t timer;
     struct watched watched[SOCKETS_MAX];
+    struct s3_upload upload;
+    uint64_t sent;
     struct weir_buf body;
     size_t bytes_max;
     bool is_over;
@@ -99,6 +102,31 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *owner)
     return size * count;
 }
 
+/* A file that has become shorter ends the request. */
+static size_t give_body(char *bytes, size_t size, size_t count, void *owner)
+{
+    struct s3_http *http = owner;
+    uint64_t left = http->upload.size - http->sent;
+    size_t room = size * count < left ? size * count : (size_t)left;
+    ssize_t got = pread(http->upload.fd, bytes, room, (off_t)http->sent);
+
+    if (got < 0 || (got == 0 && room > 0))
+        return CURL_READFUNC_ABORT;
+    http->sent += (uint64_t)got;
+    return (size_t)got;
+}
+
+/* A connection that was closed meanwhile is opened anew, and the body begins again. */
+static int rewind_body(void *owner, curl_off_t offset, int origin)
+{
+    struct s3_http *http = owner;
+
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > http->upload.size)
+        return CURL_SEEKFUNC_CANTSEEK;
+    http->sent = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
 static void forget(struct s3_http *http)
 {
     if (http->easy) {
@@ -115,9 +143,16 @@ static void finish(struct s3_http *http, CURLcode result)
     struct s3_answer answer = {.code = 0};
     struct weir_buf body = http->body;
     s3_done_fn *done = http->done;
+    WEIR_AUTO_FREE char *etag = NULL;
+    struct curl_header *header;
     struct weir_error err;
 
     curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &answer.code);
+    etag =
+        weir_strdup(curl_easy_header(http->easy, "ETag", 0, CURLH_HEADER, -1, &header) == CURLHE_OK
+                        ? header->value
+                        : "");
+    answer.etag = etag;
     http->body = (struct weir_buf){0};
     forget(http); /* the owner may ask anew at once */
     answer.body = weir_buf_view(&body);
@@ -144,6 +179,18 @@ static void act(struct s3_http *http, curl_socket_t fd)
         finish(http, message->data.result);
 }
 
+static void set_upload(struct s3_http *http)
+{
+    CURL *easy = http->easy;
+
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)http->upload.size);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, http);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, http);
+}
+
 static void set_options(struct s3_http *http, const struct s3_call *call)
 {
     CURL *easy = http->easy;
@@ -160,6 +207,8 @@ static void set_options(struct s3_http *http, const struct s3_call *call)
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
+    if (call->upload)
+        set_upload(http);
 }
 
 void s3_http_ask(struct s3_http *http, const struct s3_call *call, s3_done_fn *done, void *owner)
@@ -173,6 +222,8 @@ void s3_http_ask(struct s3_http *http, const struct s3_call *call, s3_done_fn *d
     http->owner = owner;
     http->bytes_max = call->bytes_max;
     http->is_over = false;
+    http->sent = 0;
+    http->upload = call->upload ? *call->upload : (struct s3_upload){.fd = -1};
     weir_buf_clear(&http->body);
     set_options(http, call);
     curl_multi_add_handle(http->multi, http->easy);
@@ -194,6 +245,11 @@ struct s3_http *s3_http_new(struct weir_loop *loop)
     curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, set_timer);
     curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
     return http;
+}
+
+void s3_http_drop(struct s3_http *http)
+{
+    forget(http);
 }
 
 void s3_http_free(struct s3_http *http)

@@ -12,17 +12,26 @@ struct s3_http;
 struct s3_http *s3_http_new(struct weir_loop *loop);
 /* Drops the request that is under way. */
 void s3_http_free(struct s3_http *http);
+void s3_http_drop(struct s3_http *http);
+
+/* What is sent: the first `size` bytes of an open file, which stays the caller's. */
+struct s3_upload {
+    int fd;
+    uint64_t size;
+};
 
 struct s3_call {
-    const char *method; /* without a body */
+    const char *method;
     const char *url;
-    const char *const *headers; /* "Name: value", NULL-terminated */
-    size_t bytes_max;           /* of the body; more is an error */
+    const char *const *headers;     /* "Name: value", NULL-terminated */
+    size_t bytes_max;               /* of the answer's body; more is an error */
+    const struct s3_upload *upload; /* copied; NULL: nothing is sent */
 };
 
 struct s3_answer {
     long code;              /* of HTTP */
-    struct weir_bytes body; /* valid during the callback */
+    const char *etag;       /* its header, with quotes; "" when there is none */
+    struct weir_bytes body; /* all valid during the callback */
 };
 /* With an answer, whatever its code; or with NULL and UNAVAILABLE (no or half an answer) or LIMIT (more than
  * bytes_max). */

@@ -127,6 +127,15 @@ static bool parse_number(const char *text, uint64_t *ret_number)
     return errno == 0 && *end == '\0';
 }
 
+/* 0 when it is no time. */
+static int64_t time_of(struct weir_bytes xml, const char *name, struct weir_arena *arena)
+{
+    const char *text = text_of(element(xml, name, NULL), 64, arena);
+    int64_t time_us = 0;
+
+    return text && weir_time_parse(text, strlen(text), &time_us) ? time_us : 0;
+}
+
 static bool read_object(struct weir_bytes contents, struct weir_arena *arena,
                         struct s3_object *object)
 {
@@ -198,7 +207,8 @@ static bool read_version(struct weir_bytes entry, const char *key, bool is_marke
     char *found = text_of(element(entry, "Key", NULL), 3 * S3_KEY_MAX, arena);
     const char *latest = text_of(element(entry, "IsLatest", NULL), 16, arena);
     struct weir_bytes id = element(entry, "VersionId", NULL);
-    struct s3_version version = {.id = id.at ? text_of(id, S3_VERSION_ID_MAX, arena) : ""};
+    struct s3_version version = {.id = id.at ? text_of(id, S3_VERSION_ID_MAX, arena) : "",
+                                 .modified_us = time_of(entry, "LastModified", arena)};
 
     if (!is_marker)
         version.etag = text_of(element(entry, "ETag", NULL), S3_ETAG_MAX, arena);
@@ -245,6 +255,12 @@ enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct
 }
 
 /* ---- errors ---- */
+
+bool s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us)
+{
+    *ret_until_us = is_whole(xml, "Retention") ? time_of(xml, "RetainUntilDate", arena) : 0;
+    return *ret_until_us != 0;
+}
 
 void s3_error_code(struct weir_bytes xml, char code[64])
 {

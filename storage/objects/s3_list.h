@@ -35,6 +35,7 @@ enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
 struct s3_version {
     const char *id;   /* "" in a store that has none, "null" of one written before there were any */
     const char *etag; /* NULL: a delete marker */
+    int64_t modified_us; /* 0 when the store does not tell */
     bool is_latest;
 };
 
@@ -48,6 +49,8 @@ struct s3_versions {
 enum weir_status s3_versions_read(struct weir_bytes xml, const char *key, struct weir_arena *arena,
                                   struct s3_versions *ret_versions,
                                   struct weir_error *err) WEIR_MUST_USE;
+/* Until when an answered GetObjectRetention keeps a version from being deleted; false when it is none. */
+bool s3_lock_read(struct weir_bytes xml, struct weir_arena *arena, int64_t *ret_until_us);
 /* The <Code> of an error that an object store answers, or "" ; `code` holds 64 characters. */
 void s3_error_code(struct weir_bytes xml, char code[64]);
 

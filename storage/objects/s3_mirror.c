@@ -2,14 +2,15 @@
 #include "storage/objects/s3_mirror.h"
 
 #include "core/base/clock.h"
-#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/intake/intake.h"
-#include "storage/objects/s3_http.h"
+#include "storage/objects/s3_fetch.h"
 #include "storage/objects/s3_list.h"
 #include "storage/objects/s3_remote.h"
+#include "storage/objects/s3_try.h"
 #include "storage/queries.h"
+#include "storage/scanning/listing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,17 +24,15 @@
 struct mirror {
     struct mirrors *mirrors;
     uint32_t dataset;
-    char *root;     /* where files lie, */
-    char *incoming; /* and where the one that is being fetched does */
+    char *root; /* where files lie */
     int64_t every_ms;
     struct s3_remote remote;
-    struct s3_http *http;
-    struct s3_question question; /* the one under way, or to be asked again */
-    size_t answer_bytes_max;
-    s3_done_fn *on_answer;
-    int tries;
+    struct s3_try *listing;
+    struct s3_fetch **fetches; /* that go on at the same time */
+    size_t fetch_count;
     uint64_t timer;
 
+    bool is_resting;  /* until the timer */
     bool is_complete; /* a pass has come to its end */
     bool has_changed; /* files, in this pass */
     bool has_skipped; /* objects, in this pass */
@@ -44,8 +43,6 @@ struct mirror {
     char *after;  /* key up to which this pass has come; "" at first */
     size_t *todo; /* objects of the page that are to be fetched */
     size_t todo_count, at_todo;
-    int fd; /* of the incoming file */
-    uint64_t fetched;
 };
 
 struct mirrors {
@@ -69,12 +66,11 @@ static void rest(struct mirror *mirror)
 {
     struct weir_loop *loop = mirror->mirrors->storage->loop;
 
-    if (mirror->fd >= 0)
-        close(mirror->fd);
-    mirror->fd = -1;
-    s3_question_fini(&mirror->question);
+    for (size_t i = 0; i < mirror->fetch_count; i++)
+        s3_fetch_drop(mirror->fetches[i]);
     weir_arena_clear(mirror->arena);
     mirror->page = (struct s3_page){0};
+    mirror->is_resting = true;
     mirror->timer = weir_loop_timer(loop, mirror->every_ms, 0, begin_pass, mirror);
 }
 
@@ -114,62 +110,6 @@ static void end_pass(struct mirror *mirror)
     rest(mirror);
     if (is_first || mirror->has_changed)
         scan(mirror);
-}
-
-/* ---- questions and their answers ---- */
-
-static void ask(void *owner)
-{
-    struct mirror *mirror = owner;
-
-    mirror->timer = 0;
-    s3_http_ask(mirror->http,
-                &(struct s3_call){.method = "GET",
-                                  .url = mirror->question.url,
-                                  .headers = (const char *const *)mirror->question.headers,
-                                  .bytes_max = mirror->answer_bytes_max},
-                mirror->on_answer, mirror);
-}
-
-static void ask_first(struct mirror *mirror, size_t answer_bytes_max, s3_done_fn *on_answer)
-{
-    mirror->tries = 0;
-    mirror->answer_bytes_max = answer_bytes_max;
-    mirror->on_answer = on_answer;
-    ask(mirror);
-}
-
-/* Asks the same again after a pause, as often as is sensible. */
-static void ask_again(struct mirror *mirror, const char *why)
-{
-    if (++mirror->tries == S3_TRIES) {
-        fail_pass(mirror, why);
-        return;
-    }
-    mirror->timer = weir_loop_timer(mirror->mirrors->storage->loop,
-                                    S3_PAUSE_MS << (mirror->tries - 1), 0, ask, mirror);
-}
-
-/* True for an answer with the code that was hoped for; else the pass goes on or ends here. */
-static bool is_good(struct mirror *mirror, const struct s3_answer *answer,
-                    const struct weir_error *err, long expected)
-{
-    char code[64], text[128];
-
-    if (!answer) {
-        ask_again(mirror, err->text);
-        return false;
-    }
-    if (answer->code == expected)
-        return true;
-    s3_error_code(answer->body, code);
-    snprintf(text, sizeof text, "found HTTP status %ld %s, expected %ld", answer->code, code,
-             expected);
-    if (answer->code >= 500 || answer->code == 429)
-        ask_again(mirror, text);
-    else
-        fail_pass(mirror, text);
-    return false;
 }
 
 /* ---- what is known of the bucket ---- */
@@ -243,6 +183,16 @@ static bool is_known(const struct weir_rows *rows, size_t i, const struct s3_obj
            weir_rows_i64(rows, i, 3) == object->modified_us;
 }
 
+/* What no scan would look at is as if it were not in the bucket. */
+static bool is_wanted(const struct mirror *mirror, const struct s3_object *object)
+{
+    const struct dataset *dataset =
+        storage_catalog_at(mirror->mirrors->storage->catalog, mirror->dataset);
+    const char *name = name_of(mirror, object->key);
+
+    return !name || storage_listing_wants(dataset, name);
+}
+
 /* Rows and objects are in the same order: what only a row knows is gone, the rest is fetched or the same. */
 static enum weir_status compare(struct mirror *mirror, const struct weir_rows *rows,
                                 struct weir_error *err)
@@ -258,9 +208,10 @@ static enum weir_status compare(struct mirror *mirror, const struct weir_rows *r
                     : i == page->count ? -1
                                        : order_of(known, page->objects[i].key);
 
-        if (order < 0)
+        if (order < 0 || (order == 0 && !is_wanted(mirror, &page->objects[i])))
             status = remove_object(mirror, known, err);
-        else if (order > 0 || !is_known(rows, row, &page->objects[i]))
+        else if ((order > 0 || !is_known(rows, row, &page->objects[i])) &&
+                 is_wanted(mirror, &page->objects[i]))
             mirror->todo[mirror->todo_count++] = i;
         row += order <= 0;
         i += order >= 0;
@@ -292,16 +243,24 @@ static enum weir_status compare_page(struct mirror *mirror, struct weir_error *e
     return status;
 }
 
-static void on_page(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
+static void on_page(void *owner, const struct s3_answer *answer, const char *why)
 {
     struct mirror *mirror = owner;
+    char text[128];
     struct weir_error err;
 
-    if (!is_good(mirror, answer, problem, 200))
+    if (!answer) {
+        fail_pass(mirror, why);
         return;
+    }
+    if (answer->code != 200) {
+        s3_try_describe(answer, 200, text);
+        fail_pass(mirror, text);
+        return;
+    }
     weir_arena_clear(mirror->arena);
     if (s3_page_read(answer->body, mirror->arena, &mirror->page, &err) != WEIR_OK)
-        ask_again(mirror, err.text);
+        s3_try_again(mirror->listing, err.text);
     else if (compare_page(mirror, &err) != WEIR_OK)
         fail_pass(mirror, err.text);
     else
@@ -313,9 +272,7 @@ static void ask_page(struct mirror *mirror)
     struct s3_question question;
 
     s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &question);
-    s3_question_fini(&mirror->question);
-    mirror->question = question;
-    ask_first(mirror, S3_PAGE_BYTES_MAX, on_page);
+    s3_try_ask(mirror->listing, &question, S3_PAGE_BYTES_MAX, on_page, mirror);
 }
 
 static void begin_pass(void *owner)
@@ -323,109 +280,14 @@ static void begin_pass(void *owner)
     struct mirror *mirror = owner;
 
     mirror->timer = 0;
-    mirror->has_changed = mirror->has_skipped = false;
+    mirror->is_resting = mirror->has_changed = mirror->has_skipped = false;
     mirror->page = (struct s3_page){0};
     free(mirror->after);
     mirror->after = weir_strdup("");
     ask_page(mirror);
 }
 
-/* ---- an object ---- */
-
-static const struct s3_object *object_of(const struct mirror *mirror)
-{
-    return &mirror->page.objects[mirror->todo[mirror->at_todo]];
-}
-
-static enum weir_status put_in_place(const struct mirror *mirror, const char *path,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *folder = weir_strdup(path);
-    enum weir_status status;
-
-    *strrchr(folder, '/') = '\0';
-    status = weir_make_directories(folder, 0700, err);
-    if (status == WEIR_OK && rename(mirror->incoming, path) < 0)
-        status =
-            weir_fail(err, WEIR_IO, "%s: cannot put it in its place: %s", path, strerror(errno));
-    return status;
-}
-
-static enum weir_status end_object(struct mirror *mirror, struct weir_error *err)
-{
-    const struct s3_object *object = object_of(mirror);
-    WEIR_AUTO_FREE char *path = path_of(mirror, object->key);
-    const struct timespec times[2] = {
-        {.tv_nsec = UTIME_OMIT},
-        {.tv_sec = object->modified_us / 1000000, .tv_nsec = object->modified_us % 1000000 * 1000}};
-    enum weir_status status = WEIR_OK;
-
-    if (futimens(mirror->fd, times) < 0 || fsync(mirror->fd) < 0)
-        status = weir_fail(err, WEIR_IO, "%s: cannot write: %s", path, strerror(errno));
-    close(mirror->fd);
-    mirror->fd = -1;
-    if (status == WEIR_OK)
-        status = put_in_place(mirror, path, err);
-    return status == WEIR_OK ? remember(mirror, object, err) : status;
-}
-
-static void ask_piece(struct mirror *mirror);
-
-static void on_piece(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
-{
-    struct mirror *mirror = owner;
-    const struct s3_object *object = object_of(mirror);
-    uint64_t left = object->size - mirror->fetched;
-    size_t expected = left < S3_PIECE_BYTES ? (size_t)left : S3_PIECE_BYTES;
-    struct weir_error err;
-    enum weir_status status = WEIR_OK;
-
-    if (answer && (answer->code == 404 || answer->code == 412)) {
-        mirror->has_changed = true; /* another one by now: for the next pass */
-        mirror->at_todo++;
-        fetch_next(mirror);
-        return;
-    }
-    if (!is_good(mirror, answer, problem, 206))
-        return;
-    if (answer->body.size != expected) {
-        ask_again(mirror, "found an answer of another length than was asked for");
-        return;
-    }
-    if (pwrite(mirror->fd, answer->body.at, expected, (off_t)mirror->fetched) !=
-        (ssize_t)expected) {
-        fail_pass(mirror, strerror(errno));
-        return;
-    }
-    mirror->fetched += expected;
-    if (mirror->fetched < object->size) {
-        ask_piece(mirror);
-        return;
-    }
-    status = end_object(mirror, &err);
-    mirror->at_todo++;
-    if (status == WEIR_OK)
-        fetch_next(mirror);
-    else
-        fail_pass(mirror, err.text);
-}
-
-static void ask_piece(struct mirror *mirror)
-{
-    const struct s3_object *object = object_of(mirror);
-    uint64_t left = object->size - mirror->fetched;
-    const struct s3_piece piece = {.key = object->key,
-                                   .etag = object->etag,
-                                   .from = mirror->fetched,
-                                   .to = mirror->fetched +
-                                         (left < S3_PIECE_BYTES ? left : S3_PIECE_BYTES) - 1};
-    struct s3_question question;
-
-    s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &question);
-    s3_question_fini(&mirror->question);
-    mirror->question = question;
-    ask_first(mirror, S3_PIECE_BYTES, on_piece);
-}
+/* ---- objects ---- */
 
 /* A death between the file and its row: the file is whole, since it has the object's time. */
 static bool was_fetched(const char *path, const struct s3_object *object)
@@ -438,47 +300,74 @@ static bool was_fetched(const char *path, const struct s3_object *object)
            found.st_mtim.tv_nsec == object->modified_us % 1000000 * 1000;
 }
 
-static enum weir_status begin_object(struct mirror *mirror, bool *ret_is_done,
-                                     struct weir_error *err)
+static void on_fetched(void *owner, const struct s3_object *object, enum s3_fetched what,
+                       const char *why)
 {
-    const struct s3_object *object = object_of(mirror);
-    WEIR_AUTO_FREE char *path = NULL;
+    struct mirror *mirror = owner;
+    struct weir_error err;
 
-    *ret_is_done = true;
+    mirror->has_changed = true; /* or will have: another object is for the next pass */
+    if (what == S3_FETCHED_NOTHING)
+        fail_pass(mirror, why);
+    else if (what == S3_FETCHED && remember(mirror, object, &err) != WEIR_OK)
+        fail_pass(mirror, err.text);
+    else
+        fetch_next(mirror);
+}
+
+static enum weir_status begin_object(struct mirror *mirror, struct s3_fetch *fetch,
+                                     const struct s3_object *object, struct weir_error *err)
+{
+    struct s3_fetch_job job = {.remote = &mirror->remote, .object = object};
+
     if (!name_of(mirror, object->key)) {
         if (object->size > 0) /* else what some tools leave in place of a folder */
             skip(mirror, object->key, "found a key that cannot be the path of a file");
         return WEIR_OK;
     }
-    path = path_of(mirror, object->key);
-    if (was_fetched(path, object))
-        return remember(mirror, object, err);
-    *ret_is_done = false;
-    mirror->fetched = 0;
-    mirror->fd = open(mirror->incoming, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (mirror->fd < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot create: %s", mirror->incoming, strerror(errno));
-    if (object->size > 0)
+    job.path = path_of(mirror, object->key);
+    if (!was_fetched(job.path, object)) {
+        s3_fetch_begin(fetch, &job, on_fetched, mirror);
         return WEIR_OK;
-    *ret_is_done = true;
-    return end_object(mirror, err);
+    }
+    free(job.path);
+    return remember(mirror, object, err);
 }
 
+static struct s3_fetch *idle_fetch(const struct mirror *mirror)
+{
+    for (size_t i = 0; i < mirror->fetch_count; i++) {
+        if (s3_fetch_is_idle(mirror->fetches[i]))
+            return mirror->fetches[i];
+    }
+    return NULL;
+}
+
+static bool is_fetching(const struct mirror *mirror)
+{
+    for (size_t i = 0; i < mirror->fetch_count; i++) {
+        if (!s3_fetch_is_idle(mirror->fetches[i]))
+            return true;
+    }
+    return false;
+}
+
+/* In the order of keys, several at a time; the next page when all are there. */
 static void fetch_next(struct mirror *mirror)
 {
+    struct s3_fetch *fetch;
     struct weir_error err;
-    bool is_done = true;
 
-    for (; mirror->at_todo < mirror->todo_count; mirror->at_todo++) {
-        if (begin_object(mirror, &is_done, &err) != WEIR_OK) {
+    while (mirror->at_todo < mirror->todo_count && (fetch = idle_fetch(mirror))) {
+        const struct s3_object *object = &mirror->page.objects[mirror->todo[mirror->at_todo++]];
+
+        if (begin_object(mirror, fetch, object, &err) != WEIR_OK) {
             fail_pass(mirror, err.text);
             return;
         }
-        if (!is_done) {
-            ask_piece(mirror);
-            return;
-        }
     }
+    if (is_fetching(mirror))
+        return;
     if (mirror->page.next)
         ask_page(mirror);
     else
@@ -490,17 +379,30 @@ static void fetch_next(struct mirror *mirror)
 static void free_mirror(struct mirror *mirror)
 {
     weir_loop_cancel(mirror->mirrors->storage->loop, mirror->timer);
-    s3_http_free(mirror->http);
-    s3_question_fini(&mirror->question);
+    s3_try_free(mirror->listing);
+    for (size_t i = 0; i < mirror->fetch_count; i++)
+        s3_fetch_free(mirror->fetches[i]);
+    free(mirror->fetches);
     s3_remote_close(&mirror->remote);
-    if (mirror->fd >= 0)
-        close(mirror->fd);
     weir_arena_free(mirror->arena);
     free(mirror->after);
     free(mirror->trouble);
-    free(mirror->incoming);
     free(mirror->root);
     free(mirror);
+}
+
+static void add_fetches(struct mirror *mirror, const struct dataset *dataset)
+{
+    struct storage *storage = mirror->mirrors->storage;
+
+    mirror->fetch_count = (size_t)dataset->declaration->s3.transfers;
+    mirror->fetches = weir_calloc(mirror->fetch_count, sizeof(struct s3_fetch *));
+    for (size_t i = 0; i < mirror->fetch_count; i++) {
+        char *incoming =
+            weir_format("%s/storage/.incoming-%s-%zu", storage->data_dir, dataset->name, i + 1);
+
+        mirror->fetches[i] = s3_fetch_new(storage->loop, &incoming);
+    }
 }
 
 static struct mirror *new_mirror(struct mirrors *mirrors, const struct dataset *dataset)
@@ -509,12 +411,10 @@ static struct mirror *new_mirror(struct mirrors *mirrors, const struct dataset *
 
     mirror->mirrors = mirrors;
     mirror->dataset = dataset->number;
-    mirror->fd = -1;
     mirror->root = weir_strdup(dataset->root);
-    mirror->incoming =
-        weir_format("%s/storage/.incoming-%s", mirrors->storage->data_dir, dataset->name);
     mirror->every_ms = dataset->declaration->s3.every / 1000;
-    mirror->http = s3_http_new(mirrors->storage->loop);
+    mirror->listing = s3_try_new(mirrors->storage->loop);
+    add_fetches(mirror, dataset);
     mirror->arena = weir_arena_new();
     mirrors->at = weir_realloc(mirrors->at, mirrors->count + 1, sizeof(struct mirror *));
     mirrors->at[mirrors->count++] = mirror;
@@ -543,6 +443,17 @@ bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *data
             mirror->trouble = weir_strdup(err.text);
     }
     return mirror->is_complete || dataset->is_scanned;
+}
+
+void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset)
+{
+    struct mirror *mirror = find(mirrors, dataset);
+
+    if (!mirror || !mirror->is_resting)
+        return;
+    weir_loop_cancel(mirrors->storage->loop, mirror->timer);
+    mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
+    mirror->is_resting = false;
 }
 
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset)

@@ -1,20 +1,16 @@
 /* Mirrors of buckets: each object of a dataset that is read from an object store lies as a file below
  * DATA_DIR/storage/DATASET, where scans find it like any other. A mirror lists its bucket again and again,
- * fetches what is new or has another ETag, size or time, and removes what is gone.
+ * fetches what is new or has another ETag, size or time, and removes what is gone. What no scan would look at (names that
+ * `include` leaves out) is not fetched.
  *
- * Fetched in the order of keys, in pieces, under the ETag of the listing: a file is there whole or not at all.
+ * Fetched in the order of keys, a few at a time (s3_fetch.h): a file is there whole or not at all, and stays what it is
+ * if the object holds the same bytes.
  * What is known of the bucket is in Postgres (table object); killed at any point, the next pass goes on, and a
  * file that had been fetched stays the one it was. Owned by struct storage. */
 #ifndef WEIR_STORAGE_S3_MIRROR_H
 #define WEIR_STORAGE_S3_MIRROR_H
 
 #include "storage/storage.h"
-
-enum {
-    S3_PIECE_BYTES = 8 << 20,
-    S3_TRIES = 5,     /* of one question, */
-    S3_PAUSE_MS = 200 /* and the pause behind the first; each is twice as long as the one before */
-};
 
 struct mirrors;
 
@@ -23,6 +19,8 @@ void storage_mirrors_free(struct mirrors *mirrors);
 /* Sees to it that the dataset's mirror exists and works. False as long as it has never been complete: a scan
  * would not see everything. */
 bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset);
+/* The next pass begins now, unless one is under way. */
+void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset);
 /* Why the newest pass failed, or NULL. */
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset);
 

@@ -132,7 +132,7 @@ static void sign(const struct s3_remote *remote, const struct s3_request *reques
         add_header(question, "If-Match", request->if_match);
     if (request->range)
         add_header(question, "Range", request->range);
-    add_header(question, "x-amz-content-sha256", S3_EMPTY_SHA256);
+    add_header(question, "x-amz-content-sha256", s3_body_sha256(request));
     add_header(question, "x-amz-date", request->date);
     add_header(question, "Authorization", weir_buf_text(&authorization));
 }
@@ -217,6 +217,40 @@ void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *
     weir_buf_append_text(&query, *version ? "versionId=" : "");
     s3_encode(version, false, &query);
     request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
+                 int64_t now_us, struct s3_question *ret_question)
+{
+    WEIR_AUTO_BUF path = {0};
+    WEIR_AUTO_BUF query = {0};
+    struct s3_request request = {.method = "GET", .host = remote->host, .region = remote->region};
+
+    object_path(remote, key, &path);
+    request.path = weir_buf_text(&path);
+    weir_buf_append_text(&query, "retention=");
+    weir_buf_append_text(&query, *version ? "&versionId=" : "");
+    s3_encode(version, false, &query);
+    request.query = weir_buf_text(&query);
+    s3_date(now_us, request.date);
+    sign(remote, &request, ret_question);
+}
+
+void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing, int64_t now_us,
+                  struct s3_question *ret_question)
+{
+    WEIR_AUTO_BUF path = {0};
+    struct s3_request request = {.method = "PUT",
+                                 .host = remote->host,
+                                 .query = "",
+                                 .if_match = writing->etag,
+                                 .sha256 = writing->sha256,
+                                 .region = remote->region};
+
+    object_path(remote, writing->key, &path);
+    request.path = weir_buf_text(&path);
     s3_date(now_us, request.date);
     sign(remote, &request, ret_question);
 }

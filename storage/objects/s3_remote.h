@@ -49,5 +49,16 @@ void s3_ask_versions(const struct s3_remote *remote, const char *key, int64_t no
 /* To delete one version of a key for good; "": the key, of a store without versions. */
 void s3_ask_delete(const struct s3_remote *remote, const char *key, const char *version,
                    int64_t now_us, struct s3_question *ret_question);
+/* Until when a version may not be deleted (GetObjectRetention). */
+void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *version,
+                 int64_t now_us, struct s3_question *ret_question);
+/* An object written anew, as long as it is the one with this ETag. */
+struct s3_writing {
+    const char *key;
+    const char *etag;   /* NULL: whatever it is */
+    const char *sha256; /* of the new one, 64 hexadecimal digits */
+};
+void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing, int64_t now_us,
+                  struct s3_question *ret_question);
 
 #endif

@@ -43,16 +43,23 @@ static const char *signed_headers(const struct s3_request *request)
     return NAMES[request->if_match != NULL][request->range != NULL];
 }
 
+const char *s3_body_sha256(const struct s3_request *request)
+{
+    return request->sha256 ? request->sha256 : S3_EMPTY_SHA256;
+}
+
 static void append_canonical(const struct s3_request *request, struct weir_buf *out)
 {
+    const char *sha256 = s3_body_sha256(request);
+
     weir_buf_printf(out, "%s\n%s\n%s\nhost:%s\n", request->method, request->path, request->query,
                     request->host);
     if (request->if_match)
         weir_buf_printf(out, "if-match:%s\n", request->if_match);
     if (request->range)
         weir_buf_printf(out, "range:%s\n", request->range);
-    weir_buf_printf(out, "x-amz-content-sha256:%s\nx-amz-date:%s\n\n%s\n%s", S3_EMPTY_SHA256,
-                    request->date, signed_headers(request), S3_EMPTY_SHA256);
+    weir_buf_printf(out, "x-amz-content-sha256:%s\nx-amz-date:%s\n\n%s\n%s", sha256, request->date,
+                    signed_headers(request), sha256);
 }
 
 static void hmac(const uint8_t *key, size_t key_size, const char *text, uint8_t out[32])

@@ -22,10 +22,13 @@ struct s3_request {
     const char *query;    /* parameters encoded and in order of their names; "" for none */
     const char *range;    /* value of the Range header, or NULL */
     const char *if_match; /* value of the If-Match header, or NULL */
+    const char *sha256;   /* of the body, 64 hexadecimal digits; NULL: there is none */
     const char *region;
     char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
 };
 
+/* What the x-amz-content-sha256 header has to say. */
+const char *s3_body_sha256(const struct s3_request *request);
 void s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
 /* Appends `text` with everything but letters, digits and -_.~ percent-encoded; slashes stay if asked. */
 void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out);

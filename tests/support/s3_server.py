@@ -3,7 +3,9 @@
 Written for the tests of the object store source. `faults` is a list of what the next answers do instead of what they
 should: "500", "half" (the connection ends in the middle), "long" (more bytes than were asked for), "nonsense" (no XML),
 "endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
-versions are deleted one by one; `denied` holds methods that are answered 403; `on_delete` is called before each deletion.
+versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
+and `on_delete`, `on_put`, `on_get` (of an object) are called before each one. The bucket may stand in the path, or in front
+of the host.
 """
 
 import hashlib
@@ -37,6 +39,7 @@ def signature(handler, names, scope):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    body = b""
 
     def log_message(self, *_):
         pass
@@ -59,41 +62,82 @@ class Handler(http.server.BaseHTTPRequestHandler):
         names = fields.get("SignedHeaders", "").split(";")
         if key_id != KEY_ID or len(scope) != 4 or scope[1:] != [REGION, "s3", "aws4_request"] or "host" not in names:
             return False
-        if self.headers["x-amz-content-sha256"] != hashlib.sha256(b"").hexdigest():
+        if self.headers["x-amz-content-sha256"] != hashlib.sha256(self.body).hexdigest():
             return False
         return hmac.compare_digest(fields.get("Signature", ""), signature(self, names, scope))
 
+    def parts(self):
+        """The bucket, and the key or nothing."""
+        path = self.path.partition("?")[0][1:]
+        if self.headers["Host"].startswith(BUCKET + "."):
+            return BUCKET, urllib.parse.unquote(path)
+        bucket, _, key = path.partition("/")
+        return bucket, urllib.parse.unquote(key)
+
     def do_GET(self):
         store = self.server.store
+        self.body = b""
         fault = store.faults.pop(0) if store.faults else None
         store.requests.append(self.path)
-        path, _, query = self.path.partition("?")
-        parts = path.split("/", 2)
+        query = self.path.partition("?")[2]
+        bucket, key = self.parts()
         if fault == "500":
             return self.refuse(500, "InternalError")
         if fault == "redirect":
             return self.answer(307, Location="http://127.0.0.1:9/")
         if not self.is_signed():
             return self.refuse(403, "SignatureDoesNotMatch")
-        if parts[1] != BUCKET:
+        if bucket != BUCKET:
             return self.refuse(404, "NoSuchBucket")
-        if len(parts) == 2 or not parts[2]:
+        if "retention=" in query:
+            return self.retention(key)
+        if not key:
             return self.list(dict(urllib.parse.parse_qsl(query, keep_blank_values=True)), fault)
-        return self.get(urllib.parse.unquote(parts[2]), fault)
+        store.on_get(key)
+        return self.get(key, fault)
 
     def do_DELETE(self):
         store = self.server.store
         store.requests.append("DELETE " + self.path)
-        path, _, query = self.path.partition("?")
-        bucket, key = path.split("/", 2)[1:]
+        self.body = b""
+        query = self.path.partition("?")[2]
+        bucket, key = self.parts()
         store.on_delete(len([r for r in store.requests if r.startswith("DELETE")]))
         if not self.is_signed():
             return self.refuse(403, "SignatureDoesNotMatch")
         if "DELETE" in store.denied or bucket != BUCKET:
             return self.refuse(403, "AccessDenied")
         version = dict(urllib.parse.parse_qsl(query)).get("versionId")
-        store.delete(urllib.parse.unquote(key), version)
+        if key in store.locked:
+            return self.refuse(403, "AccessDenied")
+        store.delete(key, version)
         self.answer(204)
+
+    def retention(self, key):
+        until = self.server.store.locked.get(key)
+        if until is None:
+            return self.refuse(404, "NoSuchObjectLockConfiguration")
+        self.answer(200, f"<Retention><Mode>COMPLIANCE</Mode><RetainUntilDate>{until}</RetainUntilDate></Retention>".encode())
+
+    def do_PUT(self):
+        store = self.server.store
+        store.requests.append("PUT " + self.path)
+        self.body = self.rfile.read(int(self.headers["Content-Length"]))
+        bucket, key = self.parts()
+        wanted = self.headers.get("If-Match")
+        store.on_put(len([r for r in store.requests if r.startswith("PUT")]))
+        if not self.is_signed():
+            return self.refuse(403, "SignatureDoesNotMatch")
+        if "PUT" in store.denied or bucket != BUCKET:
+            return self.refuse(403, "AccessDenied")
+        with store.lock:
+            found = store.objects.get(key)
+            if wanted and (found is None or wanted != f'"{found["etag"]}"'):
+                return self.refuse(412, "PreconditionFailed")
+            etag = hashlib.md5(self.body).hexdigest()
+            store.write(key, self.body, etag)
+        store.after_put(key)
+        self.answer(200, ETag=f'"{etag}"')
 
     def list_versions(self, prefix, fault):
         store = self.server.store
@@ -165,7 +209,8 @@ class Store:
     def __init__(self, page=3, versioned=False):
         self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
         self.versioned, self.written = versioned, 0
-        self.faults, self.requests, self.denied, self.on_delete = [], [], set(), lambda number: None
+        self.faults, self.requests, self.denied, self.locked = [], [], set(), {}
+        self.on_delete = self.on_put = self.after_put = self.on_get = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.store = self
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)

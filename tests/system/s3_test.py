@@ -126,6 +126,27 @@ def test_a_bucket_is_mirrored_and_followed():
     store.close()
 
 
+def test_a_bucket_in_the_host_name_is_asked_for_what_counts_several_at_a_time():
+    store = letters(page=100)
+    for i in range(3):
+        store.put(f"day/letter{i}.txt", f"letter {i}, which no manifest names")
+    for key in ("day/scan.png", "day/.hidden/a.txt", "day/deep/b.bin"):
+        store.put(key, "nothing for us")
+    at_once = threading.Barrier(4)
+    store.on_get = lambda key: at_once.wait(DEADLINE_S) if key.endswith(".txt") else None
+    store.endpoint = store.endpoint.replace("127.0.0.1", "localhost")
+    lab = Bucket(store, pipeline=LETTERS.replace("every: 100ms", "every: 100ms, style: host, transfers: 4")).start()
+    found = lab.await_that(lambda d: d["scanned"])
+    assert found["live"] == 5 and found["quarantined"] == 3, found
+    asked = [urllib.parse.unquote(path) for path in store.requests if "list-type" not in path]
+    assert sorted(asked) == sorted("/" + key for key in store.objects if key.endswith((".txt", ".csv")) and "/." not in key), asked
+    store.faults = ["500", None, "half", "nonsense"]
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and not set(store.history) & set(OF_CLARA), told
+    lab.end()
+    store.close()
+
+
 def test_large_objects_come_in_pieces_and_deaths_change_nothing():
     store = Store()
     big = lines(0, 250_000)
@@ -179,19 +200,79 @@ def test_wrong_credentials_are_told_and_never_written():
     store.close()
 
 
-def test_an_erasure_takes_the_mirror_and_names_the_bucket():
-    store = Store()
-    store.put("day/a.jsonl", lines(0, 10, user="bert") + lines(10, 1, user="clara"))
+OF_BERT, OF_CLARA_TOO = lines(0, 10, user="bert"), lines(10, 1, user="clara")
+
+
+def shared(**options):
+    """Two objects that people share, written three times each, and one that is bert's alone."""
+    store = Store(**options)
+    for draft in range(3):
+        for name in ("a", "b c+ü"):
+            store.put(f"day/{name}.jsonl", OF_BERT + OF_CLARA_TOO + "\n" * draft)
+    store.put("day/bert.jsonl", lines(100, 3, user="bert"))
+    return store
+
+
+def holds_clara(store):
+    return [k for k, versions in store.history.items() for v in versions if b"sample 10\"" in (v["body"] or b"")]
+
+
+def assert_no_new_samples(lab, store):
+    """What was written anew comes round in a listing, and is known."""
+    asked = len(store.requests)
+    lab.await_that(lambda d: len(store.requests) > asked + 8)
+    found = lab.dataset()
+    assert (found["ingested"], found["live"], found["erased"], found["replaced"]) == (25, 23, 2, 0), found
+    assert not found["complaints"], found
+    examined = json.loads(lab.weir("doctor", "--deep", "--json"))
+    assert examined["wrong"] == 0, examined
+
+
+def test_an_erasure_writes_shared_objects_anew():
+    store = shared(versioned=True)
     lab = Bucket(store).start()
-    lab.await_that(lambda d: d["live"] == 11)
-    lab.weir("erase", "request", "--subject", "clara", "--wait")
-    assert lab.dataset()["live"] == 10
-    assert b"words of sample 10" not in b"".join(lab.mirrored().values())
-    assert "s3://data/day/" in lab.weir("erase", "receipt", "1", "--json")
-    store.put("day/a.jsonl", lines(0, 10, user="bert") + lines(10, 1, user="clara") + "\n")
-    found = lab.await_that(lambda d: d["replaced"] == 10)
-    assert found["live"] == 10 and found["blocked"] >= 1, found
-    assert b"words of sample 10" not in b"".join(lab.mirrored().values())
+    lab.await_that(lambda d: d["live"] == 25)
+    assert len(holds_clara(store)) == 6
+    before = store.history["day/bert.jsonl"]
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and told["objects_cleaned"] == 2, told
+    assert not holds_clara(store) and store.history["day/bert.jsonl"] == before
+    for name in ("a", "b c+ü"):
+        left, = store.history[f"day/{name}.jsonl"]
+        assert OF_BERT.encode() in left["body"] and len(left["body"]) == len(OF_BERT + OF_CLARA_TOO) + 2
+        assert lab.mirrored()[f"{name}.jsonl"] == left["body"]
+    assert_no_new_samples(lab, store)
+    lab.end()
+    store.close()
+
+
+def test_an_object_that_others_write_meanwhile_is_read_in_first():
+    store = shared(versioned=True)
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 25)
+    more = OF_BERT + OF_CLARA_TOO + lines(50, 2, user="bert")
+    store.on_put = lambda number: number == 1 and store.put("day/a.jsonl", more)
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and not holds_clara(store), told
+    left, = store.history["day/a.jsonl"]
+    assert lines(50, 2, user="bert").encode() in left["body"] and len(left["body"]) == len(more)
+    found = lab.await_that(lambda d: d["live"] == 25)
+    assert found["replaced"] == 10 and found["blocked"] >= 1, found
+    lab.end()
+    store.close()
+
+
+def test_deaths_while_objects_are_written_anew_change_nothing():
+    store = shared(versioned=True)
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 25)
+    store.on_put = lambda number: number == 1 and lab.started.kill("storage")
+    store.after_put = lambda key: len([r for r in store.requests if r.startswith("PUT")]) == 2 and lab.started.kill("storage")
+    store.on_delete = lambda number: number in (1, 3) and lab.started.kill("storage")
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and not holds_clara(store), told
+    assert [len(v) for v in store.history.values()] == [1, 1, 1], store.history
+    assert_no_new_samples(lab, store)
     lab.end()
     store.close()
 
@@ -220,7 +301,7 @@ def erase_clara(lab):
     lab.weir("erase", "request", "--subject", "clara", "--wait")
     told = json.loads(lab.weir("erase", "receipt", "1", "--json"))["storage"]
     assert told["found"] == 0, told
-    return told["outside_reach"]
+    return told
 
 
 def test_an_erasure_deletes_objects_with_all_their_versions():
@@ -230,20 +311,10 @@ def test_an_erasure_deletes_objects_with_all_their_versions():
     store.delete(OF_CLARA[2])
     lab.await_that(lambda d: d["removed"] == 1)
     before = {k: v for k, v in store.history.items() if k not in OF_CLARA}
-    assert erase_clara(lab) == []
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and told["objects_cleaned"] == 3, told
     assert store.history == before, store.history.keys()
     assert lab.dataset()["live"] == 2
-    lab.end()
-    store.close()
-
-
-def test_a_bucket_without_versions_loses_the_objects():
-    store = letters()
-    lab = Bucket(store, pipeline=LETTERS).start()
-    lab.await_that(lambda d: d["live"] == 5)
-    store.faults = ["500", None, "half", "nonsense"]
-    assert erase_clara(lab) == []
-    assert not set(store.history) & set(OF_CLARA) and len(store.history) == 3, store.history.keys()
     lab.end()
     store.close()
 
@@ -260,20 +331,47 @@ def test_deaths_while_versions_are_deleted_leave_none():
     store.close()
 
 
-def test_what_the_bucket_refuses_is_in_the_receipt():
-    for denied, word in (("DELETE", "deleting a version"), ("versions", "listing its versions")):
-        store = letters(versioned=True)
-        store.denied = {denied}
-        lab = Bucket(store, pipeline=LETTERS).start()
-        lab.await_that(lambda d: d["live"] == 5)
-        told = json.dumps(erase_clara(lab))
-        for key in OF_CLARA:
-            assert f"s3://data/day/: the object '{urllib.parse.quote(key)}'" in told, told
-        assert f"{word} was answered HTTP status 403 AccessDenied" in told and "bert" not in told, told
-        asked = [r for r in store.requests if OF_CLARA[1] in r and r.startswith("DELETE") or "versions=" in r]
-        assert len(asked) > 5 and lab.dataset()["live"] == 2, asked  # once would have been too few
-        lab.end()
-        store.close()
+def trouble(lab):
+    return json.loads(lab.weir("erase", "status", "1", "--json"))["trouble"]
+
+
+def test_what_the_bucket_refuses_is_in_the_receipt_and_tried_until_it_is_done():
+    store = letters(versioned=True)
+    store.denied, store.locked = {"DELETE"}, {OF_CLARA[0]: "2031-05-06T07:08:09Z"}
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    told = erase_clara(lab)["outside_reach"]
+    for key in OF_CLARA:
+        remark = next(r for r in told if f"s3://data/day/: the object '{urllib.parse.quote(key)}'" in r)
+        assert ("until 2031-05-06T07:08:09Z" if key in store.locked else "HTTP status 403 AccessDenied") in remark, told
+    assert len(told) == 3 and "bert" not in json.dumps(told) and lab.dataset()["live"] == 2, told
+    assert "objects: 3" in trouble(lab), trouble(lab)
+    assert trouble(lab) in lab.weir("erase", "list")
+    lab.started.kill("storage")
+    store.denied, store.locked = set(), {}
+    lab.await_that(lambda d: trouble(lab) == "" and not set(store.history) & set(OF_CLARA))
+    lab.end()
+    store.close()
+
+
+def test_scans_go_on_while_versions_are_deleted():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    may_go_on, seen = threading.Event(), []
+    store.on_delete = lambda number: number == 1 and seen.append(may_go_on.wait(DEADLINE_S))
+    lab.weir("erase", "request", "--subject", "clara")
+    manifest = store.history["day/manifest.csv"][0]["body"].decode() + "late.txt,1009,work,bert\n"
+    store.put("day/late.txt", "a letter that comes meanwhile")
+    store.put("day/manifest.csv", manifest)
+    found = lab.await_that(lambda d: d["live"] == 3)
+    assert found["erased"] == 3 and found["removed"] == 0, found
+    assert set(store.history) & set(OF_CLARA)
+    may_go_on.set()
+    lab.await_that(lambda d: json.loads(lab.weir("erase", "status", "1", "--json"))["finished"])
+    assert seen == [True] and not set(store.history) & set(OF_CLARA), store.history.keys()
+    lab.end()
+    store.close()
 
 
 def test_a_newer_object_is_left_to_whoever_wrote_it():
@@ -288,7 +386,7 @@ def test_a_newer_object_is_left_to_whoever_wrote_it():
             store.put(OF_CLARA[1], "another letter")
 
     store.on_delete = rewrite
-    told = json.dumps(erase_clara(lab))
+    told = json.dumps(erase_clara(lab)["outside_reach"])
     assert [v["body"] for v in store.history[OF_CLARA[1]]] == [b"another letter"], store.history[OF_CLARA[1]]
     assert f"the object '{OF_CLARA[1]}'" in told and "another object by now" in told, told
     lab.end()

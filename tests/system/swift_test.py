@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import swift_server  # noqa: E402
-from s3_test import LETTERS, OF_CLARA, Bucket, lines, write_letters  # noqa: E402
+from s3_test import LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, Bucket, erase_clara, lines, write_letters  # noqa: E402
 from weirlab import SKIPPED  # noqa: E402
 
 
@@ -63,6 +63,23 @@ def test_an_erasure_leaves_no_version_in_swift():
 
 def test_an_erasure_deletes_from_a_container_without_versions():
     erase_from(versioned=False, others=3)
+
+
+def test_an_erasure_writes_shared_objects_of_swift_anew():
+    store = swift_server.Swift(versioned=True)
+    for draft in range(2):
+        store.put("day/a ü.jsonl", OF_BERT + OF_CLARA_TOO + "\n" * draft)
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 11)
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and told["objects_cleaned"] == 1, told
+    assert store.versions() == ["day/a ü.jsonl"], store.versions()
+    left = store.call("GET", "/day/a%20%C3%BC.jsonl").decode()
+    assert left.startswith(OF_BERT) and "sample 10" not in left and left == lab.mirrored()["a ü.jsonl"].decode()
+    asked = lab.dataset()
+    assert (asked["ingested"], asked["live"], asked["replaced"]) == (11, 10, 0), asked
+    lab.end()
+    store.close()
 
 
 def main():

@@ -191,6 +191,23 @@ static void what_is_no_list_of_versions_is_refused(void **state)
         WEIR_CORRUPT);
 }
 
+static void a_lock_tells_its_end(void **state)
+{
+    static const char WHOLE[] =
+        "<Retention xmlns=\"x\"><Mode>COMPLIANCE</Mode><RetainUntilDate>2031-05-06T07:08:09Z"
+        "</RetainUntilDate></Retention>";
+    int64_t until_us = 0;
+
+    (void)state;
+    assert_true(s3_lock_read(weir_bytes_of(WHOLE), arena, &until_us));
+    assert_int_equal(until_us, 1935817689000000);
+    assert_false(s3_lock_read(weir_bytes_of("<Retention></Retention>"), arena, &until_us));
+    assert_false(
+        s3_lock_read(weir_bytes_of("<Error><Code>NoSuchObjectLockConfiguration</Code></Error>"),
+                     arena, &until_us));
+    assert_false(s3_lock_read(weir_bytes(WHOLE, sizeof WHOLE / 2), arena, &until_us));
+}
+
 static void the_code_of_an_error_is_letters_alone(void **state)
 {
     char code[64];
@@ -215,6 +232,7 @@ int main(void)
         CASE(too_many_or_too_long_keys_are_refused),
         CASE(versions_of_the_key_alone_are_read),
         CASE(what_is_no_list_of_versions_is_refused),
+        CASE(a_lock_tells_its_end),
         CASE(the_code_of_an_error_is_letters_alone),
     };
     return cmocka_run_group_tests_name("s3: listings", tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* Writing down what an erasure owes, and telling what is left of it: see s3_owed.h. */
+#include "storage/objects/s3_owed.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/objects/s3_owed_row.h"
+#include "storage/objects/s3_sign.h"
+#include "storage/queries.h"
+#include "storage/scanning/sidecar.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { IDS_PER_STEP = 1024, NAMES_MAX = 32 };
+
+/* Live files first: an object that is both what is mirrored and what was before it counts as the former. */
+enum pass { PASS_LIVE, PASS_DEAD, PASS_END };
+
+/* ---- planning ---- */
+
+/* The ETag under which this very file was mirrored, or "". */
+static enum weir_status find_etag(struct storage *storage, const struct located *found,
+                                  const char *key, bool is_beside, struct weir_buf *etag,
+                                  struct weir_error *err)
+{
+    const struct stored_file *file = found->file;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_object_get, &rows, err,
+                                     DB_I64(found->dataset->number), DB_BYTES(weir_bytes_of(key)));
+
+    if (status != WEIR_OK || weir_rows_count(rows) == 0)
+        return status;
+    if (is_beside || ((uint64_t)weir_rows_i64(rows, 0, 1) == file->size &&
+                      weir_rows_i64(rows, 0, 2) == file->mtime_ns / 1000))
+        weir_buf_append_text(etag, weir_rows_text(rows, 0, 0));
+    return WEIR_OK;
+}
+
+static enum weir_status owe(struct storage *storage, const struct open_erasure *erasure,
+                            const struct located *found, const char *path, struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+    bool is_rewrite = d->on_erase != ON_ERASE_UNLINK;
+    WEIR_AUTO_FREE char *key = weir_format("%s%s", d->s3.prefix, path);
+    WEIR_AUTO_BUF etag = {0};
+    enum weir_status status = WEIR_OK;
+
+    if (!is_rewrite)
+        status = find_etag(storage, found, key, path != found->file->path, &etag, err);
+    return status != WEIR_OK ? status
+                             : DB_RUN(storage->db, Q_owed_add, NULL, err, DB_I64(erasure->number),
+                                      DB_I64(found->dataset->number), DB_BYTES(weir_bytes_of(key)),
+                                      DB_BOOL(is_rewrite), DB_BOOL(found->file->state == FILE_LIVE),
+                                      DB_TEXT(weir_buf_text(&etag)), DB_I64(OWED_NOT_YET_US));
+}
+
+/* Of a sample: its object, and the one beside it. Samples of one object follow each other. */
+static enum weir_status plan_one(struct storage *storage, struct open_erasure *erasure, uint64_t id,
+                                 struct weir_error *err)
+{
+    struct located found;
+    WEIR_AUTO_FREE char *beside = NULL;
+    const struct declaration *d;
+    enum weir_status status = storage_find(storage, id, &found, err);
+
+    d = status == WEIR_OK && found.dataset ? found.dataset->declaration : NULL;
+    if (!d || !d->is_mirrored || !found.file || !found.file->path ||
+        (found.file->state == FILE_LIVE) != (erasure->owing.pass == PASS_LIVE) ||
+        erasure->owing.planned == found.file)
+        return status;
+    erasure->owing.planned = found.file;
+    erasure->owing.is_any = true;
+    status = owe(storage, erasure, &found, found.file->path, err);
+    if (status != WEIR_OK || !d->wants_sidecar || d->on_erase != ON_ERASE_UNLINK)
+        return status;
+    beside = storage_sidecar_path(found.dataset, found.file->path);
+    return owe(storage, erasure, &found, beside, err);
+}
+
+static bool has_buckets(const struct storage *storage)
+{
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        if (storage->catalog->datasets[i]->declaration->is_mirrored)
+            return true;
+    }
+    return false;
+}
+
+enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
+{
+    struct owing *owing = &erasure->owing;
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < IDS_PER_STEP && owing->at < erasure->ids.count; i++)
+        status = plan_one(storage, erasure, erasure->ids.at[owing->at++], err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK) {
+        weir_db_rollback(storage->db);
+        return status;
+    }
+    owing->planned = NULL;
+    if (owing->at == erasure->ids.count) {
+        owing->at = 0;
+        owing->pass++;
+    }
+    owing->is_planned = owing->pass == PASS_END || !has_buckets(storage);
+    return WEIR_OK;
+}
+
+enum weir_status storage_owed_release(struct storage *storage, struct open_erasure *erasure,
+                                      struct weir_error *err)
+{
+    enum weir_status status = DB_RUN(storage->db, Q_owed_release, NULL, err,
+                                     DB_I64(erasure->number), DB_I64(OWED_NOT_YET_US));
+
+    erasure->owing.is_due = status == WEIR_OK;
+    if (status == WEIR_OK)
+        storage_owed_pump(storage->owed);
+    return status;
+}
+
+/* ---- telling ---- */
+
+/* Objects are named percent-encoded: a key may hold anything. */
+static void remark_object(const struct dataset *dataset, struct open_erasure *erasure,
+                          const struct weir_rows *rows, size_t row)
+{
+    const struct declaration *d = dataset->declaration;
+    struct weir_bytes bytes = weir_rows_bytes(rows, row, 1);
+    WEIR_AUTO_FREE char *key = weir_strndup((const char *)bytes.at, bytes.size);
+    bool is_left = weir_rows_bool(rows, row, 2);
+    WEIR_AUTO_BUF encoded = {0};
+    WEIR_AUTO_FREE char *remark = NULL;
+
+    s3_encode(key, true, &encoded);
+    remark = weir_format(
+        "dataset '%s' mirrors s3://%s/%s: the object '%s' or a version of it still was there when "
+        "this was written: %s; %s",
+        d->name, d->s3.bucket, d->s3.prefix, weir_buf_text(&encoded), weir_rows_text(rows, row, 3),
+        is_left ? "look at it, and delete there what is the person's"
+                : "Weir tries again until it is done, which weir erase status tells");
+    storage_erasure_remark(erasure, remark);
+}
+
+enum weir_status storage_owed_remark(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO(weir_rows) cleaned = NULL;
+    WEIR_AUTO_FREE char *more = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_owed_left, &rows, err, DB_I64(erasure->number),
+                                     DB_I64(NAMES_MAX + 1));
+
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_owed_cleaned, &cleaned, err, DB_I64(erasure->number));
+    if (status != WEIR_OK)
+        return status;
+    erasure->owing.cleaned = (uint64_t)weir_rows_i64(cleaned, 0, 0);
+    for (size_t i = 0; i < weir_rows_count(rows) && i < NAMES_MAX; i++)
+        remark_object(storage_catalog_at(storage->catalog, (uint64_t)weir_rows_i64(rows, i, 0)),
+                      erasure, rows, i);
+    if (weir_rows_count(rows) <= NAMES_MAX)
+        return WEIR_OK;
+    more = weir_format("the same is true of %" PRId64 " more objects",
+                       weir_rows_i64(rows, 0, 4) - NAMES_MAX);
+    storage_erasure_remark(erasure, more);
+    return WEIR_OK;
+}
+
+enum weir_status storage_owed_troubles(struct storage *storage, struct weir_arena *arena,
+                                       struct owed_troubles *ret_troubles, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_owed_troubles, &rows, err);
+
+    if (status != WEIR_OK)
+        return status;
+    ret_troubles->count = weir_rows_count(rows);
+    ret_troubles->at =
+        weir_arena_alloc(arena, (ret_troubles->count + 1) * sizeof *ret_troubles->at);
+    for (size_t i = 0; i < ret_troubles->count; i++)
+        ret_troubles->at[i] = (struct owed_trouble){
+            .erasure = (uint64_t)weir_rows_i64(rows, i, 0),
+            .text =
+                weir_arena_format(arena,
+                                  "what was erased is still in buckets (objects: %" PRId64 "): %s; "
+                                  "tried again at least every hour",
+                                  weir_rows_i64(rows, i, 1), weir_rows_text(rows, i, 2))};
+    return WEIR_OK;
+}

@@ -1,0 +1,258 @@
+/* Question by question: see s3_purge.h. */
+#include "storage/objects/s3_purge.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/objects/s3_http.h"
+#include "storage/objects/s3_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct s3_purge {
+    struct s3_purge_job job;
+    struct s3_http *http;
+    struct s3_question question;
+    struct s3_write *write;
+
+    struct weir_arena *arena; /* of the versions at hand */
+    struct s3_versions versions;
+    size_t at_version;
+    bool takes_newest;
+    char *deleted_first; /* the id in the round before; NULL: there was none */
+    char *refusal;       /* while it is asked whether there is a lock */
+};
+
+static void ask_versions(struct s3_purge *purge);
+static void delete_next(struct s3_purge *purge);
+
+/* ---- the end ---- */
+
+static void end(struct s3_purge *purge, enum s3_end how, const char *why)
+{
+    free(purge->deleted_first);
+    purge->deleted_first = NULL;
+    s3_question_fini(&purge->question);
+    purge->job.done(purge->job.owner, &(struct s3_outcome){.end = how, .why = why});
+}
+
+static bool is_refusal(long code)
+{
+    return code == 401 || code == 403 || code == 405 || code == 501;
+}
+
+/* False, and it has ended, unless the answer is what was hoped for. */
+static bool is_good(struct s3_purge *purge, const char *what, const struct s3_answer *answer,
+                    const struct weir_error *err)
+{
+    char code[64], text[160];
+
+    if (answer && answer->code / 100 == 2)
+        return true;
+    if (!answer) {
+        end(purge, err->status == WEIR_UNAVAILABLE ? S3_END_SILENT : S3_END_REFUSED, err->text);
+        return false;
+    }
+    s3_error_code(answer->body, code);
+    snprintf(text, sizeof text, "%s was answered HTTP status %ld %s", what, answer->code, code);
+    end(purge, is_refusal(answer->code) ? S3_END_REFUSED : S3_END_LATER, text);
+    return false;
+}
+
+static void ask(struct s3_purge *purge, const char *method, struct s3_question question,
+                s3_done_fn *on_answer)
+{
+    s3_question_fini(&purge->question);
+    purge->question = question;
+    s3_http_ask(purge->http,
+                &(struct s3_call){.method = method,
+                                  .url = purge->question.url,
+                                  .headers = (const char *const *)purge->question.headers,
+                                  .bytes_max = S3_PAGE_BYTES_MAX},
+                on_answer, purge);
+}
+
+/* ---- writing ---- */
+
+static void on_written(void *owner, const struct s3_answer *answer,
+                       const struct weir_error *problem)
+{
+    struct s3_purge *purge = owner;
+    struct weir_error err;
+
+    if (answer && (answer->code == 412 || answer->code == 409))
+        end(purge, S3_END_LATER, "another object was written there meanwhile");
+    else if (!is_good(purge, "writing it anew", answer, problem))
+        return;
+    else if (!*answer->etag)
+        end(purge, S3_END_LATER, "writing it anew was answered without an ETag");
+    else if (purge->job.wrote(purge->job.owner, answer->etag, &err) != WEIR_OK)
+        end(purge, S3_END_LATER, err.text);
+    else
+        ask_versions(purge);
+}
+
+static void write_anew(struct s3_purge *purge, const char *etag)
+{
+    const struct s3_write_job job = {
+        .remote = purge->job.remote, .key = purge->job.key, .etag = etag, .path = purge->job.path};
+
+    s3_write_begin(purge->write, &job, on_written, purge);
+}
+
+/* ---- versions ---- */
+
+static const struct s3_outcome ENDS[] = {
+    [S3_DONE] = {S3_END_CLEAN, ""},
+    [S3_LEFT] = {S3_END_LEFT, "it is another object by now"},
+    [S3_LATER] = {S3_END_LATER, "another object is there by now, which is read in first"},
+};
+
+static void act(struct s3_purge *purge, enum s3_step step, const struct s3_aim *aim)
+{
+    purge->at_version = 0;
+    purge->takes_newest = step == S3_DELETE_NEWEST;
+    if (step < WEIR_COUNT(ENDS))
+        end(purge, ENDS[step].end, ENDS[step].why);
+    else if (step == S3_WRITE)
+        write_anew(purge, aim->ready);
+    else
+        delete_next(purge);
+}
+
+static void on_versions(void *owner, const struct s3_answer *answer,
+                        const struct weir_error *problem)
+{
+    struct s3_purge *purge = owner;
+    struct s3_aim aim = {0};
+    struct weir_error err;
+
+    if (!is_good(purge, "listing its versions", answer, problem))
+        return;
+    weir_arena_clear(purge->arena);
+    if (s3_versions_read(answer->body, purge->job.key, purge->arena, &purge->versions, &err) ==
+            WEIR_OK &&
+        purge->job.look(purge->job.owner, &purge->versions, &aim, &err) == WEIR_OK)
+        act(purge, s3_next_step(&purge->versions, &aim), &aim);
+    else
+        end(purge, S3_END_LATER, err.text);
+}
+
+static void ask_versions(struct s3_purge *purge)
+{
+    struct s3_question question;
+
+    s3_ask_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &question);
+    ask(purge, "GET", question, on_versions);
+}
+
+/* ---- deleting ---- */
+
+/* Whoever may not delete may still be told why. */
+static void on_lock(void *owner, const struct s3_answer *answer, const struct weir_error *problem)
+{
+    struct s3_purge *purge = owner;
+    WEIR_AUTO_FREE char *why = WEIR_TAKE(purge->refusal);
+    char until[WEIR_TIME_TEXT_MAX];
+    int64_t until_us;
+
+    (void)problem;
+    if (answer && answer->code == 200 && s3_lock_read(answer->body, purge->arena, &until_us)) {
+        weir_time_format(until_us, until);
+        free(why);
+        why = weir_format("an object lock holds a version until %s, and nobody can delete it "
+                          "before",
+                          until);
+    }
+    end(purge, S3_END_REFUSED, why);
+}
+
+static void ask_lock(struct s3_purge *purge, const struct s3_answer *answer)
+{
+    struct s3_question question;
+    char code[64];
+
+    s3_error_code(answer->body, code);
+    purge->refusal =
+        weir_format("deleting a version was answered HTTP status %ld %s", answer->code, code);
+    s3_ask_lock(purge->job.remote, purge->job.key, purge->versions.at[purge->at_version].id,
+                weir_now_wall_us(), &question);
+    ask(purge, "GET", question, on_lock);
+}
+
+static void on_deleted(void *owner, const struct s3_answer *answer,
+                       const struct weir_error *problem)
+{
+    struct s3_purge *purge = owner;
+
+    if (answer && answer->code == 403) {
+        ask_lock(purge, answer);
+        return;
+    }
+    if (!(answer && answer->code == 404) && !is_good(purge, "deleting a version", answer, problem))
+        return;
+    purge->at_version++;
+    delete_next(purge);
+}
+
+/* The next of this round; behind the last one the versions are listed anew. */
+static void delete_next(struct s3_purge *purge)
+{
+    const struct s3_versions *versions = &purge->versions;
+    struct s3_question question;
+    const char *id;
+    bool is_first = true;
+
+    for (size_t i = 0; i < purge->at_version; i++)
+        is_first = is_first && versions->at[i].is_latest != purge->takes_newest;
+    while (purge->at_version < versions->count &&
+           versions->at[purge->at_version].is_latest != purge->takes_newest)
+        purge->at_version++;
+    if (purge->at_version == versions->count) {
+        ask_versions(purge);
+        return;
+    }
+    id = versions->at[purge->at_version].id;
+    if (is_first && weir_str_equal(purge->deleted_first, id)) {
+        end(purge, S3_END_LATER, "a version is still listed after it was deleted");
+        return;
+    }
+    if (is_first) {
+        free(purge->deleted_first);
+        purge->deleted_first = weir_strdup(id);
+    }
+    s3_ask_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &question);
+    ask(purge, "DELETE", question, on_deleted);
+}
+
+/* ---- life ---- */
+
+void s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job)
+{
+    purge->job = *job;
+    ask_versions(purge);
+}
+
+struct s3_purge *s3_purge_new(struct weir_loop *loop)
+{
+    struct s3_purge *purge = weir_calloc(1, sizeof *purge);
+
+    purge->http = s3_http_new(loop);
+    purge->write = s3_write_new(loop);
+    purge->arena = weir_arena_new();
+    return purge;
+}
+
+void s3_purge_free(struct s3_purge *purge)
+{
+    if (!purge)
+        return;
+    s3_http_free(purge->http);
+    s3_write_free(purge->write);
+    s3_question_fini(&purge->question);
+    weir_arena_free(purge->arena);
+    free(purge->deleted_first);
+    free(purge->refusal);
+    free(purge);
+}

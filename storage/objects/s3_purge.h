@@ -1,0 +1,44 @@
+/* What an erasure does with one object of a bucket: lists its versions, does what s3_aim.h says is next, and lists
+ * them again, until nothing is left to do. One object at a time. */
+#ifndef WEIR_STORAGE_S3_PURGE_H
+#define WEIR_STORAGE_S3_PURGE_H
+
+#include "storage/objects/s3_aim.h"
+#include "storage/objects/s3_remote.h"
+
+#include "core/loop/loop.h"
+
+enum s3_end {
+    S3_END_CLEAN,   /* nothing of the erased is there any more */
+    S3_END_LEFT,    /* something is, and is not Weir's to change */
+    S3_END_LATER,   /* not now */
+    S3_END_REFUSED, /* not without a person's doing something, or a lock's coming to its end */
+    S3_END_SILENT,  /* the store does not answer, whatever it is asked */
+};
+
+struct s3_outcome {
+    enum s3_end end;
+    const char *why; /* for a person; valid during the callback; "" when clean */
+};
+
+struct s3_purge_job {
+    const struct s3_remote *remote; /* these live until it is done */
+    const char *key;
+    const char *path; /* of the mirrored file, which a rewrite sends */
+    /* What is wanted, asked anew for each list of versions; what it points to lives until the next call. */
+    enum weir_status (*look)(void *owner, const struct s3_versions *versions,
+                             struct s3_aim *ret_aim, struct weir_error *err);
+    /* A rewrite has been sent; it has this ETag. */
+    enum weir_status (*wrote)(void *owner, const char *etag, struct weir_error *err);
+    void (*done)(void *owner, const struct s3_outcome *outcome); /* never from inside */
+    void *owner;
+};
+
+struct s3_purge;
+
+struct s3_purge *s3_purge_new(struct weir_loop *loop);
+/* Drops what is under way. */
+void s3_purge_free(struct s3_purge *purge);
+void s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job);
+
+#endif
