@@ -87,6 +87,7 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
         .class_count = section->class_count,
         .datasets = choosing->datasets,
         .dataset_count = choosing->dataset_count,
+        .trigger = choosing->trigger,
         .pipeline_seed = selector_trigger_seed(section->seed, choosing->pipeline, 0),
     };
     struct weir_rng rng;

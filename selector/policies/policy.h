@@ -60,6 +60,7 @@ struct selection_input {
     size_t class_count;
     const uint64_t *datasets; /* their numbers, in the order of the file */
     size_t dataset_count;
+    uint64_t trigger;       /* from 1 */
     uint64_t pipeline_seed; /* the same for every trigger of the pipeline */
 };
 

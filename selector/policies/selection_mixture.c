@@ -1,4 +1,4 @@
-/* Fixed shares of components: datasets, labels, or slices of age.
+/* Shares of components: datasets, labels, or slices of age; fixed, or scheduled by trigger.
  *
  * The target is divided by largest remainders, so that the counts are exact and add up. Without limit
  * and ratio the total is the largest at which no component runs short. With one, `short` says what
@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMPONENTS_MAX = 64 };
+enum { COMPONENTS_MAX = 64, STAGES_MAX = 32 };
 enum over { OVER_DATASETS, OVER_LABELS, OVER_AGES };
+enum change { CHANGE_STEP, CHANGE_LINEAR };
 enum shortage { SHORT_RENORMALISE, SHORT_FEWER };
 
 struct component {
@@ -23,15 +24,27 @@ struct component {
     double share;
 };
 
+/* Other shares from some trigger on. */
+struct stage {
+    uint64_t from;
+    const struct weir_yaml_node *shares;
+    double of[COMPONENTS_MAX]; /* in the order of the components */
+};
+
 struct mixture {
     int over;
     const struct weir_yaml_node *shares;
+    const struct weir_yaml_node *schedule;
+    int change;
     int shortage;
+    struct stage stages[STAGES_MAX]; /* read from `schedule` by check(); the first is `shares` */
+    size_t stage_count;
     struct component components[COMPONENTS_MAX]; /* read from `shares` by check() */
     size_t count;
 };
 
 static const char *const OVERS[] = {"datasets", "labels", "ages", NULL};
+static const char *const CHANGES[] = {"step", "linear", NULL};
 static const char *const SHORTAGES[] = {"renormalise", "fewer", NULL};
 
 static const struct cfg_key OPTIONS[] = {
@@ -42,9 +55,21 @@ static const struct cfg_key OPTIONS[] = {
                  "a positive number per component, in proportion: {clicks: 3, views: 1}; of "
                  "labels: class names or numbers; of ages: {1d: 0.5, 7d: 0.3, older: 0.2}, up to "
                  "so much older than the newest candidate"),
+    CFG_NODE(struct mixture, schedule,
+             .doc = "other shares of the same components from some triggers on: "
+                    "[{from: 5, shares: {clicks: 1, views: 1}}, ...]"),
+    CFG_CHOICE(struct mixture, change, .choices = CHANGES, .fallback = "step",
+               .doc =
+                   "between two of them: all at once at the later one, or a little each trigger"),
     CFG_KEY_AS("short", CFG_KIND_CHOICE, int, struct mixture, shortage, .choices = SHORTAGES,
                .fallback = "renormalise",
                .doc = "a component has too few samples: the others fill up, or the set is smaller"),
+    CFG_END,
+};
+
+static const struct cfg_key STAGE[] = {
+    CFG_U64(struct stage, from, .required = true, .min = 2, .doc = "the first trigger with these"),
+    CFG_NODE(struct stage, shares, .required = true, .doc = "as selection.shares"),
     CFG_END,
 };
 
@@ -125,6 +150,60 @@ static enum weir_status check_share(struct mixture *own, const struct selection_
     return WEIR_OK;
 }
 
+/* Every component has a share in every stage. */
+static enum weir_status check_stage(const struct mixture *own, const struct selection_scope *scope,
+                                    const struct weir_yaml_node *node, struct stage *stage,
+                                    struct weir_error *err)
+{
+    struct mixture *other = weir_calloc(1, sizeof *other);
+    enum weir_status status =
+        cfg_read(STAGE, CFG_CLOSED, node, "selection.schedule", NULL, stage, err);
+    *other = (struct mixture){.over = own->over, .shares = stage->shares};
+    size_t pairs = weir_yaml_is_mapping(stage->shares) ? weir_yaml_pairs(stage->shares) : 0;
+    for (size_t i = 0; !status && i < pairs && i < COMPONENTS_MAX; i++)
+        status = check_share(other, scope, i, err);
+    size_t found = 0;
+    for (size_t c = 0; c < own->count; c++)
+        for (size_t i = 0; i < other->count; i++)
+            if (other->components[i].key == own->components[c].key) {
+                stage->of[c] = other->components[i].share;
+                found++;
+            }
+    if (!status && (found != own->count || pairs != own->count))
+        status = weir_yaml_fail(node, err,
+                                "selection.schedule: expected a share for each of the %zu "
+                                "components of selection.shares, and no other",
+                                own->count);
+    free(other);
+    return status;
+}
+
+static enum weir_status check_schedule(struct mixture *own, const struct selection_scope *scope,
+                                       struct weir_error *err)
+{
+    size_t length = own->schedule ? weir_yaml_length(own->schedule) : 0;
+    own->stages[0] = (struct stage){.from = 1};
+    for (size_t c = 0; c < own->count; c++)
+        own->stages[0].of[c] = own->components[c].share;
+    own->stage_count = 1;
+    if (length >= STAGES_MAX)
+        return weir_yaml_fail(own->schedule, err,
+                              "selection.schedule: expected at most %d, found %zu", STAGES_MAX - 1,
+                              length);
+    for (size_t i = 0; i < length; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(own->schedule, i);
+        struct stage *stage = &own->stages[own->stage_count];
+        enum weir_status status = check_stage(own, scope, node, stage, err);
+        if (status)
+            return status;
+        if (stage->from <= stage[-1].from)
+            return weir_yaml_fail(node, err,
+                                  "selection.schedule.from: expected triggers to ascend");
+        own->stage_count++;
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status check(const struct weir_yaml_node *section,
                               const struct selection_scope *scope, void *options,
                               struct weir_error *err)
@@ -139,7 +218,7 @@ static enum weir_status check(const struct weir_yaml_node *section,
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; !status && i < pairs; i++)
         status = check_share(own, scope, i, err);
-    return status;
+    return status ? status : check_schedule(own, scope, err);
 }
 
 static unsigned needs_of(const void *options)
@@ -213,6 +292,22 @@ static void sort_out(const struct selection_grouping *grouping, const struct sel
 }
 
 /* ---- how many of each ---- */
+
+/* The shares at a trigger: a pure function of its number. */
+static void schedule(struct mixture *own, uint64_t trigger)
+{
+    size_t s = own->stage_count - 1;
+    while (s > 0 && own->stages[s].from > trigger)
+        s--;
+    const struct stage *now = &own->stages[s];
+    bool between = own->change == CHANGE_LINEAR && s + 1 < own->stage_count;
+    for (size_t c = 0; c < own->count; c++) {
+        double part =
+            between ? (double)(trigger - now->from) / (double)(now[1].from - now->from) : 0;
+        double next = between ? now[1].of[c] : 0;
+        own->components[c].share = now->of[c] * (1 - part) + next * part;
+    }
+}
 
 /* Divides `total` over the open components by largest remainders; of equal ones to the first. */
 static void divide(const struct mixture *own, const bool *open, size_t total, size_t *quotas)
@@ -324,7 +419,9 @@ static void divide_target(const struct mixture *own, const struct selection_inpu
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
                    struct selection_output *output)
 {
-    const struct mixture *own = options;
+    struct mixture *own = weir_calloc(1, sizeof *own);
+    *own = *(const struct mixture *)options;
+    schedule(own, input->trigger);
     const struct sorting sorting = {own, input, newest_of(input)};
     size_t sizes[COMPONENTS_MAX] = {0};
     size_t quotas[COMPONENTS_MAX] = {0};
@@ -333,6 +430,7 @@ static void choose(const void *options, const struct selection_input *input, str
     sort_out(&components, input, sizes);
     divide_target(own, input, sizes, quotas);
     selection_groups_draw(&components, input, quotas, rng, output);
+    free(own);
     if (output->count == 0)
         (void)snprintf(output->reason, sizeof output->reason,
                        "a component of the mixture has no samples, and the others cannot keep "
@@ -341,7 +439,7 @@ static void choose(const void *options, const struct selection_input *input, str
 
 const struct selection_policy selection_mixture = {
     .name = "mixture",
-    .summary = "fixed shares of datasets, labels or slices of age",
+    .summary = "fixed or scheduled shares of datasets, labels or slices of age",
     .options = OPTIONS,
     .options_size = sizeof(struct mixture),
     .check = check,

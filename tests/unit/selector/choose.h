@@ -28,6 +28,7 @@ struct given {
     size_t class_count;
     const uint64_t *datasets;
     size_t dataset_count;
+    uint64_t trigger;
     uint64_t pipeline_seed;
     size_t run_rows; /* 0: GIVEN_RUN_ROWS */
 };
@@ -74,6 +75,7 @@ static inline void choose_by(const struct selection_policy *policy, const void *
         .class_count = given.class_count,
         .datasets = given.datasets,
         .dataset_count = given.dataset_count,
+        .trigger = given.trigger,
         .pipeline_seed = given.pipeline_seed,
     };
     WEIR_AUTO_FREE uint64_t *taken = weir_calloc(given.count / 64 + 1, sizeof *taken);

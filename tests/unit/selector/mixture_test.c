@@ -118,6 +118,42 @@ static void ages_count_back_from_the_newest(void **state)
     assert_int_equal(old, 5);
 }
 
+static void shares_follow_the_schedule(void **state)
+{
+    (void)state;
+    static const char SCHEDULE[] = "schedule: [{from: 5, shares: {0: 1, 1: 3}}, "
+                                   "{from: 9, shares: {0: 1, 1: 1}}]";
+    static const struct {
+        const char *change;
+        uint64_t trigger;
+        size_t zeros; /* of 40 */
+    } TABLE[] = {
+        {"step", 1, 30},   {"step", 4, 30},   {"step", 5, 10},
+        {"step", 9, 20},   {"step", 99, 20},  {"linear", 1, 30},
+        {"linear", 3, 20}, {"linear", 5, 10}, {"linear", 7, 13},
+    };
+    int64_t labels[200];
+    size_t chosen[200];
+    for (int i = 0; i < 200; i++)
+        labels[i] = i % 2;
+    for (size_t row = 0; row < WEIR_COUNT(TABLE); row++) {
+        WEIR_AUTO_FREE char *yaml = weir_format(
+            "{over: labels, shares: {0: 3, 1: 1}, change: %s, %s}", TABLE[row].change, SCHEDULE);
+        const struct given input = {.labels = labels,
+                                    .count = 200,
+                                    .target = 40,
+                                    .bounded = true,
+                                    .trigger = TABLE[row].trigger};
+        struct picked output = {.chosen = chosen};
+        size_t zeros = 0;
+        choose("mixture", yaml, &input, 7, &output);
+        for (size_t i = 0; i < output.count; i++)
+            zeros += labels[chosen[i]] == 0;
+        assert_int_equal(output.count, 40);
+        assert_int_equal(zeros, TABLE[row].zeros);
+    }
+}
+
 static void shares_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -129,6 +165,12 @@ static void shares_that_make_no_sense_are_refused(void **state)
         {"{over: ages, shares: {2d: 1, 1d: 1}}",
          "test:1:30: selection.shares: expected distinct components, ages ascending, found '1d' "
          "again or too late"},
+        {"{shares: {clicks: 1}, schedule: [{from: 2, shares: {views: 1}}]}",
+         "test:1:34: selection.schedule: expected a share for each of the 1 components of "
+         "selection.shares, and no other"},
+        {"{shares: {clicks: 1}, schedule: [{from: 3, shares: {clicks: 1}}, "
+         "{from: 3, shares: {clicks: 2}}]}",
+         "test:1:66: selection.schedule.from: expected triggers to ascend"},
         {"{over: labels, shares: [1]}",
          "test:1:24: selection.shares: expected 1 to 64 components, for example {clicks: 3, views: "
          "1}"},
@@ -148,6 +190,7 @@ int main(void)
         cmocka_unit_test(counts_are_exact),
         cmocka_unit_test(datasets_are_known_by_name_and_number),
         cmocka_unit_test(ages_count_back_from_the_newest),
+        cmocka_unit_test(shares_follow_the_schedule),
         cmocka_unit_test(shares_that_make_no_sense_are_refused),
     };
     return cmocka_run_group_tests_name("selector/mixture", tests, NULL, NULL);
