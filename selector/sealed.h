@@ -38,6 +38,7 @@ enum weir_status selector_sealed_write(const char *data_dir, const struct select
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
                                               uint64_t trigger, struct selector_sealed *ret_sealed,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* Asking keeps it: see retention.h. */
 enum weir_status selector_sealed_find_interval(struct weir_db *db,
                                                const struct msg_interval_seal *asked,
                                                struct selector_sealed *ret_sealed,

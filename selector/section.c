@@ -16,6 +16,7 @@ struct written {
     const char *tail_triggers;
     uint64_t warmup_triggers;
     uint64_t seed;
+    int64_t keep_sets;
 };
 
 static const struct cfg_key KEYS[] = {
@@ -31,6 +32,10 @@ static const struct cfg_key KEYS[] = {
                 "the first so many triggers take all candidates, without limit, ratio and policy"),
     CFG_U64(struct written, seed, .fallback = "0",
             .doc = "same seed and same samples, same selection"),
+    CFG_DURATION(struct written, keep_sets, .fallback = "30d", .min = 3600000000,
+                 .doc = "sets of evaluations, predictions and scorings are kept so long after they "
+                        "were last asked for (the longest of all pipelines counts); those of "
+                        "triggers always are: models, and what follows an erasure, need them"),
     CFG_END,
 };
 
@@ -135,6 +140,7 @@ static enum weir_status check_shared(const struct weir_yaml_node *node,
     section->ratio = written->ratio;
     section->warmup = written->warmup_triggers;
     section->seed = written->seed;
+    section->keep_us = written->keep_sets;
     return WEIR_OK;
 }
 

@@ -1,17 +1,22 @@
 /* Opens and closes the service, keeps its pipelines, and lets it follow the feeds by the clock. */
 #include "selector/selector.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "selector/queries.h"
+#include "selector/retention.h"
 #include "selector/tasks/task.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* How often feeds are read without being asked: a select then has little left to read, and storage
  * may forget what everybody has read. */
 enum { FOLLOW_MS = 2000 };
+/* How often sets that nobody needs are looked for. */
+enum { SWEEP_MS = 3600 * 1000 };
 
 static void on_follow_time(void *owner)
 {
@@ -54,6 +59,33 @@ static enum weir_status open_steps(struct selector *selector,
     return status ? status : load_known(selector, err);
 }
 
+/* Between two tasks nobody writes a set. What fails is tried again. */
+static void sweep(struct selector *selector, bool at_start)
+{
+    struct selector_swept swept;
+    struct weir_error err;
+    int64_t keep_us = 0;
+    for (size_t i = 0; i < selector->pipeline_count; i++)
+        if (selector->pipelines[i]->section->keep_us > keep_us)
+            keep_us = selector->pipelines[i]->section->keep_us;
+    if (keep_us == 0)
+        return; /* nobody has said how long */
+    if (selector_retention_sweep(selector->db, selector->data_dir, weir_now_wall_us() - keep_us,
+                                 at_start, &swept, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "sets are not swept", "error=\"%s\"", err.text);
+    else if (swept.removed > 0)
+        weir_log(WEIR_LOG_INFO, "sets swept",
+                 "removed=%" PRIu64 " bytes=%" PRIu64 " kept=%" PRIu64 " bytes_kept=%" PRIu64,
+                 swept.removed, swept.removed_bytes, swept.kept, swept.kept_bytes);
+}
+
+static void on_sweep_time(void *owner)
+{
+    struct selector *selector = owner;
+    if (selector->task_count == 0)
+        sweep(selector, false);
+}
+
 enum weir_status selector_open(const struct weir_service_options *options, struct weir_loop *loop,
                                struct weir_rpc_server *server, void **ret_state,
                                struct weir_error *err)
@@ -68,6 +100,8 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
         selector_close(selector);
         return status;
     }
+    sweep(selector, true);
+    selector->sweep_timer = weir_loop_timer(loop, SWEEP_MS, SWEEP_MS, on_sweep_time, selector);
     selector->follow_timer = weir_loop_timer(loop, FOLLOW_MS, FOLLOW_MS, on_follow_time, selector);
     *ret_state = selector;
     return WEIR_OK;
@@ -79,6 +113,7 @@ void selector_close(void *state)
     if (!selector)
         return;
     weir_loop_cancel(selector->loop, selector->follow_timer);
+    weir_loop_cancel(selector->loop, selector->sweep_timer);
     weir_rpc_peer_close(selector->storage);
     selector_task_drop_all(selector);
     while (selector->pipeline_count > 0)

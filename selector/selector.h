@@ -23,6 +23,7 @@ struct selector {
     struct selector_task *tasks; /* the first one runs */
     size_t task_count;
     uint64_t follow_timer;
+    uint64_t sweep_timer;
 };
 
 extern const struct weir_rpc_handler SELECTOR_HANDLERS[];

@@ -51,15 +51,32 @@ static uint32_t reach_group(struct selection_groups *groups, int64_t key)
     return *slot - 1;
 }
 
-/* Runs of equal keys, which are common, are looked up once. */
+static void count_key(struct selection_groups *groups, int64_t key, size_t times)
+{
+    uint32_t group = reach_group(groups, key);
+    groups->sizes[group] += times;
+}
+
+/* Small numbers, as classes have, are counted without a search. */
 void selection_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count)
 {
-    uint32_t group = 0;
+    if (!groups->small)
+        groups->small = weir_calloc(SELECTION_SMALL, sizeof *groups->small);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || keys[i] != keys[i - 1])
-            group = reach_group(groups, keys[i]);
-        groups->sizes[group]++;
+        if ((uint64_t)keys[i] < SELECTION_SMALL)
+            groups->small[keys[i]]++;
+        else
+            count_key(groups, keys[i], 1);
     }
+}
+
+static void add_small(struct selection_groups *groups)
+{
+    for (int64_t key = 0; groups->small && key < SELECTION_SMALL; key++)
+        if (groups->small[key] > 0)
+            count_key(groups, key, groups->small[key]);
+    free(groups->small);
+    groups->small = NULL;
 }
 
 struct place {
@@ -87,6 +104,7 @@ static void fill_direct(struct selection_groups *groups, size_t span)
 
 void selection_groups_sort(struct selection_groups *groups)
 {
+    add_small(groups);
     if (groups->count == 0)
         return;
     WEIR_AUTO_FREE struct place *places = weir_calloc(groups->count, sizeof *places);
@@ -109,6 +127,7 @@ void selection_groups_fini(struct selection_groups *groups)
     free(groups->keys);
     free(groups->sizes);
     free(groups->slots);
+    free(groups->small);
     *groups = (struct selection_groups){0};
 }
 

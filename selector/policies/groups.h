@@ -5,15 +5,18 @@
 #include "selector/policies/policy.h"
 
 #define SELECTION_NO_GROUP UINT32_MAX
+enum { SELECTION_SMALL = 4096 };
 
 /* Zero-initialised is empty. First every key is counted, then they are sorted, then asked for. */
 struct selection_groups {
     int64_t *keys; /* distinct; ascending once sorted */
     size_t *sizes; /* how often each was counted */
     size_t count;
-    uint32_t *slots; /* private: group + 1, 0: free; by key where keys lie close together */
+    /* Private. */
+    uint32_t *slots; /* group + 1, 0: free; by key where keys lie close together */
     size_t slot_count;
-    bool direct; /* private */
+    bool direct;
+    size_t *small; /* while counting: how often keys 0 … SELECTION_SMALL - 1 were met */
 };
 
 void selection_groups_count(struct selection_groups *groups, const int64_t *keys, size_t count);

@@ -221,6 +221,12 @@ static inline void stop_selector(struct fixture *fixture)
     selector_close(fixture->selector);
 }
 
+static inline void restart_selector(struct fixture *fixture)
+{
+    stop_selector(fixture);
+    start_selector(fixture);
+}
+
 static inline int setup_group(void **state)
 {
     struct fixture *fixture = weir_calloc(1, sizeof *fixture);
@@ -363,7 +369,7 @@ static inline enum weir_status seal_interval(struct fixture *fixture, int64_t fr
 }
 
 /* The newest set as rows: "0-3 7". */
-static const char *rows(struct fixture *fixture)
+static inline const char *rows(struct fixture *fixture)
 {
     static char text[1024];
     struct weir_sample_set set = {0};

@@ -135,12 +135,6 @@ static void leave_alone(struct fixture *fixture)
     (void)fixture;
 }
 
-static void restart_selector(struct fixture *fixture)
-{
-    stop_selector(fixture);
-    start_selector(fixture);
-}
-
 static void restart_postgres(struct fixture *fixture)
 {
     weir_test_postgres_kill(&fixture->postgres);
@@ -217,7 +211,8 @@ static void select_through_death(struct fixture *fixture, const char *point)
 static void killed_at_any_point_the_answer_is_the_same(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const POINTS[] = {"selector.advance", "selector.sealed", "selector.answer"};
+    static const char *const POINTS[] = {"selector.advance", "selector.sealing", "selector.sealed",
+                                         "selector.answer"};
     char digest[WEIR_DIGEST_TEXT_MAX] = "";
     for (size_t i = 0; i < WEIR_COUNT(POINTS); i++) {
         fixture->script = (struct script){0};

@@ -1,0 +1,116 @@
+/* A walk over the folder of sets, against the digests that rows name. */
+#include "selector/retention.h"
+
+#include "core/base/fault.h"
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "selector/queries.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char ENDING[] = ".set";
+
+struct sweep {
+    const char *folder;
+    struct weir_rows *named; /* digests, ascending */
+    int64_t before_us;
+    bool at_start;
+    struct selector_swept swept;
+};
+
+static bool is_named(const struct sweep *sweep, const char *digest)
+{
+    size_t low = 0, high = weir_rows_count(sweep->named);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(weir_rows_text(sweep->named, middle, 0), digest);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+static bool is_digest(const char *name)
+{
+    size_t size = WEIR_DIGEST_TEXT_MAX - 1;
+    return strspn(name, "0123456789abcdef") == size && weir_str_equal(name + size, ENDING);
+}
+
+static bool is_left_behind(const char *name)
+{
+    return strncmp(name, "sealing.", strlen("sealing.")) == 0;
+}
+
+static int64_t written_us(const struct stat *stat)
+{
+    return (int64_t)stat->st_mtim.tv_sec * 1000000 + stat->st_mtim.tv_nsec / 1000;
+}
+
+static bool may_go(const struct sweep *sweep, const char *name, const struct stat *stat)
+{
+    char digest[WEIR_DIGEST_TEXT_MAX] = "";
+    if (is_left_behind(name))
+        return sweep->at_start;
+    if (!is_digest(name)) /* not ours */
+        return false;
+    memcpy(digest, name, sizeof digest - 1);
+    return written_us(stat) < sweep->before_us && !is_named(sweep, digest);
+}
+
+static enum weir_status look_at(struct sweep *sweep, const char *name, struct weir_error *err)
+{
+    struct stat stat;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", sweep->folder, name);
+    if (lstat(path, &stat) != 0 || !S_ISREG(stat.st_mode))
+        return WEIR_OK;
+    if (!may_go(sweep, name, &stat)) {
+        sweep->swept.kept++;
+        sweep->swept.kept_bytes += (uint64_t)stat.st_size;
+        return WEIR_OK;
+    }
+    if (weir_fault("selector.sweep"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sweep");
+    if (unlink(path) != 0)
+        return weir_fail(err, WEIR_IO, "cannot remove %s: %s", path, strerror(errno));
+    sweep->swept.removed++;
+    sweep->swept.removed_bytes += (uint64_t)stat.st_size;
+    return WEIR_OK;
+}
+
+static enum weir_status walk(struct sweep *sweep, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    DIR *folder = opendir(sweep->folder);
+    if (!folder && errno == ENOENT)
+        return WEIR_OK;
+    if (!folder)
+        return weir_fail(err, WEIR_IO, "cannot read %s: %s", sweep->folder, strerror(errno));
+    for (struct dirent *entry; !status && (entry = readdir(folder));)
+        status = look_at(sweep, entry->d_name, err);
+    closedir(folder);
+    return status;
+}
+
+enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_dir,
+                                          int64_t before_us, bool at_start,
+                                          struct selector_swept *ret_swept, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/sets", data_dir);
+    struct sweep sweep = {.folder = folder, .before_us = before_us, .at_start = at_start};
+    enum weir_status status = DB_RUN(db, Q_drop_intervals, NULL, err, DB_I64(before_us));
+    if (!status)
+        status = DB_RUN(db, Q_list_digests, &sweep.named, err);
+    if (!status)
+        status = walk(&sweep, err);
+    weir_rows_free(sweep.named);
+    *ret_swept = sweep.swept;
+    return status;
+}

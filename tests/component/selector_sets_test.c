@@ -1,0 +1,94 @@
+/* The files of sets: which stay, which go, and that none is half there. */
+#include "core/base/clock.h"
+#include "selector/queries.h"
+#include "selector/retention.h"
+#include "tests/component/selector_lab.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t LONG_AGO = 1000000, SOON_US = INT64_C(3600000000);
+
+static bool is_there(const struct fixture *fixture, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s", fixture->dir.path, name);
+    return access(path, F_OK) == 0;
+}
+
+static void leave_behind(const struct fixture *fixture, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s", fixture->dir.path, name);
+    struct weir_error err;
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of("half"), &err), WEIR_OK);
+}
+
+static struct selector_swept sweep(const struct fixture *fixture, int64_t before_us, bool at_start)
+{
+    struct selector_swept swept;
+    struct weir_error err;
+    const struct selector *selector = fixture->selector;
+    if (selector_retention_sweep(selector->db, fixture->dir.path, before_us, at_start, &swept,
+                                 &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    return swept;
+}
+
+static void the_sets_of_triggers_stay_and_others_go_in_their_time(void **state)
+{
+    struct fixture *fixture = *state;
+    char trigger[512], interval[512];
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
+    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK);
+    (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
+    leave_behind(fixture, "sealing.set.tmp");
+    leave_behind(fixture, "notes.txt");
+
+    assert_int_equal(sweep(fixture, LONG_AGO, false).removed, 0);
+    struct selector_swept swept = sweep(fixture, weir_now_wall_us() + SOON_US, false);
+    assert_int_equal(swept.removed, 1);
+    assert_true(swept.removed_bytes > 64);
+    assert_true(is_there(fixture, trigger));
+    assert_false(is_there(fixture, interval));
+    assert_true(is_there(fixture, "notes.txt")); /* not ours */
+    assert_true(is_there(fixture, "sealing.set.tmp"));
+
+    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* sealed again, the same */
+    assert_true(is_there(fixture, interval));
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    restart_selector(fixture); /* nobody writes now */
+    assert_false(is_there(fixture, "sealing.set.tmp"));
+    assert_true(is_there(fixture, interval) && is_there(fixture, trigger));
+}
+
+/* Asking keeps a set, however long ago it was sealed. */
+static void what_is_asked_for_stays(void **state)
+{
+    struct fixture *fixture = *state;
+    char interval[512];
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture, "{policy: new_data}", false), WEIR_OK);
+    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK);
+    (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
+    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s", fixture->dir.path, interval);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    int64_t before = weir_now_wall_us();
+    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* answered from its row */
+    (void)sweep(fixture, before, false);
+    assert_true(is_there(fixture, interval));
+    assert_int_equal(sweep(fixture, weir_now_wall_us() + SOON_US, false).removed, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_sets_of_triggers_stay_and_others_go_in_their_time,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_asked_for_stays, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("selector sets", tests, setup_group, teardown_group);
+}
