@@ -9,7 +9,7 @@ static const char *const SHUFFLE[] = {"full", "none", "windowed", NULL};
 static const char *const ORDER[] = {"deterministic", "relaxed", NULL};
 static const char *const DELIVERY[] = {"exactly_once", "at_least_once", "at_most_once", NULL};
 
-static const char *const ON_ERROR[] = {"skip", "fail", NULL};
+static const char *const ON_ERROR[] = {"skip", "fail", "retry", NULL};
 
 static const struct cfg_key BATCH[] = {
     CFG_U64(struct preprocess_batch, samples, .fallback = "256", .min = 1,
@@ -43,9 +43,11 @@ static const struct cfg_key SECTION[] = {
      .doc = "how the samples are cut into batches: see below"},
     CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
             .doc = "worker processes; 0: as the system has"),
-    CFG_CHOICE(struct preprocess_options, on_error, .fallback = "skip", .choices = ON_ERROR,
-               .doc =
-                   "a sample that an operator cannot read: skip it and count it, or fail the run"),
+    CFG_CHOICE(
+        struct preprocess_options, on_error, .fallback = "skip", .choices = ON_ERROR,
+        .doc =
+            "a sample that an operator cannot read: skip it and count it; fail the run; or retry: "
+            "read it again, five times with growing pauses, then skip it"),
     CFG_END,
 };
 

@@ -10,7 +10,7 @@
 enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
 #define PREPROCESS_BATCH_BYTES_MAX (UINT64_C(1) << 30) /* of the tensors of one batch */
 
-enum preprocess_on_error { PREPROCESS_SKIP, PREPROCESS_FAIL };
+enum preprocess_on_error { PREPROCESS_SKIP, PREPROCESS_FAIL, PREPROCESS_RETRY };
 
 enum preprocess_sequence { PREPROCESS_DETERMINISTIC, PREPROCESS_RELAXED };
 

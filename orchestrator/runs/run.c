@@ -10,6 +10,7 @@
 #include "orchestrator/runs/run_state.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +277,22 @@ void run_begin(void *owner)
 
 /* ---- the audit ---- */
 
+/* Appends the samples that failed, with their reasons; nothing when none did. */
+static void append_failures(const struct msg_job_is *job, struct weir_buf *out)
+{
+    if (job->failed_ids.count == 0 || job->failed_ids.count != job->failed_reasons.count)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->failed_ids.count; i++)
+        json_array_append_new(list,
+                              json_pack("{sI,ss}", "sample", (json_int_t)job->failed_ids.at[i],
+                                        "reason", job->failed_reasons.at[i]));
+    char *text = json_dumps(list, JSON_COMPACT);
+    weir_buf_printf(out, ",\"failures\":%s", text);
+    free(text);
+    json_decref(list);
+}
+
 static enum weir_status record_audit(struct run *run, const struct msg_job_is *job,
                                      struct weir_error *err)
 {
@@ -284,9 +301,11 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                     "{\"set\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"filtered\":%" PRIu64
                     ",\"failed\":%" PRIu64 ",\"erased\":%" PRIu64 ",\"gone\":%" PRIu64
                     ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"replayed\":%" PRIu64
-                    ",\"delivery\":\"%s\"}",
+                    ",\"delivery\":\"%s\"",
                     job->set, job->delivered, job->filtered, job->failed, job->erased, job->gone,
                     job->lost, job->duplicated, job->replayed, job->delivery);
+    append_failures(job, &audit);
+    weir_buf_append_text(&audit, "}");
     if (!job->kept) {
         return weir_fail(err, WEIR_INTERNAL,
                          "run %" PRId64 ": %" PRIu64 " samples lost, %" PRIu64

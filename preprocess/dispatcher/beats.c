@@ -28,7 +28,9 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
                          beat->sent.count == leases && beat->stat_cpu_ns.count == stats &&
                          beat->stat_bytes_read.count == stats &&
                          beat->stat_bytes_sent.count == stats &&
-                         beat->stat_reasons.count == stats && beat->stat_operators.count == stats &&
+                         beat->stat_reasons.count == stats && beat->stat_failures.count == stats &&
+                         beat->failed_ids.count == beat->failed_reasons.count &&
+                         beat->stat_operators.count == stats &&
                          beat->stat_operator_ns.count == beat->stat_operator_bytes.count;
     if (is_consistent)
         return WEIR_OK;
@@ -79,21 +81,26 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
 static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_beat *beat,
                        struct pool_worker *worker)
 {
-    size_t first_operator = 0;
+    size_t first_operator = 0, first_failure = 0;
     worker->cpu_ns = 0;
     worker->bytes_sent = 0;
     for (size_t i = 0; i < beat->stat_jobs.count; i++) {
         uint64_t operators = beat->stat_operators.at[i];
-        if (operators > beat->stat_operator_ns.count - first_operator)
+        uint64_t failures = beat->stat_failures.at[i];
+        if (operators > beat->stat_operator_ns.count - first_operator ||
+            failures > beat->failed_ids.count - first_failure)
             return;
         struct dispatcher_entry *entry = entry_of(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
             note_cost(entry, beat, i, first_operator);
             note_reason(entry, beat->stat_reasons.at[i]);
+            for (size_t k = first_failure; k < first_failure + failures; k++)
+                failures_note(&entry->failures, beat->failed_ids.at[k], beat->failed_reasons.at[k]);
         }
         worker->cpu_ns += beat->stat_cpu_ns.at[i];
         worker->bytes_sent += beat->stat_bytes_sent.at[i];
         first_operator += operators;
+        first_failure += failures;
     }
 }
 

@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 
 #include "preprocess/dispatcher/job.h"
+#include "preprocess/failures.h"
 #include "preprocess/fit.h"
 #include "preprocess/plan.h"
 
@@ -30,6 +31,7 @@ struct dispatcher_entry {
     bool has_expected;
     uint64_t expected;                 /* fingerprint of the whole delivery */
     char *reason;                      /* why a sample failed, newest; NULL: none did */
+    struct failures failures;          /* the first samples that did; not durable */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
 
     struct preprocess_plan plan;

@@ -133,6 +133,7 @@ static void on_job_ask(void *state, struct weir_request *request)
             .kept = audit.kept,
         };
         add_costs(entry, request->arena, &answer);
+        failures_list(&entry->failures, request->arena, &answer.failed_ids, &answer.failed_reasons);
         reply(request, MSG_job_is, &answer);
     } else {
         refuse(request, &err);

@@ -49,6 +49,7 @@ static struct operator_call call_of(struct chain *chain, size_t index,
         .batch = batch,
         .ids = batch->ids,
         .step = (uint32_t)index,
+        .list = &chain->failures,
     };
 }
 
@@ -120,6 +121,7 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
         struct operator_call call = call_of(chain, i, batch);
         call.rows = 1;
         call.in = from;
+        call.first = row;
         call.failed += row;
         call.ids = batch->ids != NULL ? batch->ids + row : NULL;
         if (i != run->last)
@@ -149,8 +151,13 @@ static size_t run_steps(struct chain *chain, size_t first, const struct operator
         run_step(chain, first, batch, NULL);
     else
         begin_rows(&last->own[0], batch->rows);
-    for (size_t row = 0; row < batch->rows && run.first != run.last; row++)
+    for (size_t row = 0; row < batch->rows && run.first != run.last; row++) {
+        if (batch->under_way != NULL && batch->ids != NULL)
+            *batch->under_way = batch->ids[row];
         run_row(chain, &run, batch, row);
+    }
+    if (batch->under_way != NULL)
+        *batch->under_way = 0;
     advance(chain, last);
     return run.end;
 }
@@ -164,6 +171,12 @@ static void start(struct chain *chain, size_t rows)
     memset(chain->rows.at, OPERATOR_ROW_OK, rows);
     chain->rows.size = rows;
     chain->column[0] = &chain->payload;
+    chain->failures.count = 0;
+}
+
+const struct operator_failures *chain_failures(const struct chain *chain)
+{
+    return &chain->failures;
 }
 
 const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch)

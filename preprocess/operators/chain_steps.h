@@ -32,6 +32,7 @@ struct chain {
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
     size_t columns;                     /* that leave the chain */
     uint64_t row_bytes;                 /* of those of them that are dense */
+    struct operator_failures failures;  /* of the newest batch */
     struct weir_buf rows;               /* what has become of each */
 };
 

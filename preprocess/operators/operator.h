@@ -48,6 +48,20 @@ struct operator_batch {
     uint64_t seed;       /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
+    /* Optional: where the id of the row under way is noted, for who looks after a crash. */
+    volatile uint64_t *under_way;
+};
+
+enum { OPERATOR_FAILURES_MAX = 32 };
+
+/* Rows of a batch that have failed, and why: the first so many. */
+struct operator_failures {
+    size_t count;
+    struct operator_failure {
+        size_t row;
+        uint32_t step;
+        char reason[OPERATOR_REASON_MAX];
+    } of[OPERATOR_FAILURES_MAX];
 };
 
 /* One batch, or one row of it, on its way through one operator. */
@@ -60,6 +74,8 @@ struct operator_call {
     uint8_t *failed;    /* what has become of each row, in all operators */
     const struct operator_batch *batch;
     const uint64_t *ids;              /* one per row of this call, or NULL */
+    size_t first;                     /* row of the batch that is row 0 of this call */
+    struct operator_failures *list;   /* NULL: nobody asks */
     uint32_t step;                    /* the operator's place in the chain */
     uint64_t failures;                /* rows this call has marked as failed */
     uint64_t warnings;                /* rows it could read, with something odd about them */

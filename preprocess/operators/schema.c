@@ -115,6 +115,12 @@ void operator_fail_row(struct operator_call *call, size_t row, const char *forma
     va_end(args);
     call->failed[row] = OPERATOR_ROW_FAILED;
     call->failures++;
+    if (call->list == NULL || call->list->count == OPERATOR_FAILURES_MAX)
+        return;
+    struct operator_failure *failure = &call->list->of[call->list->count++];
+    failure->row = call->first + row;
+    failure->step = call->step;
+    memcpy(failure->reason, call->reason, sizeof(failure->reason));
 }
 
 void operator_filter_row(struct operator_call *call, size_t row)

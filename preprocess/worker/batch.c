@@ -10,6 +10,7 @@
 
 struct kitchen {
     struct files *files;
+    struct crashes *crashes;
     uint64_t bytes_read;
     /* One batch at a time: */
     struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
@@ -17,6 +18,7 @@ struct kitchen {
     struct weir_buf holes; /* struct hole */
     struct weir_bits read; /* files that samples were read from */
     char reason[KITCHEN_REASON_MAX];
+    struct failures failures;
 };
 
 struct hole {
@@ -24,10 +26,11 @@ struct hole {
     uint32_t state;
 };
 
-struct kitchen *kitchen_new(void)
+struct kitchen *kitchen_new(struct crashes *crashes)
 {
     struct kitchen *kitchen = weir_calloc(1, sizeof(*kitchen));
     kitchen->files = files_new();
+    kitchen->crashes = crashes;
     return kitchen;
 }
 
@@ -53,6 +56,11 @@ const char *kitchen_reason(const struct kitchen *kitchen)
     return kitchen->reason;
 }
 
+const struct failures *kitchen_failures(const struct kitchen *kitchen)
+{
+    return &kitchen->failures;
+}
+
 void kitchen_forget_files(struct kitchen *kitchen)
 {
     files_forget(kitchen->files);
@@ -75,6 +83,13 @@ static void add_hole(struct kitchen *kitchen, uint64_t id, uint32_t state)
     weir_buf_append(&kitchen->holes, &hole, sizeof(hole));
 }
 
+/* Fails a sample before it is read, for what kitchen->reason says. */
+static enum weir_sample_state fail_sample(struct kitchen *kitchen, uint64_t id)
+{
+    failures_note(&kitchen->failures, id, kitchen->reason);
+    return WEIR_SAMPLE_FAILED;
+}
+
 /* What becomes of a sample before it is read. */
 static enum weir_sample_state state_of(struct kitchen *kitchen, const struct recipe *recipe,
                                        const struct located_sample *sample, size_t payload_bytes)
@@ -83,13 +98,21 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
         return WEIR_SAMPLE_ERASED;
     if (sample->state != WEIR_SAMPLE_LIVE)
         return sample->state;
+    int signal = 0;
+    if (kitchen->crashes != NULL &&
+        crashes_is_given_up(kitchen->crashes, recipe->job, sample->id, &signal)) {
+        snprintf(kitchen->reason, sizeof(kitchen->reason),
+                 "reading: it has crashed workers (%s), and is not tried any more",
+                 strsignal(signal));
+        return fail_sample(kitchen, sample->id);
+    }
     uint64_t max = recipe->plan->options.batch.sample_bytes_max;
     if (sample->length <= max && sample->length <= PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes)
         return WEIR_SAMPLE_LIVE;
     snprintf(kitchen->reason, sizeof(kitchen->reason),
              "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
              sample->length, max, PREPROCESS_PAYLOAD_BYTES_MAX);
-    return WEIR_SAMPLE_FAILED;
+    return fail_sample(kitchen, sample->id);
 }
 
 /* A file that is not the one located may be so again once it is located again, and is storage's to read
@@ -180,6 +203,7 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     weir_buf_clear(&kitchen->rows);
     weir_buf_clear(&kitchen->ids);
     weir_buf_clear(&kitchen->holes);
+    kitchen->failures.count = 0;
     weir_bits_clear(&kitchen->read);
     files_begin(kitchen->files);
     fetched_rewind(recipe->fetched);
@@ -200,15 +224,15 @@ static const struct located_sample *const *rows_of(const struct kitchen *kitchen
     return (const struct located_sample *const *)(const void *)kitchen->rows.at;
 }
 
-/* The last operator that failed a row has the newest reason. */
-static void keep_reason(struct kitchen *kitchen, const struct chain *chain)
+/* Names the samples that operators could not read; the last one has the newest reason. */
+static void keep_reasons(struct kitchen *kitchen, const struct chain *chain)
 {
-    for (size_t i = chain_operators(chain); i-- > 0;) {
-        struct chain_cost cost = chain_cost(chain, i);
-        if (cost.failed == 0)
-            continue;
-        snprintf(kitchen->reason, sizeof(kitchen->reason), "%s: %s", cost.name, cost.reason);
-        return;
+    const struct operator_failures *failures = chain_failures(chain);
+    for (size_t i = 0; i < failures->count; i++) {
+        const struct operator_failure *failure = &failures->of[i];
+        snprintf(kitchen->reason, sizeof(kitchen->reason), "%s: %s",
+                 chain_cost(chain, failure->step).name, failure->reason);
+        failures_note(&kitchen->failures, rows_of(kitchen)[failure->row]->id, kitchen->reason);
     }
 }
 
@@ -229,7 +253,7 @@ static size_t drop_rows(struct kitchen *kitchen, struct chain *chain, size_t row
         [OPERATOR_ROW_FAILED] = WEIR_SAMPLE_FAILED, [OPERATOR_ROW_FILTERED] = WEIR_SAMPLE_FILTERED};
     if (all_are_ok(flags, rows))
         return rows;
-    keep_reason(kitchen, chain);
+    keep_reasons(kitchen, chain);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         column_drop_rows(chain_output(chain, i), rows, flags);
     const struct located_sample **kept = (const struct located_sample **)(void *)kitchen->rows.at;
@@ -315,6 +339,7 @@ static struct operator_batch about_batch(const struct kitchen *kitchen, const st
         .seed = recipe->plan->seed,
         .epoch = preprocess_epoch_of(&recipe->plan->geometry, recipe->batch),
         .trains = recipe->plan->trains,
+        .under_way = kitchen->crashes != NULL ? crashes_watch(kitchen->crashes, recipe->job) : NULL,
     };
 }
 

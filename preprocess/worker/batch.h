@@ -4,6 +4,8 @@
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
 #include "core/rpc/frames.h"
+#include "preprocess/failures.h"
+#include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/located.h"
@@ -24,15 +26,17 @@ struct worker_batch {
 
 void worker_batch_free(struct worker_batch *batch);
 
-enum { KITCHEN_REASON_MAX = 160 };
+enum { KITCHEN_REASON_MAX = FAILURE_REASON_MAX };
 
-/* Where batches are made; buffers are kept from one to the next. */
+/* Where batches are made; buffers are kept from one to the next. `crashes` (borrowed, may be NULL) knows the
+ * samples that are not tried any more. */
 struct kitchen;
-struct kitchen *kitchen_new(void);
+struct kitchen *kitchen_new(struct crashes *crashes);
 void kitchen_free(struct kitchen *kitchen);
 
 /* What a batch is made of. */
 struct recipe {
+    uint64_t job;
     struct preprocess_plan *plan;
     const struct located *located;
     struct fetched *fetched;        /* what storage read of it */
@@ -52,6 +56,8 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
 /* Why the newest failed sample failed, with the operator; "" when none did. */
 const char *kitchen_reason(const struct kitchen *kitchen);
+/* Samples of the newest batch that failed. */
+const struct failures *kitchen_failures(const struct kitchen *kitchen);
 /* Files are opened and checked again. */
 void kitchen_forget_files(struct kitchen *kitchen);
 

@@ -51,6 +51,22 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
     beat->fits = weir_buf_view(fits);
 }
 
+/* Samples that failed, of one job after the other. */
+struct failed {
+    uint64_t *ids;
+    const char **reasons;
+    size_t count;
+};
+
+static uint64_t add_failures(const struct failures *failures, struct failed *failed)
+{
+    for (size_t i = 0; i < failures->count; i++) {
+        failed->ids[failed->count] = failures->of[i].id;
+        failed->reasons[failed->count++] = failures->of[i].reason;
+    }
+    return failures->count;
+}
+
 /* Columns of what it has spent on the jobs in use. */
 static void add_costs(const struct worker *worker, struct weir_arena *arena,
                       struct msg_worker_beat *beat)
@@ -62,6 +78,9 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     int64_t *operator_ns = weir_arena_alloc(arena, cells);
     uint64_t *operator_bytes = weir_arena_alloc(arena, cells);
     const char **reasons = weir_arena_alloc(arena, rows);
+    uint64_t *failures = weir_arena_alloc(arena, rows);
+    struct failed failed = {weir_arena_alloc(arena, rows * FAILURES_MAX),
+                            weir_arena_alloc(arena, rows * FAILURES_MAX), 0};
     size_t count = 0, cell = 0;
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         const struct worker_job *job = &worker->jobs[i];
@@ -72,6 +91,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
         read[count] = job->bytes_read;
         sent[count] = job->bytes_sent;
         reasons[count] = job->reason;
+        failures[count] = add_failures(&job->failures, &failed);
         operators[count++] = chain_operators(job->plan.chain);
         for (size_t k = 0; k < chain_operators(job->plan.chain); k++) {
             struct chain_cost cost = chain_cost(job->plan.chain, k);
@@ -84,6 +104,9 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_bytes_read = (struct weir_u64s){read, count};
     beat->stat_bytes_sent = (struct weir_u64s){sent, count};
     beat->stat_reasons = (struct weir_strs){reasons, count};
+    beat->stat_failures = (struct weir_u64s){failures, count};
+    beat->failed_ids = (struct weir_u64s){failed.ids, failed.count};
+    beat->failed_reasons = (struct weir_strs){failed.reasons, failed.count};
     beat->stat_operators = (struct weir_u64s){operators, count};
     beat->stat_operator_ns = (struct weir_i64s){operator_ns, cell};
     beat->stat_operator_bytes = (struct weir_u64s){operator_bytes, cell};

@@ -31,6 +31,9 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
         weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
                  kitchen_reason(worker->kitchen));
     memcpy(job->reason, kitchen_reason(worker->kitchen), sizeof(job->reason));
+    const struct failures *failures = kitchen_failures(worker->kitchen);
+    for (size_t i = 0; i < failures->count; i++)
+        failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
     worker->beat_due |= job->plan.options.on_error == PREPROCESS_FAIL;
     return job->plan.options.on_error == PREPROCESS_FAIL;
 }
@@ -62,6 +65,23 @@ static void get_missing(struct worker *worker, struct worker_task *task, uint64_
     worker_locate_again(worker, task);
 }
 
+/* A sample that cannot be read may be half written: what storage says of it is asked for again. */
+static bool is_to_retry(const struct worker_job *job, const struct worker_task *task,
+                        const struct worker_batch *batch)
+{
+    return batch->failed > 0 && job->plan.options.on_error == PREPROCESS_RETRY &&
+           task->located.tries < LOCATE_TRIES_MAX;
+}
+
+static void retry(struct worker *worker, struct worker_task *task, struct worker_batch *batch)
+{
+    weir_log(WEIR_LOG_INFO, "reading samples again", "reason=\"%s\"",
+             kitchen_reason(worker->kitchen));
+    worker_batch_free(batch);
+    worker_flow_suspend(&worker->flow, task->fence);
+    worker_locate_again(worker, task);
+}
+
 static void make(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = worker_flow_lease(&worker->flow, what->fence);
@@ -71,7 +91,8 @@ static void make(struct worker *worker, const struct worker_make *what)
         worker_flow_suspend(&worker->flow, what->fence);
         return;
     }
-    struct recipe recipe = {.plan = &job->plan,
+    struct recipe recipe = {.job = job->number,
+                            .plan = &job->plan,
                             .located = &task->located,
                             .fetched = &task->fetched,
                             .flow = &worker->flow,
@@ -91,6 +112,8 @@ static void make(struct worker *worker, const struct worker_make *what)
         get_missing(worker, task, what->batch, status, &err);
     else if (lease->attempt == 0)
         worker_flow_folded(&worker->flow, what->fence, what->batch);
+    else if (is_to_retry(job, task, batch))
+        retry(worker, task, batch);
     else if (!fails_run(worker, job, batch))
         keep(worker, what, batch);
     else

@@ -67,12 +67,15 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     worker->loop = loop;
     worker->server = server;
     worker->name = weir_strdup(options->name);
-    worker->kitchen = kitchen_new();
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
-    enum weir_status status = connect_peers(worker, options->socket_dir, err);
+    WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
+    enum weir_status status = crashes_open(crashes, worker->name, &worker->crashes, err);
+    worker->kitchen = kitchen_new(worker->crashes);
+    if (status == WEIR_OK)
+        status = connect_peers(worker, options->socket_dir, err);
     if (status != WEIR_OK) {
         worker_close(worker);
         return status;
@@ -99,6 +102,7 @@ void worker_close(void *state)
     worker_tasks_close(worker);
     worker_jobs_close(worker);
     kitchen_free(worker->kitchen);
+    crashes_close(worker->crashes);
     weir_segment_free(worker->lent);
     free(worker->name);
     free(worker);

@@ -36,6 +36,7 @@ struct worker_job {
     uint64_t bytes_read;
     uint64_t bytes_sent;
     char reason[KITCHEN_REASON_MAX]; /* why a sample failed, newest */
+    struct failures failures;
     struct worker *worker;
 };
 
@@ -63,6 +64,7 @@ struct worker {
     struct weir_segment *lent;         /* where storage writes what it reads … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];
+    struct crashes *crashes;
     struct kitchen *kitchen;
     uint64_t timer;
     bool pumping; /* pump() is due in the next round */

@@ -19,7 +19,8 @@ static void shipped_pipelines_are_good(void **state)
     } SHIPPED[] = {{WEIR_SOURCE_DIR "/config/pipelines/quickstart.yaml", "quickstart"},
                    {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"},
                    {WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", "late_labels"},
-                   {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"}};
+                   {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"}};
     for (size_t i = 0; i < WEIR_COUNT(SHIPPED); i++) {
         WEIR_AUTO_BUF text = {0};
         WEIR_AUTO_BUF printed = {0};

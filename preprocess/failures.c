@@ -1,0 +1,30 @@
+/* Samples that could not be read, and why. */
+#include "preprocess/failures.h"
+
+#include <stdio.h>
+
+void failures_note(struct failures *failures, uint64_t id, const char *reason)
+{
+    size_t at = 0;
+    while (at < failures->count && failures->of[at].id != id)
+        at++;
+    if (at == FAILURES_MAX)
+        return;
+    failures->of[at].id = id;
+    snprintf(failures->of[at].reason, sizeof(failures->of[at].reason), "%s", reason);
+    if (at == failures->count)
+        failures->count++;
+}
+
+void failures_list(const struct failures *failures, struct weir_arena *arena,
+                   struct weir_u64s *ret_ids, struct weir_strs *ret_reasons)
+{
+    uint64_t *ids = weir_arena_alloc(arena, sizeof(*ids) * (failures->count + 1));
+    const char **reasons = weir_arena_alloc(arena, sizeof(*reasons) * (failures->count + 1));
+    for (size_t i = 0; i < failures->count; i++) {
+        ids[i] = failures->of[i].id;
+        reasons[i] = failures->of[i].reason;
+    }
+    *ret_ids = (struct weir_u64s){ids, failures->count};
+    *ret_reasons = (struct weir_strs){reasons, failures->count};
+}

@@ -1,0 +1,28 @@
+/* Samples that could not be read, and why: the first so many of a job, for people. All of them are counted
+ * elsewhere. A worker has those it met, the dispatcher those of all workers. */
+#ifndef WEIR_PREPROCESS_FAILURES_H
+#define WEIR_PREPROCESS_FAILURES_H
+
+#include "core/base/memory.h"
+#include "core/wire/wire.h"
+
+enum { FAILURES_MAX = 32, FAILURE_REASON_MAX = 160 };
+
+struct failure {
+    uint64_t id;
+    char reason[FAILURE_REASON_MAX];
+};
+
+/* Zeroed is empty. */
+struct failures {
+    size_t count;
+    struct failure of[FAILURES_MAX];
+};
+
+/* A sample that is listed already keeps its place, with the newer reason. */
+void failures_note(struct failures *failures, uint64_t id, const char *reason);
+/* As columns of a message, in the arena; reasons are borrowed. */
+void failures_list(const struct failures *failures, struct weir_arena *arena,
+                   struct weir_u64s *ret_ids, struct weir_strs *ret_reasons);
+
+#endif

@@ -1,0 +1,136 @@
+/* Samples that crash their worker, with processes that really die. */
+#include "preprocess/worker/crashes.h"
+#include "tests/support/temp_dir.h"
+
+#include "core/base/memory.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { JOB = 7, SAMPLE = 4711 };
+
+struct fixture {
+    struct temp_dir dir;
+    const char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
+    temp_dir_make(&fixture->dir);
+    fixture->path = temp_path(&fixture->dir, "crashes");
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    temp_dir_remove(&fixture->dir);
+    free(fixture);
+    return 0;
+}
+
+static struct crashes *open_as(const struct fixture *fixture, const char *name)
+{
+    struct weir_error err;
+    struct crashes *crashes = NULL;
+    if (crashes_open(fixture->path, name, &crashes, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    return crashes;
+}
+
+/* A worker of that name that is at work on the sample (0: on none) when the signal comes. */
+static void die(const struct fixture *fixture, const char *name, uint64_t sample, int number)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(number, SIG_DFL); /* a sanitizer would report, and exit in its own way */
+        struct crashes *crashes = open_as(fixture, name);
+        *crashes_watch(crashes, JOB) = sample;
+        raise(number);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), number);
+}
+
+static bool is_given_up(const struct fixture *fixture, uint64_t job, uint64_t sample,
+                        int *ret_signal)
+{
+    struct crashes *crashes = open_as(fixture, "worker-1");
+    bool is = crashes_is_given_up(crashes, job, sample, ret_signal);
+    crashes_close(crashes);
+    return is;
+}
+
+static void a_sample_is_given_up_after_so_many_deaths(void **state)
+{
+    int number = 0;
+    for (int i = 0; i < CRASHES_MAX; i++) {
+        assert_false(is_given_up(*state, JOB, SAMPLE, &number));
+        die(*state, "worker-1", SAMPLE, SIGSEGV);
+    }
+    assert_true(is_given_up(*state, JOB, SAMPLE, &number));
+    assert_int_equal(number, SIGSEGV);
+    assert_false(is_given_up(*state, JOB, SAMPLE + 1, &number));
+    assert_false(is_given_up(*state, JOB + 1, SAMPLE, &number));
+}
+
+static void the_deaths_of_all_workers_count(void **state)
+{
+    int number = 0;
+    die(*state, "worker-1", SAMPLE, SIGABRT);
+    die(*state, "worker-2", SAMPLE, SIGBUS);
+    crashes_close(open_as(*state, "worker-2"));
+    assert_true(is_given_up(*state, JOB, SAMPLE, &number));
+}
+
+static void who_is_killed_or_at_work_on_no_sample_counts_for_nothing(void **state)
+{
+    int number = 0;
+    for (int i = 0; i < 2 * CRASHES_MAX; i++) {
+        die(*state, "worker-1", SAMPLE, SIGKILL);
+        die(*state, "worker-1", 0, SIGSEGV);
+    }
+    assert_false(is_given_up(*state, JOB, SAMPLE, &number));
+    assert_false(is_given_up(*state, JOB, 0, &number));
+}
+
+static void another_file_is_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct weir_error err;
+    struct crashes *crashes = NULL;
+    FILE *file = fopen(fixture->path, "w");
+    assert_non_null(file);
+    fputs("something else", file);
+    fclose(file);
+    assert_int_equal(crashes_open(fixture->path, "worker-1", &crashes, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "another size"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_sample_is_given_up_after_so_many_deaths, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_deaths_of_all_workers_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_is_killed_or_at_work_on_no_sample_counts_for_nothing,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_file_is_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("crashes", tests, NULL, NULL);
+}
