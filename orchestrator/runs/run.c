@@ -197,7 +197,8 @@ static void open_job(struct run *run)
 
 /* ---- what it starts from ---- */
 
-/* A model that is only used keeps the fitted state it was made with; one that learns on is fitted on its own set. */
+/* A model that is only used keeps the fitted state it was made with; one that learns on is fitted on its own set,
+ * but its vocabularies go on from those it had (C16). */
 static enum weir_status load_base(struct run *run, struct weir_error *err)
 {
     weir_buf_clear(&run->fitted);
@@ -209,8 +210,7 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
         return status;
     free(run->start_from);
     run->start_from = orchestrator_path(run->orch, ".", model.file);
-    if (strcmp(run->mode, "train") != 0)
-        status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
+    status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
     orchestrator_model_fini(&model);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Partial fits that may wait at the same time. */
 static size_t partials_of(const struct dispatcher_entry *entry)
@@ -12,7 +13,11 @@ static size_t partials_of(const struct dispatcher_entry *entry)
     return entry->job.lanes[0].capacity;
 }
 
-struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open)
+/* In front of stored state that is to be gone on from. */
+static const char BASE_MARK[] = "WEIRBASE";
+enum { BASE_MARK_BYTES = sizeof(BASE_MARK) - 1 };
+
+static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
 {
     struct dispatcher_entry *entry = weir_calloc(1, sizeof(*entry));
     entry->number = open->job;
@@ -21,11 +26,38 @@ struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open)
     entry->set_digest = weir_strdup(open->set_digest);
     entry->mode = weir_strdup(open->mode);
     weir_buf_append(&entry->config, open->config.at, open->config.size);
-    weir_buf_append(&entry->fitted, open->fitted.at, open->fitted.size);
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
     return entry;
+}
+
+struct dispatcher_entry *dispatcher_entry_open(const struct msg_job_open *open)
+{
+    struct dispatcher_entry *entry = entry_new(open);
+    bool trains = weir_str_equal(open->mode, "train");
+    weir_buf_append(trains ? &entry->base : &entry->fitted, open->fitted.at, open->fitted.size);
+    return entry;
+}
+
+struct dispatcher_entry *dispatcher_entry_reload(const struct msg_job_open *stored)
+{
+    struct dispatcher_entry *entry = entry_new(stored);
+    struct weir_bytes kept = stored->fitted;
+    if (kept.size > BASE_MARK_BYTES && memcmp(kept.at, BASE_MARK, BASE_MARK_BYTES) == 0)
+        weir_buf_append(&entry->base, kept.at + BASE_MARK_BYTES, kept.size - BASE_MARK_BYTES);
+    else
+        weir_buf_append(&entry->fitted, kept.at, kept.size);
+    return entry;
+}
+
+void dispatcher_entry_keep_fit(const struct dispatcher_entry *entry, struct weir_buf *out)
+{
+    bool goes_on = entry->fitted.size == 0 && entry->base.size > 0;
+    const struct weir_buf *kept = goes_on ? &entry->base : &entry->fitted;
+    if (goes_on)
+        weir_buf_append(out, BASE_MARK, BASE_MARK_BYTES);
+    weir_buf_append(out, kept->at, kept->size);
 }
 
 void dispatcher_entry_free(struct dispatcher_entry *entry)
@@ -40,6 +72,7 @@ void dispatcher_entry_free(struct dispatcher_entry *entry)
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
     weir_buf_fini(&entry->fitted);
+    weir_buf_fini(&entry->base);
     free(entry->file);
     free(entry->set_path);
     free(entry->set_digest);
@@ -68,11 +101,12 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
     bool is_fitted = entry->fitted.size > 0;
-    if (is_fitted) {
+    if (is_fitted)
         status = chain_fit_load(entry->plan.chain, weir_buf_view(&entry->fitted), err);
-        if (status != WEIR_OK)
-            return weir_error_wrap(err, status, "job %lu", entry->number);
-    }
+    else if (entry->base.size > 0)
+        status = chain_fit_extend(entry->plan.chain, weir_buf_view(&entry->base), err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "job %lu", entry->number);
     struct dispatcher_about about = {
         .job = entry->number,
         .geometry = entry->plan.geometry,

@@ -24,6 +24,7 @@ struct dispatcher_entry {
     char *file, *set_path, *set_digest, *mode;
     struct weir_buf config;
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
+    struct weir_buf base;   /* fitted state of the model that training starts from, if any */
     uint32_t epochs;
     uint32_t ranks;
     uint64_t seed;
@@ -41,8 +42,13 @@ struct dispatcher_entry {
     size_t cost_count;
 };
 
-/* A copy of what `job_open` says, without a plan. */
-struct dispatcher_entry *dispatcher_entry_new(const struct msg_job_open *open);
+/* A copy of what `job_open` says, without a plan. A job that trains is fitted on its own set: what is
+ * fitted already, the vocabularies go on from. */
+struct dispatcher_entry *dispatcher_entry_open(const struct msg_job_open *open);
+/* The same as it was stored, with what dispatcher_entry_keep_fit() left for `fitted`. */
+struct dispatcher_entry *dispatcher_entry_reload(const struct msg_job_open *stored);
+/* Appends what has to be stored: the fitted state, or until there is one, what it goes on from. */
+void dispatcher_entry_keep_fit(const struct dispatcher_entry *entry, struct weir_buf *out);
 void dispatcher_entry_free(struct dispatcher_entry *entry);
 WEIR_DEFINE_AUTO(dispatcher_entry, dispatcher_entry_free)
 

@@ -29,7 +29,7 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
     }
     if (status != WEIR_NOT_FOUND)
         return status;
-    WEIR_AUTO(dispatcher_entry) entry = dispatcher_entry_new(ask);
+    WEIR_AUTO(dispatcher_entry) entry = dispatcher_entry_open(ask);
     struct dispatcher_record beginning = {0};
     status = dispatcher_entry_plan(entry, &dispatcher->fences, &beginning, err);
     if (status == WEIR_OK)

@@ -77,7 +77,7 @@ enum {
 
 static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_t number)
 {
-    struct dispatcher_entry *entry = dispatcher_entry_new(&(struct msg_job_open){
+    struct dispatcher_entry *entry = dispatcher_entry_reload(&(struct msg_job_open){
         .job = number,
         .file = weir_rows_text(rows, 0, COL_FILE),
         .config = weir_rows_bytes(rows, 0, COL_CONFIG),
@@ -204,11 +204,12 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
 enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
                                       struct weir_error *err)
 {
+    WEIR_AUTO_BUF fit = {0};
+    dispatcher_entry_keep_fit(entry, &fit);
     return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
                   DB_BYTES(weir_buf_view(&entry->config)), DB_TEXT(entry->set_path),
                   DB_TEXT(entry->set_digest), DB_I64(entry->epochs), DB_I64(entry->seed),
-                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&entry->fitted)),
-                  DB_I64(entry->ranks));
+                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks));
 }
 
 static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_entry *entry,

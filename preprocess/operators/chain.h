@@ -33,7 +33,7 @@ bool chain_wants_fit(const struct chain *chain);
 enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
                                 struct weir_error *err) WEIR_MUST_USE;
 /* Before the first merge: the fitted state of the model that training starts from, to which
- * vocabularies only append. */
+ * vocabularies only append. A chain without them takes no notice of it. */
 enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
                                   struct weir_error *err) WEIR_MUST_USE;
 /* Takes in a packed partial fit, in group order; finish seals the result with names and digest. */

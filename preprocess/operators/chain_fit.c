@@ -186,5 +186,8 @@ enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
 enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
                                   struct weir_error *err)
 {
-    return chain_wants_fit(chain) ? hand_out(chain, fitted, extend_of, err) : WEIR_OK;
+    bool extends = false;
+    for (size_t i = 0; i < chain->steps; i++)
+        extends = extends || chain->step[i].op->extend != NULL;
+    return extends ? hand_out(chain, fitted, extend_of, err) : WEIR_OK;
 }

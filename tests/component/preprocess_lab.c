@@ -185,26 +185,39 @@ void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t e
     lab_open_ranked_job(lab, job, section, epochs, 1);
 }
 
-void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
-                         uint32_t ranks)
+/* Fills in what all jobs have in common. */
+static void open_job(struct lab *lab, struct msg_job_open ask)
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err = {0};
-    struct msg_job_open ask = {.job = job,
-                               .file = "lab.yaml",
-                               .config = weir_bytes_of(section),
-                               .set_path = lab->set_path,
-                               .set_digest = lab->digest,
-                               .epochs = epochs,
-                               .seed = 3,
-                               .mode = "train",
-                               .ranks = ranks};
     struct msg_job_opened answer;
+    ask.file = "lab.yaml";
+    ask.set_path = lab->set_path;
+    ask.set_digest = lab->digest;
+    ask.seed = 3;
+    ask.mode = "train";
     enum weir_status status =
         weir_rpc_ask(lab->peer, MSG_job_open, &ask, ASK_MS, MSG_job_opened, arena, &answer, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "job_open: %s\n", err.text);
     weir_require(status == WEIR_OK && answer.samples == LAB_SAMPLES);
+}
+
+void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
+                         uint32_t ranks)
+{
+    open_job(lab,
+             (struct msg_job_open){
+                 .job = job, .config = weir_bytes_of(section), .epochs = epochs, .ranks = ranks});
+}
+
+void lab_open_job_from(struct lab *lab, uint64_t job, const char *section, struct weir_bytes fitted)
+{
+    open_job(lab, (struct msg_job_open){.job = job,
+                                        .config = weir_bytes_of(section),
+                                        .epochs = 1,
+                                        .ranks = 1,
+                                        .fitted = fitted});
 }
 
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job)

@@ -32,6 +32,9 @@ void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t e
 /* The same for several consumers. */
 void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
                          uint32_t ranks);
+/* The same for training that starts from a model with this fitted state. */
+void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
+                       struct weir_bytes fitted);
 /* The audit; strings and arrays are dropped. */
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* Opens a consumer of the job that starts from `state`. */

@@ -31,6 +31,17 @@ static const char FITTED[] = "preprocess:\n"
                              "  operators: [{op: json_fields, fields: [a, b]}, {op: standardize}]\n"
                              "  batch: {samples: 16}\n";
 
+static const char FEW_WORDS[] =
+    "preprocess:\n"
+    "  operators: [{op: json_fields, fields: [a]}, {op: filter, max: 9}, {op: cast, to: i32},\n"
+    "              {op: vocab, size: 100}]\n"
+    "  batch: {samples: 16}\n";
+static const char MORE_WORDS[] =
+    "preprocess:\n"
+    "  operators: [{op: json_fields, fields: [a]}, {op: filter, max: 19}, {op: cast, to: i32},\n"
+    "              {op: vocab, size: 100}]\n"
+    "  batch: {samples: 16}\n";
+
 /* What came out of a run. */
 struct seen {
     unsigned times[LAB_SAMPLES];
@@ -140,6 +151,57 @@ static void a_fit_does_not_depend_on_who_made_it(void **state)
     struct weir_digest one = run_whole(*state, 1, FITTED, 1);
     struct weir_digest three = run_whole(*state, 3, FITTED, 1);
     assert_memory_equal(&one, &three, sizeof(one));
+}
+
+/* Runs a job to its end: the number that the vocabulary gave to each sample, 0: it never came. */
+static void number_samples(struct lab *lab, uint64_t job, int32_t numbers[LAB_SAMPLES],
+                           struct weir_buf *fitted)
+{
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    struct weir_client *client = lab_consume(lab, job, NULL, 0);
+    struct weir_client_info info;
+    weir_client_info(client, &info);
+    weir_buf_append(fitted, info.fitted, info.fitted_size);
+    while (weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+        const int32_t *x = batch->tensors[0].data;
+        for (size_t i = 0; i < batch->samples; i++)
+            numbers[batch->ids[i] - LAB_FIRST_ID] = x[i];
+        weir_batch_release(batch);
+    }
+    commit(client, true);
+    weir_client_close(client);
+}
+
+/* The second job is told what the first one's model was made with; its dispatcher dies before it has
+ * fitted anything. */
+static void a_vocabulary_goes_on_from_that_of_a_model(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    int32_t before[LAB_SAMPLES] = {0}, after[LAB_SAMPLES] = {0};
+    unsigned new_numbers = 0;
+    WEIR_AUTO_BUF fitted = {0};
+    WEIR_AUTO_BUF grown = {0};
+    lab_open_job(lab, 1, FEW_WORDS, 1);
+    number_samples(lab, 1, before, &fitted);
+    lab_open_job_from(lab, 2, MORE_WORDS, weir_buf_view(&fitted));
+    lab_kill_dispatcher(lab);
+    number_samples(lab, 2, after, &grown);
+    assert_true(grown.size > fitted.size);
+    for (size_t i = 0; i < LAB_SAMPLES; i++) {
+        assert_int_equal(before[i] > 0, i < 10);
+        assert_int_equal(after[i] > 0, i < 20);
+        if (i < 10)
+            assert_int_equal(after[i], before[i]);
+        else if (i < 20)
+            new_numbers |= 1u << after[i];
+    }
+    assert_int_equal(new_numbers, 0x1ff800); /* 11 … 20, once each */
+    struct msg_job_is audit = lab_audit(lab, 2);
+    expect_clean(&audit, LAB_SAMPLES);
+    assert_int_equal(audit.delivered, 20);
+    assert_int_equal(audit.filtered, LAB_SAMPLES - 20);
+    lab_stop(lab);
 }
 
 static void killed_workers_and_dispatchers_change_nothing(void **state)
@@ -312,6 +374,7 @@ int main(void)
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
         cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage, reset),
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
+        cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
