@@ -53,9 +53,9 @@ enum weir_status selector_window_mask(const struct selector_window *window,
 
 /* ---- choosing ---- */
 
-/* How many of `count` may be chosen. The product is rounded down, so that a ratio is never exceeded;
- * the addend keeps 0.29 of 100 from becoming 28. */
-static size_t target_of(const struct selector_section *section, size_t count)
+/* The product is rounded down, so that a ratio is never exceeded; the addend keeps 0.29 of 100 from
+ * becoming 28. */
+size_t selector_target_of(const struct selector_section *section, size_t count)
 {
     size_t target = section->ratio < 1 ? (size_t)((double)count * section->ratio + 1e-6) : count;
     return section->limit < target ? (size_t)section->limit : target;
@@ -133,7 +133,7 @@ enum weir_status selector_candidates_choose(struct selector_candidates *candidat
 {
     const struct selector_section *section = choosing->section;
     size_t count = candidates->all.count;
-    size_t target = target_of(section, count);
+    size_t target = selector_target_of(section, count);
     if (count == 0)
         (void)snprintf(reason, SELECTION_REASON_MAX, "there are no samples to choose from");
     else if (choosing->trigger <= section->warmup)

@@ -40,6 +40,8 @@ struct selector_choosing {
     size_t dataset_count;
 };
 
+/* How many of `count` candidates limit and ratio allow. */
+size_t selector_target_of(const struct selector_section *section, size_t count);
 /* Chooses all of them. */
 void selector_candidates_choose_all(struct selector_candidates *candidates);
 /* Chooses what the section's policy does; a warm-up trigger chooses all. On return none may be chosen; then

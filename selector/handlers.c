@@ -1,4 +1,5 @@
 /* Which message is handled where. */
+#include "selector/scores/scores.h"
 #include "selector/tasks/task.h"
 
 static void on_selection_open(void *owner, struct weir_request *request)
@@ -21,10 +22,30 @@ static void on_preview(void *owner, struct weir_request *request)
     selector_task_preview(owner, request);
 }
 
+/* Needs neither feed nor pool: taken at once. */
+static void on_scores_take(void *owner, struct weir_request *request)
+{
+    const struct selector *selector = owner;
+    const struct selector_scores_store store = {.db = selector->db, .data_dir = selector->data_dir};
+    struct msg_scores_noted noted = {0};
+    struct weir_error err;
+    if (selector_scores_take(&store, request->message, &noted, &err) != WEIR_OK)
+        weir_rpc_refuse(request->server, &request->route, &err);
+    else
+        weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
+}
+
+static void on_scores_purge(void *owner, struct weir_request *request)
+{
+    selector_task_purge(owner, request);
+}
+
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
     WEIR_ON(select, on_select),
     WEIR_ON(interval_seal, on_interval_seal),
     WEIR_ON(preview, on_preview),
+    WEIR_ON(scores_take, on_scores_take),
+    WEIR_ON(scores_purge, on_scores_purge),
     {MSG_none, NULL},
 };

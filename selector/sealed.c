@@ -69,6 +69,7 @@ enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pi
     (void)snprintf(sealed.digest, sizeof sealed.digest, "%s", weir_rows_text(rows, 0, 0));
     (void)snprintf(sealed.policy, sizeof sealed.policy, "%s", weir_rows_text(rows, 0, 3));
     (void)snprintf(sealed.reason, sizeof sealed.reason, "%s", weir_rows_text(rows, 0, 5));
+    (void)snprintf(sealed.scored_by, sizeof sealed.scored_by, "%s", weir_rows_text(rows, 0, 6));
     *ret_sealed = sealed;
     return WEIR_OK;
 }
@@ -108,7 +109,7 @@ enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pip
                   DB_I64S(boundary->positions, boundary->position_count),
                   DB_I64(boundary->until_time), DB_I64(boundary->until_id), DB_TEXT(sealed->digest),
                   DB_I64(sealed->samples), DB_I64(sealed->candidates), DB_TEXT(sealed->policy),
-                  DB_I64(sealed->seed), DB_TEXT(sealed->reason));
+                  DB_I64(sealed->seed), DB_TEXT(sealed->reason), DB_TEXT(sealed->scored_by));
 }
 
 enum weir_status selector_sealed_put_interval(struct weir_db *db,
@@ -164,6 +165,7 @@ struct msg_selected selector_sealed_message(const struct selector_sealed *sealed
         .policy = sealed->policy,
         .reason = sealed->reason,
         .candidates = sealed->candidates,
+        .scored_by = sealed->scored_by,
     };
 }
 

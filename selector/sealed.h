@@ -10,6 +10,8 @@
 
 #include "core/base/hash.h"
 
+enum { SELECTOR_MODEL_MAX = 256 };
+
 /* What the row says; a plain value. */
 struct selector_sealed {
     char digest[WEIR_DIGEST_TEXT_MAX]; /* empty: nothing was selected */
@@ -18,6 +20,7 @@ struct selector_sealed {
     uint64_t seed;
     char policy[64];
     char reason[SELECTION_REASON_MAX];
+    char scored_by[SELECTOR_MODEL_MAX]; /* whose scores decided; empty: nobody's */
 };
 
 /* Where a trigger ends. */

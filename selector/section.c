@@ -19,11 +19,16 @@ struct written {
     int64_t keep_sets;
 };
 
+// clang-format off
+#define CHOICE_KEYS \
+    CFG_TEXT(struct written, policy, .required = true, .doc = "how samples are chosen, see below"), \
+    CFG_TEXT(struct written, limit, .fallback = "none", .doc = "at most so many samples, or none"), \
+    CFG_F64(struct written, ratio, .fallback = "1", .max = 1, \
+            .doc = "at most this share of the candidates, above 0")
+// clang-format on
+
 static const struct cfg_key KEYS[] = {
-    CFG_TEXT(struct written, policy, .required = true, .doc = "how samples are chosen, see below"),
-    CFG_TEXT(struct written, limit, .fallback = "none", .doc = "at most so many samples, or none"),
-    CFG_F64(struct written, ratio, .fallback = "1", .max = 1,
-            .doc = "at most this share of the candidates, above 0"),
+    CHOICE_KEYS,
     CFG_TEXT(struct written, tail_triggers, .fallback = "0",
              .doc = "the candidates are the samples of this trigger and of so many before it: 0, "
                     "1, 2, ... or all"),
@@ -38,6 +43,9 @@ static const struct cfg_key KEYS[] = {
                         "triggers always are: models, and what follows an erasure, need them"),
     CFG_END,
 };
+
+/* Of a selection before a scored one, see policy.h. */
+static const struct cfg_key PRESAMPLE_KEYS[] = {CHOICE_KEYS, CFG_END};
 
 struct dataset_names {
     const char *name;
@@ -67,22 +75,7 @@ static const struct cfg_key HOLDOUT_KEYS[] = {
 
 enum { OPTIONS_AT = (sizeof(struct written) + 15) / 16 * 16 };
 
-/* KEYS followed by the policy's, moved behind `struct written`; the caller frees it. */
-static struct cfg_key *join_keys(const struct selection_policy *policy)
-{
-    size_t shared = WEIR_COUNT(KEYS) - 1;
-    size_t own = 0;
-    while (policy->options[own].name)
-        own++;
-    struct cfg_key *keys = weir_calloc(shared + own + 1, sizeof *keys);
-    memcpy(keys, KEYS, shared * sizeof *keys);
-    memcpy(keys + shared, policy->options, own * sizeof *keys);
-    for (size_t i = 0; i < own; i++)
-        keys[shared + i].offset += OPTIONS_AT;
-    return keys;
-}
-
-static enum weir_status find_policy(const struct weir_yaml_node *node,
+static enum weir_status find_policy(const struct weir_yaml_node *node, const char *path,
                                     const struct selection_policy **ret_policy,
                                     struct weir_error *err)
 {
@@ -90,7 +83,7 @@ static enum weir_status find_policy(const struct weir_yaml_node *node,
     const char *name = weir_yaml_text(value);
     if (!name) {
         struct written written = {0};
-        return cfg_read(KEYS, CFG_OPEN, node, "selection", NULL, &written, err);
+        return cfg_read(KEYS, CFG_OPEN, node, path, NULL, &written, err);
     }
     *ret_policy = selector_policy_find(name);
     if (*ret_policy)
@@ -99,7 +92,7 @@ static enum weir_status find_policy(const struct weir_yaml_node *node,
     for (const char *const *one = selector_policy_names(); *one; one++)
         weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
     const char *near = cfg_nearest(name, selector_policy_names());
-    return weir_yaml_fail(value, err, "selection.policy: expected one of %s, found '%s'%s%s%s",
+    return weir_yaml_fail(value, err, "%s.policy: expected one of %s, found '%s'%s%s%s", path,
                           weir_buf_text(&known), name, near ? " (did you mean '" : "",
                           near ? near : "", near ? "'?)" : "");
 }
@@ -120,24 +113,31 @@ static bool read_count(const char *text, const char *word, uint64_t *ret_count)
     return true;
 }
 
-static enum weir_status check_shared(const struct weir_yaml_node *node,
-                                     const struct written *written,
+static enum weir_status check_bounds(const struct weir_yaml_node *node, const char *path,
                                      struct selector_section *section, struct weir_error *err)
 {
+    const struct written *written = section->memory;
     if (!read_count(written->limit, "none", &section->limit) || section->limit == 0)
         return weir_yaml_fail(weir_yaml_get(node, "limit"), err,
-                              "selection.limit: expected a number of samples >= 1 or none, found "
-                              "'%s'",
-                              written->limit);
+                              "%s.limit: expected a number of samples >= 1 or none, found '%s'",
+                              path, written->limit);
+    if (!(written->ratio > 0))
+        return weir_yaml_fail(weir_yaml_get(node, "ratio"), err,
+                              "%s.ratio: expected a number above 0 and at most 1, found %g", path,
+                              written->ratio);
+    section->ratio = written->ratio;
+    return WEIR_OK;
+}
+
+/* What a selection says for every policy, and a presampling does not. */
+static enum weir_status check_shared(const struct weir_yaml_node *node,
+                                     struct selector_section *section, struct weir_error *err)
+{
+    const struct written *written = section->memory;
     if (!read_count(written->tail_triggers, "all", &section->tail))
         return weir_yaml_fail(weir_yaml_get(node, "tail_triggers"), err,
                               "selection.tail_triggers: expected 0, 1, 2, ... or all, found '%s'",
                               written->tail_triggers);
-    if (!(written->ratio > 0))
-        return weir_yaml_fail(weir_yaml_get(node, "ratio"), err,
-                              "selection.ratio: expected a number above 0 and at most 1, found %g",
-                              written->ratio);
-    section->ratio = written->ratio;
     section->warmup = written->warmup_triggers;
     section->seed = written->seed;
     section->keep_us = written->keep_sets;
@@ -227,7 +227,7 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
 }
 
 /* What the policy makes of its options, and what it needs then. */
-static enum weir_status check_policy(const struct weir_yaml_node *node,
+static enum weir_status check_policy(const struct weir_yaml_node *node, const char *path,
                                      struct selector_section *section, struct weir_error *err)
 {
     const struct selection_policy *policy = section->policy;
@@ -245,14 +245,54 @@ static enum weir_status check_policy(const struct weir_yaml_node *node,
     if ((section->needs & SELECTION_NEEDS_LABELS) && section->vectors)
         return weir_yaml_fail(
             weir_yaml_get(node, "policy"), err,
-            "selection.policy: %s needs labels that are equal or not, and those of "
-            "dataset '%s' are vectors (label.values)",
-            policy->name, section->vectors);
+            "%s.policy: %s needs labels that are equal or not, and those of dataset '%s' are "
+            "vectors (label.values)",
+            path, policy->name, section->vectors);
     if ((section->needs & SELECTION_NEEDS_LABELS) && section->unlabelled)
         return weir_yaml_fail(weir_yaml_get(node, "policy"), err,
-                              "selection.policy: %s needs labels, and dataset '%s' declares none",
+                              "%s.policy: %s needs labels, and dataset '%s' declares none", path,
                               policy->name, section->unlabelled);
     return WEIR_OK;
+}
+
+/* Policy, options, limit and ratio, all complaints at once. */
+static enum weir_status read_choice(const struct weir_yaml_node *node, const char *path,
+                                    const struct cfg_key *shared, struct selector_section *section,
+                                    struct weir_error *err)
+{
+    enum weir_status status = find_policy(node, path, &section->policy, err);
+    if (status)
+        return status;
+    section->memory = weir_calloc(1, OPTIONS_AT + section->policy->options_size + 1);
+    section->options = (const char *)section->memory + OPTIONS_AT;
+    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(shared, section->policy->options, OPTIONS_AT);
+    status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section->memory, err);
+    return status ? status : check_bounds(node, path, section, err);
+}
+
+/* What is chosen before a model scores: a section that shares all but policy, options, limit and ratio. */
+static enum weir_status read_presample(const struct weir_yaml_node *node,
+                                       struct selector_section *section, struct weir_error *err)
+{
+    static const char PATH[] = "selection.presample";
+    struct selector_section *presample = weir_calloc(1, sizeof *presample);
+    *presample = *section;
+    presample->memory = NULL;
+    presample->warmup = 0;
+    presample->seed =
+        weir_mix64(section->seed); /* not the numbers that the choice behind it draws */
+    section->presample = presample;
+    enum weir_status status = read_choice(node, PATH, PRESAMPLE_KEYS, presample, err);
+    if (!status && presample->policy->scored)
+        status = weir_yaml_fail(weir_yaml_get(node, "policy"), err,
+                                "%s.policy: expected a policy that needs no scores, found '%s'",
+                                PATH, presample->policy->name);
+    if (!status)
+        status = check_tail(node, presample, err);
+    if (!status)
+        status = check_policy(node, PATH, presample, err);
+    section->needs |= presample->needs;
+    return status;
 }
 
 enum weir_status selector_section_read(const struct weir_yaml_node *root,
@@ -265,21 +305,19 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
                               "selection: expected a section with a policy, for example "
                               "selection: {policy: random, limit: 1000}");
     WEIR_AUTO(selector_section) section = weir_calloc(1, sizeof *section);
-    enum weir_status status = find_policy(node, &section->policy, err);
-    if (status)
-        return status;
-    section->memory = weir_calloc(1, OPTIONS_AT + section->policy->options_size + 1);
-    section->options = (const char *)section->memory + OPTIONS_AT;
-    WEIR_AUTO_FREE struct cfg_key *keys = join_keys(section->policy);
-    status = cfg_read(keys, CFG_CLOSED, node, "selection", NULL, section->memory, err);
+    enum weir_status status = read_choice(node, "selection", KEYS, section, err);
     if (!status)
-        status = check_shared(node, section->memory, section, err);
+        status = check_shared(node, section, err);
     if (!status)
         status = check_tail(node, section, err);
     if (!status)
         status = read_datasets(root, section, err);
     if (!status)
-        status = check_policy(node, section, err);
+        status = check_policy(node, "selection", section, err);
+    const struct selection_scored *scored =
+        !status && section->policy->scored ? section->policy->scored(section->options, 1) : NULL;
+    if (scored && scored->presample)
+        status = read_presample(scored->presample, section, err);
     if (status)
         return status;
     *ret_section = WEIR_TAKE(section);
@@ -290,6 +328,9 @@ void selector_section_free(struct selector_section *section)
 {
     if (!section)
         return;
+    if (section->presample)
+        free(section->presample->memory); /* the rest it shares */
+    free(section->presample);
     free(section->classes);
     free(section->dataset_names);
     free(section->holdouts);
@@ -310,7 +351,7 @@ enum weir_status selector_section_print(const struct weir_yaml_node *root, struc
     enum weir_status status = selector_section_read(root, &section, err);
     if (status)
         return status;
-    WEIR_AUTO_FREE struct cfg_key *keys = join_keys(section->policy);
+    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(KEYS, section->policy->options, OPTIONS_AT);
     weir_buf_append_text(out, "selection:\n");
     cfg_print(keys, section->memory, 2, out);
     return WEIR_OK;
@@ -327,5 +368,7 @@ void selector_section_describe(struct weir_buf *out)
             weir_buf_append_text(out, "\n");
             cfg_document(policy->options, out);
         }
+        if (policy->describe)
+            policy->describe(out);
     }
 }

@@ -21,9 +21,10 @@ struct selector_section {
     const char **dataset_names;        /* in the order of the file */
     struct selector_holdout *holdouts; /* the same */
     size_t dataset_count;
-    const char *unlabelled; /* the first dataset that declares no label, or NULL */
-    const char *vectors;    /* a dataset whose labels are vectors; NULL: none */
-    void *memory;           /* private */
+    const char *unlabelled;             /* the first dataset that declares no label, or NULL */
+    const char *vectors;                /* a dataset whose labels are vectors; NULL: none */
+    struct selector_section *presample; /* what is chosen before a model scores; NULL: all */
+    void *memory;                       /* private */
 };
 
 /* INVALID with places. `root` is the whole file and outlives the section. */

@@ -221,3 +221,18 @@ enum weir_status cfg_read_section(const struct cfg_reading *asked)
         read_key(&reading, key, asked->section);
     return reading.complaint_count > 0 ? report(&reading) : WEIR_OK;
 }
+
+struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own, size_t own_at)
+{
+    size_t shared_count = 0, own_count = 0;
+    while (shared[shared_count].name)
+        shared_count++;
+    while (own[own_count].name)
+        own_count++;
+    struct cfg_key *keys = weir_calloc(shared_count + own_count + 1, sizeof *keys);
+    memcpy(keys, shared, shared_count * sizeof *keys);
+    memcpy(keys + shared_count, own, own_count * sizeof *keys);
+    for (size_t i = 0; i < own_count; i++)
+        keys[shared_count + i].offset += own_at;
+    return keys;
+}

@@ -97,6 +97,10 @@ struct cfg_reading {
 #define cfg_read(...) cfg_read_section(&(const struct cfg_reading){__VA_ARGS__})
 enum weir_status cfg_read_section(const struct cfg_reading *reading) WEIR_MUST_USE;
 
+/* `shared` followed by `own`, whose members lie `own_at` bytes further on; the caller frees it. */
+struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own,
+                         size_t own_at) WEIR_MUST_USE;
+
 /* Appends the effective values as YAML, indented by `indent` spaces. */
 void cfg_print(const struct cfg_key *keys, const void *section, int indent, struct weir_buf *out);
 /* Appends a markdown table of the keys: name, type, default, bounds, sentence. */

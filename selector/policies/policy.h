@@ -95,6 +95,17 @@ struct selection_scope {
     size_t class_count;
 };
 
+struct scoring_method;
+
+/* A choice by what a model says of the candidates. */
+struct selection_scored {
+    const struct scoring_method *method;
+    const void *options;                    /* the method's */
+    bool balance;                           /* each label gets its share of the target */
+    const struct weir_yaml_node *presample; /* a selection before this one; NULL: none */
+    const char *from; /* the pipeline whose scores are used where it has some; NULL: only its own */
+};
+
 struct selection_policy {
     const char *name;
     const char *summary;           /* one sentence for the reference page */
@@ -110,6 +121,11 @@ struct selection_policy {
                               struct weir_error *err);
     /* Optional. Needs that depend on the checked options. */
     unsigned (*needs_of)(const void *options);
+    /* Optional. The selector has a model score the candidates of this trigger, and the method choose; choose()
+     * is for when there is no model yet. Part of `options`. */
+    const struct selection_scored *(*scored)(const void *options, uint64_t trigger);
+    /* Optional. Writes what the reference page says beside the options. */
+    void (*describe)(struct weir_buf *out);
 
     /* Required. Takes distinct candidates in any order. Never more than `target`; fewer only when the
      * policy's own rule says so (balance), none only with a reason. `rng` is seeded for this trigger

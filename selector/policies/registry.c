@@ -6,7 +6,7 @@
 #define SELECTION_POLICIES(X) \
     X(new_data) X(freshness) \
     X(random) X(random_without_replacement) X(recency_weighted) X(reservoir) \
-    X(label_balanced) X(trigger_balanced) X(mixture)
+    X(label_balanced) X(trigger_balanced) X(mixture) X(coreset)
 // clang-format on
 
 #define X(name) extern const struct selection_policy selection_##name;

@@ -18,6 +18,7 @@ void selector_task_open(struct selector *selector, const struct weir_request *re
 void selector_task_select(struct selector *selector, const struct weir_request *request);
 void selector_task_interval(struct selector *selector, const struct weir_request *request);
 void selector_task_preview(struct selector *selector, const struct weir_request *request);
+void selector_task_purge(struct selector *selector, const struct weir_request *request);
 /* Reads the feeds of a pipeline; nobody waits for it. */
 void selector_task_follow(struct selector *selector, const char *pipeline);
 /* Forgets all tasks without answering them. */
@@ -30,16 +31,26 @@ enum selector_task_kind {
     SELECTOR_FOLLOW,
     SELECTOR_SELECT,
     SELECTOR_INTERVAL,
+    SELECTOR_FORGET,  /* scores of samples that are gone */
     SELECTOR_PREVIEW, /* a selection of the trigger that comes next, of which nothing stays */
 };
 
-/* START, ADVANCE (the feeds), GATHER (candidates), in this order; then SEAL, or SHOW for a preview. */
+/* START, ADVANCE (the feeds), GATHER (candidates), in this order; then SEAL, or SHOW for a preview. PURGE needs no
+ * candidates. */
 enum selector_phase {
     SELECTOR_START,
     SELECTOR_ADVANCE,
     SELECTOR_GATHER,
     SELECTOR_SEAL,
     SELECTOR_SHOW,
+    SELECTOR_PURGE,
+};
+
+/* What a model has to score before a choice by scores is possible. */
+struct selector_wish {
+    const char *mode;
+    struct selector_set unscored;
+    uint64_t candidates; /* with those that have a score */
 };
 
 struct selector_task {
@@ -55,6 +66,7 @@ struct selector_task {
         struct msg_selection_open open;
         struct msg_select select;
         struct msg_interval_seal interval;
+        struct msg_scores_purge purge;
     } asked;
     const char *pipeline_name;
     struct weir_u64s positions;
@@ -69,6 +81,7 @@ struct selector_task {
     struct selector_candidates candidates;
     struct selector_ends ends; /* of the earlier triggers, when they are needed */
     struct selector_sources sources;
+    struct selector_wish wish;
     uint64_t mask[SELECTOR_MASK_WORDS];
 };
 

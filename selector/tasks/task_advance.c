@@ -22,7 +22,7 @@ static void drop_columns(struct selector *selector, const struct msg_feed_is *pa
 static enum weir_status check_reached(const struct selector_task *task, struct weir_error *err)
 {
     uint64_t reached = task->pipeline->cursors[task->dataset];
-    uint64_t wanted = task->kind == SELECTOR_FOLLOW ? 0 : task->positions.at[task->dataset];
+    uint64_t wanted = task->positions.count == 0 ? 0 : task->positions.at[task->dataset];
     if (reached >= wanted)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
@@ -109,6 +109,6 @@ void selector_step_advance(struct selector_task *task)
         return;
     }
     task->dataset = 0;
-    task->phase = SELECTOR_GATHER;
+    task->phase = task->kind == SELECTOR_FORGET ? SELECTOR_PURGE : SELECTOR_GATHER;
     selector_task_step(task);
 }

@@ -42,8 +42,10 @@ enum weir_status selector_task_choose(struct selector_task *task, struct selecto
     sealed->seed = section->seed;
     (void)snprintf(sealed->policy, sizeof sealed->policy, "%s", section->policy->name);
     enum weir_status status = find_sources(task, &task->ends, &task->sources, err);
-    if (!status)
-        status = selector_candidates_choose(&task->candidates, &choosing, &task->sources,
-                                            sealed->reason, err);
-    return status;
+    if (status)
+        return status;
+    if (section->policy->scored && choosing.trigger > section->warmup)
+        return selector_task_choose_scored(task, &choosing, sealed, err);
+    return selector_candidates_choose(&task->candidates, &choosing, &task->sources, sealed->reason,
+                                      err);
 }

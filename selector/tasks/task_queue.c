@@ -12,6 +12,7 @@
 static void task_free(struct selector_task *task)
 {
     selector_candidates_fini(&task->candidates);
+    selector_set_fini(&task->wish.unscored);
     selector_ends_fini(&task->ends);
     weir_arena_free(task->arena);
     free(task);
@@ -65,6 +66,8 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
         return weir_bytes_equal(a->asked.open.config, b->asked.open.config);
     case SELECTOR_FOLLOW:
         return true;
+    case SELECTOR_FORGET:
+        return a->asked.purge.count == b->asked.purge.count;
     case SELECTOR_PREVIEW:
         return a->positions.count == b->positions.count &&
                memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
@@ -164,6 +167,7 @@ void selector_task_select(struct selector *selector, const struct weir_request *
     *asked = *(const struct msg_select *)request->message;
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
     asked->positions = task->positions = keep_numbers(task, asked->positions);
+    asked->model = keep_text(task, asked->model);
     task->route = request->route;
     submit(task);
 }
@@ -185,8 +189,19 @@ void selector_task_preview(struct selector *selector, const struct weir_request 
     const struct msg_preview *asked = request->message;
     task->pipeline_name = keep_text(task, asked->pipeline);
     task->positions = keep_numbers(task, asked->positions);
-    task->asked.select = (struct msg_select){
-        .pipeline = task->pipeline_name, .until_time = INT64_MAX, .until_id = UINT64_MAX};
+    task->asked.select = (struct msg_select){.pipeline = task->pipeline_name,
+                                             .until_time = INT64_MAX,
+                                             .until_id = UINT64_MAX,
+                                             .model = keep_text(task, asked->model)};
+    task->route = request->route;
+    submit(task);
+}
+
+void selector_task_purge(struct selector *selector, const struct weir_request *request)
+{
+    struct selector_task *task = task_new(selector, SELECTOR_FORGET);
+    task->asked.purge = *(const struct msg_scores_purge *)request->message;
+    task->pipeline_name = keep_text(task, task->asked.purge.pipeline);
     task->route = request->route;
     submit(task);
 }

@@ -48,6 +48,10 @@ void selector_step_seal(struct selector_task *task)
         status = selector_task_choose(task, &sealed, &err);
     else
         choose_interval(task, &sealed);
+    if (!status && task->wish.unscored.count > 0) {
+        selector_task_wish(task, sealed.scored_by);
+        return;
+    }
     if (!status)
         status = selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
                                        task->candidates.weights, &sealed, &err);

@@ -27,6 +27,8 @@ void selector_step_show(struct selector_task *task)
         .group_samples = {groups.samples, groups.count},
         .group_candidates = {groups.candidates, groups.count},
         .whys = {groups.whys, groups.count},
+        .scored_by = sealed.scored_by,
+        .unscored = task->wish.unscored.count,
     };
     selector_task_answer_preview(task, &answer);
     selector_preview_fini(&groups);

@@ -67,7 +67,7 @@ static enum weir_status plan(struct selector_task *task, struct weir_error *err)
     task->after = weir_arena_alloc(task->arena, (count + 1) * sizeof *task->after);
     for (size_t i = 0; i < count; i++)
         task->heads[i] = UINT64_MAX;
-    if (task->kind == SELECTOR_FOLLOW)
+    if (task->kind == SELECTOR_FOLLOW || task->kind == SELECTOR_FORGET)
         return WEIR_OK;
     if (task->positions.count != count)
         return weir_fail(err, WEIR_INVALID,

@@ -12,6 +12,7 @@ void selector_step_advance(struct selector_task *task);
 void selector_step_gather(struct selector_task *task);
 void selector_step_seal(struct selector_task *task);
 void selector_step_show(struct selector_task *task);
+void selector_step_purge(struct selector_task *task);
 
 /* ---- what several steps need ---- */
 
@@ -23,8 +24,16 @@ bool selector_task_refused(struct selector_task *task, const struct weir_reply *
                            enum weir_message expected, const struct weir_error *err);
 /* Whether a row says what was answered. A holdout's set follows from the question alone. */
 bool selector_task_is_recorded(const struct selector_task *task);
-/* Leaves of the candidates what the policy of a trigger chooses; `sealed` learns policy, seed and reason. */
+/* Chooses of the candidates what the policy of a trigger does; `sealed` learns policy, seed and reason. When samples
+ * have no score that is needed, the task's wish names them, and what is chosen are the presampled. */
 enum weir_status selector_task_choose(struct selector_task *task, struct selector_sealed *sealed,
                                       struct weir_error *err);
+/* The same for a policy by scores. */
+enum weir_status selector_task_choose_scored(struct selector_task *task,
+                                             const struct selector_choosing *choosing,
+                                             struct selector_sealed *sealed,
+                                             struct weir_error *err);
+/* Ends the task by asking whoever waits to have `model` score the samples of its wish. */
+void selector_task_wish(struct selector_task *task, const char *model);
 
 #endif

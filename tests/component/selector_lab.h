@@ -52,6 +52,9 @@ struct fixture {
     uint64_t samples;
     uint64_t candidates;
     char preview[2048];
+    char mode[16]; /* of the scores that are wanted; empty: none are */
+    char model[64];
+    uint64_t unscored;
 };
 
 /* ---- the scripted storage: sample r has time 1000 + r and label r % 3 == 0 ---- */
@@ -194,6 +197,8 @@ static const struct weir_rpc_handler FORWARD[] = {
     WEIR_ON(select, on_request),
     WEIR_ON(interval_seal, on_request),
     WEIR_ON(preview, on_request),
+    WEIR_ON(scores_take, on_request),
+    WEIR_ON(scores_purge, on_request),
     {MSG_none, NULL},
 };
 
@@ -287,8 +292,27 @@ static inline void keep_preview(struct fixture *fixture, const struct msg_previe
                         (int)preview->group_samples.at[i], (int)preview->group_candidates.at[i],
                         preview->whys.at[i]);
     (void)snprintf(fixture->preview, sizeof fixture->preview, "%s", weir_buf_text(&out));
+    (void)snprintf(fixture->model, sizeof fixture->model, "%s", preview->scored_by);
     fixture->samples = preview->samples;
     fixture->candidates = preview->candidates;
+    fixture->unscored = preview->unscored;
+}
+
+static inline void keep_wanted(struct fixture *fixture, const struct msg_scores_wanted *wanted)
+{
+    (void)snprintf(fixture->mode, sizeof fixture->mode, "%s", wanted->mode);
+    (void)snprintf(fixture->model, sizeof fixture->model, "%s", wanted->model);
+    (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", wanted->digest);
+    (void)snprintf(fixture->path, sizeof fixture->path, "%s", wanted->path);
+    fixture->samples = wanted->samples;
+    fixture->candidates = wanted->candidates;
+}
+
+/* Scores that were taken as samples, samples without one as candidates. */
+static inline void keep_noted(struct fixture *fixture, const struct msg_scores_noted *noted)
+{
+    fixture->samples = noted->samples;
+    fixture->candidates = noted->unscored;
 }
 
 static inline void on_done(void *owner, const struct weir_reply *reply,
@@ -297,17 +321,22 @@ static inline void on_done(void *owner, const struct weir_reply *reply,
     struct fixture *fixture = owner;
     fixture->done = true;
     fixture->status = reply ? WEIR_OK : err->status;
-    fixture->digest[0] = fixture->path[0] = '\0';
+    fixture->digest[0] = fixture->path[0] = fixture->mode[0] = fixture->model[0] = '\0';
     fixture->samples = fixture->candidates = 0;
     (void)snprintf(fixture->text, sizeof fixture->text, "%s", reply ? "" : err->text);
     if (reply && reply->type == MSG_preview_is)
         keep_preview(fixture, reply->message);
+    if (reply && reply->type == MSG_scores_wanted)
+        keep_wanted(fixture, reply->message);
+    if (reply && reply->type == MSG_scores_noted)
+        keep_noted(fixture, reply->message);
     if (!reply || reply->type != MSG_selected)
         return;
     const struct msg_selected *selected = reply->message;
     (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", selected->digest);
     (void)snprintf(fixture->path, sizeof fixture->path, "%s", selected->path);
     (void)snprintf(fixture->text, sizeof fixture->text, "%s", selected->reason);
+    (void)snprintf(fixture->model, sizeof fixture->model, "%s", selected->scored_by);
     fixture->samples = selected->samples;
     fixture->candidates = selected->candidates;
 }

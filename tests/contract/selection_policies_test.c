@@ -53,6 +53,7 @@ static const struct {
     {"freshness", "{unused_ratio: 0.3}"},
     {"recency_weighted", "{half_life: 7us}"},
     {"reservoir", "{size: 100}"},
+    {"coreset", "{score: {method: loss}}"},
     {"mixture", "{over: labels, shares: {0: 3, -1: 1, 1: 0.5}}"},
 };
 

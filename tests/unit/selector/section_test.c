@@ -1,6 +1,9 @@
 /* The `selection` section: what is understood, what is refused, and where. */
 #include "selector/section.h"
 
+#include "core/base/file.h"
+#include "selector/scoring/scoring.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,19 +62,54 @@ static void declared_classes_are_known_by_their_number(void **state)
     assert_string_equal(section->classes[1], "spam");
 }
 
+static void the_shipped_coreset_is_what_it_says(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(selector_section) section = NULL;
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err = {0};
+    assert_int_equal(weir_file_read(WEIR_SOURCE_DIR "/config/pipelines/coreset.yaml",
+                                    WEIR_YAML_BYTES_MAX, &text, &err),
+                     WEIR_OK);
+    if (read(weir_buf_text(&text), &document, &section, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    const struct selection_scored *third = section->policy->scored(section->options, 3);
+    const struct selection_scored *fourth = section->policy->scored(section->options, 4);
+    assert_string_equal(third->method->name, "loss");
+    assert_string_equal(fourth->method->name, "k_center");
+    assert_true(fourth->balance && !third->balance && !third->from);
+    assert_string_equal(section->presample->policy->name, "random");
+    assert_true(section->presample->ratio == 0.5 && section->ratio == 0.2);
+    assert_int_equal(section->warmup, 1);
+    assert_true(section->needs & SELECTION_NEEDS_LABELS);
+}
+
+struct mistake {
+    const char *text;
+    const char *complaint;
+};
+
+static void assert_refused(const struct mistake *mistake)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(selector_section) section = NULL;
+    struct weir_error err = {0};
+    assert_int_equal(read(mistake->text, &document, &section, &err), WEIR_INVALID);
+    if (!strstr(err.text, mistake->complaint))
+        fail_msg("%s: expected '%s', found '%s'", mistake->text, mistake->complaint, err.text);
+}
+
 static void mistakes_are_placed_and_explained(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        const char *complaint;
-    } ROWS[] = {
+    static const struct mistake ROWS[] = {
         {"pipeline: {}", "p.yaml:1:1: selection: expected a section with a policy"},
         {"selection: {limit: 3}", "the key 'policy' is missing"},
         {"selection: {policy: randm}",
          "p.yaml:1:21: selection.policy: expected one of new_data, freshness, random, "
          "random_without_replacement, recency_weighted, reservoir, label_balanced, "
-         "trigger_balanced, mixture, found 'randm' (did you mean 'random'?)"},
+         "trigger_balanced, mixture, coreset, found 'randm' (did you mean 'random'?)"},
         {"selection: {policy: trigger_balanced, tail_triggers: 0}",
          "p.yaml:1:54: selection.tail_triggers: trigger_balanced chooses among samples of earlier "
          "triggers: expected 1, 2, ... or all, found 0"},
@@ -99,14 +137,42 @@ static void mistakes_are_placed_and_explained(void **state)
         {"dataset: {name: clicks, label: none}\nselection: {policy: label_balanced}",
          "dataset 'clicks' declares none"},
     };
-    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
-        WEIR_AUTO(weir_yaml) document = NULL;
-        WEIR_AUTO(selector_section) section = NULL;
-        struct weir_error err = {0};
-        assert_int_equal(read(ROWS[i].text, &document, &section, &err), WEIR_INVALID);
-        if (!strstr(err.text, ROWS[i].complaint))
-            fail_msg("%s: expected '%s', found '%s'", ROWS[i].text, ROWS[i].complaint, err.text);
-    }
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++)
+        assert_refused(&ROWS[i]);
+}
+
+static void mistakes_in_a_coreset_are_placed_and_explained(void **state)
+{
+    (void)state;
+    static const struct mistake ROWS[] = {
+        {"selection: {policy: coreset, limit: 3}", "the key 'score' is missing"},
+        {"selection: {policy: coreset, score: {method: los}}",
+         "p.yaml:1:46: selection.score.method: expected one of loss, grad_norm,"},
+        {"selection: {policy: coreset, score: {method: los}}", "(did you mean 'loss'?)"},
+        {"selection: {policy: coreset, score: {method: loss, metric: margin}}",
+         "selection.score.metric: unknown key"},
+        {"selection: {policy: coreset, score: {method: rho_loss}}",
+         "rho_loss needs losses by a model that is trained on held-out samples"},
+        {"selection: {policy: coreset, score: [{method: loss}, {method: craig}]}",
+         "selection.score.from_trigger: expected 1 for the first method and more"},
+        {"selection: {policy: coreset, score: {method: loss}, scores: {of: lab}}",
+         "selection.scores.of: unknown key"},
+        {"selection: {policy: coreset, score: {method: loss}, presample: {policy: randm}}",
+         "selection.presample.policy: expected one of"},
+        {"selection: {policy: coreset, score: {method: loss}, presample: {policy: random, seed: 1}}",
+         "selection.presample.seed: unknown key"},
+        {"selection: {policy: coreset, score: {method: loss}, presample: {policy: random, ratio: 2}}",
+         "selection.presample.ratio: expected"},
+        {"selection: {policy: coreset, score: {method: loss},"
+         " presample: {policy: coreset, score: {method: loss}}}",
+         "selection.presample.policy: expected a policy that needs no scores"},
+        {"selection: {policy: coreset, score: {method: loss}, presample: {policy: trigger_balanced}}",
+         "trigger_balanced chooses among samples of earlier triggers"},
+        {"dataset: {name: c}\nselection: {policy: coreset, score: {method: loss, balance: true}}",
+         "coreset needs labels, and dataset 'c' declares none"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++)
+        assert_refused(&ROWS[i]);
 }
 
 static void printed_values_read_back_as_themselves(void **state)
@@ -143,7 +209,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_section_is_read_with_its_defaults),
         cmocka_unit_test(declared_classes_are_known_by_their_number),
+        cmocka_unit_test(the_shipped_coreset_is_what_it_says),
         cmocka_unit_test(mistakes_are_placed_and_explained),
+        cmocka_unit_test(mistakes_in_a_coreset_are_placed_and_explained),
         cmocka_unit_test(printed_values_read_back_as_themselves),
         cmocka_unit_test(every_policy_is_described),
     };

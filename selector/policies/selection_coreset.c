@@ -1,0 +1,220 @@
+/* A choice by what a model says of the samples: each one's loss, gradient or place among the others.
+ *
+ * `presample` chooses first, so that not everything has to be scored; `score` names the method, or several with
+ * the trigger from which on each holds; limit and ratio bound what the method chooses of the presampled. The
+ * newest model scores. As long as there is none the choice is random. */
+#include "core/base/memory.h"
+#include "selector/policies/draw.h"
+#include "selector/scoring/scoring.h"
+
+#include <string.h>
+
+enum { STAGES_MAX = 16, METHOD_OPTIONS_MAX = 64 };
+
+struct stage {
+    struct selection_scored scored;
+    _Alignas(16) uint8_t options[METHOD_OPTIONS_MAX];
+};
+
+struct coreset {
+    const struct weir_yaml_node *presample;
+    const struct weir_yaml_node *score;
+    const struct weir_yaml_node *scores;
+    uint64_t from[STAGES_MAX]; /* the trigger with which each stage begins */
+    struct stage stages[STAGES_MAX];
+    size_t stage_count;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_NODE(struct coreset, presample,
+             .doc =
+                 "what is scored: {policy: random, ratio: 0.5}, with any policy and its options; "
+                 "not given: all candidates"),
+    CFG_NODE(struct coreset, score, .required = true,
+             .doc = "{method: loss}, see below; or a list of such, each with from_trigger"),
+    CFG_NODE(struct coreset, scores,
+             .doc = "{from: PIPELINE}: what its models have said already is not asked again"),
+    CFG_END,
+};
+
+/* As written; the method's own options lie behind it. */
+struct score {
+    const char *method;
+    bool balance;
+    uint64_t from_trigger;
+};
+enum { OPTIONS_AT = (sizeof(struct score) + 15) / 16 * 16 };
+
+static const struct cfg_key SCORE_KEYS[] = {
+    CFG_TEXT(struct score, method, .required = true, .doc = "how scores become a choice"),
+    CFG_BOOL(struct score, balance, .fallback = "false",
+             .doc = "choose for each label apart, in proportion to how many have it"),
+    CFG_U64(struct score, from_trigger, .fallback = "1", .min = 1,
+            .doc = "in a list: the trigger from which on this method chooses"),
+    CFG_END,
+};
+
+struct scores {
+    const char *from;
+};
+static const struct cfg_key SCORES_KEYS[] = {
+    CFG_TEXT(struct scores, from, .required = true,
+             .doc = "the pipeline; it should see the same datasets through the same operators"),
+    CFG_END,
+};
+
+/* ---- reading ---- */
+
+static enum weir_status find_method(const struct weir_yaml_node *node,
+                                    const struct scoring_method **ret_method,
+                                    struct weir_error *err)
+{
+    const struct weir_yaml_node *value = weir_yaml_get(node, "method");
+    const char *name = weir_yaml_text(value);
+    if (!name) {
+        struct score score = {0};
+        return cfg_read(SCORE_KEYS, CFG_OPEN, node, "selection.score", NULL, &score, err);
+    }
+    *ret_method = scoring_find(name);
+    if (*ret_method && !(*ret_method)->wants_holdout_loss)
+        return WEIR_OK;
+    if (*ret_method)
+        return weir_yaml_fail(value, err,
+                              "selection.score.method: %s needs losses by a model that is trained "
+                              "on held-out samples, which no pipeline makes",
+                              name);
+    WEIR_AUTO_BUF known = {0};
+    for (const char *const *one = scoring_names(); *one; one++)
+        weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
+    const char *near = cfg_nearest(name, scoring_names());
+    return weir_yaml_fail(value, err,
+                          "selection.score.method: expected one of %s, found '%s'%s%s%s",
+                          weir_buf_text(&known), name, near ? " (did you mean '" : "",
+                          near ? near : "", near ? "'?)" : "");
+}
+
+static enum weir_status read_stage(const struct weir_yaml_node *node, struct coreset *own,
+                                   struct weir_error *err)
+{
+    struct stage *stage = &own->stages[own->stage_count];
+    const struct scoring_method *method = NULL;
+    enum weir_status status = find_method(node, &method, err);
+    if (status)
+        return status;
+    weir_require(method->options_size <= METHOD_OPTIONS_MAX);
+    _Alignas(16) uint8_t written[OPTIONS_AT + METHOD_OPTIONS_MAX] = {0};
+    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SCORE_KEYS, method->options, OPTIONS_AT);
+    status = cfg_read(keys, CFG_CLOSED, node, "selection.score", NULL, written, err);
+    if (status)
+        return status;
+    struct score score;
+    memcpy(&score, written, sizeof score);
+    memcpy(stage->options, written + OPTIONS_AT, METHOD_OPTIONS_MAX);
+    own->from[own->stage_count++] = score.from_trigger;
+    stage->scored = (struct selection_scored){
+        .method = method,
+        .options = stage->options,
+        .balance = score.balance,
+        .presample = own->presample,
+    };
+    return WEIR_OK;
+}
+
+static enum weir_status check_order(const struct weir_yaml_node *node, const struct coreset *own,
+                                    size_t index, struct weir_error *err)
+{
+    bool follows = index == 0 ? own->from[0] == 1 : own->from[index] > own->from[index - 1];
+    if (follows)
+        return WEIR_OK;
+    return weir_yaml_fail(node, err,
+                          "selection.score.from_trigger: expected 1 for the first method and more "
+                          "for each that follows, found %llu",
+                          (unsigned long long)own->from[index]);
+}
+
+static enum weir_status read_from(struct coreset *own, struct weir_error *err)
+{
+    struct scores scores = {0};
+    if (!own->scores)
+        return WEIR_OK;
+    enum weir_status status =
+        cfg_read(SCORES_KEYS, CFG_CLOSED, own->scores, "selection.scores", NULL, &scores, err);
+    for (size_t i = 0; i < own->stage_count; i++)
+        own->stages[i].scored.from = scores.from;
+    return status;
+}
+
+static enum weir_status check(const struct weir_yaml_node *section,
+                              const struct selection_scope *scope, void *options,
+                              struct weir_error *err)
+{
+    struct coreset *own = options;
+    size_t count = weir_yaml_length(own->score);
+    (void)section, (void)scope;
+    if (count == 0 || count > STAGES_MAX)
+        return weir_yaml_fail(own->score, err,
+                              "selection.score: expected {method: NAME}, or a list of 1 to %d",
+                              STAGES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(own->score, i);
+        enum weir_status status = read_stage(node, own, err);
+        if (!status)
+            status = check_order(node, own, i, err);
+        if (status)
+            return status;
+    }
+    return read_from(own, err);
+}
+
+static unsigned needs_of(const void *options)
+{
+    const struct coreset *own = options;
+    for (size_t i = 0; i < own->stage_count; i++)
+        if (own->stages[i].scored.balance)
+            return SELECTION_NEEDS_LABELS;
+    return 0;
+}
+
+/* ---- choosing ---- */
+
+static const struct selection_scored *scored(const void *options, uint64_t trigger)
+{
+    const struct coreset *own = options;
+    return &own->stages[scoring_stage_at(own->from, own->stage_count, trigger)].scored;
+}
+
+static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
+                   struct selection_output *output)
+{
+    (void)options;
+    selection_draw(input, input->target, rng, output);
+}
+
+static void describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "\n### selection.score\n\nHow a coreset is chosen.\n\n");
+    cfg_document(SCORE_KEYS, out);
+    weir_buf_append_text(out, "\n### selection.scores\n\nScores that others have paid for.\n\n");
+    cfg_document(SCORES_KEYS, out);
+    for (size_t i = 0; i < scoring_count(); i++) {
+        const struct scoring_method *method = scoring_at(i);
+        weir_buf_printf(out, "\n### selection.score.method: %s\n\n%s.\n", method->name,
+                        method->summary);
+        if (method->options[0].name) {
+            weir_buf_append_text(out, "\n");
+            cfg_document(method->options, out);
+        }
+    }
+}
+
+const struct selection_policy selection_coreset = {
+    .name = "coreset",
+    .summary = "what a model scores, and a method chooses by its scores",
+    .options = OPTIONS,
+    .options_size = sizeof(struct coreset),
+    .check = check,
+    .needs_of = needs_of,
+    .scored = scored,
+    .describe = describe,
+    .choose = choose,
+};

@@ -1,0 +1,60 @@
+/* The scores that models gave samples: kept per pipeline, model and mode as files in the format the trainer wrote them
+ * in (core/wire/outputs.h), one for each set that was scored, described by a row in Postgres. Written once; what
+ * must be forgotten is left out of a file that takes the place of the old one. */
+#ifndef SELECTOR_SCORES_SCORES_H
+#define SELECTOR_SCORES_SCORES_H
+
+#include "core/db/db.h"
+#include "core/wire/wire.h"
+#include "selector/set.h"
+
+enum { SELECTOR_SCORES_FLOATS_MAX = 1 << 30 }; /* of one choice: 4 GiB */
+
+struct selector_scores_store {
+    struct weir_db *db;
+    const char *data_dir;
+};
+
+/* What a choice looks for. */
+struct selector_scores_query {
+    const char *pipeline;
+    const char *from; /* another pipeline whose scores will do as well; NULL: none */
+    const char *mode;
+    const char *model;
+    size_t column;       /* of several numbers a sample, the one that is wanted; SIZE_MAX: all */
+    const uint64_t *ids; /* ascending */
+    size_t count;
+};
+
+enum selector_score_state { SELECTOR_UNSCORED, SELECTOR_SCORED, SELECTOR_UNSCORABLE };
+
+struct selector_scores {
+    uint8_t *states; /* selector_score_state of each id */
+    float *values;   /* (count, width); of an id without a score nothing is said */
+    size_t width;    /* 0: no id has a score */
+};
+
+/* Takes over what a model said of a set; the same again is answered the same, whatever has become of the file. INVALID
+ * when the outputs are not of that set, NOT_FOUND when set or outputs are gone. */
+enum weir_status selector_scores_take(const struct selector_scores_store *store,
+                                      const struct msg_scores_take *take,
+                                      struct msg_scores_noted *ret_noted,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* LIMIT beyond SELECTOR_SCORES_FLOATS_MAX. Freed by selector_scores_fini(), whatever the outcome. */
+enum weir_status selector_scores_find(const struct selector_scores_store *store,
+                                      const struct selector_scores_query *query,
+                                      struct selector_scores *ret_scores,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void selector_scores_fini(struct selector_scores *scores);
+/* The model of pipeline `from` that has scored most of the ids, of equal ones the newest; the caller frees it.
+ * NULL: none has scored any. */
+enum weir_status selector_scores_best_model(const struct selector_scores_store *store,
+                                            const struct selector_scores_query *query,
+                                            char **ret_model, struct weir_error *err) WEIR_MUST_USE;
+/* Drops (or only counts) the scores that a pipeline keeps of samples outside `live`. */
+enum weir_status selector_scores_purge(const struct selector_scores_store *store,
+                                       const char *pipeline, const struct selector_set *live,
+                                       bool count_only, uint64_t *ret_samples,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,49 @@
+/* scores/NAME.outputs and, unless all samples have a score, scores/NAME.unscored. */
+#include "selector/scores/scores_file.h"
+
+#include "core/base/memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *path_of(const struct selector_scores_store *store, const char *name, const char *kind)
+{
+    return weir_format("%s/scores/%s.%s", store->data_dir, name, kind);
+}
+
+enum weir_status scores_file_open(const struct selector_scores_store *store, const char *name,
+                                  struct scores_file *ret_file, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *outputs = path_of(store, name, "outputs");
+    WEIR_AUTO_FREE char *unscored = path_of(store, name, "unscored");
+    struct scores_file file = {0};
+    enum weir_status status = weir_outputs_open(outputs, &file.outputs, err);
+    if (!status && access(unscored, F_OK) == 0)
+        status = weir_sample_set_open(unscored, &file.unscored, err);
+    if (status)
+        scores_file_close(&file);
+    else
+        *ret_file = file;
+    return status;
+}
+
+void scores_file_close(struct scores_file *file)
+{
+    weir_outputs_close(&file->outputs);
+    weir_sample_set_close(&file->unscored);
+}
+
+enum weir_status scores_file_write(const struct selector_scores_store *store, const char *name,
+                                   const struct weir_outputs *outputs, const uint64_t *unscored,
+                                   size_t unscored_count, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *scored_path = path_of(store, name, "outputs");
+    WEIR_AUTO_FREE char *unscored_path = path_of(store, name, "unscored");
+    enum weir_status status = weir_outputs_write(scored_path, outputs, err);
+    if (!status && unscored_count > 0)
+        return weir_sample_set_write(unscored_path, unscored, NULL, unscored_count, NULL, err);
+    if (!status && unlink(unscored_path) != 0 && errno != ENOENT)
+        return weir_fail(err, WEIR_IO, "%s: cannot be removed: %s", unscored_path, strerror(errno));
+    return status;
+}

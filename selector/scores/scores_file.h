@@ -1,0 +1,24 @@
+/* One file of scores: what the trainer wrote, and the samples of the set that it has no score for. */
+#ifndef SELECTOR_SCORES_SCORES_FILE_H
+#define SELECTOR_SCORES_SCORES_FILE_H
+
+#include "core/wire/outputs.h"
+#include "core/wire/sample_set.h"
+#include "selector/scores/scores.h"
+
+struct scores_file {
+    struct weir_outputs outputs;
+    struct weir_sample_set unscored;
+};
+
+/* CORRUPT when a checksum differs. */
+enum weir_status scores_file_open(const struct selector_scores_store *store, const char *name,
+                                  struct scores_file *ret_file,
+                                  struct weir_error *err) WEIR_MUST_USE;
+void scores_file_close(struct scores_file *file);
+/* Takes the place of what was there; `unscored` ascend. */
+enum weir_status scores_file_write(const struct selector_scores_store *store, const char *name,
+                                   const struct weir_outputs *outputs, const uint64_t *unscored,
+                                   size_t unscored_count, struct weir_error *err) WEIR_MUST_USE;
+
+#endif

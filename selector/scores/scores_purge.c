@@ -1,0 +1,103 @@
+/* Forgetting the scores of samples that are no longer there. */
+#include "selector/scores/scores_file.h"
+
+#include "core/base/memory.h"
+#include "selector/queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A file without what is not live, in memory. */
+struct remains {
+    uint64_t *ids;
+    int64_t *labels;
+    float *values;
+    uint64_t *unscored;
+    size_t count, unscored_count;
+};
+
+static void remains_fini(struct remains *remains)
+{
+    free(remains->ids);
+    free(remains->labels);
+    free(remains->values);
+    free(remains->unscored);
+}
+
+static void keep_live(const struct scores_file *file, const struct selector_set *live,
+                      struct remains *remains)
+{
+    const struct weir_outputs *outputs = &file->outputs;
+    size_t width = outputs->width;
+    remains->ids = weir_calloc(outputs->count + 1, sizeof *remains->ids);
+    remains->labels = weir_calloc(outputs->count + 1, sizeof *remains->labels);
+    remains->values = weir_calloc(outputs->count * width + 1, sizeof *remains->values);
+    remains->unscored = weir_calloc(file->unscored.count + 1, sizeof *remains->unscored);
+    for (size_t i = 0; i < outputs->count; i++) {
+        if (!selector_set_has(live, outputs->ids[i]))
+            continue;
+        remains->ids[remains->count] = outputs->ids[i];
+        remains->labels[remains->count] = outputs->labels[i];
+        memcpy(remains->values + remains->count++ * width, outputs->values + i * width,
+               width * sizeof *remains->values);
+    }
+    for (size_t i = 0; i < file->unscored.count; i++)
+        if (selector_set_has(live, file->unscored.ids[i]))
+            remains->unscored[remains->unscored_count++] = file->unscored.ids[i];
+}
+
+static enum weir_status replace(const struct selector_scores_store *store, int64_t number,
+                                const char *name, const struct remains *remains, size_t width,
+                                struct weir_error *err)
+{
+    const struct weir_outputs outputs = {.ids = remains->ids,
+                                         .labels = remains->labels,
+                                         .values = remains->values,
+                                         .count = remains->count,
+                                         .width = width};
+    enum weir_status status =
+        scores_file_write(store, name, &outputs, remains->unscored, remains->unscored_count, err);
+    return status ? status
+                  : DB_RUN(store->db, Q_shrink_scores, NULL, err, DB_I64(number),
+                           DB_I64(remains->count), DB_I64(remains->unscored_count));
+}
+
+struct purge {
+    const struct selector_set *live;
+    bool count_only;
+    uint64_t samples; /* that had to go */
+};
+
+static enum weir_status purge_file(const struct selector_scores_store *store, int64_t number,
+                                   const char *name, struct purge *purge, struct weir_error *err)
+{
+    struct scores_file file = {0};
+    struct remains remains = {0};
+    enum weir_status status = scores_file_open(store, name, &file, err);
+    if (status)
+        return status;
+    keep_live(&file, purge->live, &remains);
+    size_t gone = file.outputs.count + file.unscored.count - remains.count - remains.unscored_count;
+    if (!purge->count_only && gone > 0)
+        status = replace(store, number, name, &remains, file.outputs.width, err);
+    purge->samples += gone;
+    remains_fini(&remains);
+    scores_file_close(&file);
+    return status;
+}
+
+enum weir_status selector_scores_purge(const struct selector_scores_store *store,
+                                       const char *pipeline, const struct selector_set *live,
+                                       bool count_only, uint64_t *ret_samples,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct purge purge = {.live = live, .count_only = count_only};
+    enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
+    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
+        status =
+            purge_file(store, weir_rows_i64(rows, i, 0), weir_rows_text(rows, i, 1), &purge, err);
+    if (!status)
+        *ret_samples = purge.samples;
+    return status;
+}

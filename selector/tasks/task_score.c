@@ -1,0 +1,315 @@
+/* A choice by scores: what the presampling leaves, what a model has said of it, and what the method makes of that. As
+ * long as samples have no score there is no choice: they are wished for, and whoever asked asks again when a
+ * model has scored them. */
+#include "selector/scores/scores.h"
+#include "selector/scoring/scoring.h"
+#include "selector/tasks/task_steps.h"
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRESS_MS = 5000 };
+
+/* In which mode a model says what a method wants, and which of its numbers that is. */
+static const struct {
+    const char *mode;
+    size_t column;
+} SAID[] = {
+    [SCORING_WANTS_LOSS] = {"score", 0},
+    [SCORING_WANTS_GRADIENT_NORM] = {"score", 1},
+    [SCORING_WANTS_PROBABILITIES] = {"predict", SIZE_MAX},
+    [SCORING_WANTS_GRADIENT] = {"gradient", SIZE_MAX},
+    [SCORING_WANTS_EMBEDDING] = {"embed", SIZE_MAX},
+};
+
+/* What is chosen among: columns in ascending order of id. */
+struct presampled {
+    uint64_t *ids;
+    int64_t *labels; /* NULL: nobody asks */
+    float *weights;  /* NULL: all 1 */
+    struct selector_scores scores;
+    size_t count;
+};
+
+static void presampled_fini(struct presampled *presampled)
+{
+    free(presampled->ids);
+    free(presampled->labels);
+    free(presampled->weights);
+    selector_scores_fini(&presampled->scores);
+}
+
+/* ---- presampling ---- */
+
+static enum weir_status presample(struct selector_task *task,
+                                  const struct selector_choosing *choosing, char *reason,
+                                  struct weir_error *err)
+{
+    struct selector_choosing first = *choosing;
+    first.section = choosing->section->presample;
+    if (first.section)
+        return selector_candidates_choose(&task->candidates, &first, &task->sources, reason, err);
+    selector_candidates_choose_all(&task->candidates);
+    if (task->candidates.chosen.count == 0)
+        (void)snprintf(reason, SELECTION_REASON_MAX, "there are no samples to choose from");
+    return WEIR_OK;
+}
+
+/* Expands what is chosen so far, whose weights are moved. */
+static enum weir_status expand(struct selector_task *task, bool with_labels,
+                               struct presampled *presampled, struct weir_error *err)
+{
+    struct selector_candidates *candidates = &task->candidates;
+    const struct selector_set *chosen = &candidates->chosen;
+    enum weir_status status = WEIR_OK;
+    presampled->ids = weir_calloc(chosen->count + WEIR_BLOCK_ROWS, sizeof *presampled->ids);
+    if (with_labels)
+        presampled->labels = weir_calloc(chosen->count + 1, sizeof *presampled->labels);
+    for (size_t block = 0; !status && block < chosen->block_count; block++) {
+        size_t at = presampled->count;
+        size_t count = selector_set_ids(chosen, block, presampled->ids + at);
+        presampled->count += count;
+        if (with_labels)
+            status = selector_columns_read(&task->selector->columns, presampled->ids + at, count,
+                                           NULL, presampled->labels + at, err);
+    }
+    presampled->weights = candidates->weights;
+    candidates->weights = NULL;
+    return status;
+}
+
+/* ---- scores ---- */
+
+static struct selector_scores_store store_of(const struct selector_task *task)
+{
+    return (struct selector_scores_store){
+        .db = task->selector->db,
+        .data_dir = task->selector->data_dir,
+    };
+}
+
+/* Which model's scores decide: that of another pipeline that has most of them, unless the trigger has begun with
+ * one already. Empty: there is none. */
+static enum weir_status find_scorer(const struct selector_task *task,
+                                    const struct selector_scores_query *query, char *ret_model,
+                                    struct weir_error *err)
+{
+    const struct selector_scores_store store = store_of(task);
+    const struct msg_select *asked = &task->asked.select;
+    WEIR_AUTO_FREE char *best = NULL;
+    enum weir_status status = WEIR_OK;
+    if (query->from && !asked->pinned)
+        status = selector_scores_best_model(&store, query, &best, err);
+    const char *model = best ? best : asked->model;
+    if (!status && strlen(model) >= SELECTOR_MODEL_MAX)
+        status = weir_fail(err, WEIR_LIMIT, "model '%s': expected a name below %d bytes", model,
+                           SELECTOR_MODEL_MAX);
+    if (!status)
+        (void)snprintf(ret_model, SELECTOR_MODEL_MAX, "%s", model);
+    return status;
+}
+
+static enum weir_status find_scores(struct selector_task *task,
+                                    const struct selection_scored *scored,
+                                    struct presampled *presampled, char *ret_model,
+                                    struct weir_error *err)
+{
+    const struct selector_scores_store store = store_of(task);
+    struct selector_scores_query query = {
+        .pipeline = task->pipeline_name,
+        .from = scored->from,
+        .mode = SAID[scored->method->wants].mode,
+        .column = SAID[scored->method->wants].column,
+        .ids = presampled->ids,
+        .count = presampled->count,
+    };
+    enum weir_status status = find_scorer(task, &query, ret_model, err);
+    if (status || ret_model[0] == '\0')
+        return status;
+    query.model = ret_model;
+    return selector_scores_find(&store, &query, &presampled->scores, err);
+}
+
+/* What has no score, into the task's wish. */
+static void note_wish(struct selector_task *task, const struct selection_scored *scored,
+                      const struct presampled *presampled)
+{
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(presampled->count + 1, sizeof *ids);
+    size_t count = 0;
+    for (size_t i = 0; i < presampled->count; i++)
+        if (presampled->scores.states[i] == SELECTOR_UNSCORED)
+            ids[count++] = presampled->ids[i];
+    task->wish.mode = SAID[scored->method->wants].mode;
+    task->wish.candidates = presampled->count;
+    selector_set_of_ids(&task->wish.unscored, ids, count);
+}
+
+/* Samples that no model can score (they are filtered, unreadable, gone) cannot be trained on either. */
+static void leave_out_unscorable(struct presampled *presampled)
+{
+    size_t count = 0, width = presampled->scores.width;
+    for (size_t i = 0; i < presampled->count; i++) {
+        if (presampled->scores.states[i] != SELECTOR_SCORED)
+            continue;
+        presampled->ids[count] = presampled->ids[i];
+        if (presampled->labels)
+            presampled->labels[count] = presampled->labels[i];
+        if (presampled->weights)
+            presampled->weights[count] = presampled->weights[i];
+        memmove(presampled->scores.values + count++ * width, presampled->scores.values + i * width,
+                width * sizeof *presampled->scores.values);
+    }
+    presampled->count = count;
+}
+
+/* ---- the method ---- */
+
+struct watch {
+    const char *method;
+    int64_t told_ms;
+};
+
+static bool tell_progress(void *owner, size_t done, size_t total)
+{
+    struct watch *watch = owner;
+    int64_t now_ms = weir_now_ms();
+    if (now_ms - watch->told_ms >= PROGRESS_MS) {
+        watch->told_ms = now_ms;
+        weir_log(WEIR_LOG_INFO, "choosing", "method=%s done=%zu of=%zu", watch->method, done,
+                 total);
+    }
+    return true;
+}
+
+/* What was chosen becomes the candidates' choice, in order of id. */
+static void keep(struct selector_candidates *candidates, const struct presampled *presampled,
+                 const struct scoring_choice *choice)
+{
+    WEIR_AUTO_FREE float *weights = weir_calloc(presampled->count + 1, sizeof *weights);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(choice->count + 1, sizeof *ids);
+    size_t count = 0;
+    for (size_t n = 0; n < choice->count; n++) {
+        size_t at = choice->chosen[n];
+        weights[at] = choice->weights[n] * (presampled->weights ? presampled->weights[at] : 1);
+    }
+    candidates->weights = weir_calloc(choice->count + 1, sizeof *candidates->weights);
+    for (size_t i = 0; i < presampled->count; i++) {
+        if (!(weights[i] > 0))
+            continue;
+        weir_require(count < choice->count);
+        candidates->weights[count] = weights[i];
+        ids[count++] = presampled->ids[i];
+    }
+    selector_set_fini(&candidates->chosen);
+    selector_set_of_ids(&candidates->chosen, ids, count);
+}
+
+static void run_method(struct selector_task *task, const struct selector_choosing *choosing,
+                       const struct selection_scored *scored, const struct presampled *presampled,
+                       size_t target)
+{
+    struct watch watch = {scored->method->name, weir_now_ms()};
+    const struct scoring_input input = {
+        .count = presampled->count,
+        .width = presampled->scores.width,
+        .values = presampled->scores.values,
+        .labels = presampled->labels,
+        .target = target < presampled->count ? target : presampled->count,
+        .seed =
+            selector_trigger_seed(choosing->section->seed, choosing->pipeline, choosing->trigger),
+        .progress = {tell_progress, &watch},
+    };
+    WEIR_AUTO_FREE size_t *chosen = weir_calloc(input.target + 1, sizeof *chosen);
+    WEIR_AUTO_FREE float *weights = weir_calloc(input.target + 1, sizeof *weights);
+    struct scoring_choice choice = {.chosen = chosen, .weights = weights};
+    weir_require(scoring_choose(scored->method, scored->options, &input, &choice));
+    keep(&task->candidates, presampled, &choice);
+}
+
+/* As long as there is no model: the policy itself, among what the presampling has left. */
+static enum weir_status choose_without_model(struct selector_task *task,
+                                             const struct selector_choosing *choosing, char *reason,
+                                             struct weir_error *err)
+{
+    struct selector_candidates left = {.all = task->candidates.chosen};
+    enum weir_status status =
+        selector_candidates_choose(&left, choosing, &task->sources, reason, err);
+    task->candidates.chosen = left.chosen;
+    left.chosen = (struct selector_set){0};
+    selector_candidates_fini(&left);
+    return status;
+}
+
+static enum weir_status choose_scored(struct selector_task *task,
+                                      const struct selector_choosing *choosing,
+                                      struct presampled *presampled, struct selector_sealed *sealed,
+                                      struct weir_error *err)
+{
+    const struct selection_scored *scored =
+        choosing->section->policy->scored(choosing->section->options, choosing->trigger);
+    size_t target = selector_target_of(choosing->section, task->candidates.chosen.count);
+    bool wants = scored->method->wants != SCORING_WANTS_NOTHING;
+    enum weir_status status = expand(task, scored->balance, presampled, err);
+    if (!status && wants)
+        status = find_scores(task, scored, presampled, sealed->scored_by, err);
+    if (status)
+        return status;
+    if (wants && sealed->scored_by[0] == '\0')
+        return choose_without_model(task, choosing, sealed->reason, err);
+    if (wants)
+        note_wish(task, scored, presampled);
+    if (task->wish.unscored.count > 0)
+        return WEIR_OK;
+    if (wants)
+        leave_out_unscorable(presampled);
+    if (presampled->count == 0 || target == 0)
+        (void)snprintf(sealed->reason, sizeof sealed->reason, "%s",
+                       target == 0 ? "the ratio of the samples is less than one"
+                                   : "no sample could be scored");
+    run_method(task, choosing, scored, presampled, target);
+    return WEIR_OK;
+}
+
+enum weir_status selector_task_choose_scored(struct selector_task *task,
+                                             const struct selector_choosing *choosing,
+                                             struct selector_sealed *sealed, struct weir_error *err)
+{
+    struct presampled presampled = {0};
+    enum weir_status status = presample(task, choosing, sealed->reason, err);
+    if (!status && !sealed->reason[0])
+        status = choose_scored(task, choosing, &presampled, sealed, err);
+    presampled_fini(&presampled);
+    return status;
+}
+
+void selector_task_wish(struct selector_task *task, const char *model)
+{
+    struct selector_sealed sealed = {0};
+    struct weir_error err;
+    if (selector_sealed_write(task->selector->data_dir, &task->wish.unscored, NULL, &sealed,
+                              &err) != WEIR_OK) {
+        selector_task_fail(task, &err);
+        return;
+    }
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, &sealed);
+    const struct msg_scores_wanted wanted = {
+        .mode = task->wish.mode,
+        .model = model,
+        .digest = sealed.digest,
+        .samples = sealed.samples,
+        .path = path,
+        .candidates = task->wish.candidates,
+    };
+    weir_log(WEIR_LOG_INFO, "scores wanted",
+             "pipeline=%s trigger=%" PRIu64 " mode=%s model=%s samples=%" PRIu64 " of=%" PRIu64,
+             task->pipeline_name, task->asked.select.trigger, wanted.mode, model, wanted.samples,
+             wanted.candidates);
+    weir_rpc_reply(task->selector->server, &task->route, MSG_scores_wanted, &wanted, NULL);
+    selector_task_end(task);
+}

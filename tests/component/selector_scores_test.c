@@ -1,0 +1,261 @@
+/* A choice by scores, as the selector makes it: what it wants scored, what it takes, what it chooses then, and what it
+ * forgets. */
+#include "core/wire/outputs.h"
+#include "tests/component/selector_lab.h"
+
+#define UNCERTAIN "{policy: coreset, tail_triggers: all, limit: 3, score: {method: uncertainty}}"
+
+static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uint64_t position,
+                                  const char *model)
+{
+    const struct msg_select select = {
+        .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}, .model = model};
+    return ask(fixture, MSG_select, &select);
+}
+
+/* What a trainer would write: row 52 is nearest to one half, then 53, 51, 54; nothing of the row `missing`. */
+static const char *write_outputs(struct fixture *fixture, uint32_t missing)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count + 1, sizeof *ids);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof *labels);
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof *values);
+    struct weir_outputs outputs = {.ids = ids, .labels = labels, .values = values, .width = 1};
+    for (size_t i = 0; i < set.count; i++) {
+        if (weir_sample_row(set.ids[i]) == missing)
+            continue;
+        values[outputs.count] = (3 + 0.9F * (float)weir_sample_row(set.ids[i])) / 100;
+        ids[outputs.count++] = set.ids[i];
+    }
+    const char *path = temp_path(&fixture->dir, "outputs");
+    assert_int_equal(weir_outputs_write(path, &outputs, &err), WEIR_OK);
+    weir_sample_set_close(&set);
+    return path;
+}
+
+/* Brings what was just wanted. */
+static enum weir_status bring(struct fixture *fixture, uint32_t missing)
+{
+    char mode[16], model[64], digest[WEIR_DIGEST_TEXT_MAX];
+    (void)snprintf(mode, sizeof mode, "%s", fixture->mode);
+    (void)snprintf(model, sizeof model, "%s", fixture->model);
+    (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
+    const struct msg_scores_take take = {.pipeline = "quick",
+                                         .mode = mode,
+                                         .model = model,
+                                         .digest = digest,
+                                         .outputs = write_outputs(fixture, missing)};
+    return ask(fixture, MSG_scores_take, &take);
+}
+
+static enum weir_status purge(struct fixture *fixture, bool count)
+{
+    const struct msg_scores_purge purge = {.pipeline = "quick", .count = count};
+    return ask(fixture, MSG_scores_purge, &purge);
+}
+
+static void without_a_model_the_choice_is_random(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, ""), WEIR_OK);
+    assert_string_equal(fixture->mode, "");
+    assert_string_equal(fixture->model, "");
+    assert_int_equal(fixture->samples, 3);
+}
+
+static void a_model_scores_first_and_its_scores_decide(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(fixture->mode, "predict");
+    assert_string_equal(fixture->model, "m-1");
+    assert_string_equal(rows(fixture), "0-99");
+    assert_int_equal(bring(fixture, 52), WEIR_OK);
+    assert_int_equal(fixture->samples, 99);
+    assert_int_equal(fixture->candidates, 1);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(fixture->mode, "");
+    assert_string_equal(fixture->model, "m-1");
+    assert_string_equal(rows(fixture), "51 53-54"); /* row 52 could not be scored */
+}
+
+static void what_is_scored_is_not_asked_again(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    change(fixture, WEIR_CHANGE_ADDED, 10, 10);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 3), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(rows(fixture), "7-9");
+    assert_int_equal(select_by(fixture, 2, 2, "m-1"), WEIR_OK);
+    assert_string_equal(rows(fixture), "10-19");
+    assert_int_equal(fixture->candidates, 20);
+    assert_int_equal(select_by(fixture, 2, 2, "m-2"), WEIR_OK);
+    assert_string_equal(rows(fixture), "0-19"); /* of another model nothing is known */
+}
+
+/* Dying between any two messages changes neither what is wanted nor what is chosen. */
+static void a_restart_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    char wanted[WEIR_DIGEST_TEXT_MAX];
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    (void)snprintf(wanted, sizeof wanted, "%s", fixture->digest);
+    stop_selector(fixture);
+    start_selector(fixture);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(fixture->digest, wanted);
+    assert_int_equal(bring(fixture, 101), WEIR_OK);
+    stop_selector(fixture);
+    start_selector(fixture);
+    const struct msg_scores_take again = {.pipeline = "quick",
+                                          .mode = "predict",
+                                          .model = "m-1",
+                                          .digest = wanted,
+                                          .outputs = "/nowhere"};
+    assert_int_equal(ask(fixture, MSG_scores_take, &again), WEIR_OK);
+    assert_int_equal(fixture->samples, 100);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(rows(fixture), "51-53");
+    assert_int_equal(select_by(fixture, 1, 1, "m-9"), WEIR_OK); /* sealed: whatever is asked now */
+    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(fixture->model, "m-1");
+}
+
+static void outputs_of_another_set_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    change(fixture, WEIR_CHANGE_ADDED, 10, 10);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 2, "m-1"), WEIR_OK);
+    const char *outputs = write_outputs(fixture, 99);
+    assert_int_equal(seal_interval(fixture, 0, 1010, 2), WEIR_OK);
+    WEIR_AUTO_FREE char *digest = weir_strdup(fixture->digest);
+    const struct msg_scores_take take = {.pipeline = "quick",
+                                         .mode = "predict",
+                                         .model = "m-1",
+                                         .digest = digest,
+                                         .outputs = outputs};
+    assert_int_equal(ask(fixture, MSG_scores_take, &take), WEIR_INVALID);
+    assert_non_null(strstr(fixture->text, "is not in the set"));
+}
+
+/* A class that is too small gives all it has, and the others fill up; what is left is divided by their sizes. */
+static void presampling_is_exact_and_its_labels_are_balanced(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100); /* a third of them spam */
+    assert_int_equal(
+        open_pipeline(
+            fixture,
+            "{policy: coreset, presample: {policy: label_balanced, limit: 90}, ratio: 0.1,"
+            " score: {method: loss, balance: true}}",
+            false),
+        WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(fixture->mode, "score");
+    assert_int_equal(fixture->samples, 90); /* 34 and 56: not 2 * 34 */
+    assert_int_equal(fixture->candidates, 90);
+    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(fixture->samples, 9);
+}
+
+static void an_erased_sample_loses_its_scores(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 60), WEIR_OK);
+    assert_int_equal(purge(fixture, false), WEIR_OK);
+    assert_int_equal(fixture->samples, 0);
+    change(fixture, WEIR_CHANGE_ERASED, 50, 20);
+    assert_int_equal(purge(fixture, true), WEIR_OK);
+    assert_int_equal(fixture->samples, 20); /* that row 60 has no score is known of it, too */
+    assert_int_equal(purge(fixture, false), WEIR_OK);
+    assert_int_equal(fixture->samples, 20);
+    assert_int_equal(purge(fixture, true), WEIR_OK);
+    assert_int_equal(fixture->samples, 0);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(rows(fixture), "47-49"); /* the others have kept theirs */
+}
+
+static void a_preview_says_what_has_to_be_scored(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t position = 1;
+    const struct msg_preview preview = {
+        .pipeline = "quick", .positions = {&position, 1}, .model = "m-1"};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(fixture->unscored, 100);
+    assert_string_equal(fixture->model, "m-1");
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(fixture->samples, 100); /* nothing of the preview stayed */
+}
+
+static void another_pipelines_scores_are_used_again(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    change(fixture, WEIR_CHANGE_ADDED, 100, 10);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 200), WEIR_OK);
+    static const uint64_t DATASETS[] = {DATASET};
+    const struct msg_selection_open open = {
+        .pipeline = "other",
+        .file = "other.yaml",
+        .config = weir_bytes_of("datasets: [{name: mails, label: {from: manifest}}]\n"
+                                "selection: {policy: coreset, tail_triggers: all, limit: 3,"
+                                " score: {method: uncertainty}, scores: {from: quick}}\n"),
+        .datasets = {DATASETS, 1},
+    };
+    const uint64_t first = 1, second = 2;
+    struct msg_select select = {
+        .pipeline = "other", .trigger = 1, .positions = {&first, 1}, .model = ""};
+    assert_int_equal(ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(fixture->model, "m-1");
+    select = (struct msg_select){
+        .pipeline = "other", .trigger = 2, .positions = {&second, 1}, .model = "o-1"};
+    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_string_equal(rows(fixture), "100-109"); /* the rest, by the same model */
+    assert_string_equal(fixture->model, "m-1");
+    select.pinned = true; /* it has begun with its own */
+    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(fixture->samples, 110);
+    assert_string_equal(fixture->model, "o-1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_a_model_the_choice_is_random, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_model_scores_first_and_its_scores_decide, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_scored_is_not_asked_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_restart_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(outputs_of_another_set_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(presampling_is_exact_and_its_labels_are_balanced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_erased_sample_loses_its_scores, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_preview_says_what_has_to_be_scored, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("selector scores", tests, setup_group, teardown_group);
+}
