@@ -126,7 +126,7 @@ static enum weir_status measure(struct learner *learner, const struct weir_batch
 enum weir_status learner_step(struct learner *learner, const struct weir_batch *batch,
                               double *ret_loss, struct weir_error *err)
 {
-    struct loss_work work = {0};
+    struct loss_work work = {.losses = learner->losses};
     enum weir_status status = measure(learner, batch, &work, err);
     if (status != WEIR_OK)
         return status;

@@ -20,7 +20,8 @@ struct learner {
     float *optimizer_state; /* the same shape; NULL: the optimizer has none */
     struct gradient gradient;
     float *outputs, *slopes; /* of the batch at hand, (samples, width) */
-    size_t outputs_max;      /* floats */
+    float *losses;      /* borrowed: a step writes each sample's loss here; NULL: nobody asks */
+    size_t outputs_max; /* floats */
     void *scratch;
     size_t scratch_max;
 };

@@ -73,7 +73,7 @@ static void report(struct trainer *trainer)
         .wait_ns = stats.wait_ns,
         .cpu_ns = weir_cpu_ns(),
         .model = trainer->mode->learns ? "model" : "",
-        .outputs = trainer->mode->learns ? "" : "outputs",
+        .outputs = trainer->collector.width > 0 ? "outputs" : "",
         .fitted = weir_bytes(info.fitted, info.fitted_size),
     };
     weir_rpc_call(trainer->orchestrator, MSG_run_done, &done, DONE_MS, on_noted, trainer);
@@ -83,15 +83,18 @@ static void report(struct trainer *trainer)
 
 static enum weir_status make_durable(struct trainer *trainer, struct weir_error *err)
 {
-    if (!trainer->mode->learns)
-        return collector_write(&trainer->collector, run_order_path(&trainer->order, "outputs"),
-                               err);
+    enum weir_status status = WEIR_OK;
+    if (trainer->collector.width > 0)
+        status =
+            collector_write(&trainer->collector, run_order_path(&trainer->order, "outputs"), err);
+    if (status != WEIR_OK || !trainer->mode->learns)
+        return status;
     if (!learner_has_begun(&trainer->learner))
         return weir_fail(err, WEIR_INVALID,
                          "nothing to train on: every sample of the set is erased, filtered, "
                          "unreadable or gone");
     /* First the state with everything consumed: a death behind this point does no work twice. */
-    enum weir_status status = trainer_checkpoint(trainer, err);
+    status = trainer_checkpoint(trainer, err);
     return status == WEIR_OK ? trainer_store(trainer, err) : status;
 }
 

@@ -40,8 +40,8 @@ struct trainer {
 /* What one mode does with a batch. */
 struct run_mode {
     const char *name;
-    bool learns; /* makes a model, else outputs */
-    /* Floats per sample that the mode writes; 0 when it learns. */
+    bool learns; /* makes a model */
+    /* Floats per sample that the mode writes; 0: nothing is written. */
     uint32_t (*width)(const struct trainer *trainer);
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
                              struct weir_error *err);

@@ -18,10 +18,9 @@ static float *room_for(struct trainer *trainer, const struct weir_batch *batch)
     return trainer->values;
 }
 
-static uint32_t width_none(const struct trainer *trainer)
+static uint32_t width_reported(const struct trainer *trainer)
 {
-    (void)trainer;
-    return 0;
+    return trainer->order.training.keys.report_losses ? SCORES : 0;
 }
 
 static uint32_t width_outputs(const struct trainer *trainer)
@@ -40,18 +39,56 @@ static uint32_t width_embedding(const struct trainer *trainer)
     return trainer->learner.plan.embedding;
 }
 
+static float norm_of(const float *slopes, size_t width)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < width; k++)
+        sum += (double)slopes[k] * (double)slopes[k];
+    return (float)sqrt(sum);
+}
+
+/* `scores` holds the losses, side by side; from the last to the first each moves to its place, and the norm of its slope
+ * beside it. A slope is a sample's by itself, or its share of the mean's: then by its share of the weight. */
+static void collect_scores(struct trainer *trainer, const struct weir_batch *batch, float *scores,
+                           bool apart)
+{
+    const struct learner *learner = &trainer->learner;
+    size_t width = learner->plan.width;
+    double weight = 0.0;
+    for (size_t s = 0; s < batch->samples && !apart; s++)
+        weight += (double)batch->weights[s];
+    for (size_t s = batch->samples; s-- > 0;) {
+        double share = apart ? 1.0 : (double)batch->weights[s] / weight;
+        scores[s * SCORES] = scores[s];
+        scores[s * SCORES + 1] =
+            (float)((double)norm_of(learner->slopes + s * width, width) / share);
+    }
+    collector_add(&trainer->collector, batch, scores);
+}
+
+/* What the run reports of its samples is of its last epoch. */
+static void begin_epoch(struct trainer *trainer, uint64_t epoch)
+{
+    struct model_progress *progress = &trainer->progress;
+    progress->epoch = epoch;
+    progress->loss_sum = progress->loss_count = 0.0;
+    trainer->collector.count = 0;
+}
+
 static enum weir_status take_train(struct trainer *trainer, const struct weir_batch *batch,
                                    struct weir_error *err)
 {
+    bool reports = trainer->collector.width > 0;
     double loss = 0.0;
+    trainer->learner.losses = reports ? room_for(trainer, batch) : NULL;
     enum weir_status status = learner_step(&trainer->learner, batch, &loss, err);
     if (status != WEIR_OK)
         return status;
     struct model_progress *progress = &trainer->progress;
-    if (batch->epoch > progress->epoch) {
-        progress->epoch = batch->epoch;
-        progress->loss_sum = progress->loss_count = 0.0;
-    }
+    if (batch->epoch > progress->epoch)
+        begin_epoch(trainer, batch->epoch);
+    if (reports)
+        collect_scores(trainer, batch, trainer->learner.losses, false);
     progress->loss_sum += loss * (double)batch->samples;
     progress->loss_count += (double)batch->samples;
     trainer->recent_loss += (progress->samples == 0 ? 1.0 : 0.1) * (loss - trainer->recent_loss);
@@ -69,30 +106,14 @@ static enum weir_status take_predict(struct trainer *trainer, const struct weir_
     return WEIR_OK;
 }
 
-static float norm_of(const float *slopes, size_t width)
-{
-    double sum = 0.0;
-    for (size_t k = 0; k < width; k++)
-        sum += (double)slopes[k] * (double)slopes[k];
-    return (float)sqrt(sum);
-}
-
-/* The losses come first, side by side; from the last to the first each moves to its place. */
 static enum weir_status take_score(struct trainer *trainer, const struct weir_batch *batch,
                                    struct weir_error *err)
 {
-    const struct learner *learner = &trainer->learner;
-    size_t width = learner->plan.width;
     float *scores = room_for(trainer, batch);
     enum weir_status status = learner_score(&trainer->learner, batch, scores, err);
-    if (status != WEIR_OK)
-        return status;
-    for (size_t s = batch->samples; s-- > 0;) {
-        scores[s * SCORES] = scores[s];
-        scores[s * SCORES + 1] = norm_of(learner->slopes + s * width, width);
-    }
-    collector_add(&trainer->collector, batch, scores);
-    return WEIR_OK;
+    if (status == WEIR_OK)
+        collect_scores(trainer, batch, scores, true);
+    return status;
 }
 
 static enum weir_status take_gradient(struct trainer *trainer, const struct weir_batch *batch,
@@ -116,7 +137,7 @@ static enum weir_status take_embed(struct trainer *trainer, const struct weir_ba
 }
 
 static const struct run_mode MODES[] = {
-    {"train", true, width_none, take_train},
+    {"train", true, width_reported, take_train},
     {"evaluate", false, width_outputs, take_predict},
     {"predict", false, width_outputs, take_predict},
     {"score", false, width_scores, take_score},

@@ -30,6 +30,10 @@ static const struct cfg_key TRAINING[] = {
                .doc = "where the model computes"),
     CFG_U64(struct training_keys, ranks, .fallback = "1",
             .doc = "trainer processes that share each batch; built-in models: 1"),
+    CFG_BOOL(
+        struct training_keys, report_losses, .fallback = "false",
+        .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then "
+               "scores only what the newest model was not trained on"),
     CFG_END,
 };
 

@@ -25,6 +25,7 @@ struct training {
         uint64_t retries;
         int device;
         uint64_t ranks;
+        bool report_losses;
     } keys;
     /* As understood. */
     const struct model *model;

@@ -1,4 +1,5 @@
-/* STORING: the trained model gets its name, its place and its row; from then on it is the active one. */
+/* STORING: the trained model gets its name, its place and its row; from then on it is the active one. What its training
+ * reported of the samples is the selector's before that. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/models/store.h"
@@ -12,6 +13,11 @@ struct stored {
     struct model_wanted wanted;
     struct model_files files;
 };
+
+static char *model_id(const struct pipeline *pipeline)
+{
+    return weir_format("%s-%" PRId64, pipeline->config->name, pipeline->newest.number);
+}
 
 static enum weir_status effect_stored(struct pipeline *pipeline, const void *what,
                                       struct weir_error *err)
@@ -28,16 +34,10 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
                              : status;
 }
 
-static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
+static void store(struct pipeline *pipeline, const struct run_result *run)
 {
-    struct pipeline *pipeline = owner;
     struct weir_error problem;
-    if (run == NULL) {
-        pipeline_trouble(pipeline, err->status, err);
-        return;
-    }
-    WEIR_AUTO_FREE char *id =
-        weir_format("%s-%" PRId64, pipeline->config->name, pipeline->newest.number);
+    WEIR_AUTO_FREE char *id = model_id(pipeline);
     struct stored stored = {
         .wanted = {
             .id = id, .run = run, .state = "stored", .until_time = pipeline->newest.until_time}};
@@ -51,6 +51,55 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         orchestrator_run_remove_files(pipeline->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
     orchestrator_model_files_fini(&stored.files);
+}
+
+/* ---- what the training reported ---- */
+
+static void on_noted_run(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (run == NULL)
+        pipeline_trouble(pipeline, err->status, err);
+    else
+        store(pipeline, run);
+}
+
+static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    enum weir_status status = reply == NULL ? err->status : WEIR_OK;
+    if (status == WEIR_OK)
+        status = pipeline_run_newest(pipeline, on_noted_run, &problem);
+    if (status != WEIR_OK)
+        pipeline_trouble(pipeline, status, reply == NULL ? err : &problem);
+}
+
+static void hand_over(struct pipeline *pipeline, const struct run_result *run)
+{
+    WEIR_AUTO_FREE char *id = model_id(pipeline);
+    WEIR_AUTO_FREE char *outputs = weir_format("%s/%s", run->directory, run->outputs_file);
+    const struct msg_scores_take take = {
+        .pipeline = pipeline->config->name,
+        .mode = "score",
+        .model = id,
+        .digest = run->set_digest,
+        .outputs = outputs,
+        .partial = true,
+    };
+    weir_rpc_call(pipeline->orch->selector, MSG_scores_take, &take, ORCHESTRATOR_ASK_MS, on_noted,
+                  pipeline);
+}
+
+static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (run == NULL)
+        pipeline_trouble(pipeline, err->status, err);
+    else if (run->outputs_file[0] != '\0')
+        hand_over(pipeline, run);
+    else
+        store(pipeline, run);
 }
 
 void pipeline_store(struct pipeline *pipeline)
