@@ -88,6 +88,7 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
         cli_pair(page, "erasure", "%lld", (long long)cli_number(answer, "erasure"));
     cli_pair_text(page, "parent", cli_text(answer, "parent"));
     cli_pair(page, "sample set", "%s", cli_text(answer, "set_digest"));
+    cli_pair_text(page, "scored by", cli_text(answer, "scored_by"));
     cli_pair(page, "file", "%s, %s", cli_text(answer, "file"), weir_buf_text(&size));
     cli_pair(page, "checksum", "%s", cli_text(answer, "checksum"));
     cli_pair_time(page, "newest sample", cli_text(answer, "until"));
@@ -101,11 +102,9 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
 
 static void show_ancestors(const json_t *answer, struct cli_page *page)
 {
-    static const struct cli_column COLUMNS[] = {{"model", false},
-                                                {"trigger", true},
-                                                {"state", false},
-                                                {"sample set", false},
-                                                {"until", false}};
+    static const struct cli_column COLUMNS[] = {{"model", false},     {"trigger", true},
+                                                {"state", false},     {"sample set", false},
+                                                {"scored by", false}, {"until", false}};
     CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *line = json_object_get(answer, "ancestors");
     cli_line(page, "%s learnt from, newest first:", cli_text(answer, "model"));
@@ -115,6 +114,7 @@ static void show_ancestors(const json_t *answer, struct cli_page *page)
         cli_cell(&table, "%lld", (long long)cli_number(one, "trigger"));
         cli_cell(&table, "%s", cli_text(one, "state"));
         cli_cell(&table, "%s", cli_text(one, "set_digest"));
+        cli_cell(&table, "%s", cli_text(one, "scored_by"));
         cli_cell_time(&table, cli_text(one, "until"));
     }
     cli_table_show(&table, page);
@@ -134,7 +134,9 @@ static void show_seen(const json_t *models, struct cli_page *page)
         cli_cell(&table, "%lld", (long long)cli_number(model, "trigger"));
         cli_cell(&table, "%s", cli_flag(model, "live") ? "yes" : "gone");
         cli_cell_count(&table, cli_number(model, "samples"));
-        cli_cell(&table, "%s", cli_text(model, "how"));
+        cli_cell(&table, "%s%s%s", cli_text(model, "how"),
+                 cli_text(model, "through")[0] == '\0' ? "" : " through ",
+                 cli_text(model, "through"));
     }
     cli_table_show(&table, page);
 }
@@ -146,7 +148,7 @@ void cli_render_lineage(const json_t *answer, struct cli_page *page)
         show_ancestors(answer, page);
         return;
     }
-    cli_line(page, "%zu models have seen one of %lld samples or more (%.1f ms)",
+    cli_line(page, "%zu models have seen one of %lld samples or more, or are influenced (%.1f ms)",
              json_array_size(models), (long long)cli_number(answer, "samples"),
              cli_real(answer, "milliseconds"));
     show_seen(models, page);
@@ -157,7 +159,8 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
     const json_t *models = json_object_get(answer, "models");
     size_t live = 0;
     for (size_t i = 0; i < json_array_size(models); i++)
-        live += cli_flag(json_array_get(models, i), "live") ? 1 : 0;
+        live += cli_flag(json_array_get(models, i), "live") &&
+                cli_text(json_array_get(models, i), "through")[0] == '\0';
     WEIR_AUTO_BUF bytes = {0};
     cli_put_bytes(&bytes, cli_real(answer, "bytes"));
     cli_line(page, "erasing %lld samples, %s, would concern %zu live models; nothing was changed",

@@ -8,6 +8,11 @@
 
 #include <jansson.h>
 
+struct erasure;
+
+/* How many scores of erased samples were dropped, or are still there. */
+typedef void erasure_scores_fn(struct erasure *erasure, uint64_t samples);
+
 struct erasure {
     struct orchestrator *orch;
     struct erasure *next;
@@ -16,8 +21,15 @@ struct erasure {
     uint64_t timer;
     uint64_t page;        /* of its ids, being asked for; 0: none yet */
     struct id_blocks ids; /* of the pages so far; empty once they are noted */
-    char *replacing;      /* the model that is being replaced now */
-    bool evaluated;       /* new active models are measured, as far as that is possible */
+    int64_t purged;       /* directories of runs that were removed */
+    struct {
+        struct pipeline *pipeline; /* whose scores the selector is asked for now */
+        bool count;
+        uint64_t samples;
+        erasure_scores_fn *done;
+    } scores;
+    char *replacing; /* the model that is being replaced now */
+    bool evaluated;  /* new active models are measured, as far as that is possible */
     bool told_trouble;
 };
 
@@ -41,6 +53,10 @@ void erasure_trace(struct erasure *erasure);
 void erasure_purge(struct erasure *erasure);
 void erasure_replace(struct erasure *erasure);
 void erasure_verify(struct erasure *erasure);
+
+/* Asks the selector for one pipeline after the other; trouble begins the state's work again. */
+void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done);
+void erasure_count_scores(struct erasure *erasure, erasure_scores_fn *done);
 
 /* What storage says at the end, and the receipt made of everything. */
 struct erasure_receipt {

@@ -1,5 +1,6 @@
 /* PURGING: no run is under way, so everything below runs/ is left over from one: checkpoints, optimizer state, what a
- * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on. */
+ * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on.
+ * So do the scores that the selector keeps of the samples. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
@@ -48,29 +49,35 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
 static enum weir_status effect_purged(struct erasure *erasure, const void *what,
                                       struct weir_error *err)
 {
-    const int64_t *removed = what;
+    const uint64_t *scores = what;
     enum weir_status status = forget_runs(erasure->orch, err);
     if (status == WEIR_OK) {
         status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
-                        DB_I64(*removed));
+                        DB_I64(erasure->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
                ? erasure_tell(erasure, "purged", NULL,
-                              json_pack("{sI}", "directories", (json_int_t)*removed), err)
+                              json_pack("{sI,sI}", "directories", (json_int_t)erasure->purged,
+                                        "scores", (json_int_t)*scores),
+                              err)
                : status;
+}
+
+static void on_scores_purged(struct erasure *erasure, uint64_t samples)
+{
+    erasure_advance(erasure, ERASURE_ON_PURGED, effect_purged, &samples);
 }
 
 void erasure_purge(struct erasure *erasure)
 {
     struct weir_error err;
-    int64_t removed = 0;
     if (erasure->orch->trainers_alive > 0) { /* told to end; they may still write */
         erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
         return;
     }
-    if (remove_runs(erasure->orch, &removed, &err) != WEIR_OK) {
+    erasure->purged = 0;
+    if (remove_runs(erasure->orch, &erasure->purged, &err) == WEIR_OK)
+        erasure_purge_scores(erasure, on_scores_purged);
+    else
         erasure_trouble(erasure, &err);
-        return;
-    }
-    erasure_advance(erasure, ERASURE_ON_PURGED, effect_purged, &removed);
 }

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/lineage.h"
 
 #include <sodium.h>
 
@@ -26,6 +27,7 @@ enum {
     COL_ACCEPTED,
     COL_IN_FORCE,
     COL_REPLACED,
+    COL_SCORES = 14,
 };
 
 static json_t *models_json(const struct weir_rows *rows)
@@ -39,6 +41,27 @@ static json_t *models_json(const struct weir_rows *rows)
                               weir_rows_is_null(rows, i, 4) ? NULL : weir_rows_text(rows, i, 4)));
     }
     return models;
+}
+
+/* Live models that have not seen the samples, but whose sets were chosen by scores of one that had. */
+static enum weir_status influenced_json(const struct erasure *erasure, json_t **ret_json,
+                                        struct weir_error *err)
+{
+    struct id_blocks ids = {0};
+    struct lineage_answer answer = {0};
+    enum weir_status status =
+        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, err);
+    if (status == WEIR_OK)
+        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, err);
+    if (status == WEIR_OK)
+        *ret_json = json_array();
+    for (size_t i = 0; i < answer.count; i++)
+        if (answer.at[i].live && answer.at[i].through != NULL)
+            json_array_append_new(*ret_json, json_pack("{ss,ss}", "model", answer.at[i].model,
+                                                       "through", answer.at[i].through));
+    id_blocks_fini(&ids);
+    orchestrator_lineage_answer_fini(&answer);
+    return status;
 }
 
 static json_t *storage_json(const struct msg_erase_is *storage)
@@ -111,17 +134,21 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(erasure->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_last_receipt, &previous, err, DB_I64(erasure->number));
+    json_t *influenced = NULL;
+    if (status == WEIR_OK)
+        status = influenced_json(erasure, &influenced, err);
     if (status != WEIR_OK)
         return status;
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,sI,ss,ss,ss}", "version", 1, "erasure",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 1, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
         (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
         timeline_json(row, storage), "storage", storage_json(storage), "models",
-        models_json(models), "run_directories_removed",
-        (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "replacement",
+        models_json(models), "influenced", influenced, "run_directories_removed",
+        (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "scores_removed",
+        (json_int_t)weir_rows_i64(row, 0, COL_SCORES), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",
         "hash_of", "BLAKE2b-256 of this object without `hash`, as compact JSON with sorted keys",
         "previous", first ? "" : weir_rows_text(previous, 0, 1));

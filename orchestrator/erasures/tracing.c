@@ -14,28 +14,40 @@ static const char *action_for(const struct orchestrator *orch, int64_t pipeline)
     return found == NULL ? "retire" : ACTIONS[orchestrator_pipeline_config(found)->deletion];
 }
 
+static enum weir_status note_model(struct erasure *erasure, const struct lineage_seen *seen,
+                                   json_t *models, struct weir_error *err)
+{
+    const char *action = action_for(erasure->orch, seen->pipeline);
+    json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
+                                            "samples", (json_int_t)seen->count));
+    return DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
+                  DB_TEXT(seen->model), DB_I64(seen->pipeline), DB_I64(seen->trigger),
+                  DB_TEXT(action));
+}
+
+/* What was merely influenced is told, and left as it is. */
 static enum weir_status effect_traced(struct erasure *erasure, const void *what,
                                       struct weir_error *err)
 {
     const struct lineage_answer *answer = what;
     json_t *models = json_array();
+    json_t *influenced = json_array();
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < answer->count && status == WEIR_OK; i++) {
         const struct lineage_seen *seen = &answer->at[i];
-        if (!seen->live)
-            continue;
-        const char *action = action_for(erasure->orch, seen->pipeline);
-        json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action",
-                                                action, "samples", (json_int_t)seen->count));
-        status = DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
-                        DB_TEXT(seen->model), DB_I64(seen->pipeline), DB_I64(seen->trigger),
-                        DB_TEXT(action));
+        if (seen->live && seen->through == NULL)
+            status = note_model(erasure, seen, models, err);
+        else if (seen->live)
+            json_array_append_new(
+                influenced, json_pack("{ss,ss}", "model", seen->model, "through", seen->through));
     }
     if (status != WEIR_OK) {
         json_decref(models);
+        json_decref(influenced);
         return status;
     }
-    return erasure_tell(erasure, "traced", NULL, json_pack("{so}", "models", models), err);
+    return erasure_tell(erasure, "traced", NULL,
+                        json_pack("{so,so}", "models", models, "influenced", influenced), err);
 }
 
 void erasure_trace(struct erasure *erasure)

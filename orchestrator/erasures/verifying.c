@@ -55,7 +55,8 @@ enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t
     if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_erasure_models, &models, err, DB_I64(number));
     for (size_t i = 0; status == WEIR_OK && *ret_model == NULL && i < answer.count; i++)
-        if (answer.at[i].live && !is_kept(models, answer.at[i].model))
+        if (answer.at[i].live && answer.at[i].through == NULL &&
+            !is_kept(models, answer.at[i].model))
             *ret_model = weir_strdup(answer.at[i].model);
     id_blocks_fini(&ids);
     orchestrator_lineage_answer_fini(&answer);
@@ -136,6 +137,18 @@ static void ask_storage(struct erasure *erasure)
                   erasure);
 }
 
+static void on_scores_counted(struct erasure *erasure, uint64_t samples)
+{
+    struct weir_error err;
+    if (samples == 0) {
+        ask_storage(erasure);
+        return;
+    }
+    weir_ignore(weir_fail(&err, WEIR_INTERNAL, "%" PRIu64 " scores of erased samples are kept",
+                          samples)); /* the trouble carries the status */
+    erasure_trouble(erasure, &err);
+}
+
 /* ---- measuring the new active models ---- */
 
 static void on_evaluated(void *owner, const struct weir_error *err)
@@ -181,5 +194,5 @@ void erasure_verify(struct erasure *erasure)
     if (evaluating)
         return; /* on_evaluated() goes on */
     erasure->evaluated = true;
-    ask_storage(erasure);
+    erasure_count_scores(erasure, on_scores_counted);
 }

@@ -137,12 +137,12 @@ static size_t delivered(const struct question *question, const char *digest, int
     return sum;
 }
 
-static bool answer_holds(const struct lineage_answer *answer, const char *model)
+static const struct lineage_seen *find_seen(const struct lineage_answer *answer, const char *model)
 {
     for (size_t i = 0; i < answer->count; i++)
         if (strcmp(answer->at[i].model, model) == 0)
-            return true;
-    return false;
+            return &answer->at[i];
+    return NULL;
 }
 
 /* Columns of Q_lineage_models. */
@@ -154,21 +154,43 @@ enum {
     COL_STATE,
     COL_PIPELINE,
     COL_TRIGGER,
-    COL_RUN
+    COL_RUN,
+    COL_SCORED_BY
 };
+
+/* How the samples reached the model of a row, other than by its own set. */
+struct descent {
+    bool seen;
+    const char *through; /* NULL: no influence */
+};
+
+static struct descent descend(const struct weir_rows *models, size_t row,
+                              const struct lineage_answer *answer)
+{
+    const char *parent =
+        weir_rows_is_null(models, row, COL_PARENT) ? "" : weir_rows_text(models, row, COL_PARENT);
+    const char *scorer = weir_rows_text(models, row, COL_SCORED_BY);
+    const struct lineage_seen *before = find_seen(answer, parent);
+    if (before != NULL && before->through == NULL)
+        return (struct descent){.seen = true};
+    if (before != NULL)
+        return (struct descent){.through = parent};
+    return (struct descent){.through = find_seen(answer, scorer) != NULL ? scorer : NULL};
+}
 
 static void judge(const struct question *question, const struct weir_rows *models, size_t row,
                   struct lineage_answer *answer)
 {
     size_t count = delivered(question, weir_rows_text(models, row, COL_SET_DIGEST),
                              weir_rows_i64(models, row, COL_CLEAN_EPOCH));
-    bool inherited = !weir_rows_is_null(models, row, COL_PARENT) &&
-                     answer_holds(answer, weir_rows_text(models, row, COL_PARENT));
-    if (count == 0 && !inherited)
+    struct descent descent = descend(models, row, answer);
+    bool seen = count > 0 || descent.seen;
+    if (!seen && descent.through == NULL)
         return;
     const char *state = weir_rows_text(models, row, COL_STATE);
     answer->at[answer->count++] = (struct lineage_seen){
         .model = weir_strdup(weir_rows_text(models, row, COL_ID)),
+        .through = seen ? NULL : weir_strdup(descent.through),
         .pipeline = weir_rows_i64(models, row, COL_PIPELINE),
         .trigger = weir_rows_i64(models, row, COL_TRIGGER),
         .run = weir_rows_i64(models, row, COL_RUN),
@@ -197,8 +219,10 @@ enum weir_status orchestrator_lineage_ask(struct orchestrator *orch, const struc
 
 void orchestrator_lineage_answer_fini(struct lineage_answer *answer)
 {
-    for (size_t i = 0; i < answer->count; i++)
+    for (size_t i = 0; i < answer->count; i++) {
         free(answer->at[i].model);
+        free(answer->at[i].through);
+    }
     free(answer->at);
     *answer = (struct lineage_answer){0};
 }

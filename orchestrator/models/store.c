@@ -33,6 +33,7 @@ enum {
     COL_UNTIL_TIME,
     COL_COST,
     COL_CREATED,
+    COL_SCORED_BY,
 };
 
 static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
@@ -62,6 +63,9 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .until_time = weir_rows_i64(rows, row, COL_UNTIL_TIME),
         .cost = weir_rows_text(rows, row, COL_COST),
         .created_us = weir_rows_i64(rows, row, COL_CREATED),
+        .scored_by = weir_rows_is_null(rows, row, COL_SCORED_BY)
+                         ? ""
+                         : weir_rows_text(rows, row, COL_SCORED_BY),
     };
 }
 

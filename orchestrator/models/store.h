@@ -27,6 +27,7 @@ struct stored_model {
     int64_t until_time;
     const char *cost; /* JSON */
     int64_t created_us;
+    const char *scored_by; /* the model whose scores chose its set; "": none */
 };
 
 /* NOT_FOUND "model X: there is none". Release with orchestrator_model_fini(). */

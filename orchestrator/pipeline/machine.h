@@ -12,6 +12,7 @@
     X(SCANNING,   "storage takes stock for the first time")                             \
     X(READING,    "samples pass the trigger policy")                                    \
     X(SELECTING,  "the selector seals the set of the newest trigger")                   \
+    X(SCORING,    "a model scores samples that the set is chosen among")               \
     X(TRAINING,   "a trainer learns from that set")                                     \
     X(STORING,    "its model gets its name and place")                                  \
     X(EVALUATING, "the new model is to be measured on what came after it")                    \
@@ -21,8 +22,8 @@
     X(FAILED,     "something that asking again does not cure; run it again to retry")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
-    X(DECLARED)  X(SCANNED)   X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(TRAINED) X(STORED)  \
-    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
+    X(DECLARED)  X(SCANNED)   X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED)  \
+    X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
 // clang-format on
 
 enum pipeline_state {

@@ -41,6 +41,7 @@ struct pipeline {
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
     size_t dataset_count;
+    int64_t scores_run;           /* whose outputs the selector is taking over */
     size_t asking;                /* index of the dataset a question is about */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */
     int64_t end_time;
@@ -74,6 +75,7 @@ void pipeline_declare(struct pipeline *pipeline);
 void pipeline_scan(struct pipeline *pipeline);
 void pipeline_read(struct pipeline *pipeline);
 void pipeline_select(struct pipeline *pipeline);
+void pipeline_score(struct pipeline *pipeline);
 void pipeline_train(struct pipeline *pipeline);
 void pipeline_store(struct pipeline *pipeline);
 void pipeline_evaluate(struct pipeline *pipeline);

@@ -1,4 +1,5 @@
-/* SELECTING: the selector seals the set of the newest trigger, or says why there is none. */
+/* SELECTING: the selector seals the set of the newest trigger, says why there is none, or which samples a model has to
+ * score before it can choose. */
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include "core/base/memory.h"
@@ -28,9 +29,10 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
 {
     const struct msg_selected *selected = what;
     int64_t number = pipeline->newest.number;
-    enum weir_status status = DB_RUN(
-        pipeline->orch->db, Q_trigger_sealed, NULL, err, DB_I64(pipeline->id), DB_I64(number),
-        DB_TEXT(selected->digest), DB_TEXT(selected->path), DB_I64(selected->samples));
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_trigger_sealed, NULL, err, DB_I64(pipeline->id),
+               DB_I64(number), DB_TEXT(selected->digest), DB_TEXT(selected->path),
+               DB_I64(selected->samples), DB_TEXT(selected->scored_by));
     if (status == WEIR_OK) {
         status =
             orchestrator_lineage_note_set(pipeline->orch, selected->digest, selected->path, err);
@@ -40,11 +42,21 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
-        json_pack("{ss,sI,sI,ss,ss,sI,sI}", "pipeline", pipeline->config->name, "trigger",
+        json_pack("{ss,sI,sI,ss,ss,sI,sI,ss*}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
                   selected->digest, "policy", selected->policy, "candidates",
-                  (json_int_t)selected->candidates, "seed", (json_int_t)selected->seed),
+                  (json_int_t)selected->candidates, "seed", (json_int_t)selected->seed, "scored_by",
+                  selected->scored_by[0] == '\0' ? NULL : selected->scored_by),
         err);
+}
+
+static enum weir_status effect_unscored(struct pipeline *pipeline, const void *what,
+                                        struct weir_error *err)
+{
+    const struct msg_scores_wanted *wanted = what;
+    return DB_RUN(pipeline->orch->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
+                  DB_I64(pipeline->newest.number), DB_TEXT(wanted->model), DB_TEXT(wanted->mode),
+                  DB_TEXT(wanted->digest), DB_TEXT(wanted->path));
 }
 
 static void on_selected(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -53,6 +65,10 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
     struct weir_error problem;
     if (reply == NULL) {
         pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    if (reply->type == MSG_scores_wanted) {
+        pipeline_advance(pipeline, PIPELINE_ON_UNSCORED, effect_unscored, reply->message);
         return;
     }
     if (reply->type != MSG_selected) {
@@ -68,12 +84,34 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
         pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
 }
 
+/* Which model scores: the one that this trigger began with, as long as it is there; else the newest. */
+static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_select *select,
+                                    struct weir_rows **ret_rows, struct weir_error *err)
+{
+    struct weir_db *db = pipeline->orch->db;
+    enum weir_status status = DB_RUN(db, Q_score_model, ret_rows, err, DB_I64(pipeline->id),
+                                     DB_I64(pipeline->newest.number));
+    select->pinned = status == WEIR_OK && weir_rows_count(*ret_rows) > 0;
+    if (status == WEIR_OK && !select->pinned) {
+        weir_rows_free(*ret_rows);
+        *ret_rows = NULL;
+        status = DB_RUN(db, Q_model_newest, ret_rows, err, DB_I64(pipeline->id));
+    }
+    if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
+        select->model = weir_rows_text(*ret_rows, 0, 0);
+    return status;
+}
+
 void pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
+    WEIR_AUTO(weir_rows) scorer = NULL;
+    struct msg_select select = {.model = ""};
     enum weir_status status = pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
+    if (status == WEIR_OK)
+        status = find_scorer(pipeline, &select, &scorer, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;
@@ -83,13 +121,11 @@ void pipeline_select(struct pipeline *pipeline)
     count = count < WEIR_COUNT(positions) ? count : WEIR_COUNT(positions);
     for (size_t i = 0; i < count; i++)
         positions[i] = weir_get_u64(pipeline->newest.positions.at + i * sizeof *positions);
-    struct msg_select select = {
-        .pipeline = pipeline->config->name,
-        .trigger = (uint64_t)pipeline->newest.number,
-        .positions = {.at = positions, .count = count},
-        .until_time = pipeline->newest.until_time,
-        .until_id = (uint64_t)pipeline->newest.until_id,
-    };
+    select.pipeline = pipeline->config->name;
+    select.trigger = (uint64_t)pipeline->newest.number;
+    select.positions = (struct weir_u64s){.at = positions, .count = count};
+    select.until_time = pipeline->newest.until_time;
+    select.until_id = (uint64_t)pipeline->newest.until_id;
     weir_rpc_call(pipeline->orch->selector, MSG_select, &select, ORCHESTRATOR_ASK_MS, on_selected,
                   pipeline);
 }

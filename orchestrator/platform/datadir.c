@@ -201,8 +201,8 @@ static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir
 
 static enum weir_status make_layout(const struct weir_datadir *datadir, struct weir_error *err)
 {
-    static const char *const DIRECTORIES[] = {"log",    "storage", "sets",    "runs",
-                                              "models", "fitted",  "receipts"};
+    static const char *const DIRECTORIES[] = {"log",    "storage", "sets",     "runs",
+                                              "models", "fitted",  "receipts", "scores"};
     for (size_t i = 0; i < WEIR_COUNT(DIRECTORIES); i++) {
         WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, DIRECTORIES[i]);
         enum weir_status status = weir_make_directories(path, 0700, err);

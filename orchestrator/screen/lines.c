@@ -51,6 +51,12 @@ static void selection_sealed(const json_t *event, struct weir_buf *out)
                     text_of(event, "digest"));
 }
 
+static void scoring_finished(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  %s scored %lld samples (%s) in %.2f s", text_of(event, "model"),
+                    number_of(event, "samples"), text_of(event, "mode"), real_of(event, "seconds"));
+}
+
 static void training_finished(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(
@@ -112,15 +118,11 @@ static const struct {
     const char *event;
     void (*line)(const json_t *event, struct weir_buf *out);
 } LINES[] = {
-    {"dataset_scanned", dataset_scanned},
-    {"trigger_fired", trigger_fired},
-    {"trigger_skipped", trigger_skipped},
-    {"selection_sealed", selection_sealed},
-    {"training_finished", training_finished},
-    {"model_stored", model_stored},
-    {"evaluation", evaluation},
-    {"erasure_step", erasure_step},
-    {"pipeline_finished", pipeline_finished},
+    {"dataset_scanned", dataset_scanned},   {"trigger_fired", trigger_fired},
+    {"trigger_skipped", trigger_skipped},   {"selection_sealed", selection_sealed},
+    {"scoring_finished", scoring_finished}, {"training_finished", training_finished},
+    {"model_stored", model_stored},         {"evaluation", evaluation},
+    {"erasure_step", erasure_step},         {"pipeline_finished", pipeline_finished},
 };
 
 void screen_line_of(const json_t *event, struct weir_buf *out)

@@ -42,7 +42,7 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
         weir_rows_count(newest) > 0 && weir_str_equal(weir_rows_text(newest, 0, 0), model->id);
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, model->pipeline);
     *ret_json = json_pack(
-        "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so}", "model", model->id, "pipeline",
+        "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss}", "model", model->id, "pipeline",
         pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name, "trigger",
         (json_int_t)model->trigger, "run", (json_int_t)model->run, "parent", model->parent, "state",
         model->state, "active", active, "checksum", model->checksum, "bytes",
@@ -50,7 +50,7 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
         orchestrator_json_time(model->until_time), "created",
         orchestrator_json_time(model->created_us), "replaced_by", model->replaced_by, "erasure",
         (json_int_t)model->erasure, "cost", orchestrator_json_of(model->cost), "evaluations",
-        evaluations_json(evaluations));
+        evaluations_json(evaluations), "scored_by", model->scored_by);
     return WEIR_OK;
 }
 
@@ -102,15 +102,22 @@ void topic_model(struct topic_call *call)
 
 /* ---- lineage ---- */
 
+static const char *how_seen(const struct lineage_seen *seen)
+{
+    if (seen->through != NULL)
+        return "influenced";
+    return seen->count > 0 ? "its set" : "an ancestor's set";
+}
+
 static json_t *seen_json(const struct lineage_answer *answer)
 {
     json_t *models = json_array();
     for (size_t i = 0; i < answer->count; i++) {
         const struct lineage_seen *seen = &answer->at[i];
-        json_array_append_new(models, json_pack("{ss,sI,sb,sI,ss}", "model", seen->model, "trigger",
-                                                (json_int_t)seen->trigger, "live", seen->live,
-                                                "samples", (json_int_t)seen->count, "how",
-                                                seen->count > 0 ? "its set" : "an ancestor's set"));
+        json_array_append_new(models, json_pack("{ss,sI,sb,sI,ss,ss*}", "model", seen->model,
+                                                "trigger", (json_int_t)seen->trigger, "live",
+                                                seen->live, "samples", (json_int_t)seen->count,
+                                                "how", how_seen(seen), "through", seen->through));
     }
     return models;
 }
@@ -145,10 +152,11 @@ static enum weir_status ancestors_json(const struct topic_call *call, const char
         status = orchestrator_model_get(call->orch, id, &one, err);
         if (status == WEIR_OK) {
             json_array_append_new(ancestors,
-                                  json_pack("{ss,sI,ss,ss,so}", "model", one.id, "trigger",
+                                  json_pack("{ss,sI,ss,ss,so,ss}", "model", one.id, "trigger",
                                             (json_int_t)one.trigger, "state", one.state,
                                             "set_digest", one.set_digest, "until",
-                                            orchestrator_json_time(one.until_time)));
+                                            orchestrator_json_time(one.until_time), "scored_by",
+                                            one.scored_by));
             free(id);
             id = one.parent == NULL ? NULL : weir_strdup(one.parent);
         }

@@ -37,14 +37,15 @@ static void on_preview(void *owner, const struct weir_reply *reply, const struct
         topic_refuse(call, &problem); /* which carries the status */
         return;
     }
-    topic_answer(call, json_pack("{ss,sI,ss,sI,sI,ss,so}", "pipeline",
+    topic_answer(call, json_pack("{ss,sI,ss,sI,sI,ss,ss,sI,so}", "pipeline",
                                  orchestrator_pipeline_config(
                                      orchestrator_pipeline_by_id(call->orch, call->number))
                                      ->name,
                                  "trigger", (json_int_t)preview->trigger, "policy", preview->policy,
                                  "samples", (json_int_t)preview->samples, "candidates",
                                  (json_int_t)preview->candidates, "reason", preview->reason,
-                                 "groups", groups_json(preview)));
+                                 "scored_by", preview->scored_by, "unscored",
+                                 (json_int_t)preview->unscored, "groups", groups_json(preview)));
 }
 
 void topic_select(struct topic_call *call)
@@ -53,9 +54,16 @@ void topic_select(struct topic_call *call)
     if (pipeline == NULL)
         return;
     call->number = orchestrator_pipeline_id(pipeline);
+    WEIR_AUTO(weir_rows) newest = NULL;
+    struct weir_error err;
+    if (DB_RUN(call->orch->db, Q_model_newest, &newest, &err, DB_I64(call->number)) != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
     const struct msg_preview asked = {
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
         .positions = orchestrator_pipeline_positions(pipeline),
+        .model = weir_rows_count(newest) > 0 ? weir_rows_text(newest, 0, 0) : "",
     };
     weir_rpc_call(call->orch->selector, MSG_preview, &asked, PREVIEW_ASK_MS, on_preview, call);
 }

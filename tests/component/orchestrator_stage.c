@@ -208,7 +208,16 @@ static void on_interval(void *owner, struct weir_request *request)
     seal(owner, request, first < end ? first : end, end);
 }
 
-static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(selection_open, on_selection_open),
+/* There are no scores, so none had to go. */
+static void on_scores_purge(void *owner, struct weir_request *request)
+{
+    (void)owner;
+    const struct msg_scores_noted none = {0};
+    weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &none, NULL);
+}
+
+static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(scores_purge, on_scores_purge),
+                                                   WEIR_ON(selection_open, on_selection_open),
                                                    WEIR_ON(select, on_select),
                                                    WEIR_ON(interval_seal, on_interval),
                                                    {MSG_none, NULL}};

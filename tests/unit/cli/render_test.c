@@ -139,16 +139,20 @@ static void lineage_answers_both_questions(void **state)
     (void)state;
     assert_page(cli_render_lineage,
                 "{\"model\":\"q-2\",\"ancestors\":[{\"model\":\"q-2\",\"trigger\":2,\"state\":"
-                "\"stored\",\"set_digest\":\"ab\",\"until\":\"2002-09-01T00:00:00Z\"}]}",
+                "\"stored\",\"set_digest\":\"ab\",\"scored_by\":\"q-1\","
+                "\"until\":\"2002-09-01T00:00:00Z\"}]}",
                 "q-2 learnt from, newest first:\n"
-                "model  trigger  state   sample set  until\n"
-                "q-2          2  stored  ab          2002-09-01\n");
+                "model  trigger  state   sample set  scored by  until\n"
+                "q-2          2  stored  ab          q-1        2002-09-01\n");
     assert_page(cli_render_lineage,
                 "{\"samples\":2,\"milliseconds\":1.25,\"models\":[{\"model\":\"q-2\",\"trigger\":2,"
-                "\"live\":true,\"samples\":1,\"how\":\"its set\"}]}",
-                "1 models have seen one of 2 samples or more (1.2 ms)\n"
+                "\"live\":true,\"samples\":1,\"how\":\"its set\"},{\"model\":\"q-3\","
+                "\"trigger\":3,\"live\":true,\"samples\":0,\"how\":\"influenced\","
+                "\"through\":\"q-2\"}]}",
+                "2 models have seen one of 2 samples or more, or are influenced (1.2 ms)\n"
                 "model  trigger  live  samples in its set  by way of\n"
-                "q-2          2  yes                    1  its set\n");
+                "q-2          2  yes                    1  its set\n"
+                "q-3          3  yes                    0  influenced through q-2\n");
 }
 
 /* An orchestrator of another version may leave fields out or send others. */

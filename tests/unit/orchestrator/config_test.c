@@ -18,6 +18,7 @@ static void shipped_pipelines_are_good(void **state)
         const char *path, *name;
     } SHIPPED[] = {{WEIR_SOURCE_DIR "/config/pipelines/quickstart.yaml", "quickstart"},
                    {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/coreset.yaml", "coreset"},
                    {WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", "late_labels"},
                    {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"},
                    {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"}};

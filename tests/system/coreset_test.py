@@ -1,0 +1,127 @@
+"""A set that a model's scores decide: the same set whoever is killed meanwhile, scores that another pipeline uses again, and
+an erasure that takes the scores along."""
+
+import json
+import os
+import signal
+import struct
+import threading
+from pathlib import Path
+
+from weirlab import DEADLINE_S, PIPELINE, Lab, Run, assert_clean_audits, outcome
+
+BY_LOSS_THEN_CENTERS = (
+    "{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 60,"
+    " score: [{{method: loss}}, {{method: k_center, balance: true, from_trigger: 3}}]}}")
+SCORED = PIPELINE.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}", BY_LOSS_THEN_CENTERS)
+SCORED = SCORED.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\n")
+assert "evaluation: []" in SCORED and "coreset" in SCORED
+
+
+def read_outputs(path):
+    """core/wire/outputs.h: how many numbers a sample has, and of which samples."""
+    data = path.read_bytes()
+    count, width = struct.unpack_from("<QI", data, 8)
+    return width, struct.unpack_from(f"<{count}Q", data, 64)
+
+
+def scored_ids(lab):
+    return {i for path in (lab.data_dir / "scores").glob("*.outputs") for i in read_outputs(path)[1]}
+
+
+def trainer_of(run, number):
+    """The process of a run's trainer, a child of the orchestrator's, while it lives."""
+    try:
+        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
+        words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0") for pid in children}
+    except OSError:
+        return None
+    return next((int(pid) for pid, line in words.items() if "--run" in line and str(number) in line), None)
+
+
+def kill_scorers(run, scorings, stop):
+    """kill -9 of the trainer of every scoring run, once it is there."""
+    left, killed = {e["run"] for e in scorings}, []
+    while left and not stop.is_set():
+        for number in sorted(left):
+            trainer = trainer_of(run, number)
+            if trainer:
+                os.kill(trainer, signal.SIGKILL)
+                left.discard(number)
+                killed.append(number)
+    return killed
+
+
+def disturbed(lab, expected):
+    """The selector dies whenever a scoring run is done (it is then told of the scores), the trainers of all of them die once."""
+    run, stop, killed = lab.run(), threading.Event(), []
+    hunter = threading.Thread(target=lambda: killed.extend(kill_scorers(run, expected.of("scoring_finished"), stop)))
+    hunter.start()
+    seen = selectors = 0
+    while run.wait_for(seen + 1):
+        seen += 1
+        selectors += run.events[seen - 1]["event"] == "scoring_finished" and run.kill("selector")
+    stop.set()
+    hunter.join(DEADLINE_S)
+    run.finish()
+    assert len(killed) == selectors == len(expected.of("scoring_finished")), (killed, selectors)
+    print(f"killed: {len(killed)} scoring trainers, {selectors} selectors")
+    return run
+
+
+def assert_scored(run):
+    first, *later = run.of("selection_sealed")
+    assert "scored_by" not in first, "there was no model to score with"
+    assert [e["scored_by"] for e in later] == [f"lab-{e['trigger'] - 1}" for e in later], later
+    assert all(e["samples"] == 60 for e in (first, *later)), run.of("selection_sealed")
+    assert [e["mode"] for e in run.of("scoring_finished")] == ["score"] + ["embed"] * (len(later) - 1)
+
+
+def used_again(lab):
+    """Another pipeline on the same stream, with other seeds of training: nothing is scored a second time."""
+    other = lab.folder / "other.yaml"
+    text = lab.pipeline.read_text().replace("name: lab,", "name: other,").replace("seed: 1,", "seed: 5,")
+    other.write_text(text.replace("limit: 60,", "limit: 60, scores: {from: lab},"))
+    run = Run(other, lab.data_dir).finish()
+    assert_clean_audits(run.events)
+    by = [e.get("scored_by") for e in run.of("selection_sealed")]
+    asked = sum(e["audit"]["set"] for e in run.of("scoring_finished"))
+    paid = sum(e["audit"]["set"] for e in lab.events_before)
+    assert all(model.startswith("lab-") for model in by[1:]), by
+    assert asked < paid / 2, (asked, paid)
+    print(f"another pipeline had {asked} samples scored instead of {paid}")
+
+
+def erased(lab, digest):
+    """Somebody whom the first model has seen."""
+    data = (lab.data_dir / "sets" / f"{digest}.set").read_bytes()
+    (first,) = struct.unpack_from("<Q", data, 64)
+    person = lab.records[first & 0xFFFF]["user"]
+    before = scored_ids(lab)
+    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    receipt = json.loads((lab.data_dir / "receipts" / f"{answer['erasure']}.json").read_text())
+    gone = set(receipt["ids"])
+    assert gone & before and receipt["scores_removed"] >= len(gone & before), receipt
+    assert not gone & scored_ids(lab), "scores of an erased sample are still there"
+    through = {m["model"]: m["through"] for m in receipt["influenced"]}
+    assert through.get("lab-2-e1") == "lab-1", "made again on a set that a tainted model had scored"
+    print(f"erased {len(gone)} samples: {receipt['scores_removed']} scores gone, influenced: {sorted(through)}")
+
+
+def main():
+    lab = Lab(samples=450, every=150, epochs=1, pipeline=SCORED)
+    expected = lab.run(lab.folder / "undisturbed").finish()
+    assert_clean_audits(expected.events)
+    assert_scored(expected)
+    run = disturbed(lab, expected)
+    assert outcome(run.events) == outcome(expected.events), (outcome(run.events), outcome(expected.events))
+    assert_scored(run)
+    lab.events_before = run.of("scoring_finished")
+    preview = json.loads(lab.weir("select", "lab", "--dry-run", "--json"))
+    assert preview["scored_by"] == "lab-3" and preview["unscored"] == preview["samples"] > 0, preview
+    used_again(lab)
+    erased(lab, run.of("selection_sealed")[0]["digest"])
+    lab.remove()
+
+
+main()
