@@ -156,7 +156,9 @@ struct format_progress {
         consumed; /* bytes of the window; 0 asks for a larger one unless is_last. May reach beyond
                         * the window, not beyond the file: to step over what is refused */
     uint64_t record; /* number of the record that follows */
-    bool is_stuck;   /* what follows cannot be found: the rest of the file is left, refused */
+    bool
+        is_cut; /* what was consumed ends within a refused line: its rest, up to the newline, is no record */
+    bool is_stuck; /* what follows cannot be found: the rest of the file is left, refused */
 };
 
 struct format {

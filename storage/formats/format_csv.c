@@ -109,7 +109,7 @@ static enum weir_status read_header(const struct format_input *input,
                                     struct table *table, struct weir_error *err)
 {
     struct weir_bytes head = input->head;
-    size_t mark = head.size >= 3 && memcmp(head.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t mark = format_mark(head);
     bool is_whole = head.size == input->size;
 
     head = weir_bytes(head.at + mark, head.size - mark);
@@ -216,6 +216,7 @@ static void index_records(const struct format_input *input, char delimiter,
         outcome = csv_record_read(rest, delimiter, input->is_last || is_cut, record);
         if (outcome == CSV_MORE) /* the next window begins with it */
             break;
+        progress->is_cut = is_cut && record->size == rest.size && line == 0;
         if (is_cut && record->size == rest.size)
             record->complaint = "found a record beyond 16 MiB, expected less";
         if (!emit(input, record, table, progress, sink))

@@ -86,12 +86,15 @@ static enum weir_status index_lines(const struct format_input *input, const void
 
     (void)options;
     (void)err;
+    progress.consumed = input->at == 0 ? format_mark(input->window) : 0;
     index_whole(input, &members, sink, &progress);
     if (input->is_last) {
         progress.consumed += index_tail(input, &members, sink, &progress);
     } else if (progress.consumed == 0 && input->is_full) {
         refuse(sink, input, 0, progress.record, "found a line beyond 16 MiB, expected less");
         progress.consumed = input->window.size;
+        progress.record++;
+        progress.is_cut = true;
     }
     json_fields_fini(&members);
     *ret_progress = progress;

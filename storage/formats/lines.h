@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+/* Bytes of the mark of UTF-8 that some programs put in front of a text: 3 or 0. */
+static inline size_t format_mark(struct weir_bytes text)
+{
+    return text.size >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* Bytes up to and with the newline, or 0 when the line does not end in `text`. */
 static inline size_t format_line(struct weir_bytes text)
 {

@@ -4,6 +4,7 @@
 #include "storage/formats/csv_record.h"
 
 #include "core/base/memory.h"
+#include "storage/formats/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +145,7 @@ enum weir_status manifest_read(const char *name, struct weir_bytes text,
     enum weir_status status;
 
     manifest->arena = weir_arena_new();
-    if (text.size >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0)
-        text = weir_bytes(text.at + 3, text.size - 3);
+    text = weir_bytes(text.at + format_mark(text), text.size - format_mark(text));
     if (text.size == 0 || csv_record_read(text, ',', true, record) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID,
                          "%s:1: found no header, expected path,time,label,subject,key", name);

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/formats/lines.h"
 #include "storage/intake/extent.h"
 #include "storage/scanning/source.h"
 
@@ -219,6 +220,26 @@ static enum weir_status index_window(struct file_job *job, int fd,
     return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
 }
 
+/* Looks on for the end of a refused line. A death on the way refuses it once more. */
+static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
+                                struct weir_error *err)
+{
+    uint64_t from = job->file->indexed + job->passed, rest = job->file->size - from;
+    size_t size = rest < FORMAT_RECORD_MAX ? (size_t)rest : FORMAT_RECORD_MAX, line;
+
+    if (storage_range_read(fd, (struct format_range){from, size}, &job->window, err) != WEIR_OK)
+        return weir_fail(err, WEIR_STALE, "%s: became shorter while it was read", job->file->path);
+    line = format_line(weir_buf_view(&job->window));
+    job->passed += line > 0 ? line : size;
+    if (line == 0 && size < rest)
+        return WEIR_OK;
+    job->file->indexed += job->passed;
+    job->file->records++;
+    job->passed = 0;
+    job->file->prefix_hash = hash_source(job);
+    return job->file->indexed == job->file->size ? finish(job, ret_done) : WEIR_OK;
+}
+
 static const char COMPRESSED[] =
     "found a file compressed with zstd, expected it decompressed (zstd -d), or import: copy, which "
     "keeps it decompressed";
@@ -239,6 +260,8 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     if (job->head.size == 0 &&
         storage_head_read(format, fd, job->file->size, &job->head, err) != WEIR_OK)
         return weir_fail(err, WEIR_STALE, "became shorter while it was read");
+    if (job->passed > 0)
+        return pass_on(job, fd, ret_done, err);
     if (job->file->records == 0 && format->counts_lines)
         job->file->records = 1;
     status = index_window(job, fd, &progress, &is_last, err);
@@ -254,8 +277,10 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
         job->window_bytes = FORMAT_WINDOW_BYTES;
     if (job->window_bytes > FORMAT_RECORD_MAX)
         job->window_bytes = FORMAT_RECORD_MAX;
-    job->file->indexed += progress.consumed;
-    job->file->records = progress.record;
+    job->passed = progress.is_cut ? progress.consumed : 0;
+    job->file->indexed += progress.consumed - job->passed;
+    if (job->passed == 0)
+        job->file->records = progress.record;
     job->file->prefix_hash = hash_source(job);
     status = wipe_kept_out(job, err);
     if (status == WEIR_OK && (is_last || progress.is_stuck))

@@ -14,7 +14,8 @@ struct file_job {
     struct copying copying;
     size_t window_bytes;
     struct weir_buf head, window; /* their memory is kept from step to step */
-    bool is_copied;               /* nothing (more) to copy */
+    uint64_t passed; /* behind file->indexed, of a refused line whose end is looked for */
+    bool is_copied;  /* nothing (more) to copy */
     bool is_open;
 };
 
