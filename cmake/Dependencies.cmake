@@ -13,6 +13,7 @@ pkg_check_modules(xxhash  REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(curl    REQUIRED IMPORTED_TARGET GLOBAL libcurl)
 pkg_check_modules(zstd    REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(jpeg    REQUIRED IMPORTED_TARGET GLOBAL libjpeg)
+pkg_check_modules(spng    REQUIRED IMPORTED_TARGET GLOBAL spng)
 
 # zmq.h includes the C library alone, but libzmq.pc names the folders of its transports too, and
 # pkg_check_modules sorts those differently each time it runs: every object would be compiled again.

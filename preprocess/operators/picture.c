@@ -82,6 +82,16 @@ uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width)
     return column->values.at + start;
 }
 
+void picture_copy(const uint8_t *from, size_t pixels, uint32_t channels, uint8_t *to)
+{
+    if (channels == CHANNELS_RGB) {
+        memcpy(to, from, pixels * CHANNELS_RGB);
+        return;
+    }
+    for (size_t i = 0; i < pixels; i++, from += CHANNELS_RGB) /* the weights are of 65536 */
+        to[i] = (uint8_t)((19595u * from[0] + 38470u * from[1] + 7471u * from[2] + 32768u) >> 16);
+}
+
 void picture_add_none(struct column *column)
 {
     const struct column_about *about = &column->about;

@@ -26,6 +26,8 @@ enum weir_status picture_dense(const struct column_about *in, uint32_t height, u
 struct picture picture_at(const struct column *column, size_t row);
 /* Appends a picture whose pixels are for the caller to fill in; they do not move until the next one. */
 uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width);
+/* `pixels` of three channels into three or one: grey is how bright they are (ITU-R BT.601). */
+void picture_copy(const uint8_t *from, size_t pixels, uint32_t channels, uint8_t *to);
 /* Ends a row that has failed. */
 void picture_add_none(struct column *column);
 

@@ -10,7 +10,8 @@
     X(bucketize) X(first_x) X(one_hot) X(ngram) X(boxcox)       \
     X(vocab) X(truncate) X(pad)                                 \
     X(decode_jpeg) X(random_resized_crop) X(resize)             \
-    X(center_crop) X(flip) X(normalize) X(to_chw)
+    X(center_crop) X(flip) X(normalize) X(to_chw)               \
+    X(decode_png) X(grayscale)
 // clang-format on
 
 #define X(name) extern const struct preprocess_operator operator_##name;

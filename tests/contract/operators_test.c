@@ -36,6 +36,8 @@ static const struct {
     {"hash_mod", "{buckets: 50}", COLUMN_DENSE, WEIR_I32},
     {"normalize_text", "{}", COLUMN_BYTES, 0},
     {"decode_jpeg", "{}", COLUMN_BYTES, 0},
+    {"decode_png", "{}", COLUMN_BYTES, 0},
+    {"grayscale", "{}", COLUMN_PICTURES, WEIR_U8},
     {"random_resized_crop", "{size: 5}", COLUMN_PICTURES, WEIR_U8},
     {"resize", "{size: 4}", COLUMN_PICTURES, WEIR_U8},
     {"center_crop", "{size: [3, 9]}", COLUMN_PICTURES, WEIR_U8},

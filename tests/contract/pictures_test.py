@@ -100,6 +100,22 @@ def check_black_border(path, picture):
     expect(f"border around {path}", found, expected, 0)
 
 
+def check_png_and_grey(rng, folder):
+    mode = rng.choice(["RGB", "L", "RGBA", "P"])
+    picture = draw(rng, "RGB" if mode == "P" else mode, rng.randrange(1, 90), rng.randrange(1, 90))
+    picture = picture.quantize(16) if mode == "P" else picture
+    path = folder / "picture.png"
+    picture.save(path)
+    picture = picture.convert("RGB")
+    width, height = picture.size
+    crop = f"{{op: center_crop, size: [{height}, {width}]}}"
+    expect(f"{mode} png", run(f"[{{op: decode_png}}, {crop}]", path, (height, width, 3)), picture, 0)
+    grey = picture.convert("L")
+    for operators in [f"{{op: decode_png, channels: grey}}, {crop}", f"{{op: decode_png}}, {{op: grayscale}}, {crop}",
+                      f"{{op: decode_png}}, {crop}, {{op: grayscale}}"]:
+        expect(f"grey {mode} png", run(f"[{operators}]", path, (height, width)), grey, 0)
+
+
 def check_torchvision(path, picture):
     try:
         import torch
@@ -126,6 +142,8 @@ def main():
             check_resize(rng, path, picture)
             check_crop_and_resize(rng, path, picture)
             check_black_border(path, picture)
+        for _ in range(12):
+            check_png_and_grey(rng, pathlib.Path(name))
         against = ["Pillow"]
         if all(check_torchvision(path, opened(path)) for path in paths[:8]):
             against.append("torchvision")

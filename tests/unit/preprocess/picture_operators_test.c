@@ -1,5 +1,6 @@
 /* Operators on pictures: what is decoded, what is refused, and that doing less work changes nothing.
  * tests/contract/pictures_test.py compares them with Pillow. */
+#include "core/base/file.h"
 #include "tests/support/chain.h"
 #include "tests/support/jpeg_picture.h"
 
@@ -409,6 +410,52 @@ static void one_bad_picture_costs_itself_only(void **state)
     test_chain_close(&test);
 }
 
+static void run_file(struct test_chain *test, const char *name, const char *operators)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF file = {0};
+    WEIR_AUTO_FREE char *path = weir_format("%s/tests/fuzz/corpus/%s", WEIR_SOURCE_DIR, name);
+    assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
+    struct weir_bytes row = weir_buf_view(&file);
+    test_chain_open(test, operators);
+    test_chain_run(test, &row, 1);
+}
+
+/* Without Pillow at hand, what it made once. */
+static void a_picture_is_what_pillow_made_of_it(void **state)
+{
+    (void)state;
+    static const uint8_t EXPECTED[] = {
+        75,  137, 184, 133, 186, 128, 183, 123, 74, 113, 70, 119, 122, 178, 145, 176, 159, 67,
+        143, 75,  107, 66,  105, 164, 163, 189, 70, 176, 79, 86,  76,  91,  150, 88,  150, 205,
+    };
+    struct test_chain test;
+    /* A crop of the whole in between: what is resized at once would be decoded smaller. */
+    run_file(&test, "jpeg/colour",
+             "[{op: decode_jpeg}, {op: center_crop, size: [29, 37]}, {op: resize, size: [3, 4]}]");
+    assert_int_equal(test.failed[0], OPERATOR_ROW_OK);
+    assert_true(furthest(chain_output(test.chain, 0)->values.at, EXPECTED, sizeof(EXPECTED)) <= 1);
+    test_chain_close(&test);
+}
+
+static void a_png_that_is_cut_off_or_too_large_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *reason;
+    } CASES[] = {{"png/cut_off", "end of stream"},
+                 {"png/giant", "exceeds user limit"},
+                 {"jpeg/colour", "signature"}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct test_chain test;
+        run_file(&test, CASES[i].name, "[{op: decode_png}, {op: center_crop, size: 4}]");
+        assert_int_equal(test.failed[0], OPERATOR_ROW_FAILED);
+        if (strstr(chain_cost(test.chain, 0).reason, CASES[i].reason) == NULL)
+            fail_msg("%s: found '%s'", CASES[i].name, chain_cost(test.chain, 0).reason);
+        test_chain_close(&test);
+    }
+}
+
 /* ---- planning ---- */
 
 static void what_does_not_fit_together_is_refused_with_its_place(void **state)
@@ -456,6 +503,8 @@ int main(void)
         cmocka_unit_test(what_is_no_picture_or_only_a_part_of_one_fails),
         cmocka_unit_test(a_picture_of_too_many_scans_fails),
         cmocka_unit_test(one_bad_picture_costs_itself_only),
+        cmocka_unit_test(a_picture_is_what_pillow_made_of_it),
+        cmocka_unit_test(a_png_that_is_cut_off_or_too_large_fails),
         cmocka_unit_test(what_does_not_fit_together_is_refused_with_its_place),
     };
     return cmocka_run_group_tests_name("picture_operators", tests, NULL, NULL);
