@@ -59,6 +59,15 @@ static const struct cfg_key DATASET_KEYS[] = {
     CFG_END,
 };
 
+/* Read beside the trainer, which owns this section and documents it. */
+struct training {
+    uint64_t epochs;
+};
+static const struct cfg_key TRAINING_KEYS[] = {
+    CFG_U64(struct training, epochs, .fallback = "1", .doc = ""),
+    CFG_END,
+};
+
 enum held_by { HELD_BY_SAMPLE, HELD_BY_SUBJECT };
 struct holdout {
     double share;
@@ -226,6 +235,16 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
     return WEIR_OK;
 }
 
+static enum weir_status read_epochs(const struct weir_yaml_node *root,
+                                    struct selector_section *section, struct weir_error *err)
+{
+    struct training training = {0};
+    enum weir_status status = cfg_read(TRAINING_KEYS, CFG_OPEN, weir_yaml_get(root, "training"),
+                                       "training", NULL, &training, err);
+    section->epochs = training.epochs;
+    return status;
+}
+
 /* What the policy makes of its options, and what it needs then. */
 static enum weir_status check_policy(const struct weir_yaml_node *node, const char *path,
                                      struct selector_section *section, struct weir_error *err)
@@ -236,6 +255,7 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
         .dataset_count = section->dataset_count,
         .classes = section->classes,
         .class_count = section->class_count,
+        .epochs = section->epochs,
     };
     void *options = (char *)section->memory + OPTIONS_AT;
     enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;
@@ -312,6 +332,8 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
         status = check_tail(node, section, err);
     if (!status)
         status = read_datasets(root, section, err);
+    if (!status)
+        status = read_epochs(root, section, err);
     if (!status)
         status = check_policy(node, "selection", section, err);
     const struct selection_scored *scored =
