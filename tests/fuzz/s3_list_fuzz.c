@@ -12,9 +12,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weir_error err;
     struct s3_versions versions;
     char code[64];
+    int64_t until_us = 0;
 
     s3_error_code(weir_bytes(data, size), code);
     weir_require(strlen(code) < sizeof code);
+    if (s3_lock_read(weir_bytes(data, size), arena, &until_us))
+        weir_require(until_us != 0);
     if (s3_versions_read(weir_bytes(data, size), "a", arena, &versions, &err) == WEIR_OK)
         weir_require(versions.count <= S3_PAGE_KEYS_MAX);
     if (s3_page_read(weir_bytes(data, size), arena, &page, &err) != WEIR_OK)
