@@ -28,6 +28,11 @@ static size_t rounded(size_t size)
     return (size + WEIR_BATCH_ALIGNMENT - 1) / WEIR_BATCH_ALIGNMENT * WEIR_BATCH_ALIGNMENT;
 }
 
+static bool is_lent(const struct msg_batch *message)
+{
+    return message->loan.size > 0;
+}
+
 static enum weir_status check_columns(const struct msg_batch *message,
                                       const struct weir_frames *frames, struct weir_error *err)
 {
@@ -108,6 +113,8 @@ static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *e
                          (unsigned long long)cursor->shape[0], message->samples);
     uint64_t rows = message->samples;
     cursor->offsets = weir_bytes(NULL, 0);
+    if (is_lent(message) && message->ragged.at[cursor->tensor] != 0)
+        return weir_fail(err, WEIR_INVALID, "it is ragged, and written to memory that was lent");
     if (message->ragged.at[cursor->tensor] != 0) {
         cursor->offsets = weir_frames_at(cursor->frames, cursor->frame++);
         enum weir_status status = check_offsets(cursor->offsets, message->samples, &rows, err);
@@ -165,7 +172,8 @@ static enum weir_status measure(const struct msg_batch *message, const struct we
         if (status != WEIR_OK)
             return status;
         bytes += rounded(strlen(message->names.at[cursor.tensor - 1]) + 1);
-        bytes += rounded(cursor.offsets.size) + rounded(cursor.data.size);
+        bytes += rounded(cursor.offsets.size);
+        bytes += is_lent(message) ? 0 : rounded(cursor.data.size);
     }
     enum weir_status status = measure_values(message, frames, &cursor.frame, &bytes, err);
     if (status != WEIR_OK)
@@ -222,7 +230,8 @@ static void fill_tensors(struct batch *batch, const struct msg_batch *message,
         memcpy(tensors[i].shape, cursor.shape, cursor.rank * sizeof(*cursor.shape));
         if (message->ragged.at[i] != 0)
             tensors[i].offsets = carve(at, cursor.offsets.at, cursor.offsets.size);
-        tensors[i].data = carve(at, cursor.data.at, cursor.data.size);
+        tensors[i].data =
+            is_lent(message) ? cursor.data.at : carve(at, cursor.data.at, cursor.data.size);
     }
     batch->shown.tensors = tensors;
     batch->shown.tensor_count = message->names.count;
@@ -257,6 +266,7 @@ enum weir_status batch_lay_out(const struct msg_batch *message, const struct wei
     struct batch *batch = weir_aligned_alloc(bytes);
     uint8_t *at = (uint8_t *)batch + rounded(sizeof(*batch));
     memset(batch, 0, sizeof(*batch));
+    batch->slot = -1;
     fill_lent(batch, message);
     batch->lent.ids = carve_frame(&at, frames, FRAME_IDS);
     batch->lent.holes = carve_frame(&at, frames, FRAME_HOLES);

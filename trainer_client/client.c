@@ -130,6 +130,7 @@ static enum weir_status make_delivery(struct weir_client *client,
         weir_position_unpack(weir_bytes(options->state, options->state_size), &start, err);
     if (status != WEIR_OK)
         return status;
+    client->lending.window_bytes = window;
     client->session = options->session != 0 ? options->session : weir_random_u64();
     client->delivery =
         delivery_new(client->run, client->session, window, options->state_size > 0 ? &start : NULL);
@@ -260,6 +261,7 @@ void weir_client_close(struct weir_client *client)
         delivery_discard_all(client->delivery);
         client_free_discarded(client);
         delivery_free(client->delivery);
+        lending_fini(&client->lending);
     }
     if (client->wake_fd >= 0)
         close(client->wake_fd);
@@ -374,8 +376,8 @@ void weir_batch_release(struct weir_batch *shown)
     client->stats.samples += shown->samples;
     client->stats.bytes += batch->lent.bytes;
     delivery_release(client->delivery, &batch->lent);
+    client_free_batch(batch);
     pthread_mutex_unlock(&client->mutex);
-    free(batch);
     wake(client); /* credit, an epoch to acknowledge, or the end */
 }
 

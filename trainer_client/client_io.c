@@ -19,11 +19,18 @@ enum {
     COMMIT_AGAIN_MS = 50, /* a final commit that waits for the other ranks */
 };
 
+void client_free_batch(struct batch *batch)
+{
+    if (batch->slot >= 0)
+        lending_give_back(&batch->client->lending, batch->slot);
+    free(batch);
+}
+
 void client_free_discarded(struct weir_client *client)
 {
     struct delivery_batch *lent = NULL;
     while ((lent = delivery_discarded(client->delivery)) != NULL)
-        free(batch_of_lent(lent));
+        client_free_batch(batch_of_lent(lent));
 }
 
 void client_fail(struct weir_client *client, const struct weir_error *failure)
@@ -57,28 +64,83 @@ static bool is_refused(const struct weir_error *err)
 
 /* ---- workers ---- */
 
-static void on_batch(void *owner, struct weir_request *request)
+static size_t padded(uint64_t size)
 {
-    struct worker_peer *worker = owner;
-    struct weir_client *client = worker->client;
-    struct batch *batch = NULL;
-    struct weir_error err;
-    if (batch_lay_out(request->message, request->frames, &batch, &err) != WEIR_OK) {
-        lock(client);
-        client->stats.refused++;
-        unlock(client);
-        return;
+    return (size + WEIR_BATCH_ALIGNMENT - 1) / WEIR_BATCH_ALIGNMENT * WEIR_BATCH_ALIGNMENT;
+}
+
+/* Bytes of a loan up to the end of its last frame; false when they are more than anybody lends. */
+static bool lent_bytes(struct weir_u64s written, size_t *ret_bytes)
+{
+    *ret_bytes = 0;
+    for (size_t i = 0; i < written.count; i++) {
+        if (written.count > WEIR_WIRE_FRAMES_MAX || written.at[i] > WEIR_SEGMENT_BYTES_MAX)
+            return false;
+        *ret_bytes += padded(written.at[i]);
     }
+    return true;
+}
+
+/* The frames of a batch that was written to lent memory, as they would have come beside it. Returns the
+ * slot that holds them; -1 when the loan is over: then the batch is as good as lost. */
+static int take_lent(const struct worker_peer *worker, const struct msg_batch *message,
+                     struct weir_frames *frames)
+{
+    struct weir_client *client = worker->client;
+    struct weir_bytes bytes;
+    size_t size, at = 0;
+    if (frames->count > 0 || !lent_bytes(message->written, &size))
+        return -1;
+    lock(client);
+    int slot = lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
+    unlock(client);
+    for (size_t i = 0; slot >= 0 && i < message->written.count; i++) {
+        weir_frames_view(frames, bytes.at + at, message->written.at[i]);
+        at += padded(message->written.at[i]);
+    }
+    return slot;
+}
+
+static void refuse(struct weir_client *client, int slot)
+{
+    lock(client);
+    client->stats.refused++;
+    if (slot >= 0)
+        lending_give_back(&client->lending, slot);
+    unlock(client);
+}
+
+static void arrive(struct worker_peer *worker, struct batch *batch)
+{
+    struct weir_client *client = worker->client;
     batch->client = client;
     batch->lent.worker = worker->slot;
     lock(client);
     batch->shown.epoch = delivery_epoch_of(client->delivery, batch->shown.number);
+    if (batch->slot < 0)
+        lending_saw(&client->lending, batch->lent.bytes);
     if (delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
         client->stats.refused++;
-        free(batch);
+        client_free_batch(batch);
     }
     unlock(client);
-    step(client);
+}
+
+static void on_batch(void *owner, struct weir_request *request)
+{
+    struct worker_peer *worker = owner;
+    const struct msg_batch *message = request->message;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    bool is_lent = message->loan.size > 0;
+    int slot = is_lent ? take_lent(worker, message, request->frames) : -1;
+    if ((is_lent && slot < 0) || batch_lay_out(message, request->frames, &batch, &err) != WEIR_OK) {
+        refuse(worker->client, slot);
+        return;
+    }
+    batch->slot = slot;
+    arrive(worker, batch);
+    step(worker->client);
 }
 
 static const struct weir_rpc_handler FROM_WORKER[] = {
@@ -138,6 +200,7 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
         weir_rpc_peer_close(worker->peer);
         worker->peer = NULL;
         delivery_worker_leave(client->delivery, worker->slot);
+        lending_leave(&client->lending, worker->slot);
     }
     for (size_t i = 0; i < endpoints.count && i < DELIVERY_WORKERS_MAX; i++)
         join(client, endpoints.at[i]);
@@ -147,9 +210,11 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
 {
     for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         struct msg_credit credit;
-        if (client->workers[i].peer == NULL || !delivery_credit_due(client->delivery, i, now_ms))
+        if (client->workers[i].peer == NULL ||
+            !(delivery_credit_due(client->delivery, i, now_ms) || lending_due(&client->lending, i)))
             continue;
         delivery_credit(client->delivery, i, now_ms, &credit);
+        credit.loans = lending_to(&client->lending, i, now_ms);
         weir_rpc_send(client->workers[i].peer, MSG_credit, &credit);
     }
 }

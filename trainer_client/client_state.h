@@ -9,6 +9,7 @@
 #include "core/rpc/rpc.h"
 #include "trainer_client/batch.h"
 #include "trainer_client/delivery.h"
+#include "trainer_client/lending.h"
 
 #include <pthread.h>
 #include <weir/client.h>
@@ -42,6 +43,7 @@ struct weir_client {
     pthread_cond_t changed;
     /* Under `mutex`. */
     struct delivery *delivery;
+    struct lending lending;
     struct weir_client_info info;
     struct weir_buf fitted, state;
     bool closing, opened, failed, stop_ordered;
@@ -64,6 +66,8 @@ struct weir_client {
 
 /* The thread's whole life: connects, opens, works until `closing`. */
 void *client_io_run(void *client);
+/* Frees the batch, and gives its memory back. Under `mutex`. */
+void client_free_batch(struct batch *batch);
 /* Frees what the machine has given up. Under `mutex`. */
 void client_free_discarded(struct weir_client *client);
 /* Ends the session with what happened, once. Under `mutex`. */

@@ -59,7 +59,7 @@ static bool take_memory(struct weir_segment *segment)
         return false;
     segment->head = at;
     weir_random_bytes(segment->head->key, WEIR_SEGMENT_KEY_BYTES);
-    atomic_init(&segment->head->word, weir_segment_word(segment->ticket, WEIR_SEGMENT_WRITTEN));
+    atomic_init(&segment->head->word, weir_segment_word(segment->ticket, WEIR_SEGMENT_IDLE));
     return true;
 }
 
@@ -98,6 +98,14 @@ struct weir_bytes weir_segment_lend(struct weir_segment *segment)
     segment->ticket++;
     describe(segment);
     return weir_bytes(segment->loan, sizeof segment->loan);
+}
+
+bool weir_segment_withdraw(struct weir_segment *segment)
+{
+    uint64_t lent = weir_segment_word(segment->ticket, WEIR_SEGMENT_LENT);
+    return segment->head != NULL &&
+           atomic_compare_exchange_strong(&segment->head->word, &lent,
+                                          weir_segment_word(segment->ticket, WEIR_SEGMENT_IDLE));
 }
 
 struct weir_bytes weir_segment_written(const struct weir_segment *segment, uint64_t size)

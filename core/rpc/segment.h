@@ -28,7 +28,7 @@
 
 enum {
     WEIR_SEGMENT_BYTES_MAX = 64 << 20,
-    WEIR_BORROWED_MAX = 64,
+    WEIR_BORROWED_MAX = 256,
     WEIR_LOAN_BYTES = 40, /* of what is sent */
 };
 
@@ -43,6 +43,8 @@ WEIR_DEFINE_AUTO(weir_segment, weir_segment_free)
 /* Ends the loan there was, and begins one. What to send, valid until the next call; empty when the system
  * has no such memory. */
 struct weir_bytes weir_segment_lend(struct weir_segment *segment);
+/* Ends the newest loan unless it was claimed: true when nobody has written under it, and nobody will. */
+bool weir_segment_withdraw(struct weir_segment *segment);
 /* The first `size` bytes that were written under the newest loan; empty when nothing was, or not so much.
  * Nobody writes to them until the next loan. */
 struct weir_bytes weir_segment_written(const struct weir_segment *segment, uint64_t size);

@@ -16,7 +16,12 @@ struct weir_segment_head {
     _Atomic uint64_t word;               /* ticket * 4 + state */
 };
 
-enum weir_segment_state { WEIR_SEGMENT_LENT = 1, WEIR_SEGMENT_WRITING, WEIR_SEGMENT_WRITTEN };
+enum weir_segment_state {
+    WEIR_SEGMENT_IDLE,
+    WEIR_SEGMENT_LENT,
+    WEIR_SEGMENT_WRITING,
+    WEIR_SEGMENT_WRITTEN
+};
 
 static inline uint64_t weir_segment_word(uint64_t ticket, enum weir_segment_state state)
 {

@@ -160,6 +160,60 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
     message->ragged = (struct weir_u32s){ragged, batch->tensors};
 }
 
+enum { LENT_ALIGNMENT = 64 };
+
+static bool is_ragged(const struct worker_batch *batch)
+{
+    for (size_t i = 0; i < batch->tensors; i++) {
+        if (batch->tensor[i].kind == COLUMN_RAGGED)
+            return true;
+    }
+    return false;
+}
+
+/* Copies the frames to the loan, each to a multiple of 64; false when they do not fit. */
+static bool write_frames(const struct worker_batch *batch, const struct weir_loan *loan,
+                         uint64_t *written)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < batch->frames.count; i++) {
+        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
+        if (at > loan->size || frame.size > loan->size - at)
+            return false;
+        if (frame.size > 0)
+            memcpy(loan->at + at, frame.at, frame.size);
+        at += (frame.size + LENT_ALIGNMENT - 1) / LENT_ALIGNMENT * LENT_ALIGNMENT;
+        written[i] = frame.size;
+    }
+    return at <= loan->size;
+}
+
+/* Writes the batch to memory of its consumer if that lends any that is large enough. What its client uses
+ * as sizes is sent in frames: see batch_lay_out(). */
+static bool lend_out(struct worker *worker, const struct worker_send *send,
+                     const struct worker_batch *batch, struct weir_arena *arena,
+                     struct msg_batch *message)
+{
+    struct worker_loans *loans = &worker->loans[send->consumer];
+    uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
+    if (batch->bytes < WORKER_LOAN_BYTES_MIN || is_ragged(batch))
+        return false;
+    while (loans->count > 0) {
+        const uint8_t *sent = loans->at[--loans->count];
+        struct weir_loan loan;
+        if (!weir_loan_claim(worker->borrowed, weir_bytes(sent, WEIR_LOAN_BYTES), &loan))
+            continue;
+        bool is_written = write_frames(batch, &loan, written);
+        weir_loan_end(&loan, is_written);
+        if (!is_written)
+            continue;
+        message->loan = weir_bytes(sent, WEIR_LOAN_BYTES);
+        message->written = (struct weir_u64s){written, batch->frames.count};
+        return true;
+    }
+    return false;
+}
+
 /* False when the consumer cannot be reached now. */
 static bool send_one(struct worker *worker, const struct worker_send *send)
 {
@@ -185,8 +239,9 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
         .label_width = batch->label_width,
     };
     describe_tensors(batch, arena, &message);
+    bool is_lent = lend_out(worker, send, batch, arena, &message);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
-                       &batch->frames))
+                       is_lent ? NULL : &batch->frames))
         return false;
     struct worker_job *job = worker_job_for(worker, lease);
     if (job != NULL)

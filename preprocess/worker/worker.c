@@ -6,6 +6,7 @@
 #include "core/base/rng.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void on_tick(void *owner)
 {
@@ -20,6 +21,15 @@ static void on_tick(void *owner)
     worker_pump_soon(worker);
 }
 
+/* Every credit names all of them; what was used already cannot be claimed again. */
+static void keep_loans(struct worker_loans *loans, const struct msg_credit *credit)
+{
+    size_t count = credit->loans.size / WEIR_LOAN_BYTES;
+    loans->count = count < WORKER_LOANS_MAX ? count : WORKER_LOANS_MAX;
+    if (loans->count > 0)
+        memcpy(loans->at, credit->loans.at, loans->count * WEIR_LOAN_BYTES);
+}
+
 static void on_credit(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
@@ -30,6 +40,7 @@ static void on_credit(void *state, struct weir_request *request)
         return;
     }
     worker->routes[slot] = request->route;
+    keep_loans(&worker->loans[slot], request->message);
     /* A consumer that nothing is made for: there may be groups to lease, do not wait for the beat. */
     if (!worker_flow_serves(&worker->flow, (size_t)slot))
         worker->beat_due = true;
@@ -68,6 +79,7 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     worker->server = server;
     worker->name = weir_strdup(options->name);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
+    worker->borrowed = weir_borrowed_new(loop);
     worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
@@ -104,6 +116,7 @@ void worker_close(void *state)
     kitchen_free(worker->kitchen);
     crashes_close(worker->crashes);
     weir_segment_free(worker->lent);
+    weir_borrowed_free(worker->borrowed);
     free(worker->name);
     free(worker);
 }

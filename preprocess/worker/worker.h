@@ -20,6 +20,8 @@ enum {
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after so long */
     WORKER_LENT_BYTES = 8 << 20,
+    WORKER_LOANS_MAX = 16,             /* of one consumer */
+    WORKER_LOAN_BYTES_MIN = 256 << 10, /* smaller batches are as fast in frames */
 };
 
 /* A job as the worker knows it. */
@@ -38,6 +40,12 @@ struct worker_job {
     char reason[KITCHEN_REASON_MAX]; /* why a sample failed, newest */
     struct failures failures;
     struct worker *worker;
+};
+
+/* Memory that a consumer lends for its batches: see trainer_client/lending.h. */
+struct worker_loans {
+    uint8_t at[WORKER_LOANS_MAX][WEIR_LOAN_BYTES];
+    size_t count;
 };
 
 /* What the worker keeps for each lease slot of the flow. */
@@ -65,6 +73,8 @@ struct worker {
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];
     struct crashes *crashes;
+    struct worker_loans loans[WORKER_CONSUMERS_MAX];
+    struct weir_borrowed *borrowed;
     struct kitchen *kitchen;
     uint64_t timer;
     bool pumping; /* pump() is due in the next round */

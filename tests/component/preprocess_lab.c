@@ -241,7 +241,14 @@ struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
 
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size)
 {
+    return lab_consume_within(lab, job, state, size, 0);
+}
+
+struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void *state,
+                                       size_t size, uint64_t prefetch_bytes)
+{
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
+    options.prefetch_bytes = prefetch_bytes;
     struct weir_client_error error;
     struct weir_client *client = NULL;
     options.run = job;

@@ -39,5 +39,8 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* Opens a consumer of the job that starts from `state`. */
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size);
+/* The same with so many bytes in flight; 0: the default. */
+struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void *state,
+                                       size_t size, uint64_t prefetch_bytes);
 
 #endif

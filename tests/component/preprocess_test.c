@@ -42,6 +42,13 @@ static const char MORE_WORDS[] =
     "              {op: vocab, size: 100}]\n"
     "  batch: {samples: 16}\n";
 
+/* Batches of 512 kB: 16 samples of 2 x 4000 numbers. */
+enum { CLASSES = 4000 };
+static const char WIDE[] = "preprocess:\n"
+                           "  operators: [{op: json_fields, fields: [a, b]}, {op: cast, to: i32},\n"
+                           "              {op: one_hot, classes: 4000}]\n"
+                           "  batch: {samples: 16}\n";
+
 /* What came out of a run. */
 struct seen {
     unsigned times[LAB_SAMPLES];
@@ -367,6 +374,75 @@ static int reset(void **state)
     return 0;
 }
 
+/* ---- large batches ---- */
+
+/* Whether the bytes are in memory that was lent to a worker. */
+static bool is_lent(const void *at)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    bool is_found = false;
+    assert_non_null(maps);
+    while (!is_found && fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long from, to;
+        is_found = sscanf(line, "%lx-%lx", &from, &to) == 2 && (uintptr_t)at >= from &&
+                   (uintptr_t)at < to && strstr(line, "memfd:weir") != NULL;
+    }
+    fclose(maps);
+    return is_found;
+}
+
+static void look_at_wide(struct seen *seen, const struct weir_batch *batch)
+{
+    const float *x = batch->tensors[0].data;
+    assert_int_equal((uintptr_t)x % WEIR_BATCH_ALIGNMENT, 0);
+    for (size_t i = 0; i < batch->samples; i++) {
+        uint64_t row = batch->ids[i] - LAB_FIRST_ID;
+        const float *a = x + 2 * i * CLASSES;
+        assert_true(row < LAB_SAMPLES);
+        for (size_t k = 0; k < CLASSES; k++) {
+            if ((a[k] == 1) != (k == row) || (a[CLASSES + k] == 1) != (k == row * row))
+                fail_msg("sample %lu is not its own at %zu", (unsigned long)row, k);
+        }
+        seen->times[row]++;
+    }
+}
+
+/* Every fourth batch stays in the loop's hands while others come and a worker dies. */
+static void large_batches_come_in_lent_memory_whatever_dies(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.batches = 0};
+    struct weir_batch *batch, *kept = NULL;
+    struct weir_client_error error = {0};
+    unsigned lent = 0;
+    lab_open_job(lab, 1, WIDE, 3);
+    struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, 4 << 20);
+    for (; weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK; seen.batches++) {
+        lent += is_lent(batch->tensors[0].data);
+        if (seen.batches % 30 == 20)
+            lab_kill_worker(lab, (int)(seen.batches / 30) % 2);
+        if (seen.batches % 4 == 0) {
+            if (kept != NULL)
+                look_at_wide(&seen, kept);
+            weir_batch_release(kept);
+            kept = batch;
+        } else {
+            look_at_wide(&seen, batch);
+            weir_batch_release(batch);
+        }
+    }
+    look_at_wide(&seen, kept);
+    weir_batch_release(kept);
+    commit(client, true);
+    weir_client_close(client);
+    expect_each(&seen, 3);
+    assert_true(lent > seen.batches / 4);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
+    lab_stop(lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +452,7 @@ int main(void)
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
+        cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),

@@ -120,6 +120,29 @@ static void vectors_of_labels_are_the_last_frame(void **unused)
     weir_frames_clear(&letter.frames);
 }
 
+static void lent_memory_keeps_the_tensors_and_nothing_that_is_a_size(void **unused)
+{
+    (void)unused;
+    struct letter letter;
+    struct batch *batch = NULL;
+    struct weir_error err;
+    write_letter(&letter);
+    letter.message.loan = weir_bytes("a loan", 6);
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "tensor 'ragged': it is ragged"));
+    letter.message.names.count = letter.message.types.count = letter.message.ranks.count = 1;
+    letter.message.ragged.count = 1;
+    letter.message.shape.count = 2;
+    for (int i = 0; i < 2; i++)
+        zmq_msg_close(&letter.frames.frame[--letter.frames.count]);
+    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    assert_ptr_equal(batch->shown.tensors[0].data, weir_frames_at(&letter.frames, 4).at);
+    assert_ptr_not_equal(batch->shown.ids, weir_frames_at(&letter.frames, 0).at);
+    assert_int_equal(batch->shown.ids[1], 12);
+    free(batch);
+    weir_frames_clear(&letter.frames);
+}
+
 static void absent_weights_are_ones(void **unused)
 {
     (void)unused;
@@ -233,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_fits_is_taken_whole),
         cmocka_unit_test(vectors_of_labels_are_the_last_frame),
+        cmocka_unit_test(lent_memory_keeps_the_tensors_and_nothing_that_is_a_size),
         cmocka_unit_test(absent_weights_are_ones),
         cmocka_unit_test(what_does_not_fit_is_refused_with_its_number),
     };

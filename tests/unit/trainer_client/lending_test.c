@@ -1,0 +1,184 @@
+/* Which memory a client lends to whom, and when it has it back. */
+#include "core/base/memory.h"
+#include "trainer_client/lending.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MANY = 1 << 20, WINDOW = 4 * MANY };
+
+struct fixture {
+    struct weir_loop *loop;
+    struct weir_borrowed *borrowed;
+    struct lending lending;
+};
+
+static int begin(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    fixture->loop = weir_loop_new();
+    fixture->borrowed = weir_borrowed_new(fixture->loop);
+    fixture->lending.window_bytes = WINDOW;
+    *state = fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+    lending_fini(&fixture->lending);
+    weir_borrowed_free(fixture->borrowed);
+    weir_loop_free(fixture->loop);
+    free(fixture);
+    return 0;
+}
+
+/* A worker with the loans of its newest credit. */
+struct worker {
+    uint32_t number;
+    uint8_t loans[LENDING_WORKER_MAX][WEIR_LOAN_BYTES];
+    size_t count;
+};
+
+static void give_credit(struct fixture *fixture, struct worker *worker, int64_t now_ms)
+{
+    struct weir_bytes loans = lending_to(&fixture->lending, worker->number, now_ms);
+    assert_int_equal(loans.size % WEIR_LOAN_BYTES, 0);
+    worker->count = loans.size / WEIR_LOAN_BYTES;
+    if (loans.size > 0)
+        memcpy(worker->loans, loans.at, loans.size);
+}
+
+static struct weir_bytes loan_of(const struct worker *worker, size_t i)
+{
+    return weir_bytes(worker->loans[i], WEIR_LOAN_BYTES);
+}
+
+static bool write_batch(struct fixture *fixture, const struct worker *worker, size_t i)
+{
+    struct weir_loan loan;
+    if (!weir_loan_claim(fixture->borrowed, loan_of(worker, i), &loan))
+        return false;
+    weir_loan_end(&loan, true);
+    return true;
+}
+
+static int take(struct fixture *fixture, const struct worker *worker, size_t i)
+{
+    struct weir_bytes bytes;
+    return lending_take(&fixture->lending, worker->number, loan_of(worker, i), MANY, &bytes);
+}
+
+static void nothing_is_lent_before_a_large_batch_was_seen(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 3};
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 0);
+    lending_saw(&fixture->lending, LENDING_BYTES_MIN - 1);
+    lending_saw(&fixture->lending, WEIR_SEGMENT_BYTES_MAX);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 0);
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 4);
+    struct worker other = {.number = 4};
+    give_credit(fixture, &other, 0); /* the window is lent */
+    assert_int_equal(other.count, 0);
+}
+
+static void a_slot_goes_round_under_ever_new_loans(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 0}, before;
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(take(fixture, &worker, 0), -1); /* nothing is written yet */
+    assert_true(write_batch(fixture, &worker, 0));
+    struct worker thief = worker;
+    thief.number = 1;
+    assert_int_equal(take(fixture, &thief, 0), -1);
+    int slot = take(fixture, &worker, 0);
+    assert_true(slot >= 0);
+    assert_int_equal(take(fixture, &worker, 0), -1); /* a second copy of the message */
+    before = worker;
+    give_credit(fixture, &worker, 1);
+    assert_int_equal(worker.count, 3); /* the batch holds one */
+    assert_false(write_batch(fixture, &before, 0));
+    lending_give_back(&fixture->lending, slot);
+    give_credit(fixture, &worker, 2);
+    assert_int_equal(worker.count, 4);
+    assert_false(write_batch(fixture, &before, 0)); /* an old fence, say */
+    assert_int_equal(take(fixture, &before, 0), -1);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(write_batch(fixture, &worker, i));
+}
+
+static void what_brings_nothing_is_lent_to_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker idle = {.number = 0}, busy = {.number = 1};
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &idle, 0);
+    assert_true(write_batch(fixture, &idle, 0)); /* and the message is lost */
+    give_credit(fixture, &busy, LENDING_MS - 1);
+    assert_int_equal(busy.count, 0);
+    give_credit(fixture, &busy, LENDING_MS);
+    assert_int_equal(busy.count, 3); /* nobody will write to these */
+    assert_false(write_batch(fixture, &idle, 1));
+    give_credit(fixture, &busy, LENDING_LOST_MS);
+    assert_int_equal(busy.count, 4);
+    assert_int_equal(take(fixture, &idle, 0), -1); /* it was only late: made again */
+}
+
+static void a_worker_that_leaves_gives_everything_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker gone = {.number = 0}, next = {.number = 1};
+    struct weir_loan loan;
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &gone, 0);
+    assert_true(weir_loan_claim(fixture->borrowed, loan_of(&gone, 0), &loan)); /* killed here */
+    lending_leave(&fixture->lending, gone.number);
+    give_credit(fixture, &next, 1);
+    assert_int_equal(next.count, 4);
+    memset(loan.at, 7, MANY); /* or it was only slow */
+    assert_true(write_batch(fixture, &next, 0));
+    for (size_t i = 0; i < 4; i++)
+        assert_false(write_batch(fixture, &gone, i));
+}
+
+static void larger_batches_make_larger_slots(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 0};
+    struct weir_loan loan;
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &worker, 0);
+    lending_saw(&fixture->lending, 2 * MANY);
+    lending_leave(&fixture->lending, 0);
+    give_credit(fixture, &worker, 1);
+    assert_in_range(worker.count, 1, 3);
+    assert_true(weir_loan_claim(fixture->borrowed, loan_of(&worker, 0), &loan));
+    assert_in_range(loan.size, 2 * MANY, 3 * MANY);
+    weir_loan_end(&loan, false);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(nothing_is_lent_before_a_large_batch_was_seen),
+        CASE(a_slot_goes_round_under_ever_new_loans),
+        CASE(what_brings_nothing_is_lent_to_others),
+        CASE(a_worker_that_leaves_gives_everything_back),
+        CASE(larger_batches_make_larger_slots),
+    };
+    return cmocka_run_group_tests_name("lending", tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* Slots of memory, to workers and back: see lending.h. */
+#include "trainer_client/lending.h"
+
+#include <string.h>
+
+enum { GRAIN = 64 << 10 };
+
+void lending_fini(struct lending *lending)
+{
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
+        weir_segment_free(lending->slots[i].segment);
+    *lending = (struct lending){.window_bytes = lending->window_bytes};
+}
+
+/* Batches of one job differ a little: an eighth more than the largest yet. */
+void lending_saw(struct lending *lending, size_t bytes)
+{
+    size_t wanted = (bytes + bytes / 8 + GRAIN - 1) / GRAIN * GRAIN;
+    if (bytes >= LENDING_BYTES_MIN && wanted > lending->size && wanted <= WEIR_SEGMENT_BYTES_MAX)
+        lending->size = wanted;
+}
+
+/* Whether one more slot may be taken. */
+static bool has_room(const struct lending *lending)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
+        taken += lending->slots[i].segment != NULL ? lending->slots[i].size : 0;
+    return lending->size > 0 && taken < lending->window_bytes;
+}
+
+static bool make_slot(struct lending *lending, struct lending_slot *slot)
+{
+    weir_segment_free(slot->segment);
+    slot->segment = NULL;
+    if (!has_room(lending))
+        return false;
+    slot->segment = weir_segment_new(lending->size);
+    slot->size = lending->size;
+    return true;
+}
+
+static bool lend(struct lending *lending, struct lending_slot *slot, uint32_t worker,
+                 int64_t now_ms)
+{
+    if ((slot->segment == NULL || slot->size < lending->size) && !make_slot(lending, slot))
+        return false;
+    struct weir_bytes loan = weir_segment_lend(slot->segment);
+    if (loan.size == 0)
+        return false;
+    memcpy(slot->loan, loan.at, loan.size);
+    slot->state = LENDING_LENT;
+    slot->worker = worker;
+    slot->lent_ms = now_ms;
+    return true;
+}
+
+static bool is_over(const struct lending_slot *slot, int64_t now_ms)
+{
+    int64_t age_ms = now_ms - slot->lent_ms;
+    return slot->state == LENDING_LENT && age_ms >= LENDING_MS &&
+           (weir_segment_withdraw(slot->segment) || age_ms >= LENDING_LOST_MS);
+}
+
+static void expire(struct lending *lending, int64_t now_ms)
+{
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
+        if (is_over(&lending->slots[i], now_ms))
+            lending->slots[i].state = LENDING_IDLE;
+    }
+}
+
+bool lending_due(const struct lending *lending, uint32_t worker)
+{
+    size_t idle = 0, its = 0;
+    bool is_room = has_room(lending);
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
+        const struct lending_slot *slot = &lending->slots[i];
+        idle += slot->state == LENDING_IDLE && (slot->segment != NULL || is_room);
+        its += slot->state == LENDING_LENT && slot->worker == worker;
+    }
+    return idle > its;
+}
+
+/* Adds the loans of the worker, or with `is_new` slots that are idle, to those that are named. */
+static size_t name_loans(struct lending *lending, uint32_t worker, bool is_new, int64_t now_ms,
+                         size_t size)
+{
+    for (size_t i = 0; i < LENDING_SLOTS_MAX && size < sizeof lending->named; i++) {
+        struct lending_slot *slot = &lending->slots[i];
+        bool is_its = slot->state == LENDING_LENT && slot->worker == worker;
+        bool is_named =
+            is_new ? slot->state == LENDING_IDLE && lend(lending, slot, worker, now_ms) : is_its;
+        if (!is_named)
+            continue;
+        memcpy(lending->named + size, slot->loan, WEIR_LOAN_BYTES);
+        size += WEIR_LOAN_BYTES;
+    }
+    return size;
+}
+
+struct weir_bytes lending_to(struct lending *lending, uint32_t worker, int64_t now_ms)
+{
+    expire(lending, now_ms);
+    size_t size = name_loans(lending, worker, false, now_ms, 0);
+    if (size < sizeof lending->named)
+        size = name_loans(lending, worker, true, now_ms, size);
+    return weir_bytes(lending->named, size);
+}
+
+int lending_take(struct lending *lending, uint32_t worker, struct weir_bytes loan, size_t size,
+                 struct weir_bytes *ret_bytes)
+{
+    for (int i = 0; i < LENDING_SLOTS_MAX; i++) {
+        struct lending_slot *slot = &lending->slots[i];
+        if (slot->state != LENDING_LENT || slot->worker != worker ||
+            !weir_bytes_equal(loan, weir_bytes(slot->loan, sizeof slot->loan)))
+            continue;
+        *ret_bytes = weir_segment_written(slot->segment, size);
+        if (ret_bytes->at == NULL)
+            return -1;
+        slot->state = LENDING_HELD;
+        return i;
+    }
+    return -1;
+}
+
+void lending_give_back(struct lending *lending, int slot)
+{
+    lending->slots[slot].state = LENDING_IDLE;
+}
+
+void lending_leave(struct lending *lending, uint32_t worker)
+{
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
+        struct lending_slot *slot = &lending->slots[i];
+        if (slot->state == LENDING_LENT && slot->worker == worker)
+            slot->state = LENDING_IDLE;
+    }
+}
