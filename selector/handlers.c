@@ -40,6 +40,18 @@ static void on_scores_purge(void *owner, struct weir_request *request)
     selector_task_purge(owner, request);
 }
 
+static void on_set_read(void *owner, struct weir_request *request)
+{
+    struct selector *selector = owner;
+    struct msg_set_part part;
+    struct weir_error err;
+    if (selector_serving_read(&selector->serving, selector->data_dir, request->message, &part,
+                              &err) == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_set_part, &part, NULL);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
     WEIR_ON(select, on_select),
@@ -47,5 +59,6 @@ const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(preview, on_preview),
     WEIR_ON(scores_take, on_scores_take),
     WEIR_ON(scores_purge, on_scores_purge),
+    WEIR_ON(set_read, on_set_read),
     {MSG_none, NULL},
 };

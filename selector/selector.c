@@ -120,6 +120,7 @@ void selector_close(void *state)
         selector_pipeline_free(selector->pipelines[--selector->pipeline_count]);
     free(selector->pipelines);
     selector_columns_fini(&selector->columns);
+    selector_serving_fini(&selector->serving);
     weir_db_close(selector->db);
     free(selector->data_dir);
     free(selector);

@@ -8,6 +8,7 @@
 #include "core/service/service.h"
 #include "selector/columns.h"
 #include "selector/pipeline.h"
+#include "selector/serving.h"
 
 struct selector_task;
 
@@ -20,6 +21,7 @@ struct selector {
     struct selector_pipeline **pipelines; /* loaded on demand */
     size_t pipeline_count;
     struct selector_columns columns;
+    struct selector_serving serving;
     struct selector_task *tasks; /* the first one runs */
     size_t task_count;
     uint64_t follow_timer;

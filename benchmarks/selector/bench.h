@@ -17,6 +17,7 @@ struct selector_bench {
     struct crowd_pipeline pipelines[PIPELINES_MAX];
     size_t pipeline_count;
     struct table *table;
+    char digest[33];      /* of the set that is served */
     uint64_t memory_peak; /* of the selector, resident, see prepare_pool() */
 };
 
@@ -24,8 +25,9 @@ struct selector_bench {
 enum weir_status prepare_rows(void *state, struct weir_error *err);
 enum weir_status prepare_ten(void *state, struct weir_error *err);
 enum weir_status prepare_hundred(void *state, struct weir_error *err);
+enum weir_status prepare_serving(void *state, struct weir_error *err);
 bench_side_fn draw_ten, sort_rows, sample_rows, balance_ten, draw_hundred, draw_one, pool_memory,
-    allowed_pool, seal_all, twenty_million;
+    allowed_pool, seal_all, serve_all, twenty_million;
 
 /* figures_scoring.c */
 bench_side_fn cover_lazily, cover_in_numpy, center_memory, cover_memory, one_gigabyte;

@@ -27,7 +27,7 @@ static enum weir_status open_selector(const char *directory, double scale, void 
 // clang-format off
 static const struct bench_figure FIGURES[] = {
     /* First, while the selector has done nothing else. */
-    {.name = "selector.memory", .against = "64 MB, while 10 M of 100 M candidates are drawn",
+    {.name = "selector.memory.pool", .against = "64 MB, while 10 M of 100 M candidates are drawn",
      .unit = "1/bytes", .bar = 1, .runs_max = 1,
      .prepare = prepare_hundred, .ours = pool_memory, .theirs = allowed_pool},
     {.name = "selector.linear", .against = "candidates a second of 1 M",
@@ -45,6 +45,9 @@ static const struct bench_figure FIGURES[] = {
     {.name = "selector.seal", .against = "20 M ids a second, of 100 M",
      .unit = "ids/s", .bar = 1, .runs_max = 3,
      .prepare = prepare_hundred, .ours = seal_all, .theirs = twenty_million},
+    {.name = "selector.serve", .against = "20 M ids a second, of 100 M",
+     .unit = "ids/s", .bar = 1, .runs_max = 3,
+     .prepare = prepare_serving, .ours = serve_all, .theirs = twenty_million},
     {.name = "selector.facility", .against = "the same lazy greedy in NumPy, in the same 1 GB",
      .unit = "chosen/s", .bar = 2, .runs_max = 3,
      .ours = cover_lazily, .theirs = cover_in_numpy},

@@ -83,12 +83,72 @@ static void what_is_asked_for_stays(void **state)
     assert_int_equal(sweep(fixture, weir_now_wall_us() + SOON_US, false).removed, 1);
 }
 
+/* The newest part. */
+struct part {
+    bool done;
+    enum weir_status status;
+    uint64_t samples;
+    uint64_t ids[64];
+    size_t count;
+};
+
+static void on_part(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct part *part = owner;
+    part->done = true;
+    part->status = reply ? WEIR_OK : err->status;
+    if (!reply)
+        return;
+    const struct msg_set_part *answer = reply->message;
+    assert_int_equal(reply->type, MSG_set_part);
+    assert_true(answer->ids.count <= WEIR_COUNT(part->ids));
+    part->samples = answer->samples;
+    part->count = answer->ids.count;
+    memcpy(part->ids, answer->ids.at, part->count * sizeof *part->ids);
+}
+
+static struct part read_part(struct fixture *fixture, const char *digest, uint64_t first,
+                             uint32_t count)
+{
+    struct part part = {0};
+    const struct msg_set_read read = {.digest = digest, .first = first, .count = count};
+    weir_rpc_call(fixture->peer, MSG_set_read, &read, PATIENCE_MS, on_part, &part);
+    test_loop_until(fixture->loop, &part.done);
+    return part;
+}
+
+static void parts_end_to_end_are_the_set(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_sample_set set;
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 40}", false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    for (uint64_t first = 0; first < 40; first += 15) {
+        struct part part = read_part(fixture, fixture->digest, first, 15);
+        assert_int_equal(part.status, WEIR_OK);
+        assert_int_equal(part.samples, 40);
+        assert_int_equal(part.count, first == 30 ? 10 : 15);
+        assert_memory_equal(part.ids, set.ids + first, part.count * sizeof *part.ids);
+    }
+    weir_sample_set_close(&set);
+    assert_int_equal(read_part(fixture, fixture->digest, 40, 15).count, 0);
+    assert_int_equal(read_part(fixture, fixture->digest, 41, 1).status, WEIR_INVALID);
+    assert_int_equal(read_part(fixture, fixture->digest, 0, 1 << 21).status, WEIR_INVALID);
+    assert_int_equal(read_part(fixture, "../../etc/passwd", 0, 1).status, WEIR_INVALID);
+    assert_int_equal(read_part(fixture, "00000000000000000000000000000000", 0, 1).status,
+                     WEIR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_sets_of_triggers_stay_and_others_go_in_their_time,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_asked_for_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(parts_end_to_end_are_the_set, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector sets", tests, setup_group, teardown_group);
 }

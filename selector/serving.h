@@ -1,0 +1,24 @@
+/* Sealed sets in parts, for whoever cannot map their files. The set that was asked for last stays open; every
+ * part is checked against its sums. */
+#ifndef SELECTOR_SERVING_H
+#define SELECTOR_SERVING_H
+
+#include "core/wire/sample_set.h"
+#include "core/wire/wire.h"
+
+enum { SELECTOR_PART_MAX = 1 << 20 };
+
+/* Zero-initialised is closed. */
+struct selector_serving {
+    char digest[WEIR_DIGEST_TEXT_MAX];
+    struct weir_sample_set set;
+};
+
+void selector_serving_fini(struct selector_serving *serving);
+/* Fills `ret_part`, which borrows from `serving` until the next call. INVALID, NOT_FOUND, CORRUPT, IO. */
+enum weir_status selector_serving_read(struct selector_serving *serving, const char *data_dir,
+                                       const struct msg_set_read *asked,
+                                       struct msg_set_part *ret_part,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
+#endif
