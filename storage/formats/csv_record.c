@@ -4,6 +4,11 @@
 #include "storage/formats/lines.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { BLOCK_BYTES = 64 };
 
 struct reader {
     struct weir_bytes text;
@@ -11,9 +16,83 @@ struct reader {
     char delimiter;
     bool is_last;
     size_t lines;
+    size_t marked;  /* where the block begins that `marks` is of */
+    uint64_t marks; /* a bit for each byte of it that may end something */
 };
 
 enum step { STEP_FIELD, STEP_END, STEP_MORE, STEP_BROKEN };
+
+/* ---- looking for what may end a field, 64 bytes at once ---- */
+
+enum { PIECE_BYTES = 16 };
+
+/* Bit i: byte i is a delimiter, a quote, or part of a line break. */
+#ifdef __SSE2__
+static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)piece);
+    const __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)delimiter)),
+                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+    const __m128i breaks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')),
+                                        _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')));
+
+    return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_or_si128(ends, breaks));
+}
+#else
+static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter)
+{
+    uint64_t marks = 0;
+
+    for (int i = 0; i < PIECE_BYTES; i++)
+        marks |= (uint64_t)(piece[i] == delimiter || piece[i] == '"' || piece[i] == '\n' ||
+                            piece[i] == '\r')
+                 << i;
+    return marks;
+}
+#endif
+
+static uint64_t mark_block(const uint8_t block[BLOCK_BYTES], uint8_t delimiter)
+{
+    uint64_t marks = 0;
+
+    for (int i = 0; i < BLOCK_BYTES; i += PIECE_BYTES)
+        marks |= mark_piece(block + i, delimiter) << i;
+    return marks;
+}
+
+static void mark(struct reader *r, size_t from)
+{
+    size_t left = r->text.size - from;
+    uint8_t last[BLOCK_BYTES] = {0};
+
+    r->marked = from;
+    if (left >= BLOCK_BYTES) {
+        r->marks = mark_block(r->text.at + from, (uint8_t)r->delimiter);
+        return;
+    }
+    memcpy(last, r->text.at + from, left);
+    r->marks = mark_block(last, (uint8_t)r->delimiter) & ((UINT64_C(1) << left) - 1);
+}
+
+/* Goes on to the next byte that may end something, or to the end of the text. */
+static void skip_plain(struct reader *r)
+{
+    while (r->at < r->text.size) {
+        size_t from = r->at - r->at % BLOCK_BYTES;
+        uint64_t marks;
+
+        if (r->marked != from)
+            mark(r, from);
+        marks = r->marks >> r->at % BLOCK_BYTES;
+        if (marks != 0) {
+            r->at += (size_t)__builtin_ctzll(marks);
+            return;
+        }
+        r->at = r->text.size - from > BLOCK_BYTES ? from + BLOCK_BYTES : r->text.size;
+    }
+}
+
+/* ---- fields ---- */
 
 /* Behind a field there is a delimiter, a line break, or the end of the text. */
 static enum step end_field(struct reader *r)
@@ -40,14 +119,10 @@ static enum step read_plain(struct reader *r, struct weir_bytes *field)
 {
     size_t begin = r->at;
 
-    while (r->at < r->text.size) {
-        uint8_t c = r->text.at[r->at];
-
-        if (c == (uint8_t)r->delimiter || c == '\n' || c == '"')
+    for (skip_plain(r); r->at + 1 < r->text.size; skip_plain(r)) {
+        if (r->text.at[r->at] != '\r' || r->text.at[r->at + 1] == '\n')
             break;
-        if (c == '\r' && (r->at + 1 == r->text.size || r->text.at[r->at + 1] == '\n'))
-            break;
-        r->at++;
+        r->at++; /* a return alone is part of the field */
     }
     *field = weir_bytes(r->text.at + begin, r->at - begin);
     return end_field(r);
@@ -58,6 +133,7 @@ static enum step read_quoted(struct reader *r, struct weir_bytes *field)
     size_t begin = ++r->at;
 
     for (;; r->at++) {
+        skip_plain(r);
         if (r->at == r->text.size)
             return r->is_last ? STEP_BROKEN : STEP_MORE;
         if (r->text.at[r->at] == '\n')
@@ -102,7 +178,8 @@ static enum csv_outcome finish(const struct reader *r, struct csv_record *record
 enum csv_outcome csv_record_read(struct weir_bytes text, char delimiter, bool is_last,
                                  struct csv_record *record)
 {
-    struct reader r = {.text = text, .delimiter = delimiter, .is_last = is_last};
+    struct reader r = {
+        .text = text, .delimiter = delimiter, .is_last = is_last, .marked = SIZE_MAX};
 
     for (record->count = 0; record->count < CSV_FIELDS_MAX; record->count++) {
         bool is_quoted = r.at < text.size && text.at[r.at] == '"';

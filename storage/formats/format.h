@@ -218,5 +218,7 @@ struct format_value format_numbers(const struct format_field *field, enum format
 struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LIST_MAX]);
 /* The same for a single number; false when the text is something else. */
 bool format_number_of(struct weir_bytes text, double *ret_number);
+/* An integer that is written as most are: digits, 18 at most, a minus before them at most. False: look closer. */
+bool format_plain_integer_of(struct weir_bytes text, int64_t *ret_number);
 
 #endif

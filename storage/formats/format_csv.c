@@ -138,22 +138,27 @@ static bool is_missing(const struct csv_record *record, int column,
     return record->fields[column].size == 0;
 }
 
-static struct format_value value_of(const struct csv_record *record, int column,
-                                    const struct csv_options *options, struct weir_buf *scratch)
+/* In place: a value that is returned is copied whole before its parts have left the processor's store queue, which
+ * took half of the time. */
+static void put_value(const struct csv_record *record, int column,
+                      const struct csv_options *options, struct weir_buf *scratch,
+                      struct format_value *value)
 {
+    value->kind = FORMAT_ABSENT;
     if (column < 0 || is_missing(record, column, options))
-        return (struct format_value){.kind = FORMAT_ABSENT};
-    return (struct format_value){.kind = FORMAT_TEXT,
-                                 .text = csv_record_value(record, (size_t)column, scratch)};
+        return;
+    value->kind = FORMAT_TEXT;
+    value->text = csv_record_value(record, (size_t)column, scratch);
 }
 
 /* A list out of several columns, or the first of them that holds no number. */
 static struct format_value list_of(const struct csv_record *record, struct table *table)
 {
     for (size_t i = 0; i < table->label_count; i++) {
-        struct format_value value = value_of(record, table->label_columns[i], table->options,
-                                             &table->scratch[FORMAT_LABEL]);
+        struct format_value value;
 
+        put_value(record, table->label_columns[i], table->options, &table->scratch[FORMAT_LABEL],
+                  &value);
         if (value.kind == FORMAT_ABSENT || !format_number_of(value.text, &table->label[i]))
             return value;
     }
@@ -188,7 +193,8 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
         return !is_end;
     }
     for (int i = 0; i < FORMAT_ROLES; i++)
-        sample.each[i] = value_of(record, table->columns_of[i], table->options, &table->scratch[i]);
+        put_value(record, table->columns_of[i], table->options, &table->scratch[i],
+                  &sample.each[i]);
     if (table->label_count > 0)
         sample.label = list_of(record, table);
     sink->sample(sink->owner, &sample);

@@ -46,8 +46,11 @@ static struct format_value number_of(struct weir_bytes text)
     char digits[DIGITS_MAX];
     bool is_real = false;
     struct format_value value = {.kind = FORMAT_TEXT, .text = text};
+    int64_t plain;
     char *end;
 
+    if (format_plain_integer_of(text, &plain))
+        return (struct format_value){.kind = FORMAT_INT, .i64 = plain};
     if (text.size >= sizeof digits)
         return value;
     for (size_t i = 0; i < text.size; i++) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PLAIN_DIGITS_MAX = 18 }; /* they never overflow */
+
 const char *const FORMAT_TYPE_NAMES[] = {"i8",  "u8",  "i16", "u16", "i32", "u32",
                                          "i64", "u64", "f32", "f64", NULL};
 static const uint8_t BYTES[FORMAT_TYPES] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
@@ -140,4 +142,22 @@ struct format_value format_list_of(struct weir_bytes text, double list[FORMAT_LI
     if (count == 0)
         return as_it_is;
     return (struct format_value){.kind = FORMAT_LIST, .list = {.at = list, .count = count}};
+}
+
+bool format_plain_integer_of(struct weir_bytes text, int64_t *ret_number)
+{
+    size_t sign = text.size > 0 && text.at[0] == '-';
+    int64_t number = 0;
+
+    if (text.size == sign || text.size - sign > PLAIN_DIGITS_MAX)
+        return false;
+    for (size_t i = sign; i < text.size; i++) {
+        unsigned digit = (unsigned)text.at[i] - '0';
+
+        if (digit > 9)
+            return false;
+        number = 10 * number + (int64_t)digit;
+    }
+    *ret_number = sign > 0 ? -number : number;
+    return true;
 }

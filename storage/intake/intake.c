@@ -136,6 +136,8 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
+    if (format_plain_integer_of(text, ret_number))
+        return true;
     if (!terminate(text, digits))
         return false;
     *ret_number = strtoll(digits, &end, 10);

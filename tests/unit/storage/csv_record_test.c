@@ -48,6 +48,30 @@ static void records_fall_into_fields(void **state)
     }
 }
 
+/* Whatever ends a field may be anywhere in what is looked at together. */
+static void fields_may_be_of_any_length(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < 200; length++) {
+        WEIR_AUTO_BUF text = {0};
+
+        for (size_t i = 0; i < length; i++)
+            weir_buf_append_text(&text, i % 3 == 1 ? "\r" : "x");
+        weir_buf_append_text(&text, ",\"");
+        for (size_t i = 0; i < length; i++)
+            weir_buf_append_text(&text, ",\n");
+        weir_buf_append_text(&text, "\",y\r\nrest");
+        assert_int_equal(csv_record_read(weir_buf_view(&text), ',', true, &record), CSV_RECORD);
+        assert_int_equal(record.count, 3);
+        assert_int_equal(record.fields[0].size, length);
+        assert_int_equal(record.fields[1].size, 2 * length);
+        assert_int_equal(record.fields[2].size, 1);
+        assert_int_equal(record.size, text.size - 4);
+        assert_int_equal(record.length, record.size - 2);
+        assert_int_equal(record.lines, 1 + length);
+    }
+}
+
 static void a_cut_record_asks_for_more(void **state)
 {
     static const char *const TEXTS[] = {"a,b", "\"a", "\"a\"", "a,b\r", ""};
@@ -81,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_fall_into_fields),
+        cmocka_unit_test(fields_may_be_of_any_length),
         cmocka_unit_test(a_cut_record_asks_for_more),
         cmocka_unit_test(a_broken_record_gives_up_its_first_line_only),
         cmocka_unit_test(columns_are_found_by_name),
