@@ -70,3 +70,11 @@ bool number_read_fill(const char *text, double *ret_value)
     *ret_value = NAN;
     return true;
 }
+
+enum weir_status number_read_option(const char *name, const char *text, double *value,
+                                    struct weir_error *err)
+{
+    if (text == NULL || number_read(weir_bytes_of(text), value))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
+}

@@ -23,14 +23,6 @@ struct state {
     union numeric min, max; /* in the type of the column */
 };
 
-static enum weir_status read_bound(const char *text, const char *name, double *bound,
-                                   struct weir_error *err)
-{
-    if (text == NULL || number_read(weir_bytes_of(text), bound))
-        return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
-}
-
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -40,9 +32,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     enum weir_status status =
         operator_schema_pick_numbers(schema, options->on, OPERATOR_NUMBERS, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = read_bound(options->min, "min", &min, err);
+        status = number_read_option("min", options->min, &min, err);
     if (status == WEIR_OK)
-        status = read_bound(options->max, "max", &max, err);
+        status = number_read_option("max", options->max, &max, err);
     if (status == WEIR_OK && (min > max || (options->min == NULL && options->max == NULL)))
         status = weir_fail(err, WEIR_INVALID,
                            "found min %g and max %g, expected one, or min <= max", min, max);

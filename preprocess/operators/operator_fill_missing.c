@@ -28,9 +28,10 @@ struct state {
 static enum weir_status read_number(const struct state *state, const char *name, const char *text,
                                     union numeric *ret_value, struct weir_error *err)
 {
-    double value;
-    if (!number_read(weir_bytes_of(text), &value))
-        return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
+    double value = 0;
+    enum weir_status status = number_read_option(name, text, &value, err);
+    if (status != WEIR_OK)
+        return status;
     numeric_put(state->type, ret_value, 0, value);
     bool is_exact = numeric_get(state->type, ret_value, 0) == value;
     if ((OPERATOR_FLOATS & 1 << state->type) == 0 && !is_exact)

@@ -31,14 +31,6 @@ struct state {
     bool invert;
 };
 
-static enum weir_status plan_bound(const char *text, const char *name, double *bound,
-                                   struct weir_error *err)
-{
-    if (text == NULL || number_read(weir_bytes_of(text), bound))
-        return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID, "%s '%s', expected a number", name, text);
-}
-
 static enum weir_status plan_element(struct state *state, const char *text,
                                      const struct column_about *about, struct weir_error *err)
 {
@@ -66,9 +58,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     enum weir_status status = operator_schema_pick(
         schema, options->on, (1u << (COLUMN_RAGGED + 1)) - 1, &ret_plan->in, err);
     if (status == WEIR_OK)
-        status = plan_bound(options->min, "min", &state->min, err);
+        status = number_read_option("min", options->min, &state->min, err);
     if (status == WEIR_OK)
-        status = plan_bound(options->max, "max", &state->max, err);
+        status = number_read_option("max", options->max, &state->max, err);
     if (status == WEIR_OK && (options->min == NULL && options->max == NULL))
         status = weir_fail(err, WEIR_INVALID, "found neither min nor max, expected one of them");
     if (status == WEIR_OK && state->min > state->max)

@@ -37,15 +37,6 @@ struct state {
     bool lengths;
 };
 
-static enum weir_status plan_value(struct state *state, const char *text, struct weir_error *err)
-{
-    double value;
-    if (!number_read(weir_bytes_of(text), &value))
-        return weir_fail(err, WEIR_INVALID, "value '%s', expected a number", text);
-    numeric_put(state->type, &state->value, 0, value);
-    return WEIR_OK;
-}
-
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -66,7 +57,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->output[0] =
         column_about(about->name, COLUMN_DENSE, about->type, (uint32_t)options->length);
     ret_plan->output[1] = column_about(name, COLUMN_DENSE, WEIR_I32, 1);
-    return plan_value(state, options->value, err);
+    double value = 0;
+    status = number_read_option("value", options->value, &value, err);
+    numeric_put(state->type, &state->value, 0, value);
+    return status;
 }
 
 static void fill(const struct state *state, uint8_t *to, size_t count)
