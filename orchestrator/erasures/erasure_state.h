@@ -29,7 +29,8 @@ struct erasure {
         erasure_scores_fn *done;
     } scores;
     char *replacing; /* the model that is being replaced now */
-    bool evaluated;  /* new active models are measured, as far as that is possible */
+    int64_t
+        measured; /* pipelines up to this one have measured their new models, as far as can be */
     bool told_trouble;
 };
 
@@ -53,6 +54,9 @@ void erasure_trace(struct erasure *erasure);
 void erasure_purge(struct erasure *erasure);
 void erasure_replace(struct erasure *erasure);
 void erasure_verify(struct erasure *erasure);
+/* *ret_started: some models are being measured; the erasure's work begins again behind that. */
+enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started,
+                                 struct weir_error *err) WEIR_MUST_USE;
 
 /* Asks the selector for one pipeline after the other; trouble begins the state's work again. */
 void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done);

@@ -64,6 +64,19 @@ static enum weir_status influenced_json(const struct erasure *erasure, json_t **
     return status;
 }
 
+/* Intervals that a replaced model was measured on and its replacement could not be. */
+static json_t *unmeasured_json(const struct weir_rows *rows)
+{
+    json_t *unmeasured = json_array();
+    for (size_t i = 0; i < weir_rows_count(rows); i++)
+        json_array_append_new(unmeasured,
+                              json_pack("{ss,ss,so,so}", "model", weir_rows_text(rows, i, 1),
+                                        "evaluation", weir_rows_text(rows, i, 2), "from",
+                                        orchestrator_json_time(weir_rows_i64(rows, i, 3)), "to",
+                                        orchestrator_json_time(weir_rows_i64(rows, i, 4))));
+    return unmeasured;
+}
+
 static json_t *storage_json(const struct msg_erase_is *storage)
 {
     json_t *remarks = json_array();
@@ -127,11 +140,14 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
 {
     WEIR_AUTO(weir_rows) row = NULL;
     WEIR_AUTO(weir_rows) models = NULL;
+    WEIR_AUTO(weir_rows) unmeasured = NULL;
     WEIR_AUTO(weir_rows) previous = NULL;
     struct weir_db *db = erasure->orch->db;
     enum weir_status status = DB_RUN(db, Q_erasure_get, &row, err, DB_I64(erasure->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(erasure->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_erasure_measures, &unmeasured, err, DB_I64(erasure->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_last_receipt, &previous, err, DB_I64(erasure->number));
     json_t *influenced = NULL;
@@ -141,12 +157,13 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         return status;
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 1, "erasure",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 1, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
         (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
         timeline_json(row, storage), "storage", storage_json(storage), "models",
-        models_json(models), "influenced", influenced, "run_directories_removed",
+        models_json(models), "influenced", influenced, "not_measured_again",
+        unmeasured_json(unmeasured), "run_directories_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "scores_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_SCORES), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",

@@ -1,10 +1,9 @@
-/* VERIFYING: the files of models that were replaced or retired are unlinked, the new active models are measured where
- * the old ones were, lineage is asked again, and storage until it has verified its part. Then the receipt. */
+/* VERIFYING: the files of models that were replaced or retired are unlinked, the new ones are measured where the old
+ * ones were (measuring.c), lineage is asked again, and storage until it has verified its part. Then the receipt. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/store.h"
@@ -149,50 +148,19 @@ static void on_scores_counted(struct erasure *erasure, uint64_t samples)
     erasure_trouble(erasure, &err);
 }
 
-/* ---- measuring the new active models ---- */
-
-static void on_evaluated(void *owner, const struct weir_error *err)
-{
-    struct erasure *erasure = owner;
-    (void)err; /* a model that cannot be measured is replaced all the same */
-    erasure->evaluated = true;
-    erasure_begin_after(erasure, 0);
-}
-
-static enum weir_status evaluate(struct erasure *erasure, bool *ret_started, struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(erasure->orch->db, Q_erasure_new_active, &rows, err, DB_I64(erasure->number));
-    if (status != WEIR_OK || weir_rows_count(rows) == 0)
-        return status;
-    struct pipeline *pipeline =
-        orchestrator_pipeline_by_id(erasure->orch, weir_rows_i64(rows, 0, 1));
-    if (pipeline != NULL) {
-        struct evaluation_tasks tasks = {0};
-        evaluation_tasks_for(&tasks, orchestrator_pipeline_config(pipeline),
-                             weir_rows_text(rows, 0, 0), weir_rows_i64(rows, 0, 2), INT64_MAX);
-        orchestrator_evaluator_start(pipeline, &tasks, on_evaluated, erasure);
-        *ret_started = true;
-    }
-    return WEIR_OK;
-}
-
 void erasure_verify(struct erasure *erasure)
 {
     struct weir_error err;
-    bool evaluating = false;
+    bool measuring = false;
     enum weir_status status = remove_old(erasure, &err);
     if (status == WEIR_OK)
         status = check_lineage(erasure, &err);
-    if (status == WEIR_OK && !erasure->evaluated)
-        status = evaluate(erasure, &evaluating, &err);
+    if (status == WEIR_OK)
+        status = erasure_measure(erasure, &measuring, &err);
     if (status != WEIR_OK) {
         erasure_trouble(erasure, &err);
         return;
     }
-    if (evaluating)
-        return; /* on_evaluated() goes on */
-    erasure->evaluated = true;
-    erasure_count_scores(erasure, on_scores_counted);
+    if (!measuring) /* else it comes back here */
+        erasure_count_scores(erasure, on_scores_counted);
 }

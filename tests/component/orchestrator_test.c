@@ -163,6 +163,14 @@ static void until_erased(struct stage *stage)
     assert_true(idle);
 }
 
+/* Each replacement has the evaluations of what it replaced, and the receipt names none that is missing. */
+static const char MEASURED_AGAIN[] =
+    "DO $$ BEGIN SET LOCAL search_path = orchestrator; "
+    "ASSERT (SELECT count(DISTINCT model) FROM evaluation WHERE model IN ('p-2', 'p-3')) = 2; "
+    "ASSERT NOT EXISTS (SELECT model || '-e1', name, from_time, to_time, metric FROM evaluation "
+    "WHERE model IN ('p-2', 'p-3') EXCEPT SELECT model, name, from_time, to_time, metric FROM evaluation); "
+    "ASSERT (SELECT (receipt::json) ->> 'not_measured_again' FROM erasure) = '[]'; END $$";
+
 static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **state)
 {
     struct stage *stage = *state;
@@ -185,6 +193,7 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
     assert_int_equal(access(temp_path(&stage->dir, "models/p-3-e1.weirmodel"), F_OK), 0);
     assert_int_equal(access(temp_path(&stage->dir, "receipts/1.json"), F_OK), 0);
     assert_int_equal(stage_told(stage, "\"step\":\"receipt\""), 1);
+    weir_test_postgres_sql(&stage->postgres, MEASURED_AGAIN);
 }
 
 static void an_erasure_of_several_pages_is_taken_in_whole(void **state)

@@ -1,0 +1,72 @@
+/* The models that took the place of others are measured where those were, pipeline by pipeline; a new active model also
+ * on the slice behind its newest sample. A model that cannot be measured is replaced all the same: the receipt says so. */
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/evaluations/evaluator.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Columns of Q_erasure_measures. */
+enum { COL_PIPELINE, COL_MODEL, COL_EVALUATION, COL_FROM, COL_TO };
+
+static void on_measured(void *owner, const struct weir_error *err)
+{
+    struct erasure *erasure = owner;
+    if (err != NULL)
+        weir_log(WEIR_LOG_WARN, "models stay unmeasured", "erasure=%" PRId64 " because=\"%s\"",
+                 erasure->number, err->text);
+    erasure_begin_after(erasure, 0);
+}
+
+/* An evaluation that the pipeline's file has no longer is not made again. */
+static void add_task(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
+                     const struct weir_rows *rows, size_t row)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        if (strcmp(config->evaluations[i].name, weir_rows_text(rows, row, COL_EVALUATION)) == 0)
+            evaluation_tasks_add(tasks, weir_rows_text(rows, row, COL_MODEL), i,
+                                 weir_rows_i64(rows, row, COL_FROM),
+                                 weir_rows_i64(rows, row, COL_TO));
+}
+
+static enum weir_status add_tasks(struct erasure *erasure, struct pipeline *pipeline,
+                                  struct evaluation_tasks *tasks, struct weir_error *err)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
+    int64_t id = orchestrator_pipeline_id(pipeline);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO(weir_rows) active = NULL;
+    enum weir_status status =
+        DB_RUN(erasure->orch->db, Q_erasure_measures, &rows, err, DB_I64(erasure->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(erasure->orch->db, Q_erasure_new_active, &active, err,
+                        DB_I64(erasure->number), DB_I64(id));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        if (weir_rows_i64(rows, i, COL_PIPELINE) == id)
+            add_task(tasks, config, rows, i);
+    if (status == WEIR_OK && weir_rows_count(active) > 0)
+        evaluation_tasks_for(tasks, config, weir_rows_text(active, 0, 0),
+                             weir_rows_i64(active, 0, 1), INT64_MAX);
+    return status;
+}
+
+enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(erasure->orch->db, Q_erasure_pipelines, &rows, err,
+                                     DB_I64(erasure->number), DB_I64(erasure->measured));
+    for (size_t i = 0; status == WEIR_OK && !*ret_started && i < weir_rows_count(rows); i++) {
+        struct evaluation_tasks tasks = {0};
+        erasure->measured = weir_rows_i64(rows, i, 0);
+        struct pipeline *pipeline = orchestrator_pipeline_by_id(erasure->orch, erasure->measured);
+        if (pipeline != NULL)
+            status = add_tasks(erasure, pipeline, &tasks, err);
+        *ret_started = status == WEIR_OK && tasks.count > 0;
+        if (*ret_started)
+            orchestrator_evaluator_start(pipeline, &tasks, on_measured, erasure);
+        evaluation_tasks_fini(&tasks);
+    }
+    return status;
+}
