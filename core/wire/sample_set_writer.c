@@ -114,21 +114,32 @@ static enum weir_status write_held(struct weir_sample_set_writer *writer, struct
     return held > 0 ? write_block(writer, writer->ids, held * sizeof *writer->ids, err) : WEIR_OK;
 }
 
+/* Of at least one id. */
+static void check_order(struct weir_sample_set_writer *writer, const uint64_t *ids, size_t count)
+{
+    bool ascends = writer->added == 0 || ids[0] > writer->last;
+    for (size_t i = 1; i < count; i++)
+        ascends = ascends && ids[i - 1] < ids[i];
+    weir_require(ascends);
+    writer->added += count;
+    writer->last = ids[count - 1];
+}
+
 enum weir_status weir_sample_set_add(struct weir_sample_set_writer *writer, const uint64_t *ids,
                                      size_t count, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < count; i++) {
-        weir_require(writer->added == 0 || ids[i] > writer->last);
-        writer->last = ids[i];
-        writer->added++;
-        writer->ids[writer->held++] = ids[i];
+    for (size_t at = 0; status == WEIR_OK && at < count;) {
+        size_t room = WEIR_SET_SUMMED - writer->held;
+        size_t here = count - at < room ? count - at : room;
+        check_order(writer, ids + at, here);
+        memcpy(writer->ids + writer->held, ids + at, here * sizeof *ids);
+        writer->held += here;
+        at += here;
         if (writer->held == WEIR_SET_SUMMED)
             status = write_held(writer, err);
-        if (status != WEIR_OK)
-            return status;
     }
-    return WEIR_OK;
+    return status;
 }
 
 static enum weir_status write_weights(struct weir_sample_set_writer *writer, struct weir_error *err)

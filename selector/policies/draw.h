@@ -15,10 +15,15 @@ static inline bool selector_draw(struct weir_rng *rng, size_t left, size_t *need
     return true;
 }
 
-/* Takes `needed` of all candidates. */
+/* Takes `needed` of all candidates; to take all of them nothing is drawn. */
 static inline void selection_draw(const struct selection_input *input, size_t needed,
                                   struct weir_rng *rng, struct selection_output *output)
 {
+    bool all = needed == input->count;
+    for (size_t i = 0; all && i < needed; i++)
+        selection_take(output, i);
+    if (all)
+        return;
     SELECTION_RUNS(input, run)
     for (size_t i = 0; i < run.count && needed > 0; i++)
         if (selector_draw(rng, input->count - run.first - i, &needed))
