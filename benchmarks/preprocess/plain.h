@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAIN_SIZE = 224, PLAIN_ROW = 3 * PLAIN_SIZE * PLAIN_SIZE, PLAIN_BATCH = 64 };
+enum { PLAIN_SIZE = 224, PLAIN_ROW = 3 * PLAIN_SIZE * PLAIN_SIZE, PLAIN_BATCH = 32 };
 
 /* PLAIN_OPERATORS: what Weir is told to do of the same. */
 extern const char PLAIN_OPERATORS[];
