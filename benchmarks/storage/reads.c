@@ -15,10 +15,9 @@
 enum {
     FEED_ROWS = 4096,
     LOCATE_IDS = 65536,
-    ASKED_IDS = 2048,                       /* of one request … */
-    ASKED_BYTES = 4 << 20,                  /* … that asks for about so many bytes at most */
-    LENT_BYTES = ASKED_BYTES + (256 << 10), /* samples are not all of one length */
-    IN_FLIGHT = 2,
+    ASKED_IDS = 2048,      /* of one request … */
+    ASKED_BYTES = 4 << 20, /* … that asks for about so many bytes at most */
+    IN_FLIGHT = 4,
     ASK_MS = 60000,
     SEED = 20260103,
 };
@@ -207,11 +206,16 @@ static void ask(struct fetch *fetch, struct request *request)
     weir_rpc_call(fetch->storage, MSG_read, &message, ASK_MS, on_read, request);
 }
 
+static size_t most_of(const struct picks *picks)
+{
+    size_t fit = (size_t)(ASKED_BYTES / (picks->length_max + 1)) + 1;
+    return fit < ASKED_IDS ? fit : ASKED_IDS;
+}
+
 static void ask_next(struct fetch *fetch, struct request *request)
 {
     const struct picks *picks = fetch->picks;
-    size_t fit = (size_t)(ASKED_BYTES / (picks->length_max + 1)) + 1;
-    size_t most = fit < ASKED_IDS ? fit : ASKED_IDS;
+    size_t most = most_of(picks);
     size_t rest = picks->count - fetch->asked;
     request->from = fetch->asked;
     request->count = rest < most ? rest : most;
@@ -266,7 +270,7 @@ enum weir_status picks_read_there(struct picks *picks, struct rig *rig, double *
     int64_t started = weir_now_ns();
     for (size_t i = 0; i < IN_FLIGHT; i++) {
         fetch.requests[i].fetch = &fetch;
-        fetch.requests[i].lent = weir_segment_new(LENT_BYTES);
+        fetch.requests[i].lent = weir_segment_new(most_of(picks) * picks->length_max);
         ask_next(&fetch, &fetch.requests[i]);
     }
     while (fetch.done < picks->count && !fetch.has_failed)
