@@ -37,6 +37,11 @@ static pid_t start_process(const struct lab *lab, const char *binary, const char
     pid_t pid = fork();
     weir_require(pid >= 0);
     if (pid == 0) {
+        sigset_t
+            stop; /* blocked until the process listens to it: one that is stopped while it starts stops in order */
+        sigemptyset(&stop);
+        sigaddset(&stop, SIGTERM);
+        sigprocmask(SIG_BLOCK, &stop, NULL);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         execl(path, binary, "--data-dir", lab->dir.path, "--socket-dir", lab->dir.path,
               "--postgres", lab->conninfo, "--name", name, "--log-level", "warn", (char *)NULL);
