@@ -169,8 +169,8 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir erase receipt 1 --json",
      .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
     {.words = "erase verify", .operands = "[ERASURE]", .operands_max = 1,
-     .summary = "whether receipts, samples and models still are as an erasure left them; exit code 3 when they are not, "
-                "or one is overdue",
+     .summary = "whether receipts, samples, scores and models still are as an erasure left them; exit code 3 when they are "
+                "not, or one is overdue",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
      .render = cli_render_erase_verify, .exit_code = cli_exit_of_erase_verify},

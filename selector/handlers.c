@@ -35,9 +35,27 @@ static void on_scores_take(void *owner, struct weir_request *request)
         weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
 }
 
+/* Files are only read, so counting waits for no task. */
+static void count_scores(const struct selector *selector, const struct weir_request *request)
+{
+    const struct selector_scores_store store = {.db = selector->db, .data_dir = selector->data_dir};
+    const struct msg_scores_purge *asked = request->message;
+    struct msg_scores_noted noted = {0};
+    struct weir_error err;
+    if (selector_scores_count(&store, asked->pipeline, asked->ids.at, asked->ids.count,
+                              &noted.samples, &err) != WEIR_OK)
+        weir_rpc_refuse(request->server, &request->route, &err);
+    else
+        weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
+}
+
 static void on_scores_purge(void *owner, struct weir_request *request)
 {
-    selector_task_purge(owner, request);
+    const struct msg_scores_purge *asked = request->message;
+    if (asked->count)
+        count_scores(owner, request);
+    else
+        selector_task_purge(owner, request);
 }
 
 static void on_set_read(void *owner, struct weir_request *request)

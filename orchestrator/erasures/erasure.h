@@ -29,6 +29,18 @@ enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t
                                               char **ret_model,
                                               struct weir_error *err) WEIR_MUST_USE;
 
+/* Where counting the scores of an erasure's samples has come to. */
+struct erasure_scores_place {
+    struct pipeline *pipeline; /* whose scores the selector is asked for now */
+    size_t block;              /* which of the erasure's blocks of ids comes next */
+};
+/* Asks the selector how many scores the pipeline keeps of some blocks of the erasure's ids, and moves on: `block` is 0
+ * again once nothing more is to be asked of this pipeline. `done` is given a msg_scores_noted. */
+enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int64_t number,
+                                                 struct erasure_scores_place *place,
+                                                 weir_rpc_done_fn *done, void *owner,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+
 /* What a receipt says of itself. */
 struct receipt_claims {
     int64_t erasure, samples;

@@ -23,8 +23,7 @@ struct erasure {
     struct id_blocks ids; /* of the pages so far; empty once they are noted */
     int64_t purged;       /* directories of runs that were removed */
     struct {
-        struct pipeline *pipeline; /* whose scores the selector is asked for now */
-        bool count;
+        struct erasure_scores_place place;
         uint64_t samples;
         erasure_scores_fn *done;
     } scores;

@@ -1,56 +1,129 @@
 /* The scores that the selector keeps of every pipeline's samples: those of erased ones are dropped, and counted again
  * when everything is verified. */
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/pipeline.h"
 
-enum { PURGE_ASK_MS = 600000 }; /* every file of scores may have to be written again */
+enum { PURGE_ASK_MS = 600000 };     /* every file of scores may have to be written again */
+enum { BLOCKS_ASKED_AT_ONCE = 16 }; /* about so many ids as a message may hold */
 
-static void ask_next(struct erasure *erasure);
+/* ---- dropping ---- */
 
-static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static void purge_next(struct erasure *erasure);
+
+/* False: `err` was trouble. NOT_FOUND is none: a pipeline that never selected. */
+static bool add_noted(struct erasure *erasure, const struct weir_reply *reply,
+                      const struct weir_error *err)
 {
-    struct erasure *erasure = owner;
-    if (reply == NULL && err->status != WEIR_NOT_FOUND) { /* a pipeline that never selected */
+    if (reply == NULL && err->status != WEIR_NOT_FOUND) {
         erasure_trouble(erasure, err);
-        return;
+        return false;
     }
     if (reply != NULL) {
         const struct msg_scores_noted *noted = reply->message;
         erasure->scores.samples += noted->samples;
     }
-    erasure->scores.pipeline = orchestrator_pipeline_next(erasure->scores.pipeline);
-    ask_next(erasure);
+    return true;
 }
 
-static void ask_next(struct erasure *erasure)
+static void on_purged(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    if (erasure->scores.pipeline == NULL) {
+    struct erasure *erasure = owner;
+    if (!add_noted(erasure, reply, err))
+        return;
+    erasure->scores.place.pipeline = orchestrator_pipeline_next(erasure->scores.place.pipeline);
+    purge_next(erasure);
+}
+
+static void purge_next(struct erasure *erasure)
+{
+    if (erasure->scores.place.pipeline == NULL) {
         erasure->scores.done(erasure, erasure->scores.samples);
         return;
     }
     const struct msg_scores_purge purge = {
-        .pipeline = orchestrator_pipeline_config(erasure->scores.pipeline)->name,
-        .count = erasure->scores.count,
+        .pipeline = orchestrator_pipeline_config(erasure->scores.place.pipeline)->name,
     };
-    weir_rpc_call(erasure->orch->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_noted,
+    weir_rpc_call(erasure->orch->selector, MSG_scores_purge, &purge, PURGE_ASK_MS, on_purged,
                   erasure);
 }
 
-static void ask_all(struct erasure *erasure, bool count, erasure_scores_fn *done)
+static void begin(struct erasure *erasure, erasure_scores_fn *done)
 {
-    erasure->scores.pipeline = erasure->orch->pipelines;
-    erasure->scores.count = count;
+    erasure->scores.place = (struct erasure_scores_place){.pipeline = erasure->orch->pipelines};
     erasure->scores.samples = 0;
     erasure->scores.done = done;
-    ask_next(erasure);
 }
 
 void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done)
 {
-    ask_all(erasure, false, done);
+    begin(erasure, done);
+    purge_next(erasure);
+}
+
+/* ---- counting ---- */
+
+static size_t expand(const struct id_block *block, uint64_t *ids)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < WEIR_BLOCK_ROWS; row++)
+        if (weir_bits_get(&block->rows, row))
+            ids[count++] = (uint64_t)block->block * WEIR_BLOCK_ROWS + row;
+    return count;
+}
+
+enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int64_t number,
+                                                 struct erasure_scores_place *place,
+                                                 weir_rpc_done_fn *done, void *owner,
+                                                 struct weir_error *err)
+{
+    struct id_blocks blocks = {0};
+    enum weir_status status = orchestrator_lineage_of_erasure(orch, number, &blocks, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t end = place->block + BLOCKS_ASKED_AT_ONCE, count = 0;
+    end = end < blocks.count ? end : blocks.count;
+    WEIR_AUTO_FREE uint64_t *ids =
+        weir_calloc((size_t)BLOCKS_ASKED_AT_ONCE * WEIR_BLOCK_ROWS, sizeof *ids);
+    for (size_t i = place->block; i < end; i++)
+        count += expand(&blocks.at[i], ids + count);
+    place->block = end < blocks.count ? end : 0;
+    id_blocks_fini(&blocks);
+    const struct msg_scores_purge asked = {
+        .pipeline = orchestrator_pipeline_config(place->pipeline)->name,
+        .count = true,
+        .ids = {ids, count},
+    };
+    weir_rpc_call(orch->selector, MSG_scores_purge, &asked, PURGE_ASK_MS, done, owner);
+    return WEIR_OK;
+}
+
+static void count_next(struct erasure *erasure);
+
+static void on_counted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct erasure *erasure = owner;
+    if (!add_noted(erasure, reply, err))
+        return;
+    if (erasure->scores.place.block == 0)
+        erasure->scores.place.pipeline = orchestrator_pipeline_next(erasure->scores.place.pipeline);
+    count_next(erasure);
+}
+
+static void count_next(struct erasure *erasure)
+{
+    struct weir_error err;
+    if (erasure->scores.place.pipeline == NULL)
+        erasure->scores.done(erasure, erasure->scores.samples);
+    else if (orchestrator_erasure_ask_scores(erasure->orch, erasure->number, &erasure->scores.place,
+                                             on_counted, erasure, &err) != WEIR_OK)
+        erasure_trouble(erasure, &err);
 }
 
 void erasure_count_scores(struct erasure *erasure, erasure_scores_fn *done)
 {
-    ask_all(erasure, true, done);
+    begin(erasure, done);
+    count_next(erasure);
 }

@@ -1,10 +1,11 @@
 /* erase_verify: does what the receipts say still hold? The chain of receipts is followed, lineage is asked again, and
- * storage looks for the samples where they were. Of one erasure, or of all; what is not finished is named with when it
+ * storage looks for the samples where they were, the selector for their scores. Of one erasure, or of all; what is not finished is named with when it
  * is due. Changes nothing. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 
@@ -100,9 +101,7 @@ static enum weir_status check_models(struct topic_call *call, int64_t number,
     return WEIR_OK;
 }
 
-/* ---- storage ---- */
-
-static void ask_storage(struct topic_call *call);
+/* ---- sums over answers ---- */
 
 static int64_t sum(const struct topic_call *call, const char *key, uint64_t more)
 {
@@ -114,10 +113,74 @@ static int64_t sum(const struct topic_call *call, const char *key, uint64_t more
 
 static void forget_sums(const struct topic_call *call)
 {
-    static const char *const SUMS[] = {"readable", "present", "unseen", "returned"};
+    static const char *const SUMS[] = {"readable", "present", "unseen", "returned", "scores"};
     for (size_t i = 0; i < WEIR_COUNT(SUMS); i++)
         json_object_del(call->collected, SUMS[i]);
 }
+
+static void ask_next(struct topic_call *call);
+
+static int64_t asked_now(const struct topic_call *call)
+{
+    return json_integer_value(json_array_get(json_object_get(call->collected, "pending"), 0));
+}
+
+/* The whole erasure is looked at: to the next one. */
+static void go_on(struct topic_call *call)
+{
+    forget_sums(call);
+    json_array_remove(json_object_get(call->collected, "pending"), 0);
+    call->number = 0;
+    ask_next(call);
+}
+
+/* ---- scores ---- */
+
+static void ask_scores(struct topic_call *call);
+
+static void tell_scores(struct topic_call *call, int64_t number)
+{
+    int64_t left = sum(call, "scores", 0);
+    WEIR_AUTO_FREE char *found = weir_format("%" PRId64 " scores of its samples are kept", left);
+    add(call, number,
+        &(struct finding){.check = "scores",
+                          .verdict = left == 0 ? "fine" : "wrong",
+                          .found = found,
+                          .expected = left == 0 ? "" : "none",
+                          .advice = left == 0 ? "" : "submit the erasure again by its ids"});
+}
+
+static void on_counted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_scores_noted *noted = reply->message;
+    (void)sum(call, "scores", noted->samples);
+    if (call->number == 0)
+        call->pipeline = orchestrator_pipeline_next(call->pipeline);
+    ask_scores(call);
+}
+
+static void ask_scores(struct topic_call *call)
+{
+    struct weir_error err;
+    struct erasure_scores_place place = {call->pipeline, (size_t)call->number};
+    if (call->pipeline == NULL) {
+        tell_scores(call, asked_now(call));
+        go_on(call);
+        return;
+    }
+    if (orchestrator_erasure_ask_scores(call->orch, asked_now(call), &place, on_counted, call,
+                                        &err) != WEIR_OK)
+        topic_refuse(call, &err);
+    else
+        call->number = (int64_t)place.block;
+}
+
+/* ---- storage ---- */
 
 static void tell_samples(struct topic_call *call, int64_t number,
                          const struct msg_erase_checked *answer)
@@ -152,8 +215,6 @@ static void tell_samples(struct topic_call *call, int64_t number,
 static void on_checked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    json_t *pending = json_object_get(call->collected, "pending");
-    int64_t number = json_integer_value(json_array_get(pending, 0));
     if (reply == NULL) {
         topic_refuse(call, err);
         return;
@@ -164,16 +225,17 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     (void)sum(call, "unseen", answer->unseen);
     (void)sum(call, "returned", answer->returned);
     call->number = (int64_t)answer->checked;
-    if (answer->checked >= answer->samples) {
-        tell_samples(call, number, answer);
-        forget_sums(call);
-        json_array_remove(pending, 0);
-        call->number = 0;
+    if (answer->checked < answer->samples) {
+        ask_next(call);
+        return;
     }
-    ask_storage(call);
+    tell_samples(call, asked_now(call), answer);
+    call->number = 0;
+    call->pipeline = call->orch->pipelines;
+    ask_scores(call);
 }
 
-static void ask_storage(struct topic_call *call)
+static void ask_next(struct topic_call *call)
 {
     const json_t *pending = json_object_get(call->collected, "pending");
     json_t *findings = json_object_get(call->collected, "findings");
@@ -183,7 +245,7 @@ static void ask_storage(struct topic_call *call)
         return;
     }
     const struct msg_erase_check check = {
-        .erasure = (uint64_t)json_integer_value(json_array_get(pending, 0)),
+        .erasure = (uint64_t)asked_now(call),
         .after = (uint64_t)call->number,
     };
     weir_rpc_call(call->orch->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
@@ -258,7 +320,7 @@ void topic_erase_verify(struct topic_call *call)
     if (status == WEIR_OK)
         status = check_finished(call, &err);
     if (status == WEIR_OK)
-        ask_storage(call);
+        ask_next(call);
     else
         topic_refuse(call, &err);
 }

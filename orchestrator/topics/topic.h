@@ -17,6 +17,7 @@ struct topic_call {
     void (*forget)(struct topic_call *call); /* drops what the topic waits for; may be NULL */
     char *text;                              /* a topic's own */
     int64_t number;                          /* a topic's own */
+    struct pipeline *pipeline;               /* a topic's own */
 };
 
 /* Consumes `json` and the call. */

@@ -51,10 +51,13 @@ void selector_scores_fini(struct selector_scores *scores);
 enum weir_status selector_scores_best_model(const struct selector_scores_store *store,
                                             const struct selector_scores_query *query,
                                             char **ret_model, struct weir_error *err) WEIR_MUST_USE;
-/* Drops (or only counts) the scores that a pipeline keeps of samples outside `live`. */
+/* Drops the scores that a pipeline keeps of samples outside `live`. */
 enum weir_status selector_scores_purge(const struct selector_scores_store *store,
                                        const char *pipeline, const struct selector_set *live,
-                                       bool count_only, uint64_t *ret_samples,
-                                       struct weir_error *err) WEIR_MUST_USE;
+                                       uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;
+/* How often a file of the pipeline speaks of one of `ids` (ascending), scored or unscorable. */
+enum weir_status selector_scores_count(const struct selector_scores_store *store,
+                                       const char *pipeline, const uint64_t *ids, size_t count,
+                                       uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -62,25 +62,20 @@ static enum weir_status replace(const struct selector_scores_store *store, int64
                            DB_I64(remains->count), DB_I64(remains->unscored_count));
 }
 
-struct purge {
-    const struct selector_set *live;
-    bool count_only;
-    uint64_t samples; /* that had to go */
-};
-
 static enum weir_status purge_file(const struct selector_scores_store *store, int64_t number,
-                                   const char *name, struct purge *purge, struct weir_error *err)
+                                   const char *name, const struct selector_set *live,
+                                   uint64_t *samples, struct weir_error *err)
 {
     struct scores_file file = {0};
     struct remains remains = {0};
     enum weir_status status = scores_file_open(store, name, &file, err);
     if (status)
         return status;
-    keep_live(&file, purge->live, &remains);
+    keep_live(&file, live, &remains);
     size_t gone = file.outputs.count + file.unscored.count - remains.count - remains.unscored_count;
-    if (!purge->count_only && gone > 0)
+    if (gone > 0)
         status = replace(store, number, name, &remains, file.outputs.width, err);
-    purge->samples += gone;
+    *samples += gone;
     remains_fini(&remains);
     scores_file_close(&file);
     return status;
@@ -88,16 +83,50 @@ static enum weir_status purge_file(const struct selector_scores_store *store, in
 
 enum weir_status selector_scores_purge(const struct selector_scores_store *store,
                                        const char *pipeline, const struct selector_set *live,
-                                       bool count_only, uint64_t *ret_samples,
-                                       struct weir_error *err)
+                                       uint64_t *ret_samples, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct purge purge = {.live = live, .count_only = count_only};
+    uint64_t samples = 0;
     enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status =
-            purge_file(store, weir_rows_i64(rows, i, 0), weir_rows_text(rows, i, 1), &purge, err);
+        status = purge_file(store, weir_rows_i64(rows, i, 0), weir_rows_text(rows, i, 1), live,
+                            &samples, err);
     if (!status)
-        *ret_samples = purge.samples;
+        *ret_samples = samples;
+    return status;
+}
+
+/* ---- what is left of them ---- */
+
+static uint64_t count_shared(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count)
+{
+    uint64_t shared = 0;
+    for (size_t i = 0, k = 0; i < a_count && k < b_count;) {
+        shared += a[i] == b[k];
+        bool behind = a[i] <= b[k];
+        k += b[k] <= a[i];
+        i += behind;
+    }
+    return shared;
+}
+
+enum weir_status selector_scores_count(const struct selector_scores_store *store,
+                                       const char *pipeline, const uint64_t *ids, size_t count,
+                                       uint64_t *ret_samples, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    uint64_t samples = 0;
+    enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
+    for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
+        struct scores_file file = {0};
+        status = scores_file_open(store, weir_rows_text(rows, i, 1), &file, err);
+        if (status)
+            break;
+        samples += count_shared(ids, count, file.outputs.ids, file.outputs.count);
+        samples += count_shared(ids, count, file.unscored.ids, file.unscored.count);
+        scores_file_close(&file);
+    }
+    if (!status)
+        *ret_samples = samples;
     return status;
 }

@@ -66,7 +66,6 @@ struct selector_task {
         struct msg_selection_open open;
         struct msg_select select;
         struct msg_interval_seal interval;
-        struct msg_scores_purge purge;
     } asked;
     const char *pipeline_name;
     struct weir_u64s positions;

@@ -26,21 +26,20 @@ void selector_step_purge(struct selector_task *task)
         .db = task->selector->db,
         .data_dir = task->selector->data_dir,
     };
-    bool count_only = task->asked.purge.count;
     struct selector_set live = {0};
     struct msg_scores_noted noted = {0};
     struct weir_error err;
     find_live(task, &live);
     enum weir_status status =
-        selector_scores_purge(&store, task->pipeline_name, &live, count_only, &noted.samples, &err);
+        selector_scores_purge(&store, task->pipeline_name, &live, &noted.samples, &err);
     selector_set_fini(&live);
     if (status) {
         selector_task_fail(task, &err);
         return;
     }
     if (noted.samples > 0)
-        weir_log(WEIR_LOG_INFO, count_only ? "scores of what is gone" : "scores forgotten",
-                 "pipeline=%s samples=%" PRIu64, task->pipeline_name, noted.samples);
+        weir_log(WEIR_LOG_INFO, "scores forgotten", "pipeline=%s samples=%" PRIu64,
+                 task->pipeline_name, noted.samples);
     weir_rpc_reply(task->selector->server, &task->route, MSG_scores_noted, &noted, NULL);
     selector_task_end(task);
 }

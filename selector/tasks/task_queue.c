@@ -65,9 +65,8 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
     case SELECTOR_OPEN:
         return weir_bytes_equal(a->asked.open.config, b->asked.open.config);
     case SELECTOR_FOLLOW:
-        return true;
     case SELECTOR_FORGET:
-        return a->asked.purge.count == b->asked.purge.count;
+        return true;
     case SELECTOR_PREVIEW:
         return a->positions.count == b->positions.count &&
                memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
@@ -200,8 +199,8 @@ void selector_task_preview(struct selector *selector, const struct weir_request 
 void selector_task_purge(struct selector *selector, const struct weir_request *request)
 {
     struct selector_task *task = task_new(selector, SELECTOR_FORGET);
-    task->asked.purge = *(const struct msg_scores_purge *)request->message;
-    task->pipeline_name = keep_text(task, task->asked.purge.pipeline);
+    const struct msg_scores_purge *asked = request->message;
+    task->pipeline_name = keep_text(task, asked->pipeline);
     task->route = request->route;
     submit(task);
 }

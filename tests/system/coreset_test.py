@@ -98,6 +98,7 @@ def erased(lab, digest):
     (first,) = struct.unpack_from("<Q", data, 64)
     person = lab.records[first & 0xFFFF]["user"]
     before = scored_ids(lab)
+    files = {path: path.read_bytes() for path in (lab.data_dir / "scores").iterdir()}
     answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
     receipt = json.loads((lab.data_dir / "receipts" / f"{answer['erasure']}.json").read_text())
     gone = set(receipt["ids"])
@@ -105,7 +106,21 @@ def erased(lab, digest):
     assert not gone & scored_ids(lab), "scores of an erased sample are still there"
     through = {m["model"]: m["through"] for m in receipt["influenced"]}
     assert through.get("lab-2-e1") == "lab-1", "made again on a set that a tainted model had scored"
+    verified(lab, answer["erasure"], files)
     print(f"erased {len(gone)} samples: {receipt['scores_removed']} scores gone, influenced: {sorted(through)}")
+
+
+def verified(lab, erasure, before):
+    """That nothing is left is asked again whenever somebody verifies: scores that come back from a backup are told."""
+    assert "0 scores of its samples are kept" in lab.weir("erase", "verify", str(erasure))
+    after = {path: path.read_bytes() for path in before}
+    for path, content in before.items():
+        path.write_bytes(content)
+    told = json.loads(lab.weir("erase", "verify", str(erasure), "--json", expect=3))
+    assert [f["check"] for f in told["findings"] if f["verdict"] == "wrong"] == ["scores"], told
+    for path, content in after.items():
+        path.write_bytes(content)
+    lab.weir("erase", "verify", str(erasure))
 
 
 def main():

@@ -109,7 +109,7 @@ def verified_again_and_again(lab, first, second):
         assert digest_of(receipt) == receipt["hash"], receipt
     good = findings(lab, "--all")
     one, two = first["erasure"], second["erasure"]
-    assert good == {(n, c): "fine" for n in (one, two) for c in ("receipt", "chain", "models", "samples")}, good
+    assert good == {(n, c): "fine" for n in (one, two) for c in ("receipt", "chain", "models", "samples", "scores")}, good
     assert findings(lab, str(two)) == {key: v for key, v in good.items() if key[0] == two}
     assert "everything holds" in lab.weir("erase", "verify", str(one))
 
