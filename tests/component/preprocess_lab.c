@@ -37,8 +37,8 @@ static pid_t start_process(const struct lab *lab, const char *binary, const char
     pid_t pid = fork();
     weir_require(pid >= 0);
     if (pid == 0) {
-        sigset_t
-            stop; /* blocked until the process listens to it: one that is stopped while it starts stops in order */
+        /* Blocked until the process listens to it: who is stopped while it starts stops in order. */
+        sigset_t stop;
         sigemptyset(&stop);
         sigaddset(&stop, SIGTERM);
         sigprocmask(SIG_BLOCK, &stop, NULL);
