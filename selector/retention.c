@@ -1,4 +1,4 @@
-/* A walk over the folder of sets, against the digests that rows name. */
+/* A walk over the folders of sets and scores, against the digests that rows name. */
 #include "selector/retention.h"
 
 #include "core/base/fault.h"
@@ -12,10 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char ENDING[] = ".set";
+static const char *const SETS[] = {".set", NULL}, *const SCORES[] = {".outputs", ".unscored", NULL};
 
 struct sweep {
     const char *folder;
+    const char *const *endings;
     struct weir_rows *named; /* digests, ascending */
     int64_t before_us;
     bool at_start;
@@ -38,10 +39,14 @@ static bool is_named(const struct sweep *sweep, const char *digest)
     return false;
 }
 
-static bool is_digest(const char *name)
+static bool is_digest(const char *name, const char *const *endings)
 {
     size_t size = WEIR_DIGEST_TEXT_MAX - 1;
-    return strspn(name, "0123456789abcdef") == size && weir_str_equal(name + size, ENDING);
+    if (strspn(name, "0123456789abcdef") != size)
+        return false;
+    while (*endings && !weir_str_equal(name + size, *endings))
+        endings++;
+    return *endings != NULL;
 }
 
 static bool is_left_behind(const char *name)
@@ -59,7 +64,7 @@ static bool may_go(const struct sweep *sweep, const char *name, const struct sta
     char digest[WEIR_DIGEST_TEXT_MAX] = "";
     if (is_left_behind(name))
         return sweep->at_start;
-    if (!is_digest(name)) /* not ours */
+    if (!is_digest(name, sweep->endings)) /* not ours */
         return false;
     memcpy(digest, name, sizeof digest - 1);
     return written_us(stat) < sweep->before_us && !is_named(sweep, digest);
@@ -104,10 +109,31 @@ enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_d
                                           struct selector_swept *ret_swept, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *folder = weir_format("%s/sets", data_dir);
-    struct sweep sweep = {.folder = folder, .before_us = before_us, .at_start = at_start};
+    struct sweep sweep = {
+        .folder = folder, .endings = SETS, .before_us = before_us, .at_start = at_start};
     enum weir_status status = DB_RUN(db, Q_drop_intervals, NULL, err, DB_I64(before_us));
     if (!status)
         status = DB_RUN(db, Q_list_digests, &sweep.named, err);
+    if (!status)
+        status = walk(&sweep, err);
+    weir_rows_free(sweep.named);
+    *ret_swept = sweep.swept;
+    return status;
+}
+
+enum weir_status selector_retention_drop_scores(struct weir_db *db, const char *pipeline,
+                                                int64_t before_us, struct weir_error *err)
+{
+    return DB_RUN(db, Q_drop_scores, NULL, err, DB_TEXT(pipeline), DB_I64(before_us));
+}
+
+enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char *data_dir,
+                                                 struct selector_swept *ret_swept,
+                                                 struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/scores", data_dir);
+    struct sweep sweep = {.folder = folder, .endings = SCORES, .before_us = INT64_MAX};
+    enum weir_status status = DB_RUN(db, Q_list_score_names, &sweep.named, err);
     if (!status)
         status = walk(&sweep, err);
     weir_rows_free(sweep.named);

@@ -1,7 +1,8 @@
-/* Which files of sets may go. The set of a trigger never does: models that were trained on it, and what follows
+/* Which files of sets and of scores may go. The set of a trigger never does: models that were trained on it, and what follows
  * an erasure, need it for as long as the pipeline is known. Sets of evaluations, predictions and scorings can
  * be sealed again by whoever asks again: they go, rows first, once nobody has asked for them for so long.
- * Whatever dies in between, a row never names a file that is not there. */
+ * Scores go as well, but not those by the two models of a pipeline that scored last: the one in use and the one it came
+ * from. Whatever dies in between, a row never names a file that is not there. */
 #ifndef SELECTOR_RETENTION_H
 #define SELECTOR_RETENTION_H
 
@@ -20,4 +21,13 @@ enum weir_status selector_retention_sweep(struct weir_db *db, const char *data_d
                                           int64_t before_us, bool at_start,
                                           struct selector_swept *ret_swept,
                                           struct weir_error *err) WEIR_MUST_USE;
+/* Forgets the scores of a pipeline, at most 256 files of them, that were taken before `before_us` by models that may
+ * not score again. Not for a pipeline that another one takes scores from. */
+enum weir_status selector_retention_drop_scores(struct weir_db *db, const char *pipeline,
+                                                int64_t before_us,
+                                                struct weir_error *err) WEIR_MUST_USE;
+/* Removes the files of scores that no row names; between two requests, when nobody writes. */
+enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char *data_dir,
+                                                 struct selector_swept *ret_swept,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 #endif

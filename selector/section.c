@@ -40,7 +40,9 @@ static const struct cfg_key KEYS[] = {
     CFG_DURATION(struct written, keep_sets, .fallback = "30d", .min = 3600000000,
                  .doc = "sets of evaluations, predictions and scorings are kept so long after they "
                         "were last asked for (the longest of all pipelines counts); those of "
-                        "triggers always are: models, and what follows an erasure, need them"),
+                        "triggers always are: models, and what follows an erasure, need them; "
+                        "scores go after the same time, but not those by the two models that "
+                        "scored last or those that another pipeline takes"),
     CFG_END,
 };
 

@@ -59,6 +59,48 @@ static enum weir_status open_steps(struct selector *selector,
     return status ? status : load_known(selector, err);
 }
 
+static bool is_source(const struct selector *selector, const char *pipeline)
+{
+    for (size_t i = 0; i < selector->pipeline_count; i++) {
+        const struct selector_section *section = selector->pipelines[i]->section;
+        const char *from =
+            section->policy->scored ? section->policy->scored(section->options, 1)->from : NULL;
+        if (from && weir_str_equal(from, pipeline))
+            return true;
+    }
+    return false;
+}
+
+/* All pipelines have to be understood: one that is not could take the scores of any other. */
+static enum weir_status drop_scores(struct selector *selector, int64_t before_us,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct selector_pipeline *pipeline = NULL;
+    enum weir_status status = DB_RUN(selector->db, Q_list_pipelines, &rows, err);
+    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
+        status = selector_find_pipeline(selector, weir_rows_text(rows, i, 0), &pipeline, err);
+    for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
+        if (!is_source(selector, weir_rows_text(rows, i, 0)))
+            status = selector_retention_drop_scores(selector->db, weir_rows_text(rows, i, 0),
+                                                    before_us, err);
+    return status;
+}
+
+static void sweep_scores(struct selector *selector, int64_t before_us)
+{
+    struct selector_swept swept;
+    struct weir_error err;
+    enum weir_status status = drop_scores(selector, before_us, &err);
+    if (!status)
+        status = selector_retention_sweep_scores(selector->db, selector->data_dir, &swept, &err);
+    if (status)
+        weir_log(WEIR_LOG_WARN, "scores are not swept", "error=\"%s\"", err.text);
+    else if (swept.removed > 0)
+        weir_log(WEIR_LOG_INFO, "scores swept", "removed=%" PRIu64 " bytes=%" PRIu64, swept.removed,
+                 swept.removed_bytes);
+}
+
 /* Between two tasks nobody writes a set. What fails is tried again. */
 static void sweep(struct selector *selector, bool at_start)
 {
@@ -77,6 +119,7 @@ static void sweep(struct selector *selector, bool at_start)
         weir_log(WEIR_LOG_INFO, "sets swept",
                  "removed=%" PRIu64 " bytes=%" PRIu64 " kept=%" PRIu64 " bytes_kept=%" PRIu64,
                  swept.removed, swept.removed_bytes, swept.kept, swept.kept_bytes);
+    sweep_scores(selector, weir_now_wall_us() - keep_us);
 }
 
 static void on_sweep_time(void *owner)

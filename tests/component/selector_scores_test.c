@@ -3,6 +3,9 @@
 #include "core/wire/outputs.h"
 #include "tests/component/selector_lab.h"
 
+#include <dirent.h>
+#include <libpq-fe.h>
+
 #define UNCERTAIN "{policy: coreset, tail_triggers: all, limit: 3, score: {method: uncertainty}}"
 
 static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uint64_t position,
@@ -219,14 +222,8 @@ static void a_preview_says_what_has_to_be_scored(void **state)
     assert_int_equal(fixture->samples, 100); /* nothing of the preview stayed */
 }
 
-static void another_pipelines_scores_are_used_again(void **state)
+static enum weir_status open_other(struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    change(fixture, WEIR_CHANGE_ADDED, 100, 10);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 200), WEIR_OK);
     static const uint64_t DATASETS[] = {DATASET};
     const struct msg_selection_open open = {
         .pipeline = "other",
@@ -236,10 +233,21 @@ static void another_pipelines_scores_are_used_again(void **state)
                                 " score: {method: uncertainty}, scores: {from: quick}}\n"),
         .datasets = {DATASETS, 1},
     };
+    return ask(fixture, MSG_selection_open, &open);
+}
+
+static void another_pipelines_scores_are_used_again(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    change(fixture, WEIR_CHANGE_ADDED, 100, 10);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 200), WEIR_OK);
     const uint64_t first = 1, second = 2;
     struct msg_select select = {
         .pipeline = "other", .trigger = 1, .positions = {&first, 1}, .model = ""};
-    assert_int_equal(ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(open_other(fixture), WEIR_OK);
     assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
     assert_string_equal(rows(fixture), "51-53");
     assert_string_equal(fixture->model, "m-1");
@@ -252,6 +260,71 @@ static void another_pipelines_scores_are_used_again(void **state)
     assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
     assert_int_equal(fixture->samples, 110);
     assert_string_equal(fixture->model, "o-1");
+}
+
+/* As if everything had been taken two months ago. */
+static void age(const struct fixture *fixture)
+{
+    const char *statement =
+        "UPDATE selector.score_file SET taken_at = taken_at - interval '60 days'";
+    PGconn *connection = PQconnectdb(fixture->postgres.conninfo);
+    PGresult *result = PQexec(connection, statement);
+    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static size_t score_files(const struct fixture *fixture)
+{
+    size_t count = 0;
+    WEIR_AUTO_FREE char *path = weir_format("%s/scores", fixture->dir.path);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static void score_by(struct fixture *fixture, const char *model)
+{
+    assert_int_equal(select_by(fixture, 1, 1, model), WEIR_OK);
+    assert_string_equal(fixture->model, model);
+    assert_int_equal(bring(fixture, 100), WEIR_OK);
+}
+
+/* Of three models, whose scores are all of one file each. */
+static void old_scores_go_unless_somebody_may_ask_for_them(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    score_by(fixture, "m-1");
+    score_by(fixture, "m-2");
+    score_by(fixture, "m-3");
+    restart_selector(fixture); /* it sweeps when it begins */
+    assert_int_equal(score_files(fixture), 3);
+    assert_int_equal(kept(fixture, 0, 10), 30);
+    age(fixture);
+    restart_selector(fixture);
+    assert_int_equal(score_files(fixture), 2);
+    assert_int_equal(kept(fixture, 0, 10), 20);
+    assert_int_equal(select_by(fixture, 1, 1, "m-2"), WEIR_OK);
+    assert_string_equal(rows(fixture), "51-53");
+}
+
+static void scores_that_another_pipeline_takes_stay(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(open_other(fixture), WEIR_OK);
+    score_by(fixture, "m-1");
+    score_by(fixture, "m-2");
+    score_by(fixture, "m-3");
+    age(fixture);
+    restart_selector(fixture);
+    assert_int_equal(score_files(fixture), 3);
 }
 
 int main(void)
@@ -268,6 +341,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_erased_sample_loses_its_scores, setup, teardown),
         cmocka_unit_test_setup_teardown(a_preview_says_what_has_to_be_scored, setup, teardown),
         cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(old_scores_go_unless_somebody_may_ask_for_them, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(scores_that_another_pipeline_takes_stay, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector scores", tests, setup_group, teardown_group);
 }
