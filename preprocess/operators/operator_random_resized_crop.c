@@ -25,51 +25,32 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-struct range {
-    double least, most;
-};
-
 struct state {
     uint32_t size[2];
-    struct range scale, log_ratio;
+    struct picture_range scale, log_ratio;
     struct operator_next flip; /* op NULL: none follows */
     struct resampler resampler;
 };
-
-static enum weir_status read_range(const char *name, struct cfg_texts texts, double max,
-                                   struct range *range, struct weir_error *err)
-{
-    double ends[2];
-    const struct picture_numbers from = {name, texts, 2, 0.001, max};
-    if (texts.count == 0)
-        return WEIR_OK;
-    enum weir_status status = picture_read_numbers(&from, ends, err);
-    if (status != WEIR_OK)
-        return status;
-    if (ends[0] > ends[1])
-        return weir_fail(err, WEIR_INVALID, "%s: found [%g, %g], expected the least first", name,
-                         ends[0], ends[1]);
-    *range = (struct range){ends[0], ends[1]};
-    return WEIR_OK;
-}
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     struct state *state = owner;
     const struct options *options = given;
-    struct range ratio = {3.0 / 4, 4.0 / 3};
-    state->scale = (struct range){0.08, 1};
+    const struct picture_numbers scale = {"scale", options->scale, 2, 0.001, 1};
+    const struct picture_numbers ratio = {"ratio", options->ratio, 2, 0.001, 1000};
+    struct picture_range ratios = {3.0 / 4, 4.0 / 3};
+    state->scale = (struct picture_range){0.08, 1};
     enum weir_status status = picture_pick(schema, options->on, &ret_plan->in, err);
     if (status == WEIR_OK)
         status = picture_read_size(options->size, state->size, err);
     if (status == WEIR_OK)
-        status = read_range("scale", options->scale, 1, &state->scale, err);
+        status = picture_read_range(&scale, &state->scale, err);
     if (status == WEIR_OK)
-        status = read_range("ratio", options->ratio, 1000, &ratio, err);
+        status = picture_read_range(&ratio, &ratios, err);
     if (status != WEIR_OK)
         return status;
-    state->log_ratio = (struct range){log(ratio.least), log(ratio.most)};
+    state->log_ratio = (struct picture_range){log(ratios.least), log(ratios.most)};
     ret_plan->outputs = 1;
     return picture_dense(&schema->column[ret_plan->in], state->size[0], state->size[1],
                          &ret_plan->output[0], err);
@@ -78,11 +59,6 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static void fini(void *owner)
 {
     resampler_fini(&((struct state *)owner)->resampler);
-}
-
-static double draw(struct weir_rng *rng, struct range range)
-{
-    return range.least + weir_rng_unit(rng) * (range.most - range.least);
 }
 
 /* The largest part in the middle whose aspect ratio is allowed. */
@@ -106,8 +82,8 @@ static struct picture_window any(const struct state *state, struct weir_rng *rng
                                  uint32_t width)
 {
     for (int i = 0; i < TRIES; i++) {
-        double area = (double)height * width * draw(rng, state->scale);
-        double ratio = exp(draw(rng, state->log_ratio));
+        double area = (double)height * width * picture_draw(rng, state->scale);
+        double ratio = exp(picture_draw(rng, state->log_ratio));
         double part_width = nearbyint(sqrt(area * ratio));
         double part_height = nearbyint(sqrt(area / ratio));
         if (part_width < 1 || part_width > width || part_height < 1 || part_height > height)

@@ -82,14 +82,23 @@ uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width)
     return column->values.at + start;
 }
 
+uint8_t *picture_add_same(struct column *column, const struct picture *from)
+{
+    size_t height = from->place.height, width = from->place.width;
+    uint8_t *to = picture_add(column, from->place.height, from->place.width);
+    if (height > 0)
+        memcpy(to, from->at, height * width * from->channels);
+    return to;
+}
+
 void picture_copy(const uint8_t *from, size_t pixels, uint32_t channels, uint8_t *to)
 {
     if (channels == CHANNELS_RGB) {
         memcpy(to, from, pixels * CHANNELS_RGB);
         return;
     }
-    for (size_t i = 0; i < pixels; i++, from += CHANNELS_RGB) /* the weights are of 65536 */
-        to[i] = (uint8_t)((19595u * from[0] + 38470u * from[1] + 7471u * from[2] + 32768u) >> 16);
+    for (size_t i = 0; i < pixels; i++)
+        to[i] = picture_grey(from + i * CHANNELS_RGB);
 }
 
 void picture_add_none(struct column *column)
@@ -115,6 +124,28 @@ enum weir_status picture_read_numbers(const struct picture_numbers *from, double
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID, "%s: expected one number or %zu, each from %g to %g",
                      from->name, from->count, from->min, from->max);
+}
+
+enum weir_status picture_read_range(const struct picture_numbers *from, struct picture_range *range,
+                                    struct weir_error *err)
+{
+    double ends[2];
+    weir_require(from->count == 2);
+    if (from->texts.count == 0)
+        return WEIR_OK;
+    enum weir_status status = picture_read_numbers(from, ends, err);
+    if (status != WEIR_OK)
+        return status;
+    if (ends[0] > ends[1])
+        return weir_fail(err, WEIR_INVALID, "%s: found [%g, %g], expected the least first",
+                         from->name, ends[0], ends[1]);
+    *range = (struct picture_range){ends[0], ends[1]};
+    return WEIR_OK;
+}
+
+double picture_draw(struct weir_rng *rng, struct picture_range range)
+{
+    return range.least + weir_rng_unit(rng) * (range.most - range.least);
 }
 
 enum weir_status picture_read_size(struct cfg_texts texts, uint32_t ret_size[2],

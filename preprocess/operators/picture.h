@@ -26,8 +26,15 @@ enum weir_status picture_dense(const struct column_about *in, uint32_t height, u
 struct picture picture_at(const struct column *column, size_t row);
 /* Appends a picture whose pixels are for the caller to fill in; they do not move until the next one. */
 uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width);
-/* `pixels` of three channels into three or one: grey is how bright they are (ITU-R BT.601). */
+/* How bright a pixel of three channels is (ITU-R BT.601). */
+static inline uint8_t picture_grey(const uint8_t *pixel)
+{
+    return (uint8_t)((19595u * pixel[0] + 38470u * pixel[1] + 7471u * pixel[2] + 32768u) >> 16);
+}
+/* `pixels` of three channels into three, or into one that is their grey. */
 void picture_copy(const uint8_t *from, size_t pixels, uint32_t channels, uint8_t *to);
+/* Appends a copy of `from`, to be changed in place. */
+uint8_t *picture_add_same(struct column *column, const struct picture *from);
 /* Ends a row that has failed. */
 void picture_add_none(struct column *column);
 
@@ -41,6 +48,14 @@ struct picture_numbers {
 };
 enum weir_status picture_read_numbers(const struct picture_numbers *from, double *ret_values,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* What is drawn evenly between two ends. */
+struct picture_range {
+    double least, most;
+};
+/* The same for two of them, the least first; an option that is absent leaves `*range` as it is. */
+enum weir_status picture_read_range(const struct picture_numbers *from, struct picture_range *range,
+                                    struct weir_error *err) WEIR_MUST_USE;
+double picture_draw(struct weir_rng *rng, struct picture_range range);
 /* `size: 224` or `size: [height, width]`. */
 enum weir_status picture_read_size(struct cfg_texts texts, uint32_t ret_size[2],
                                    struct weir_error *err) WEIR_MUST_USE;

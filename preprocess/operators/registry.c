@@ -11,7 +11,7 @@
     X(vocab) X(truncate) X(pad)                                 \
     X(decode_jpeg) X(random_resized_crop) X(resize)             \
     X(center_crop) X(flip) X(normalize) X(to_chw)               \
-    X(decode_png) X(grayscale)
+    X(decode_png) X(grayscale) X(color_jitter) X(blur)
 // clang-format on
 
 #define X(name) extern const struct preprocess_operator operator_##name;

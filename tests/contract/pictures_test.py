@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Operators on pictures against Pillow, on pictures of all kinds: decoded pixels are the same, resized ones
-differ by one of 255 at most (Pillow rounds once more), and with torchvision's by as much.
+differ by one of 255 at most (Pillow rounds once more), and with torchvision's by as much. Without chance:
+both ends of what is drawn are the same.
 
 Skips (exit code 77) where Pillow or NumPy is not installed.
 """
@@ -13,7 +14,7 @@ import tempfile
 
 try:
     import numpy
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageEnhance, ImageOps
 except ImportError as error:
     print(f"skipped: {error}: install python3-pil and python3-numpy")
     sys.exit(77)
@@ -116,7 +117,33 @@ def check_png_and_grey(rng, folder):
         expect(f"grey {mode} png", run(f"[{operators}]", path, (height, width)), grey, 0)
 
 
-def check_torchvision(path, picture):
+def check_colours(rng, path, picture):
+    """A blend of two pictures: what Pillow's enhancers make, to the bit."""
+    width, height = picture.size
+    for option, enhance in [("brightness", ImageEnhance.Brightness), ("contrast", ImageEnhance.Contrast),
+                            ("saturation", ImageEnhance.Color)]:
+        factor = round(rng.uniform(0, 2.5), 3)
+        found = run(f"[{{op: decode_jpeg}}, {{op: color_jitter, {option}: [{factor}, {factor}]}}, "
+                    f"{{op: center_crop, size: [{height}, {width}]}}]", path, (height, width, 3))
+        expect(f"{option} {factor} of {path}", found, enhance(picture).enhance(factor), 0)
+
+
+def check_hue_and_blur(rng, path, picture, functional, tensor):
+    width, height = picture.size
+    crop = f"{{op: center_crop, size: [{height}, {width}]}}"
+    turn, sigma = round(rng.uniform(-0.5, 0.5), 3), round(rng.uniform(0.1, 3), 2)
+    found = run(f"[{{op: decode_jpeg}}, {{op: color_jitter, hue: [{turn}, {turn}]}}, {crop}]", path,
+                (height, width, 3))
+    expect(f"torchvision's hue {turn} of {path}", found,
+           functional.adjust_hue(tensor, turn).permute(1, 2, 0).numpy(), 1)
+    size = rng.choice([size for size in (1, 3, 5, 9, 23) if size // 2 < min(width, height)])
+    found = run(f"[{{op: decode_jpeg}}, {{op: blur, kernel_size: {size}, sigma: {sigma}}}, {crop}]", path,
+                (height, width, 3))
+    expect(f"torchvision's blur {size}, {sigma} of {path}", found,
+           functional.gaussian_blur(tensor, size, sigma).permute(1, 2, 0).numpy(), 1)
+
+
+def check_torchvision(rng, path, picture):
     try:
         import torch
         from torchvision.transforms import functional
@@ -129,6 +156,7 @@ def check_torchvision(path, picture):
     found = run(f"[{{op: decode_jpeg}}, {{op: resize, size: [{new[0]}, {new[1]}]}}]", path,
                 (*new, 3))
     expect(f"torchvision's {path} to {new}", found, expected, 1)
+    check_hue_and_blur(rng, path, picture, functional, tensor)
     return True
 
 
@@ -142,10 +170,12 @@ def main():
             check_resize(rng, path, picture)
             check_crop_and_resize(rng, path, picture)
             check_black_border(path, picture)
+        for path in paths[:8]:
+            check_colours(rng, path, opened(path))
         for _ in range(12):
             check_png_and_grey(rng, pathlib.Path(name))
         against = ["Pillow"]
-        if all(check_torchvision(path, opened(path)) for path in paths[:8]):
+        if all(check_torchvision(rng, path, opened(path)) for path in paths[:8]):
             against.append("torchvision")
     print(f"{PICTURES} pictures: as {' and '.join(against)} make them")
 

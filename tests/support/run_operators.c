@@ -27,7 +27,7 @@ int main(int argc, char **argv)
         weir_buf_append(&payload->values, bytes.at, bytes.size);
         column_end_row(payload);
     }
-    const struct operator_batch batch = {.rows = (size_t)argc - 2};
+    const struct operator_batch batch = {.rows = (size_t)argc - 2, .trains = true};
     test.failed = chain_run(test.chain, &batch);
     const struct weir_buf *values = &chain_output(test.chain, 0)->values;
     fwrite(test.failed, 1, batch.rows, stdout);
