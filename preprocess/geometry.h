@@ -29,7 +29,7 @@ enum {
 };
 
 struct preprocess_geometry {
-    uint64_t samples; /* of the set */
+    uint64_t samples; /* of an epoch: of the set, or of each of its epoch parts */
     uint32_t epochs;
     uint32_t batch_samples;
     enum preprocess_last last;

@@ -29,12 +29,27 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
     enum preprocess_shuffle shuffle =
         trains ? (enum preprocess_shuffle)batch->shuffle : PREPROCESS_SHUFFLE_NONE;
     uint32_t group = form->group_batches > 0 ? form->group_batches : (uint32_t)batch->group;
-    plan->geometry = preprocess_geometry_plan(plan->set.count, form->epochs,
-                                              (uint32_t)batch->samples, last, group);
+    if (trains)
+        plan->parts = plan->set.parts;
+    uint64_t samples = plan->parts.count > 0 ? plan->parts.samples : plan->set.count;
+    plan->geometry =
+        preprocess_geometry_plan(samples, form->epochs, (uint32_t)batch->samples, last, group);
     plan->geometry.ranks = form->ranks > 0 ? form->ranks : 1;
     plan->delivery = trains ? (enum weir_delivery)batch->delivery : WEIR_EXACTLY_ONCE;
-    plan->order = preprocess_order_plan(shuffle, batch->window, plan->set.count, &plan->set.digest,
-                                        form->seed);
+    plan->order =
+        preprocess_order_plan(shuffle, batch->window, samples, &plan->set.digest, form->seed);
+}
+
+static enum weir_status check_parts(const struct preprocess_order_form *form,
+                                    const struct weir_sample_set *set, struct weir_error *err)
+{
+    bool trains = weir_str_equal(form->mode, "train");
+    if (!trains || set->parts.count == 0 || set->parts.count == form->epochs)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "training.epochs: found %u, expected %u, as set %s has a part for each of so "
+                     "many epochs",
+                     form->epochs, set->parts.count, form->set_digest);
 }
 
 static enum weir_status check_ranks(const struct preprocess_order_form *form,
@@ -85,6 +100,8 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
         status = open_set(form, &plan.set, err);
+    if (status == WEIR_OK)
+        status = check_parts(form, &plan.set, err);
     if (status != WEIR_OK) {
         preprocess_plan_close(&plan);
         return status;
@@ -105,15 +122,23 @@ void preprocess_plan_close(struct preprocess_plan *plan)
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position)
 {
-    return preprocess_order_at(&plan->order, epoch, position % plan->geometry.samples);
+    const struct weir_epoch_parts *parts = &plan->parts;
+    uint64_t index = preprocess_order_at(&plan->order, epoch, position % plan->geometry.samples);
+    if (parts->count == 0)
+        return index;
+    weir_require(epoch < parts->count);
+    return parts->indices[epoch * parts->samples + index];
 }
 
 /* All samples of an epoch, in any order. */
 static uint64_t whole_epoch(const struct preprocess_plan *plan, uint32_t epoch)
 {
+    const struct weir_epoch_parts *parts = &plan->parts;
     uint64_t sum = 0;
-    for (size_t i = 0; i < plan->set.count; i++)
-        sum += weir_fingerprint(plan->set.ids[i], epoch);
+    for (uint64_t i = 0; i < plan->geometry.samples; i++) {
+        uint64_t index = parts->count > 0 ? parts->indices[epoch * parts->samples + i] : i;
+        sum += weir_fingerprint(plan->set.ids[index], epoch);
+    }
     return sum;
 }
 

@@ -25,6 +25,7 @@ struct preprocess_plan {
     struct weir_yaml *document;
     struct preprocess_options options;
     struct weir_sample_set set;
+    struct weir_epoch_parts parts; /* of the set; none for whoever does not train: it wants all */
     struct preprocess_geometry geometry;
     struct preprocess_order order;
     enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
@@ -35,13 +36,14 @@ struct preprocess_plan {
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the
- * digest the form names. */
+ * digest the form names, and when it has epoch parts, a training as many epochs. */
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct preprocess_plan *ret_plan,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
-/* Index in the set of the sample at `position` of `epoch`; positions behind the last wrap around. */
+/* Index in the set of the sample at `position` of `epoch`, within the epoch's part if the set has parts; positions
+ * behind the last wrap around. */
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position);
 /* The fingerprint of everything that is to be delivered (core/wire/position.h). */

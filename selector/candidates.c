@@ -13,6 +13,7 @@ void selector_candidates_fini(struct selector_candidates *candidates)
     selector_set_fini(&candidates->all);
     selector_set_fini(&candidates->chosen);
     free(candidates->weights);
+    selector_parts_fini(&candidates->parts);
     *candidates = (struct selector_candidates){0};
 }
 

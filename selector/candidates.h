@@ -3,6 +3,7 @@
 #ifndef SELECTOR_CANDIDATES_H
 #define SELECTOR_CANDIDATES_H
 
+#include "selector/parts.h"
 #include "selector/reader.h"
 #include "selector/section.h"
 
@@ -19,7 +20,8 @@ struct selector_window {
 struct selector_candidates {
     struct selector_set all;
     struct selector_set chosen;
-    float *weights; /* of the chosen, by ascending id; NULL: all 1 */
+    float *weights;              /* of the chosen, by ascending id; NULL: all 1 */
+    struct selector_parts parts; /* of the chosen, by epoch, when each draws anew */
 };
 
 /* Zero-initialised is empty. */

@@ -140,6 +140,20 @@ static void tell_kind(struct selector_preview *preview, const struct selector_se
     }
 }
 
+static void tell_parts(struct selector_preview *preview,
+                       const struct selector_candidates *candidates)
+{
+    const struct selector_parts *parts = &candidates->parts;
+    for (uint32_t epoch = 0; epoch < parts->count && epoch < SELECTOR_PREVIEW_GROUPS_MAX; epoch++) {
+        size_t at = add(preview);
+        preview->kinds[at] = "epoch";
+        preview->names[at] = weir_format("%" PRIu32, epoch + 1);
+        preview->samples[at] = parts->samples;
+        preview->candidates[at] = candidates->all.count;
+        preview->whys[at] = "drawn anew for every epoch";
+    }
+}
+
 static struct slices cut_slices(struct selector_reader *reader)
 {
     int64_t oldest = INT64_MAX, newest = INT64_MIN;
@@ -190,6 +204,8 @@ enum weir_status selector_preview_make(struct selector_preview *preview,
     for (size_t i = 0; !status && i < WEIR_COUNT(KINDS); i++)
         if (KINDS[i].need & known)
             status = make_kind(preview, section, candidates, sources, &KINDS[i], err);
+    if (!status)
+        tell_parts(preview, candidates);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* How a choice divides: by label, time, trigger and past use, with the reason of each part. Pure. */
+/* How a choice divides: by label, time, trigger, past use and epoch, with the reason of each part. Pure. */
 #ifndef SELECTOR_PREVIEW_H
 #define SELECTOR_PREVIEW_H
 
@@ -8,7 +8,7 @@ enum { SELECTOR_PREVIEW_SLICES = 8, SELECTOR_PREVIEW_GROUPS_MAX = 100 };
 
 /* One column per property of a group. */
 struct selector_preview {
-    const char **kinds; /* label, time, trigger, past */
+    const char **kinds; /* label, time, trigger, past, epoch */
     char **names;
     uint64_t *samples;
     uint64_t *candidates;

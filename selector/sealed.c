@@ -23,8 +23,8 @@ static enum weir_status add_all(struct weir_sample_set_writer *writer,
 }
 
 enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
-                                       const float *weights, struct selector_sealed *sealed,
-                                       struct weir_error *err)
+                                       const float *weights, const struct selector_parts *parts,
+                                       struct selector_sealed *sealed, struct weir_error *err)
 {
     if (set->count == 0)
         return WEIR_OK;
@@ -32,6 +32,9 @@ enum weir_status selector_sealed_write(const char *data_dir, const struct select
     WEIR_AUTO(weir_sample_set_writer) writer = NULL;
     WEIR_AUTO_FREE char *fresh = weir_format("%s/sets/sealing.set", data_dir);
     enum weir_status status = weir_sample_set_begin(fresh, set->count, weights, &writer, err);
+    if (!status && parts)
+        weir_sample_set_divide(
+            writer, &(struct weir_epoch_parts){parts->indices, parts->samples, parts->count});
     if (!status)
         status = add_all(writer, set, err);
     if (!status)

@@ -5,6 +5,7 @@
 
 #include "core/db/db.h"
 #include "core/wire/wire.h"
+#include "selector/parts.h"
 #include "selector/policies/policy.h"
 #include "selector/set.h"
 
@@ -31,10 +32,12 @@ struct selector_boundary {
     uint64_t until_id;
 };
 
-/* Writes `set` and the weights of its members (NULL: all 1) as DATA_DIR/sets/DIGEST.set and fills digest and
- * samples; an empty set leaves the digest empty. Doing it again is harmless. */
+/* Writes `set`, the weights of its members (NULL: all 1) and its epoch parts (NULL: none) as
+ * DATA_DIR/sets/DIGEST.set and fills digest and samples; an empty set leaves the digest empty. Doing it again is
+ * harmless. */
 enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
-                                       const float *weights, struct selector_sealed *sealed,
+                                       const float *weights, const struct selector_parts *parts,
+                                       struct selector_sealed *sealed,
                                        struct weir_error *err) WEIR_MUST_USE;
 
 /* NOT_FOUND when that trigger (interval) was not answered yet. */

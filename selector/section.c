@@ -257,7 +257,6 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
         .dataset_count = section->dataset_count,
         .classes = section->classes,
         .class_count = section->class_count,
-        .epochs = section->epochs,
     };
     void *options = (char *)section->memory + OPTIONS_AT;
     enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;

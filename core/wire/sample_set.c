@@ -1,11 +1,12 @@
 /* Maps and checks sample set files; the layout is in the header. */
 #include "core/wire/sample_set.h"
 
+#include "core/base/bits.h"
 #include "core/base/file.h"
 
 #include <string.h>
 
-enum { FLAGS = WEIR_SET_WEIGHTS | WEIR_SET_SUMS };
+enum { FLAGS = WEIR_SET_WEIGHTS | WEIR_SET_SUMS | WEIR_SET_PARTS };
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'S', 'E', 'T', '1'};
 
@@ -18,17 +19,29 @@ static bool ascend_strictly(const uint64_t *ids, size_t count)
     return true;
 }
 
-/* Of count and flags as they stand in the header, then ids and weights. */
-static struct weir_digest digest_of(uint64_t count, struct weir_bytes ids,
-                                    struct weir_bytes weights)
+void weir_epoch_parts_hash(const struct weir_epoch_parts *parts, struct weir_hasher *hasher)
 {
     uint8_t head[12];
-    weir_put_u64(head, count);
-    weir_put_u32(head + 8, weights.size > 0 ? WEIR_SET_WEIGHTS : 0);
+    if (parts->count == 0)
+        return;
+    weir_put_u32(head, parts->count);
+    weir_put_u64(head + 4, parts->samples);
+    weir_hasher_add(hasher, head, sizeof head);
+    weir_hasher_add(hasher, parts->indices, weir_epoch_parts_bytes(parts));
+}
+
+/* Of count and flags as they stand in the header, then ids and weights. */
+static struct weir_digest digest_of(const struct weir_sample_set *set)
+{
+    uint8_t head[12];
+    weir_put_u64(head, set->count);
+    weir_put_u32(head + 8, set->weights != NULL && set->count > 0 ? WEIR_SET_WEIGHTS : 0);
     WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
     weir_hasher_add(hasher, head, sizeof head);
-    weir_hasher_add(hasher, ids.at, ids.size);
-    weir_hasher_add(hasher, weights.at, weights.size);
+    weir_hasher_add(hasher, set->ids, set->count * sizeof *set->ids);
+    if (set->weights != NULL)
+        weir_hasher_add(hasher, set->weights, set->count * sizeof *set->weights);
+    weir_epoch_parts_hash(&set->parts, hasher);
     return weir_hasher_digest(hasher);
 }
 
@@ -48,6 +61,22 @@ static size_t body_bytes(size_t count, uint32_t flags)
     return bytes;
 }
 
+/* Epoch parts as the header has them, whose indices are the last of `body` bytes. */
+static enum weir_status find_parts(const uint8_t *at, size_t body, struct weir_epoch_parts *parts,
+                                   struct weir_error *err)
+{
+    uint32_t count = weir_get_u32(at + WEIR_SET_PARTS_AT);
+    uint64_t samples = weir_get_u64(at + WEIR_SET_PART_SAMPLES_AT);
+    if (count == 0 || samples == 0 || samples > body / sizeof(uint32_t) / count)
+        return weir_fail(err, WEIR_CORRUPT,
+                         "%zu bytes behind the header, found %u epoch parts of %llu samples", body,
+                         count, (unsigned long long)samples);
+    *parts = (struct weir_epoch_parts){.samples = samples, .count = count};
+    const uint8_t *end = at + WEIR_SET_HEADER_BYTES + body;
+    parts->indices = (const uint32_t *)(const void *)(end - weir_epoch_parts_bytes(parts));
+    return WEIR_OK;
+}
+
 /* Fills `set` from its mapped file; touches nothing behind what the file holds. */
 static enum weir_status check_header(struct weir_sample_set *set, struct weir_error *err)
 {
@@ -57,13 +86,20 @@ static enum weir_status check_header(struct weir_sample_set *set, struct weir_er
     if (weir_get_u64(at + WEIR_SET_CHECKED_BYTES) !=
         weir_hash64(weir_bytes(at, WEIR_SET_CHECKED_BYTES), 0))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
-    if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     uint32_t flags = weir_get_u32(at + 16);
+    uint64_t part_samples = weir_get_u64(at + WEIR_SET_PART_SAMPLES_AT);
+    if (((flags & WEIR_SET_PARTS ? 0 : part_samples) | weir_get_u64(at + 56)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     if ((flags & ~(uint32_t)FLAGS) != 0)
         return weir_fail(err, WEIR_CORRUPT, "flags 0x%x, expected at most 0x%x", flags, FLAGS);
     size_t body = set->map_bytes - WEIR_SET_HEADER_BYTES;
+    enum weir_status status = WEIR_OK;
+    if (flags & WEIR_SET_PARTS)
+        status = find_parts(at, body, &set->parts, err);
+    if (status != WEIR_OK)
+        return status;
+    body -= weir_epoch_parts_bytes(&set->parts);
     if (count > body / sizeof *set->ids || body != body_bytes(count, flags))
         return weir_fail(err, WEIR_CORRUPT, "%zu bytes behind the header, expected %llu samples",
                          body, (unsigned long long)count);
@@ -80,15 +116,39 @@ static enum weir_status check_header(struct weir_sample_set *set, struct weir_er
     return WEIR_OK;
 }
 
+/* Every index is one, and every id in some part: else models would count as having seen what no epoch had. */
+static enum weir_status check_parts(const struct weir_sample_set *set, struct weir_error *err)
+{
+    const struct weir_epoch_parts *parts = &set->parts;
+    struct weir_bits used = {0};
+    enum weir_status status = WEIR_OK;
+    for (uint64_t i = 0; status == WEIR_OK && i < parts->count * parts->samples; i++) {
+        uint32_t index = parts->indices[i];
+        bool ascends = i % parts->samples == 0 || index > parts->indices[i - 1];
+        if (index < set->count && ascends)
+            weir_bits_set(&used, index);
+        else
+            status = weir_fail(err, WEIR_CORRUPT,
+                               "epoch parts: found index %u, expected ascending ones below %zu",
+                               index, set->count);
+    }
+    size_t held = weir_bits_population(&used);
+    weir_bits_fini(&used);
+    if (status == WEIR_OK && parts->count > 0 && held != set->count)
+        status =
+            weir_fail(err, WEIR_CORRUPT, "epoch parts hold %zu of %zu samples", held, set->count);
+    return status;
+}
+
 static enum weir_status check_body(const struct weir_sample_set *set, struct weir_error *err)
 {
     size_t count = set->count;
-    struct weir_bytes ids = weir_bytes(set->ids, count * sizeof *set->ids);
-    struct weir_bytes weights =
-        weir_bytes(set->weights, set->weights != NULL ? count * sizeof(float) : 0);
-    struct weir_digest digest = digest_of(count, ids, weights);
+    struct weir_digest digest = digest_of(set);
     if (memcmp(digest.bytes, set->digest.bytes, sizeof digest.bytes) != 0)
         return weir_fail(err, WEIR_CORRUPT, "ids and weights differ from the digest");
+    enum weir_status status = check_parts(set, err);
+    if (status != WEIR_OK)
+        return status;
     if (set->sums != NULL)
         return weir_sample_set_check(set, 0, count, err);
     if (!ascend_strictly(set->ids, count))

@@ -1,16 +1,24 @@
 /* The sealed sample set (C5) as a file: what the selector writes once, and dispatcher, workers and
  * orchestrator map read-only. Ids ascend strictly; weights are absent when all are 1. The digest
- * covers count, ids and weights alone, so the same selection has the same digest on any machine.
+ * covers count, ids, weights and epoch parts alone, so the same selection has the same digest on any
+ * machine.
+ *
+ * A set that was drawn anew for every epoch has epoch parts: the members that each epoch trains on, as
+ * many in each, by their index in the ids. The ids are the union of the parts, so whoever asks which
+ * samples a set holds need not know of them.
  *
  *     offset 0   8 bytes  "WEIRSET1"
  *            8   u64      count
- *           16   u32      flags: 1 = weights present, 2 = sums present
- *           20   u32      reserved, 0
- *           24   16 bytes digest (XXH3-128 of count, weights flag, ids, weights)
+ *           16   u32      flags: 1 = weights present, 2 = sums present, 4 = epoch parts present
+ *           20   u32      number of epoch parts, or 0
+ *           24   16 bytes digest (XXH3-128 of count, weights flag, ids, weights; of epoch parts their
+ *                         number, their length and their indices)
  *           40   u64      XXH3-64 of the 40 bytes before
- *           48   zeros
+ *           48   u64      samples of each epoch part, or 0
+ *           56   zeros
  *           64   u64[count] ids, then f32[count] weights if present, zeros up to a multiple of 8
- *                with sums, and the sums: u64 XXH3-64 of every 65 536 ids, and of as many weights
+ *                with sums, and the sums: u64 XXH3-64 of every 65 536 ids, and of as many weights;
+ *                then u32[parts * samples] indices, ascending in each part
  */
 #ifndef WEIR_WIRE_SAMPLE_SET_H
 #define WEIR_WIRE_SAMPLE_SET_H
@@ -23,11 +31,28 @@
 enum {
     WEIR_SET_HEADER_BYTES = 64,
     WEIR_SET_CHECKED_BYTES = 40,
+    WEIR_SET_PARTS_AT = 20,
     WEIR_SET_DIGEST_AT = 24,
+    WEIR_SET_PART_SAMPLES_AT = 48,
     WEIR_SET_WEIGHTS = 1,
     WEIR_SET_SUMS = 2,
+    WEIR_SET_PARTS = 4,
     WEIR_SET_SUMMED = 65536, /* ids to a sum */
 };
+
+/* Part e is of epoch e: indices[e * samples … (e + 1) * samples - 1]. Zeroed: there are none. */
+struct weir_epoch_parts {
+    const uint32_t *indices; /* below the set's count, ascending strictly in each part */
+    uint64_t samples;        /* of each part; > 0 */
+    uint32_t count;
+};
+
+static inline size_t weir_epoch_parts_bytes(const struct weir_epoch_parts *parts)
+{
+    return parts->count * parts->samples * sizeof *parts->indices;
+}
+/* What a set's digest says of them behind all else: nothing when there are none. */
+void weir_epoch_parts_hash(const struct weir_epoch_parts *parts, struct weir_hasher *hasher);
 
 struct weir_sample_set {
     const uint64_t *ids;
@@ -35,7 +60,8 @@ struct weir_sample_set {
     size_t count;
     struct weir_digest digest;
     const uint64_t *sums; /* NULL: the file has none */
-    void *map;            /* private */
+    struct weir_epoch_parts parts;
+    void *map; /* private */
     size_t map_bytes;
 };
 
@@ -46,6 +72,9 @@ struct weir_sample_set_writer;
 enum weir_status weir_sample_set_begin(const char *path, uint64_t count, const float *weights,
                                        struct weir_sample_set_writer **ret_writer,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* Its epoch parts, whose union are all of its ids (required); borrowed until the end. */
+void weir_sample_set_divide(struct weir_sample_set_writer *writer,
+                            const struct weir_epoch_parts *parts);
 /* Ascending and distinct, across all calls (required). */
 enum weir_status weir_sample_set_add(struct weir_sample_set_writer *writer, const uint64_t *ids,
                                      size_t count, struct weir_error *err) WEIR_MUST_USE;

@@ -16,6 +16,7 @@ struct weir_sample_set_writer {
     int fd;
     uint64_t count;
     const float *weights;
+    struct weir_epoch_parts parts;
     uint64_t added;
     uint64_t last; /* id that was added last */
     uint64_t *ids; /* of the running sum, not written yet */
@@ -107,6 +108,12 @@ void weir_sample_set_writer_free(struct weir_sample_set_writer *writer)
     free(writer);
 }
 
+void weir_sample_set_divide(struct weir_sample_set_writer *writer,
+                            const struct weir_epoch_parts *parts)
+{
+    writer->parts = *parts;
+}
+
 static enum weir_status write_held(struct weir_sample_set_writer *writer, struct weir_error *err)
 {
     size_t held = writer->held;
@@ -159,7 +166,10 @@ static enum weir_status write_header(struct weir_sample_set_writer *writer, stru
     struct weir_digest digest = weir_hasher_digest(writer->hasher);
     memcpy(header, MAGIC, sizeof MAGIC);
     weir_put_u64(header + 8, writer->count);
-    weir_put_u32(header + 16, WEIR_SET_SUMS | (writer->weights != NULL ? WEIR_SET_WEIGHTS : 0));
+    weir_put_u32(header + 16, WEIR_SET_SUMS | (writer->weights != NULL ? WEIR_SET_WEIGHTS : 0) |
+                                  (writer->parts.count > 0 ? WEIR_SET_PARTS : 0));
+    weir_put_u32(header + WEIR_SET_PARTS_AT, writer->parts.count);
+    weir_put_u64(header + WEIR_SET_PART_SAMPLES_AT, writer->parts.samples);
     memcpy(header + WEIR_SET_DIGEST_AT, digest.bytes, sizeof digest.bytes);
     weir_put_u64(header + WEIR_SET_CHECKED_BYTES,
                  weir_hash64(weir_bytes(header, WEIR_SET_CHECKED_BYTES), 0));
@@ -176,6 +186,10 @@ enum weir_status weir_sample_set_finish(struct weir_sample_set_writer *writer,
     uint64_t sums_at = (writer->at + 7) / 8 * 8; /* the gap reads as zeros */
     if (status == WEIR_OK && writer->sums.size > 0)
         status = write_at(writer, sums_at, writer->sums.at, writer->sums.size, err);
+    if (status == WEIR_OK && writer->parts.count > 0)
+        status = write_at(writer, sums_at + writer->sums.size, writer->parts.indices,
+                          weir_epoch_parts_bytes(&writer->parts), err);
+    weir_epoch_parts_hash(&writer->parts, writer->hasher);
     if (status == WEIR_OK)
         status = write_header(writer, err);
     if (status == WEIR_OK && fsync(writer->fd) < 0)

@@ -93,7 +93,6 @@ struct selection_scope {
     size_t dataset_count;
     const char *const *classes; /* as in selection_input */
     size_t class_count;
-    uint64_t epochs; /* passes over each set */
 };
 
 struct scoring_method;

@@ -93,28 +93,12 @@ static enum weir_status find_method(const struct weir_yaml_node *node,
                           near ? near : "", near ? "'?)" : "");
 }
 
-/* A set is the same in every epoch. */
-static enum weir_status check_epochs(const struct weir_yaml_node *node,
-                                     const struct scoring_method *method,
-                                     const struct selection_scope *scope, struct weir_error *err)
-{
-    if (!method->draws_anew || scope->epochs <= 1)
-        return WEIR_OK;
-    return weir_yaml_fail(weir_yaml_get(node, "method"), err,
-                          "selection.score.method: %s draws anew for every epoch, and a set is the "
-                          "same in all: expected training.epochs 1, found %llu",
-                          method->name, (unsigned long long)scope->epochs);
-}
-
-static enum weir_status read_stage(const struct weir_yaml_node *node,
-                                   const struct selection_scope *scope, struct coreset *own,
+static enum weir_status read_stage(const struct weir_yaml_node *node, struct coreset *own,
                                    struct weir_error *err)
 {
     struct stage *stage = &own->stages[own->stage_count];
     const struct scoring_method *method = NULL;
     enum weir_status status = find_method(node, &method, err);
-    if (!status)
-        status = check_epochs(node, method, scope, err);
     if (status)
         return status;
     weir_require(method->options_size <= METHOD_OPTIONS_MAX);
@@ -166,14 +150,14 @@ static enum weir_status check(const struct weir_yaml_node *section,
 {
     struct coreset *own = options;
     size_t count = weir_yaml_length(own->score);
-    (void)section;
+    (void)section, (void)scope;
     if (count == 0 || count > STAGES_MAX)
         return weir_yaml_fail(own->score, err,
                               "selection.score: expected {method: NAME}, or a list of 1 to %d",
                               STAGES_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *node = weir_yaml_at(own->score, i);
-        enum weir_status status = read_stage(node, scope, own, err);
+        enum weir_status status = read_stage(node, own, err);
         if (!status)
             status = check_order(node, own, i, err);
         if (status)

@@ -57,7 +57,7 @@ struct scoring_method {
     size_t options_size;
     enum scoring_wants wants;
     bool wants_holdout_loss; /* also the loss by a model that was trained on held-out samples */
-    bool draws_anew;         /* for every part */
+    bool draws_anew;         /* for every part, `target` of them with weight 1 */
 
     /* Called by scoring_choose() with 0 < target < count, room for target, and values that are wanted.
      * Chooses `target`; fewer, but not none, only when the method's own rule says so. False: given

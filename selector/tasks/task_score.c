@@ -45,6 +45,11 @@ static void presampled_fini(struct presampled *presampled)
     selector_scores_fini(&presampled->scores);
 }
 
+static const struct selection_scored *scored_of(const struct selector_choosing *choosing)
+{
+    return choosing->section->policy->scored(choosing->section->options, choosing->trigger);
+}
+
 /* ---- presampling ---- */
 
 static enum weir_status presample(struct selector_task *task,
@@ -210,10 +215,12 @@ static void keep(struct selector_candidates *candidates, const struct presampled
     selector_set_of_ids(&candidates->chosen, ids, count);
 }
 
-static void run_method(struct selector_task *task, const struct selector_choosing *choosing,
-                       const struct selection_scored *scored, const struct presampled *presampled,
-                       size_t target)
+static enum weir_status run_method(struct selector_task *task,
+                                   const struct selector_choosing *choosing,
+                                   const struct presampled *presampled, size_t target,
+                                   struct weir_error *err)
 {
+    const struct selection_scored *scored = scored_of(choosing);
     struct watch watch = {scored->method->name, weir_now_ms()};
     const struct scoring_input input = {
         .count = presampled->count,
@@ -225,11 +232,21 @@ static void run_method(struct selector_task *task, const struct selector_choosin
             selector_trigger_seed(choosing->section->seed, choosing->pipeline, choosing->trigger),
         .progress = {tell_progress, &watch},
     };
-    WEIR_AUTO_FREE size_t *chosen = weir_calloc(input.target + 1, sizeof *chosen);
-    WEIR_AUTO_FREE float *weights = weir_calloc(input.target + 1, sizeof *weights);
+    bool anew = scored->method->draws_anew && choosing->section->epochs > 1 && input.target > 0 &&
+                input.target < input.count;
+    size_t room = anew ? input.count : input.target;
+    WEIR_AUTO_FREE size_t *chosen = weir_calloc(room + 1, sizeof *chosen);
+    WEIR_AUTO_FREE float *weights = weir_calloc(room + 1, sizeof *weights);
     struct scoring_choice choice = {.chosen = chosen, .weights = weights};
-    weir_require(scoring_choose(scored->method, scored->options, &input, &choice));
-    keep(&task->candidates, presampled, &choice);
+    enum weir_status status = WEIR_OK;
+    if (anew)
+        status = selector_parts_draw(&task->candidates.parts, scored, &input,
+                                     choosing->section->epochs, &choice, err);
+    else
+        weir_require(scoring_choose(scored->method, scored->options, &input, &choice));
+    if (!status)
+        keep(&task->candidates, presampled, &choice);
+    return status;
 }
 
 /* As long as there is no model: the policy itself, among what the presampling has left. */
@@ -251,8 +268,7 @@ static enum weir_status choose_scored(struct selector_task *task,
                                       struct presampled *presampled, struct selector_sealed *sealed,
                                       struct weir_error *err)
 {
-    const struct selection_scored *scored =
-        choosing->section->policy->scored(choosing->section->options, choosing->trigger);
+    const struct selection_scored *scored = scored_of(choosing);
     size_t target = selector_target_of(choosing->section, task->candidates.chosen.count);
     bool wants = scored->method->wants != SCORING_WANTS_NOTHING;
     enum weir_status status = expand(task, scored->balance, presampled, err);
@@ -272,8 +288,7 @@ static enum weir_status choose_scored(struct selector_task *task,
         (void)snprintf(sealed->reason, sizeof sealed->reason, "%s",
                        target == 0 ? "the ratio of the samples is less than one"
                                    : "no sample could be scored");
-    run_method(task, choosing, scored, presampled, target);
-    return WEIR_OK;
+    return run_method(task, choosing, presampled, target, err);
 }
 
 enum weir_status selector_task_choose_scored(struct selector_task *task,
@@ -292,7 +307,7 @@ void selector_task_wish(struct selector_task *task, const char *model)
 {
     struct selector_sealed sealed = {0};
     struct weir_error err;
-    if (selector_sealed_write(task->selector->data_dir, &task->wish.unscored, NULL, &sealed,
+    if (selector_sealed_write(task->selector->data_dir, &task->wish.unscored, NULL, NULL, &sealed,
                               &err) != WEIR_OK) {
         selector_task_fail(task, &err);
         return;

@@ -53,8 +53,9 @@ void selector_step_seal(struct selector_task *task)
         return;
     }
     if (!status)
-        status = selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
-                                       task->candidates.weights, &sealed, &err);
+        status =
+            selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
+                                  task->candidates.weights, &task->candidates.parts, &sealed, &err);
     if (!status)
         status = put(task, &sealed, &err);
     if (!status && weir_fault("selector.answer"))

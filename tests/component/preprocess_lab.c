@@ -113,6 +113,35 @@ static void write_set(struct lab *lab)
     weir_digest_text(&digest, lab->digest);
 }
 
+bool lab_in_part(size_t row, uint32_t epoch)
+{
+    return (row * 7 + epoch * (size_t)13) % 10 < 5;
+}
+
+/* Writes the set once more, divided. */
+static void divide_set(struct lab *lab)
+{
+    struct weir_error err;
+    struct weir_digest digest;
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    uint64_t ids[LAB_SAMPLES];
+    uint32_t indices[LAB_PARTS * LAB_SAMPLES / 2];
+    size_t count = 0;
+    for (size_t i = 0; i < LAB_SAMPLES; i++)
+        ids[i] = LAB_FIRST_ID + i;
+    for (uint32_t epoch = 0; epoch < LAB_PARTS; epoch++)
+        for (uint32_t i = 0; i < LAB_SAMPLES; i++)
+            if (lab_in_part(i, epoch))
+                indices[count++] = i;
+    weir_require(count == WEIR_COUNT(indices));
+    weir_require(weir_sample_set_begin(lab->set_path, LAB_SAMPLES, NULL, &writer, &err) == WEIR_OK);
+    weir_sample_set_divide(writer, &(struct weir_epoch_parts){indices, LAB_SAMPLES / 2, LAB_PARTS});
+    weir_require(weir_sample_set_add(writer, ids, LAB_SAMPLES, &err) == WEIR_OK);
+    weir_require(weir_sample_set_finish(writer, &digest, &err) == WEIR_OK);
+    weir_require(weir_sample_set_publish(writer, lab->set_path, &err) == WEIR_OK);
+    weir_digest_text(&digest, lab->digest);
+}
+
 void lab_lose_file(struct lab *lab)
 {
     WEIR_AUTO_FREE char *other = weir_format("%s.other", lab->data_path);
@@ -190,8 +219,8 @@ void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t e
     lab_open_ranked_job(lab, job, section, epochs, 1);
 }
 
-/* Fills in what all jobs have in common. */
-static void open_job(struct lab *lab, struct msg_job_open ask)
+/* Fills in what all jobs have in common; an epoch is to have `samples`. */
+static void open_job(struct lab *lab, struct msg_job_open ask, uint64_t samples)
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err = {0};
@@ -205,7 +234,7 @@ static void open_job(struct lab *lab, struct msg_job_open ask)
         weir_rpc_ask(lab->peer, MSG_job_open, &ask, ASK_MS, MSG_job_opened, arena, &answer, &err);
     if (status != WEIR_OK)
         fprintf(stderr, "job_open: %s\n", err.text);
-    weir_require(status == WEIR_OK && answer.samples == LAB_SAMPLES);
+    weir_require(status == WEIR_OK && answer.samples == samples);
 }
 
 void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,
@@ -213,16 +242,28 @@ void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uin
 {
     open_job(lab,
              (struct msg_job_open){
-                 .job = job, .config = weir_bytes_of(section), .epochs = epochs, .ranks = ranks});
+                 .job = job, .config = weir_bytes_of(section), .epochs = epochs, .ranks = ranks},
+             LAB_SAMPLES);
+}
+
+void lab_open_parted_job(struct lab *lab, uint64_t job, const char *section)
+{
+    divide_set(lab);
+    open_job(lab,
+             (struct msg_job_open){
+                 .job = job, .config = weir_bytes_of(section), .epochs = LAB_PARTS, .ranks = 1},
+             LAB_SAMPLES / 2);
 }
 
 void lab_open_job_from(struct lab *lab, uint64_t job, const char *section, struct weir_bytes fitted)
 {
-    open_job(lab, (struct msg_job_open){.job = job,
-                                        .config = weir_bytes_of(section),
-                                        .epochs = 1,
-                                        .ranks = 1,
-                                        .fitted = fitted});
+    open_job(lab,
+             (struct msg_job_open){.job = job,
+                                   .config = weir_bytes_of(section),
+                                   .epochs = 1,
+                                   .ranks = 1,
+                                   .fitted = fitted},
+             LAB_SAMPLES);
 }
 
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job)

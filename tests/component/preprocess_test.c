@@ -234,6 +234,36 @@ static void killed_workers_and_dispatchers_change_nothing(void **state)
     lab_stop(lab);
 }
 
+static void each_epoch_delivers_its_part_whatever_dies(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    uint64_t batches = (LAB_SAMPLES / 2 + BATCH - 1) / BATCH;
+    lab_open_parted_job(lab, 1, JSON);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    for (uint32_t epoch = 0; epoch < LAB_PARTS; epoch++) {
+        struct seen seen = {.order = weir_hasher_new()};
+        assert_false(take(client, &seen, batches / 2, true));
+        if (epoch == 1)
+            lab_kill_dispatcher(lab);
+        else
+            lab_kill_worker(lab, (int)epoch % 2);
+        assert_false(take(client, &seen, batches - batches / 2, true));
+        for (size_t row = 0; row < LAB_SAMPLES; row++)
+            assert_int_equal(seen.times[row], lab_in_part(row, epoch));
+        weir_hasher_free(seen.order);
+    }
+    struct seen rest = {.order = weir_hasher_new()};
+    assert_true(take(client, &rest, UINT64_MAX, true));
+    assert_int_equal(rest.batches, 0);
+    weir_hasher_free(rest.order);
+    commit(client, true);
+    weir_client_close(client);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, (uint64_t)LAB_PARTS * LAB_SAMPLES / 2);
+    assert_int_equal(audit.delivered, audit.set);
+    lab_stop(lab);
+}
+
 static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
 {
     struct lab *lab = lab_start(*state, 2, -1);
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
+        cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),

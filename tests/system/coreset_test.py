@@ -123,7 +123,48 @@ def verified(lab, erasure, before):
     lab.weir("erase", "verify", str(erasure))
 
 
+BY_PARTS = ("{{policy: coreset, presample: {{policy: random, ratio: 0.9}}, tail_triggers: all, seed: 7, limit: 40,"
+            " score: [{{method: rs2}}, {{method: rs2, with_replacement: true, from_trigger: 2}}]}}")
+PARTED = SCORED.replace(BY_LOSS_THEN_CENTERS, BY_PARTS)
+
+
+def read_parts(path):
+    """core/wire/sample_set.h: the ids that each epoch trains on."""
+    data = path.read_bytes()
+    (count, _, parts), (samples,) = struct.unpack_from("<QII", data, 8), struct.unpack_from("<Q", data, 48)
+    ids = struct.unpack_from(f"<{count}Q", data, 64)
+    indices = struct.unpack(f"<{parts * samples}I", data[len(data) - 4 * parts * samples:])
+    return set(ids), [[ids[i] for i in indices[n * samples:(n + 1) * samples]] for n in range(parts)]
+
+
+def drawn_anew():
+    """A method that draws for every epoch: each has its part, the audit is over the parts, whoever dies."""
+    assert "rs2" in PARTED
+    lab = Lab(samples=300, every=150, epochs=3, pipeline=PARTED)
+    run, seen, killed = lab.run(), 0, 0
+    while run.wait_for(seen + 1):
+        seen += 1
+        if run.events[seen - 1]["event"] == "selection_sealed":
+            killed += run.kill("worker-1") + run.kill("selector")
+    run.finish()
+    assert_clean_audits(run.events)
+    sealed = run.of("selection_sealed")
+    assert [e["audit"]["set"] for e in run.of("training_finished")] == [120, 120], run.of("training_finished")
+    divided = [read_parts(lab.data_dir / "sets" / f"{e['digest']}.set") for e in sealed]
+    for event, (ids, parts) in zip(sealed, divided):
+        assert [len(set(part)) for part in parts] == [40, 40, 40] and set().union(*parts) == ids
+        assert len(ids) == event["samples"]
+    assert len(divided[0][0]) == 120, "parts meet before all were there"
+    assert len(divided[1][0]) < 120, "drawn with replacement, and none came again"
+    preview = json.loads(lab.weir("select", "lab", "--dry-run", "--json"))
+    told = [(g["group"], g["samples"]) for g in preview["groups"] if g["by"] == "epoch"]
+    assert told == [("1", 40), ("2", 40), ("3", 40)] and preview["samples"] <= 120, preview
+    print(f"parts of 40 for each of 3 epochs, of {[len(ids) for ids, _ in divided]} samples, {killed} killed")
+    lab.remove()
+
+
 def main():
+    drawn_anew()
     lab = Lab(samples=450, every=150, epochs=1, pipeline=SCORED)
     expected = lab.run(lab.folder / "undisturbed").finish()
     assert_clean_audits(expected.events)

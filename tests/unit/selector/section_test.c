@@ -153,9 +153,6 @@ static void mistakes_in_a_coreset_are_placed_and_explained(void **state)
          "selection.score.metric: unknown key"},
         {"selection: {policy: coreset, score: {method: rho_loss}}",
          "rho_loss needs losses by a model that is trained on held-out samples"},
-        {"training: {model: x, epochs: 3}\nselection: {policy: coreset, score: {method: rs2}}",
-         "p.yaml:2:46: selection.score.method: rs2 draws anew for every epoch, and a set is the same in "
-         "all: expected training.epochs 1, found 3"},
         {"selection: {policy: coreset, score: [{method: loss}, {method: craig}]}",
          "selection.score.from_trigger: expected 1 for the first method and more"},
         {"selection: {policy: coreset, score: {method: loss}, scores: {of: lab}}",

@@ -192,6 +192,81 @@ static void pieces_make_the_same_file_and_are_checked_alone(void **state)
     weir_sample_set_close(&set);
 }
 
+/* ---- epoch parts ---- */
+
+/* Writes the five ids with these parts, whatever they are. */
+static enum weir_status write_parts(const char *path, const struct weir_epoch_parts *parts,
+                                    struct weir_digest *ret_digest)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    enum weir_status status = weir_sample_set_begin(path, COUNT, WEIGHTS, &writer, &err);
+    assert_int_equal(status, WEIR_OK);
+    weir_sample_set_divide(writer, parts);
+    assert_int_equal(weir_sample_set_add(writer, IDS, COUNT, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_finish(writer, ret_digest, &err), WEIR_OK);
+    return weir_sample_set_publish(writer, path, &err);
+}
+
+static void epoch_parts_are_mapped_and_under_the_digest(void **state)
+{
+    (void)state;
+    static const uint32_t INDICES[] = {0, 3, 1, 2, 3, 4}, OTHERS[] = {0, 4, 1, 2, 3, 4};
+    const struct weir_epoch_parts parts = {INDICES, 2, 3};
+    struct weir_digest digest, other, undivided;
+    struct weir_sample_set set;
+    struct weir_error err;
+    WEIR_AUTO_BUF file = {0};
+    const char *path = temp_path(&dir, "a.set");
+    write_set(path, WEIGHTS, &undivided);
+    assert_int_equal(write_parts(path, &(struct weir_epoch_parts){OTHERS, 2, 3}, &other), WEIR_OK);
+    assert_int_equal(write_parts(path, &parts, &digest), WEIR_OK);
+    assert_memory_not_equal(digest.bytes, undivided.bytes, sizeof digest.bytes);
+    assert_memory_not_equal(digest.bytes, other.bytes, sizeof digest.bytes);
+    assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_OK);
+    assert_memory_equal(set.ids, IDS, sizeof IDS);
+    assert_memory_equal(set.weights, WEIGHTS, sizeof WEIGHTS);
+    assert_int_equal(set.parts.count, 3);
+    assert_int_equal(set.parts.samples, 2);
+    assert_memory_equal(set.parts.indices, INDICES, sizeof INDICES);
+    weir_sample_set_close(&set);
+
+    assert_int_equal(weir_file_read(path, 1 << 20, &file, &err), WEIR_OK);
+    for (size_t i = 0; i < file.size; i++) {
+        file.at[i] ^= 0x10;
+        assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&file), &err), WEIR_OK);
+        assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
+        file.at[i] ^= 0x10;
+        assert_int_equal(weir_file_write_atomic(path, weir_bytes(file.at, i), &err), WEIR_OK);
+        assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
+        assert_int_equal(weir_sample_set_open_unread(path, &set, &err), WEIR_CORRUPT);
+    }
+}
+
+static void epoch_parts_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t indices[6];
+        const char *complaint;
+    } CASES[] = {
+        {{0, 3, 1, 2, 3, 5}, "found index 5, expected ascending ones below 5"},
+        {{0, 3, 2, 1, 3, 4}, "found index 1, expected ascending"},
+        {{0, 3, 1, 1, 2, 4}, "found index 1, expected ascending"},
+        {{0, 3, 0, 3, 1, 4}, "epoch parts hold 4 of 5 samples"},
+    };
+    const char *path = temp_path(&dir, "a.set");
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_error err;
+        struct weir_digest digest;
+        struct weir_sample_set set;
+        const struct weir_epoch_parts parts = {CASES[i].indices, 2, 3};
+        assert_int_equal(write_parts(path, &parts, &digest), WEIR_OK);
+        assert_int_equal(weir_sample_set_open(path, &set, &err), WEIR_CORRUPT);
+        assert_non_null(strstr(err.text, CASES[i].complaint));
+    }
+}
+
 static void what_is_given_up_leaves_nothing(void **state)
 {
     (void)state;
@@ -243,7 +318,8 @@ static void a_forged_set_is_refused_even_with_a_right_digest(void **state)
     } CASES[] = {
         {7, 0, "ids do not ascend"},
         {6, 0, "ids do not ascend"},
-        {8, 4, "flags 0x4, expected at most 0x3"},
+        {8, 8, "flags 0x8, expected at most 0x7"},
+        {8, 4, "found 0 epoch parts of 0 samples"},
         {8, 1, "expected 2 samples"},
         {8, 2, "expected 2 samples"},
     };
@@ -288,6 +364,8 @@ int main(void)
         TEST(every_changed_byte_is_noticed),
         TEST(a_file_of_another_length_is_refused),
         TEST(pieces_make_the_same_file_and_are_checked_alone),
+        TEST(epoch_parts_are_mapped_and_under_the_digest),
+        TEST(epoch_parts_that_cannot_be_are_refused),
         TEST(what_is_given_up_leaves_nothing),
         TEST(a_missing_file_is_not_found),
         TEST(a_forged_set_is_refused_even_with_a_right_digest),
