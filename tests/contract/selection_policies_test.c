@@ -1,5 +1,6 @@
 /* What every selection policy promises, looped over the registry with pools of every shape: distinct
- * candidates, never more than the target, none without a reason, the same choice for the same seed.
+ * candidates, never more than the target, none without a reason, the same choice for the same seed; of those that
+ * draw, that the draw is fair.
  * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES. */
 #include "core/base/hash.h"
 #include "tests/unit/selector/choose.h"
@@ -198,6 +199,57 @@ static void the_choices_of_a_seed_never_change(void **state)
     }
 }
 
+/* Policies that draw, on eight candidates of which four are wanted: how many sets of them can come out, and the
+ * 0.999 quantile of chi-square with one degree of freedom less. */
+enum { DRAWN_FROM = 8, DRAWN = 4, DRAWS = 7000 };
+static const struct {
+    const char *policy;
+    int64_t groups[DRAWN_FROM]; /* label, or trigger */
+    size_t sets;
+    double critical;
+} LOTTERIES[] = {
+    {"random", {0}, 70, 111.06},
+    {"random_without_replacement", {0}, 70, 111.06},
+    {"label_balanced", {1, 2, 1, 1, 2, 2, 1, 2}, 36, 66.62}, /* two of each four */
+    {"trigger_balanced", {1, 2, 1, 1, 2, 2, 1, 2}, 36, 66.62},
+    {"mixture", {0, -1, 0, 1, 0, -1, -1, 0}, 12, 31.26}, /* three of four, one of three */
+};
+
+static void check_lottery(size_t row)
+{
+    size_t counts[1 << DRAWN_FROM] = {0}, sets = 0;
+    double expected = (double)DRAWS / (double)LOTTERIES[row].sets, chi_square = 0;
+    struct pool pool = {.count = DRAWN_FROM, .target = DRAWN, .bounded = true};
+    for (size_t i = 0; i < DRAWN_FROM; i++) {
+        pool.ids[i] = i + 1;
+        pool.labels[i] = pool.triggers[i] = LOTTERIES[row].groups[i];
+    }
+    for (uint64_t seed = 0; seed < DRAWS; seed++) {
+        size_t chosen[DRAWN_FROM], set = 0;
+        float weights[DRAWN_FROM];
+        struct picked output = {.chosen = chosen, .weights = weights};
+        run(selector_policy_find(LOTTERIES[row].policy), &pool, seed, &output);
+        for (size_t i = 0; i < output.count; i++)
+            set |= (size_t)1 << chosen[i];
+        counts[set]++;
+    }
+    for (size_t set = 0; set < WEIR_COUNT(counts); set++) {
+        double off = (double)counts[set] - expected;
+        sets += counts[set] > 0;
+        chi_square += counts[set] > 0 ? off * off / expected : 0;
+    }
+    if (sets != LOTTERIES[row].sets || chi_square >= LOTTERIES[row].critical)
+        fail_msg("%s: expected %zu sets, chi-square below %g; found %zu, %g", LOTTERIES[row].policy,
+                 LOTTERIES[row].sets, LOTTERIES[row].critical, sets, chi_square);
+}
+
+static void every_set_that_can_come_out_is_as_likely(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < WEIR_COUNT(LOTTERIES); row++)
+        check_lottery(row);
+}
+
 static void a_pool_of_one_is_chosen_or_refused(void **state)
 {
     (void)state;
@@ -235,6 +287,7 @@ int main(void)
         cmocka_unit_test(choices_are_distinct_bounded_and_explained),
         cmocka_unit_test(the_same_seed_chooses_the_same),
         cmocka_unit_test(the_choices_of_a_seed_never_change),
+        cmocka_unit_test(every_set_that_can_come_out_is_as_likely),
         cmocka_unit_test(a_pool_of_one_is_chosen_or_refused),
     };
     return cmocka_run_group_tests_name("selection policies", tests, NULL, NULL);
