@@ -1,4 +1,5 @@
 /* Which message is handled where. */
+#include "selector/inventory.h"
 #include "selector/scores/scores.h"
 #include "selector/tasks/task.h"
 
@@ -70,6 +71,19 @@ static void on_set_read(void *owner, struct weir_request *request)
         weir_rpc_refuse(request->server, &request->route, &err);
 }
 
+/* Reads alone: answered at once, between two steps of a task. */
+static void on_sets_ask(void *owner, struct weir_request *request)
+{
+    const struct msg_sets_ask *asked = request->message;
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_sets_are sets;
+    struct weir_error err;
+    if (selector_inventory(owner, asked->pipeline, arena, &sets, &err) == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_sets_are, &sets, NULL);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
     WEIR_ON(select, on_select),
@@ -78,5 +92,6 @@ const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(scores_take, on_scores_take),
     WEIR_ON(scores_purge, on_scores_purge),
     WEIR_ON(set_read, on_set_read),
+    WEIR_ON(sets_ask, on_sets_ask),
     {MSG_none, NULL},
 };

@@ -140,3 +140,14 @@ enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char 
     *ret_swept = sweep.swept;
     return status;
 }
+
+enum weir_status selector_retention_survey(const char *data_dir, struct selector_swept *ret_swept,
+                                           struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/sets", data_dir);
+    struct sweep sweep = {.folder = folder, .endings = SETS};
+    sweep.before_us = INT64_MIN; /* nothing is so old */
+    enum weir_status status = walk(&sweep, err);
+    *ret_swept = sweep.swept;
+    return status;
+}

@@ -30,4 +30,7 @@ enum weir_status selector_retention_drop_scores(struct weir_db *db, const char *
 enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char *data_dir,
                                                  struct selector_swept *ret_swept,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* Counts the files of sets as kept, and removes nothing. */
+enum weir_status selector_retention_survey(const char *data_dir, struct selector_swept *ret_swept,
+                                           struct weir_error *err) WEIR_MUST_USE;
 #endif

@@ -59,6 +59,15 @@ static enum weir_status open_steps(struct selector *selector,
     return status ? status : load_known(selector, err);
 }
 
+int64_t selector_keep_us(const struct selector *selector)
+{
+    int64_t keep_us = 0;
+    for (size_t i = 0; i < selector->pipeline_count; i++)
+        if (selector->pipelines[i]->section->keep_us > keep_us)
+            keep_us = selector->pipelines[i]->section->keep_us;
+    return keep_us;
+}
+
 static bool is_source(const struct selector *selector, const char *pipeline)
 {
     for (size_t i = 0; i < selector->pipeline_count; i++) {
@@ -106,10 +115,7 @@ static void sweep(struct selector *selector, bool at_start)
 {
     struct selector_swept swept;
     struct weir_error err;
-    int64_t keep_us = 0;
-    for (size_t i = 0; i < selector->pipeline_count; i++)
-        if (selector->pipelines[i]->section->keep_us > keep_us)
-            keep_us = selector->pipelines[i]->section->keep_us;
+    int64_t keep_us = selector_keep_us(selector);
     if (keep_us == 0)
         return; /* nobody has said how long */
     if (selector_retention_sweep(selector->db, selector->data_dir, weir_now_wall_us() - keep_us,

@@ -35,6 +35,9 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
                                struct weir_error *err) WEIR_MUST_USE;
 void selector_close(void *state);
 
+/* How long sets of no trigger stay: the longest that a pipeline says; 0: none has said it. */
+int64_t selector_keep_us(const struct selector *selector);
+
 /* The pipeline from memory or Postgres; borrowed, until it is forgotten. NOT_FOUND when unknown. */
 enum weir_status selector_find_pipeline(struct selector *selector, const char *name,
                                         struct selector_pipeline **ret_pipeline,

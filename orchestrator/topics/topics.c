@@ -31,6 +31,7 @@ static const struct topic {
     {"doctor", topic_doctor},
     {"feed_list", topic_feed_list},
     {"feed_forget", topic_feed_forget},
+    {"sets", topic_sets},
 };
 
 static void drop(struct topic_call *call)

@@ -46,7 +46,7 @@ def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
                  ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
                  ["erase", "plan", "--id", sample], ["erase", "list"], ["erase", "verify", "--all"], ["policies"],
                  ["feed", "list", "notes"],
-                 ["select", "lab", "--dry-run"],
+                 ["select", "lab", "--dry-run"], ["sets"], ["sets", "--pipeline", "lab"],
                  ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
                  ["config", "explain", str(lab.pipeline)]]
     for words in questions:
@@ -107,6 +107,22 @@ def served_test_a_dry_run_says_what_the_next_trigger_would_pick(lab):
         groups = [g for g in said["groups"] if g["by"] == by]
         assert sum(g["samples"] for g in groups) == said["samples"], by
         assert sum(g["candidates"] for g in groups) == said["candidates"], by
+
+
+def served_test_every_sealed_set_is_listed_with_what_keeps_it(lab):
+    said = answer(lab, "sets", "--pipeline", "lab")
+    report = {r["trigger"]: r["selected"] for r in answer(lab, "report")["triggers"]}
+    of_triggers = {s["trigger"]: s for s in said["sets"] if s["trigger"]}
+    assert {trigger: s["samples"] for trigger, s in of_triggers.items()} == report, (said, report)
+    assert all(s["expires"] is None for s in of_triggers.values()), said
+    assert all(s["sealed"] < s["expires"] for s in said["sets"] if not s["trigger"]), said
+    assert len(of_triggers) < len(said["sets"]) == said["total"], "evaluations had sets sealed too"
+    for one in said["sets"]:
+        assert (lab.data_dir / "sets" / f"{one['digest']}.set").stat().st_size == one["bytes"], one
+    files = list((lab.data_dir / "sets").iterdir())
+    assert (said["files"], said["bytes"]) == (len(files), sum(f.stat().st_size for f in files)), said
+    assert [p["pipeline"] for p in said["pools"]] == ["lab"] and said["pools"][0]["bytes"] > 0, said
+    lab.weir("sets", "--pipeline", "other", expect=1)
 
 
 def served_test_a_prediction_is_made_once_however_long_it_takes(lab):

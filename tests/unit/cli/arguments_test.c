@@ -39,6 +39,8 @@ static void options_become_members(void **state)
         {"erase plan --id 5", "{\"ids\": [5], \"keys\": [], \"subjects\": []}"},
         {"erase plan --subject a --key k --dataset d",
          "{\"dataset\": \"d\", \"ids\": [], \"keys\": [\"k\"], \"subjects\": [\"a\"]}"},
+        {"sets", "{}"},
+        {"sets --pipeline p", "{\"pipeline\": \"p\"}"},
         {"feed list d", "{\"dataset\": \"d\"}"},
         {"feed forget d c", "{\"consumer\": \"c\", \"dataset\": \"d\"}"},
         {"erase status 3", "{\"erasure\": 3}"},

@@ -1,0 +1,115 @@
+/* Rows from Postgres, sizes from the folder, pools from memory. */
+#include "selector/inventory.h"
+
+#include "selector/queries.h"
+#include "selector/retention.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PIPELINE, TRIGGER, DIGEST, SAMPLES, POLICY, SEED, SEALED, TOTAL };
+
+/* 0 when it is not there. */
+static uint64_t bytes_of(const struct selector *selector, const char *digest)
+{
+    struct stat found;
+    WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", selector->data_dir, digest);
+    return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
+}
+
+static struct weir_strs texts_of(const struct weir_rows *rows, int column, struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    const char **texts = weir_arena_alloc(arena, count * sizeof *texts);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = weir_rows_text(rows, i, column);
+        texts[i] = weir_arena_strndup(arena, text, strlen(text));
+    }
+    return (struct weir_strs){texts, count};
+}
+
+static struct weir_u64s numbers_of(const struct weir_rows *rows, int column,
+                                   struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    uint64_t *numbers = weir_arena_alloc(arena, count * sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (uint64_t)weir_rows_i64(rows, i, column);
+    return (struct weir_u64s){numbers, count};
+}
+
+/* Those of triggers stay; others go `keep_us` after they were last asked for, if anybody has said how long. */
+static struct weir_i64s expiries(const struct msg_sets_are *sets, int64_t keep_us,
+                                 struct weir_arena *arena)
+{
+    size_t count = sets->triggers.count;
+    int64_t *expires = weir_arena_alloc(arena, count * sizeof *expires);
+    for (size_t i = 0; i < count; i++) {
+        bool stays = sets->triggers.at[i] > 0 || keep_us == 0;
+        expires[i] = stays ? 0 : sets->sealed_us.at[i] + keep_us;
+    }
+    return (struct weir_i64s){expires, count};
+}
+
+static struct weir_u64s sizes(const struct selector *selector, struct weir_strs digests,
+                              struct weir_arena *arena)
+{
+    uint64_t *bytes = weir_arena_alloc(arena, digests.count * sizeof *bytes);
+    for (size_t i = 0; i < digests.count; i++)
+        bytes[i] = bytes_of(selector, digests.at[i]);
+    return (struct weir_u64s){bytes, digests.count};
+}
+
+static void add_rows(const struct selector *selector, const struct weir_rows *rows,
+                     struct weir_arena *arena, struct msg_sets_are *sets)
+{
+    struct weir_u64s sealed = numbers_of(rows, SEALED, arena);
+    sets->total = sealed.count > 0 ? (uint64_t)weir_rows_i64(rows, 0, TOTAL) : 0;
+    sets->pipelines = texts_of(rows, PIPELINE, arena);
+    sets->triggers = numbers_of(rows, TRIGGER, arena);
+    sets->digests = texts_of(rows, DIGEST, arena);
+    sets->samples = numbers_of(rows, SAMPLES, arena);
+    sets->policies = texts_of(rows, POLICY, arena);
+    sets->seeds = numbers_of(rows, SEED, arena);
+    sets->sealed_us = (struct weir_i64s){(const int64_t *)sealed.at, sealed.count};
+    sets->expires_us = expiries(sets, selector_keep_us(selector), arena);
+    sets->bytes = sizes(selector, sets->digests, arena);
+}
+
+static void add_pools(const struct selector *selector, const char *pipeline,
+                      struct weir_arena *arena, struct msg_sets_are *sets)
+{
+    size_t count = 0;
+    const char **names = weir_arena_alloc(arena, selector->pipeline_count * sizeof *names);
+    uint64_t *bytes = weir_arena_alloc(arena, selector->pipeline_count * sizeof *bytes);
+    for (size_t i = 0; i < selector->pipeline_count; i++) {
+        const struct selector_pipeline *one = selector->pipelines[i];
+        if (pipeline[0] != '\0' && !weir_str_equal(one->name, pipeline))
+            continue;
+        names[count] = one->name;
+        bytes[count++] = selector_pool_bytes(&one->pool);
+    }
+    sets->pools = (struct weir_strs){names, count};
+    sets->pool_bytes = (struct weir_u64s){bytes, count};
+}
+
+enum weir_status selector_inventory(const struct selector *selector, const char *pipeline,
+                                    struct weir_arena *arena, struct msg_sets_are *ret_sets,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct selector_swept folder = {0};
+    struct msg_sets_are sets = {0};
+    enum weir_status status = DB_RUN(selector->db, Q_list_sealed, &rows, err, DB_TEXT(pipeline),
+                                     DB_I64(SELECTOR_LISTED_MAX));
+    if (!status)
+        status = selector_retention_survey(selector->data_dir, &folder, err);
+    if (status)
+        return status;
+    add_rows(selector, rows, arena, &sets);
+    add_pools(selector, pipeline, arena, &sets);
+    sets.files = folder.kept;
+    sets.file_bytes = folder.kept_bytes;
+    *ret_sets = sets;
+    return WEIR_OK;
+}
