@@ -10,10 +10,14 @@
 #include "tests/support/postgres.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -344,6 +348,60 @@ static inline enum weir_status ask(struct fixture *fixture, enum weir_message ty
     fixture->done = false;
     weir_rpc_call(fixture->peer, type, message, PATIENCE_MS, on_done, fixture);
     test_loop_until(fixture->loop, &fixture->done);
+    return fixture->status;
+}
+
+/* The real program, in a process that can be killed. */
+static inline pid_t spawn_selector(struct fixture *fixture, const char *bin_dir, const char *faults)
+{
+    WEIR_AUTO_FREE char *program = weir_format("%s/selector", bin_dir);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setenv("WEIR_FAULTS", faults, 1);
+    (void)execl(program, "selector", "--data-dir", fixture->dir.path, "--socket-dir",
+                fixture->dir.path, "--postgres", fixture->postgres.conninfo, (char *)NULL);
+    _exit(127);
+}
+
+static inline bool has_died(pid_t pid)
+{
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) != pid)
+        return false;
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    return true;
+}
+
+static inline void wait_for_death(struct fixture *fixture, pid_t pid)
+{
+    for (int round = 0; !has_died(pid); round++) {
+        assert_true(round < 1000);
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    }
+}
+
+/* Asks the real program, which dies at `point` and is started again; then goes on in process. */
+static inline enum weir_status ask_through_death(struct fixture *fixture, const char *bin_dir,
+                                                 const char *point, enum weir_message type,
+                                                 const void *message)
+{
+    WEIR_AUTO_FREE char *faults = weir_format("%s=!1", point);
+    selector_close(fixture->selector);
+    weir_rpc_server_close(fixture->server);
+    pid_t pid = spawn_selector(fixture, bin_dir, faults);
+    fixture->done = false;
+    weir_rpc_call(fixture->peer, type, message, PATIENCE_MS, on_done, fixture);
+    wait_for_death(fixture, pid);
+    assert_false(fixture->done);
+    pid = spawn_selector(fixture, bin_dir, "");
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    weir_rpc_peer_close(fixture->peer);
+    start_selector(fixture);
     return fixture->status;
 }
 

@@ -38,8 +38,8 @@ static const char *write_outputs(struct fixture *fixture, uint32_t missing)
     return path;
 }
 
-/* Brings what was just wanted. */
-static enum weir_status bring(struct fixture *fixture, uint32_t missing)
+/* Brings what was just wanted; the selector dies at `point` meanwhile, unless that is NULL. */
+static enum weir_status bring_through(struct fixture *fixture, uint32_t missing, const char *point)
 {
     char mode[16], model[64], digest[WEIR_DIGEST_TEXT_MAX];
     (void)snprintf(mode, sizeof mode, "%s", fixture->mode);
@@ -50,7 +50,13 @@ static enum weir_status bring(struct fixture *fixture, uint32_t missing)
                                          .model = model,
                                          .digest = digest,
                                          .outputs = write_outputs(fixture, missing)};
-    return ask(fixture, MSG_scores_take, &take);
+    return point ? ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
+                 : ask(fixture, MSG_scores_take, &take);
+}
+
+static enum weir_status bring(struct fixture *fixture, uint32_t missing)
+{
+    return bring_through(fixture, missing, NULL);
 }
 
 static enum weir_status purge(struct fixture *fixture)
@@ -327,6 +333,39 @@ static void scores_that_another_pipeline_takes_stay(void **state)
     assert_int_equal(score_files(fixture), 3);
 }
 
+/* Its file is there, its row is not: taking again makes both whole. */
+static void killed_between_file_and_row_scores_are_taken_once(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring_through(fixture, 100, "selector.scores"), WEIR_OK);
+    assert_int_equal(fixture->samples, 100);
+    assert_int_equal(score_files(fixture), 1);
+    assert_int_equal(kept(fixture, 0, 100), 100);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_string_equal(rows(fixture), "51-53");
+}
+
+/* Rows are gone, their files are not: the next sweep removes them. */
+static void killed_in_a_sweep_no_row_names_a_lost_file(void **state)
+{
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    score_by(fixture, "m-1");
+    score_by(fixture, "m-2");
+    score_by(fixture, "m-3");
+    age(fixture);
+    stop_selector(fixture);
+    wait_for_death(fixture, spawn_selector(fixture, WEIR_BIN_DIR, "selector.sweep=!1"));
+    assert_int_equal(score_files(fixture), 3);
+    start_selector(fixture);
+    assert_int_equal(score_files(fixture), 2);
+    assert_int_equal(kept(fixture, 0, 100), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +383,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(old_scores_go_unless_somebody_may_ask_for_them, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(scores_that_another_pipeline_takes_stay, setup, teardown),
+        cmocka_unit_test_setup_teardown(killed_between_file_and_row_scores_are_taken_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(killed_in_a_sweep_no_row_names_a_lost_file, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests_name("selector scores", tests, setup_group, teardown_group);
 }

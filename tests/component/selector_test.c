@@ -2,11 +2,6 @@
  * again, and that dying anywhere changes nothing. */
 #include "tests/component/selector_lab.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 static void live_triggers_select_what_came_since_the_last(void **state)
 {
     struct fixture *fixture = *state;
@@ -162,50 +157,12 @@ static void dying_in_between_changes_no_digest(void **state)
     }
 }
 
-/* The real program, in a process that can be killed. */
-static pid_t spawn_selector(struct fixture *fixture, const char *faults)
-{
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid > 0)
-        return pid;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)setenv("WEIR_FAULTS", faults, 1);
-    (void)execl(WEIR_BIN_DIR "/selector", "selector", "--data-dir", fixture->dir.path,
-                "--socket-dir", fixture->dir.path, "--postgres", fixture->postgres.conninfo,
-                (char *)NULL);
-    _exit(127);
-}
-
-static bool has_died(pid_t pid)
-{
-    int status = 0;
-    if (waitpid(pid, &status, WNOHANG) != pid)
-        return false;
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return true;
-}
-
-/* Asks, while the program dies at `point` and is started again. */
 static void select_through_death(struct fixture *fixture, const char *point)
 {
     const uint64_t position = 2;
     const struct msg_select select = {
         .pipeline = "quick", .trigger = 1, .positions = {&position, 1}};
-    WEIR_AUTO_FREE char *faults = weir_format("%s=!1", point);
-    pid_t pid = spawn_selector(fixture, faults);
-    fixture->done = false;
-    weir_rpc_call(fixture->peer, MSG_select, &select, PATIENCE_MS, on_done, fixture);
-    for (int round = 0; !has_died(pid); round++) {
-        assert_true(round < 1000);
-        weir_loop_step(fixture->loop, TEST_STEP_MS);
-    }
-    assert_false(fixture->done);
-    pid = spawn_selector(fixture, "");
-    test_loop_until(fixture->loop, &fixture->done);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(fixture->status, WEIR_OK);
+    assert_int_equal(ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_select, &select), WEIR_OK);
 }
 
 static void killed_at_any_point_the_answer_is_the_same(void **state)
@@ -219,15 +176,13 @@ static void killed_at_any_point_the_answer_is_the_same(void **state)
         change(fixture, WEIR_CHANGE_ADDED, 0, 60);
         assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 20, seed: 3}", false),
                          WEIR_OK);
-        selector_close(fixture->selector);
-        weir_rpc_server_close(fixture->server);
         change(fixture, WEIR_CHANGE_ADDED, 60, 60);
         select_through_death(fixture, POINTS[i]);
         assert_int_equal(fixture->samples, 20);
         if (i > 0)
             assert_string_equal(fixture->digest, digest);
         (void)snprintf(digest, sizeof digest, "%s", fixture->digest);
-        weir_rpc_peer_close(fixture->peer);
+        stop_selector(fixture);
         weir_test_postgres_reset(&fixture->postgres);
         start_selector(fixture);
     }
