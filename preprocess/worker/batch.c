@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PREFETCH_SAMPLES = 8 };
+
 struct kitchen {
     struct files *files;
     struct crashes *crashes;
@@ -115,15 +117,20 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     return fail_sample(kitchen, sample->id);
 }
 
+static struct file_range range_of(const struct located *located,
+                                  const struct located_sample *sample)
+{
+    return (struct file_range){
+        .file = &located->files[sample->file], .offset = sample->offset, .length = sample->length};
+}
+
 /* A file that is not the one located may be so again once it is located again, and is storage's to read
  * after that; one that cannot be opened is so at once. */
 static enum weir_status read_file(struct kitchen *kitchen, const struct recipe *recipe,
                                   const struct located_sample *sample, struct weir_buf *out,
                                   struct weir_error *err)
 {
-    struct file_range range = {.file = &recipe->located->files[sample->file],
-                               .offset = sample->offset,
-                               .length = sample->length};
+    struct file_range range = range_of(recipe->located, sample);
     enum weir_status status = files_read(kitchen->files, &range, out, err);
     if (status == WEIR_OK)
         weir_bits_set(&kitchen->read, sample->file);
@@ -190,6 +197,16 @@ static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe
     return WEIR_OK;
 }
 
+/* What is small comes from memory, and is waited for: many at a time. */
+static void prefetch(struct kitchen *kitchen, const struct located *located,
+                     const struct located_sample *sample)
+{
+    if (sample->state != WEIR_SAMPLE_LIVE)
+        return;
+    struct file_range range = range_of(located, sample);
+    files_prefetch(kitchen->files, &range);
+}
+
 /* Fills the payload column with the live samples of the batch; returns how many through ret_rows. Goes on
  * behind what storage has to read, so that it is asked for all of it at once. */
 static enum weir_status read_samples(struct kitchen *kitchen, const struct recipe *recipe,
@@ -208,6 +225,8 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     files_begin(kitchen->files);
     fetched_rewind(recipe->fetched);
     for (size_t i = 0; i < count; i++) {
+        if (i + PREFETCH_SAMPLES < count)
+            prefetch(kitchen, recipe->located, &samples[i + PREFETCH_SAMPLES]);
         enum weir_status status = read_sample(kitchen, recipe, &samples[i], payload, err);
         if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
             return status;

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "preprocess/worker/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,18 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { HINTS = 256 };
+
 struct open_file {
     int fd; /* -1: the slot is free */
     uint64_t device, inode, size;
     int64_t mtime_ns;
     uint64_t used;    /* when, by the cache's own clock */
     uint64_t checked; /* in which batch */
+    struct mapping mapping;
+    uint64_t small_reads;
 };
 
 struct files {
     struct open_file slot[FILES_OPEN_MAX];
     uint64_t clock;
     uint64_t batch;
+    uint64_t mapped;     /* bytes, of all slots */
+    uint8_t hint[HINTS]; /* by inode: the slot where such a one was found last */
 };
 
 struct files *files_new(void)
@@ -38,8 +45,10 @@ void files_begin(struct files *files)
     files->batch++;
 }
 
-static void close_slot(struct open_file *slot)
+static void close_slot(struct files *files, struct open_file *slot)
 {
+    files->mapped -= slot->mapping.size;
+    mapping_close(&slot->mapping);
     if (slot->fd >= 0)
         close(slot->fd);
     slot->fd = -1;
@@ -48,7 +57,7 @@ static void close_slot(struct open_file *slot)
 void files_forget(struct files *files)
 {
     for (size_t i = 0; i < FILES_OPEN_MAX; i++)
-        close_slot(&files->slot[i]);
+        close_slot(files, &files->slot[i]);
 }
 
 void files_free(struct files *files)
@@ -67,9 +76,14 @@ static bool is_same(const struct open_file *slot, const struct file_about *about
 
 static struct open_file *find(struct files *files, const struct file_about *about)
 {
-    for (size_t i = 0; i < FILES_OPEN_MAX; i++) {
-        if (is_same(&files->slot[i], about))
-            return &files->slot[i];
+    uint8_t *hint = &files->hint[about->inode % HINTS];
+    if (is_same(&files->slot[*hint], about))
+        return &files->slot[*hint];
+    for (uint8_t i = 0; i < FILES_OPEN_MAX; i++) {
+        if (!is_same(&files->slot[i], about))
+            continue;
+        *hint = i;
+        return &files->slot[i];
     }
     return NULL;
 }
@@ -112,7 +126,7 @@ static enum weir_status open_file(struct files *files, const struct file_about *
         return weir_fail(err, WEIR_STALE, "%s: is another file than the one located", about->path);
     }
     struct open_file *slot = least_used(files);
-    close_slot(slot);
+    close_slot(files, slot);
     *slot = found;
     *ret_slot = slot;
     return WEIR_OK;
@@ -140,13 +154,48 @@ static bool read_fully(int fd, uint8_t *at, uint64_t length, uint64_t offset)
     return true;
 }
 
+/* A mapping pays for the pages that are faulted in once the file has been read about that densely. */
+static uint64_t reads_until_mapped(const struct open_file *slot)
+{
+    uint64_t reads = slot->size / FILES_MAP_BYTES_A_READ;
+    return reads > FILES_MAP_READS_MIN ? reads : FILES_MAP_READS_MIN;
+}
+
+static void count_small_read(struct files *files, struct open_file *slot)
+{
+    if (++slot->small_reads != reads_until_mapped(slot) ||
+        slot->size > FILES_MAPPED_BYTES_MAX - files->mapped)
+        return;
+    if (mapping_open(&slot->mapping, slot->fd, slot->size))
+        files->mapped += slot->size;
+}
+
+static bool read_range(struct files *files, struct open_file *slot, const struct file_range *range,
+                       uint8_t *to)
+{
+    if (range->length <= FILES_SMALL_BYTES_MAX) {
+        count_small_read(files, slot);
+        if (mapping_copy(&slot->mapping, range->offset, range->length, to))
+            return true;
+    }
+    return read_fully(slot->fd, to, range->length, range->offset);
+}
+
+void files_prefetch(struct files *files, const struct file_range *range)
+{
+    const struct open_file *slot =
+        range->length <= FILES_SMALL_BYTES_MAX ? find(files, range->file) : NULL;
+    if (slot != NULL)
+        mapping_prefetch(&slot->mapping, range->offset, range->length);
+}
+
 enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err)
 {
     const struct file_about *about = range->file;
     struct open_file *slot = find(files, about);
     if (slot != NULL && slot->checked != files->batch && !is_unchanged(slot, about)) {
-        close_slot(slot);
+        close_slot(files, slot);
         slot = NULL;
     }
     if (slot == NULL) {
@@ -158,7 +207,7 @@ enum weir_status files_read(struct files *files, const struct file_range *range,
     slot->used = ++files->clock;
     slot->checked = files->batch;
     weir_buf_reserve(out, range->length);
-    if (!read_fully(slot->fd, out->at + out->size, range->length, range->offset))
+    if (!read_range(files, slot, range, out->at + out->size))
         return weir_fail(err, WEIR_STALE, "%s: ends before byte %lu", about->path,
                          range->offset + range->length);
     out->size += range->length;
@@ -173,6 +222,6 @@ bool files_check(struct files *files, const struct file_about *about)
         return open_file(files, about, &slot, &err) == WEIR_OK;
     if (is_unchanged(slot, about))
         return true;
-    close_slot(slot);
+    close_slot(files, slot);
     return false;
 }

@@ -1,4 +1,4 @@
-/* Open files of a worker: a bounded cache of descriptors, each checked against what storage said of
+/* Open files of a worker: a bounded cache of descriptors and mappings, each checked against what storage said of
  * the file, so that never other bytes are read than those that were located. */
 #ifndef WEIR_PREPROCESS_WORKER_FILES_H
 #define WEIR_PREPROCESS_WORKER_FILES_H
@@ -6,7 +6,15 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
-enum { FILES_OPEN_MAX = 128 };
+enum {
+    FILES_OPEN_MAX = 128,
+    /* Samples up to this size are read from a mapping, */
+    FILES_SMALL_BYTES_MAX = 4096,
+    FILES_MAP_BYTES_A_READ = 16384, /* once there was one for so many bytes of the file, */
+    FILES_MAP_READS_MIN = 64,       /* and so many in all */
+};
+/* Larger files than what is left of it are not mapped: the tables of pages take 1/512 of it. */
+#define FILES_MAPPED_BYTES_MAX ((uint64_t)64 << 30)
 
 /* What `located` says of a file. */
 struct file_about {
@@ -32,6 +40,8 @@ struct file_range {
  * ends too early; IO when it cannot be read. Nothing is appended then. */
 enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
+/* Says that the range will be read soon. Does nothing unless its file is mapped. */
+void files_prefetch(struct files *files, const struct file_range *range);
 /* Another batch begins. */
 void files_begin(struct files *files);
 /* Whether the file is still the one described: asked after reading, so that nothing that was written

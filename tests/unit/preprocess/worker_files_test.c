@@ -1,12 +1,17 @@
 /* Reading located bytes: right ones, or an honest refusal. */
+#include "core/base/file.h"
 #include "preprocess/worker/files.h"
+#include "preprocess/worker/mapping.h"
 #include "tests/support/temp_dir.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -128,9 +133,116 @@ static void a_write_after_the_read_is_noticed(void **state)
     temp_dir_remove(&dir);
 }
 
+/* A file of PAGES pages, each full of one letter: a, b, c, … */
+enum { PAGE_BYTES = 4096, PAGES = 20, HANDLED = 42 };
+
+static void write_pages(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < PAGES * PAGE_BYTES; i++)
+        fputc('a' + i / PAGE_BYTES, file);
+    fclose(file);
+}
+
+static void handle(int number)
+{
+    (void)number;
+    _exit(HANDLED);
+}
+
+static void a_bus_error_of_others_is_handled_as_before(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    temp_dir_make(&dir);
+    write_pages(temp_path(&dir, "a"));
+    pid_t child = fork();
+    if (child == 0) {
+        struct mapping mapping = {0};
+        uint8_t byte;
+        signal(SIGBUS, handle);
+        int fd = open(temp_path(&dir, "a"), O_RDWR);
+        if (mapping_open(&mapping, fd, PAGES * PAGE_BYTES) && ftruncate(fd, 0) == 0 &&
+            !mapping_copy(&mapping, 0, 1, &byte)) {
+            volatile const uint8_t *at = mapping.at;
+            (void)*at;
+        }
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), HANDLED);
+    temp_dir_remove(&dir);
+}
+
+static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    struct mapping mapping = {0};
+    uint8_t bytes[2 * PAGE_BYTES];
+    temp_dir_make(&dir);
+    write_pages(temp_path(&dir, "a"));
+    WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
+    assert_false(mapping_copy(&mapping, 0, 0, bytes));
+    assert_true(mapping_open(&mapping, fd, PAGES * PAGE_BYTES));
+    assert_true(mapping_copy(&mapping, PAGE_BYTES - 1, 2, bytes));
+    assert_memory_equal(bytes, "ab", 2);
+    assert_false(mapping_copy(&mapping, PAGES * PAGE_BYTES - 1, 2, bytes));
+    assert_false(mapping_copy(&mapping, UINT64_MAX, 2, bytes));
+    assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
+    for (int i = 0; i < 3; i++) {
+        mapping_prefetch(&mapping, PAGE_BYTES, PAGE_BYTES);
+        assert_false(mapping_copy(&mapping, PAGE_BYTES - 1, 2, bytes));
+        assert_true(mapping_copy(&mapping, PAGE_BYTES - 1, 1, bytes));
+        assert_int_equal(bytes[0], 'a');
+    }
+    mapping_close(&mapping);
+    mapping_close(&mapping);
+    temp_dir_remove(&dir);
+}
+
+static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    WEIR_AUTO_BUF out = {0};
+    char path[512], other[512];
+    temp_dir_make(&dir);
+    snprintf(path, sizeof(path), "%s", temp_path(&dir, "a"));
+    snprintf(other, sizeof(other), "%s", temp_path(&dir, "b"));
+    write_pages(path);
+    write_pages(other);
+    struct file_about about = about_of(path), about_other = about_of(other);
+    struct files *files = files_new();
+    for (uint64_t i = 0; i < 2 * FILES_MAP_READS_MIN; i++) {
+        uint64_t page = i % PAGES;
+        weir_buf_clear(&out);
+        assert_int_equal(read_some(files, &about, page * PAGE_BYTES + i, 1, &out), WEIR_OK);
+        assert_int_equal(read_some(files, &about_other, page * PAGE_BYTES, 2, &out), WEIR_OK);
+        assert_int_equal(out.at[0], 'a' + page);
+        assert_int_equal(out.at[2], 'a' + page);
+    }
+    assert_int_equal(truncate(path, PAGE_BYTES), 0);
+    weir_buf_clear(&out);
+    assert_int_equal(read_some(files, &about, 5 * PAGE_BYTES, 1, &out), WEIR_STALE);
+    assert_int_equal(read_some(files, &about_other, 5 * PAGE_BYTES, 1, &out), WEIR_OK);
+    assert_int_equal(out.size, 1);
+    assert_int_equal(out.at[0], 'f');
+    assert_false(files_check(files, &about));
+    assert_true(files_check(files, &about_other));
+    files_free(files);
+    temp_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bus_error_of_others_is_handled_as_before),
+        cmocka_unit_test(a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end),
+        cmocka_unit_test(many_small_samples_come_from_a_mapping_and_are_as_stale_as_others),
         cmocka_unit_test(bytes_come_from_their_place),
         cmocka_unit_test(another_file_is_stale_also_when_it_was_open),
         cmocka_unit_test(a_write_after_the_read_is_noticed),

@@ -1,0 +1,82 @@
+/* Copies from mapped files that survive the loss of the file's end. */
+#include "preprocess/worker/mapping.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { CACHE_LINE_BYTES = 64 };
+
+static struct sigaction before;
+static _Thread_local sigjmp_buf *volatile escape; /* of the copy under way */
+
+/* Any other SIGBUS does what it would have done without this handler. */
+static void on_bus_error(int number)
+{
+    if (escape != NULL)
+        siglongjmp(*escape, 1);
+    sigaction(number, &before, NULL);
+    raise(number);
+}
+
+/* SA_NODEFER: the jump leaves the signal unblocked, without a system call for each copy. */
+static void watch_bus_errors(void)
+{
+    struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER | SA_ONSTACK},
+                     now;
+    sigaction(SIGBUS, NULL, &now);
+    if (now.sa_handler == on_bus_error)
+        return;
+    before = now;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+bool mapping_open(struct mapping *mapping, int fd, uint64_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return false;
+    madvise(at, size, MADV_RANDOM);
+    watch_bus_errors();
+    *mapping = (struct mapping){.at = at, .size = size};
+    return true;
+}
+
+void mapping_close(struct mapping *mapping)
+{
+    if (mapping->at != NULL)
+        munmap((void *)(uintptr_t)mapping->at, mapping->size);
+    *mapping = (struct mapping){0};
+}
+
+static bool is_within(const struct mapping *mapping, uint64_t offset, size_t length)
+{
+    return mapping->at != NULL && length <= mapping->size && offset <= mapping->size - length;
+}
+
+bool mapping_copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to)
+{
+    sigjmp_buf here;
+    if (!is_within(mapping, offset, length))
+        return false;
+    if (sigsetjmp(here, 0) != 0) {
+        escape = NULL;
+        return false;
+    }
+    escape = &here;
+    atomic_signal_fence(memory_order_seq_cst);
+    memcpy(to, mapping->at + offset, length);
+    atomic_signal_fence(memory_order_seq_cst);
+    escape = NULL;
+    return true;
+}
+
+void mapping_prefetch(const struct mapping *mapping, uint64_t offset, size_t length)
+{
+    if (!is_within(mapping, offset, length))
+        return;
+    for (size_t at = 0; at < length; at += CACHE_LINE_BYTES)
+        __builtin_prefetch(mapping->at + offset + at);
+}

@@ -1,0 +1,26 @@
+/* A file of others, mapped to be read: whoever owns it may cut it short at any time, and what is read
+ * behind its end then is a signal (SIGBUS), which costs that copy only. The signal's handler is one for
+ * the process: this module's mutable globals are what was there before it, and where each thread goes on. */
+#ifndef WEIR_PREPROCESS_WORKER_MAPPING_H
+#define WEIR_PREPROCESS_WORKER_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mapping {
+    const uint8_t *at; /* NULL: nothing is mapped */
+    uint64_t size;
+};
+
+/* Maps the first `size` bytes, for reads in no order, and handles the signal from then on: one thread at a
+ * time. False when it cannot be; nothing is mapped then. */
+bool mapping_open(struct mapping *mapping, int fd, uint64_t size);
+void mapping_close(struct mapping *mapping); /* zeroed is fine, and what it leaves */
+/* Copies a range; false when it is not mapped, or the file has ended before it: `to` may be half
+ * written then. */
+bool mapping_copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to);
+/* Has the range on its way to the processor's cache. Never faults. */
+void mapping_prefetch(const struct mapping *mapping, uint64_t offset, size_t length);
+
+#endif
