@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { RECORDS = 1000000, LINES = 1000000, BATCH = 4096, LANES = BENCH_WORKERS };
+enum { RECORDS = 1000000, LINES = 1000000, BATCH = 4096, EPOCHS = 4, LANES = BENCH_WORKERS };
 
 static const char SOURCE[] = "    source: {path: %s, %s, import: reference, settle: 0s}\n"
                              "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n%s";
@@ -57,6 +57,7 @@ static enum weir_status need(struct preprocess_bench *bench, enum tabular_worklo
     struct workload *workload = &bench->tabular[which];
     if (workload->config != NULL)
         return WEIR_OK;
+    workload->epochs = EPOCHS; /* so that the start of a job is little of it */
     enum weir_status status = need_corpus(bench, which, err);
     if (status != WEIR_OK)
         return status;

@@ -33,12 +33,13 @@ static enum weir_status read_sample(const struct corpus *corpus, size_t sample,
 }
 
 static enum weir_status fill(const struct workload *workload, const struct preprocess_plan *plan,
-                             struct preprocess_range range, struct rows *rows,
-                             struct weir_error *err)
+                             uint64_t batch, struct rows *rows, struct weir_error *err)
 {
+    struct preprocess_range range = preprocess_positions(&plan->geometry, batch);
+    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
     struct column *payload = chain_begin(plan->chain);
     for (uint32_t i = 0; i < range.count; i++) {
-        uint64_t index = preprocess_plan_index(plan, 0, range.first + i);
+        uint64_t index = preprocess_plan_index(plan, epoch, range.first + i);
         size_t sample = index * WORKLOAD_STRIDE;
         enum weir_status status = read_sample(workload->corpus, sample, payload, err);
         if (status != WEIR_OK)
@@ -76,14 +77,17 @@ static enum weir_status make_batches(const struct workload *workload,
     WEIR_AUTO_FREE int64_t *labels = weir_calloc(most, sizeof *labels);
     WEIR_AUTO_FREE float *weights = weir_calloc(most, sizeof *weights);
     struct rows all = {.ids = ids, .labels = labels, .weights = weights}, *rows = &all;
-    for (uint64_t batch = share.first; batch < plan->geometry.batches_per_epoch;
+    for (uint64_t batch = share.first; batch < preprocess_batches(&plan->geometry);
          batch += share.step) {
         struct preprocess_range range = preprocess_positions(&plan->geometry, batch);
-        enum weir_status status = fill(workload, plan, range, rows, err);
+        enum weir_status status = fill(workload, plan, batch, rows, err);
         if (status != WEIR_OK)
             return status;
-        const struct operator_batch about = {
-            .rows = range.count, .ids = rows->ids, .seed = plan->seed, .trains = plan->trains};
+        const struct operator_batch about = {.rows = range.count,
+                                             .ids = rows->ids,
+                                             .seed = plan->seed,
+                                             .epoch = preprocess_epoch_of(&plan->geometry, batch),
+                                             .trains = plan->trains};
         const uint8_t *failed = chain_run(plan->chain, &about);
         if (memchr(failed, OPERATOR_ROW_FAILED, range.count))
             return weir_fail(err, WEIR_INTERNAL, "batch %llu: an operator failed",
@@ -101,7 +105,7 @@ enum weir_status workload_run_share(const struct workload *workload, struct work
         .config = weir_bytes_of(workload->config),
         .set_path = workload->set_path,
         .set_digest = workload->set_digest,
-        .epochs = WORKLOAD_EPOCHS,
+        .epochs = workload->epochs,
         .seed = WORKLOAD_SEED,
         .mode = "train",
     };

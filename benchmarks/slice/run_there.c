@@ -16,7 +16,7 @@ static enum weir_status open_job(const struct workload *workload, struct rig *ri
         .config = weir_bytes_of(workload->config),
         .set_path = workload->set_path,
         .set_digest = workload->set_digest,
-        .epochs = WORKLOAD_EPOCHS,
+        .epochs = workload->epochs,
         .seed = WORKLOAD_SEED,
         .mode = "train",
     };

@@ -41,13 +41,13 @@ static enum weir_status read_ids(struct rig *rig, uint64_t dataset, uint64_t *id
 static enum weir_status seal(struct workload *workload, struct rig *rig, const char *name,
                              const uint64_t *ids, struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *chosen = weir_calloc(workload->samples, sizeof *chosen);
-    for (size_t i = 0; i < workload->samples; i++)
+    WEIR_AUTO_FREE uint64_t *chosen = weir_calloc(workload->set, sizeof *chosen);
+    for (size_t i = 0; i < workload->set; i++)
         chosen[i] = ids[i * WORKLOAD_STRIDE];
     struct weir_digest digest;
     workload->set_path = weir_format("%s/sets/%s.set", rig_data_dir(rig), name);
     enum weir_status status =
-        weir_sample_set_write(workload->set_path, chosen, NULL, workload->samples, &digest, err);
+        weir_sample_set_write(workload->set_path, chosen, NULL, workload->set, &digest, err);
     weir_digest_text(&digest, workload->set_digest);
     return status;
 }
@@ -58,7 +58,9 @@ enum weir_status workload_prepare(struct workload *workload, struct rig *rig, co
 {
     const struct corpus *corpus = workload->corpus;
     struct msg_dataset_is registered;
-    workload->samples = corpus->samples / WORKLOAD_STRIDE;
+    workload->set = corpus->samples / WORKLOAD_STRIDE;
+    workload->epochs = workload->epochs > 0 ? workload->epochs : 1;
+    workload->samples = workload->set * workload->epochs;
     workload->config = weir_format("pipeline: {name: %s, mode: replay}\n"
                                    "datasets:\n"
                                    "  - name: %s\n%s"

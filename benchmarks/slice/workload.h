@@ -11,7 +11,6 @@
 enum {
     WORKLOAD_STRIDE = 2, /* the set holds every second sample of the corpus */
     WORKLOAD_SEED = 1,
-    WORKLOAD_EPOCHS = 1,
 };
 
 struct workload {
@@ -19,7 +18,9 @@ struct workload {
     char *config;                /* the pipeline file */
     char *set_path;
     char set_digest[WEIR_DIGEST_TEXT_MAX];
-    size_t samples;  /* of the set */
+    uint32_t epochs; /* set before workload_prepare(); 0 becomes 1 */
+    size_t set;      /* samples of the set */
+    size_t samples;  /* of all epochs */
     uint64_t digest; /* of the batches, as the first run made them; 0: none yet */
 };
 
