@@ -7,22 +7,14 @@
 #define WEIR_NORETURN          __attribute__((noreturn))
 #define WEIR_ALWAYS_INLINE     inline __attribute__((always_inline))
 
-/* Compiled for several instruction sets; the program takes the best one when it starts. Not under
- * sanitizers, which are not ready when that choice is made. The result never depends on it: nothing
- * is contracted (-ffp-contract=off), and lanes never add up across each other. */
-#if defined(__x86_64__) && !defined(WEIR_SANITIZED)
+/* On a loop over arrays: compiled for wider registers too; the program takes the best it finds when it starts. The
+ * result never depends on it: nothing is contracted (-ffp-contract=off), and a sum keeps its one order. Not
+ * under sanitizers, which are not ready when that choice is made, nor with clang, which cannot declare such a
+ * function in a header. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(WEIR_SANITIZED) && !defined(__clang__)
 #define WEIR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WEIR_CLONES
-#endif
-
-/* A loop over arrays, compiled for wider registers too; the machine it runs on chooses. Not for sums: lanes
- * must add up in one order, so that every machine computes the same. Sanitizers cannot follow the choice. */
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define WEIR_VECTORISED __attribute__((target_clones("avx2", "default")))
-#else
-#define WEIR_VECTORISED
 #endif
 
 /* WEIR_DEFINE_AUTO(weir_db, weir_db_close) lets a local be declared as

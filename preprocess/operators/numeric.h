@@ -19,14 +19,6 @@ union numeric {
 #undef X
 };
 
-/* On a loop that the compiler can turn into vectors: a second copy of the function for processors
- * with AVX2, chosen when the program starts. Not where a sanitizer wants to see every access. */
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__clang__)
-#define NUMERIC_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define NUMERIC_CLONES
-#endif
-
 /* Element `index` as a double: 64-bit integers beyond 2^53 are rounded. */
 double numeric_get(enum weir_dtype type, const void *values, size_t index);
 /* The element as an integer; `type` is one of the integers. */

@@ -80,28 +80,28 @@ static size_t mirrored(ptrdiff_t at, size_t size)
     return (size_t)(at < (ptrdiff_t)size ? at : period - at);
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void add_bytes(const uint8_t *from, float weight, size_t size, float *restrict to)
 {
     for (size_t i = 0; i < size; i++)
         to[i] += weight * from[i];
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void add_floats(const float *from, float weight, size_t size, float *restrict to)
 {
     for (size_t i = 0; i < size; i++)
         to[i] += weight * from[i];
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void fill(float value, size_t size, float *to)
 {
     for (size_t i = 0; i < size; i++)
         to[i] = value;
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void cut(const float *from, size_t size, uint8_t *restrict to)
 {
     for (size_t i = 0; i < size; i++)

@@ -51,16 +51,16 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 typedef void clamp(const struct state *state, const void *values, size_t count, void *ret_values);
 
-#define X(name, ctype)                                                                     \
-    NUMERIC_CLONES static void clamp_##name(const struct state *state, const void *values, \
-                                            size_t count, void *ret_values)                \
-    {                                                                                      \
-        const ctype *from = values, min = state->min.name, max = state->max.name;          \
-        ctype *to = ret_values;                                                            \
-        for (size_t i = 0; i < count; i++) {                                               \
-            ctype low = from[i] < min ? min : from[i];                                     \
-            to[i] = low > max ? max : low;                                                 \
-        }                                                                                  \
+#define X(name, ctype)                                                                  \
+    WEIR_CLONES static void clamp_##name(const struct state *state, const void *values, \
+                                         size_t count, void *ret_values)                \
+    {                                                                                   \
+        const ctype *from = values, min = state->min.name, max = state->max.name;       \
+        ctype *to = ret_values;                                                         \
+        for (size_t i = 0; i < count; i++) {                                            \
+            ctype low = from[i] < min ? min : from[i];                                  \
+            to[i] = low > max ? max : low;                                              \
+        }                                                                               \
     }
 NUMERIC_TYPES(X)
 #undef X

@@ -37,7 +37,7 @@ struct state {
 };
 
 /* to = base + factor (to - base), within a byte. */
-WEIR_VECTORISED
+WEIR_CLONES
 static void blend(uint8_t *to, size_t size, float base, float factor)
 {
     for (size_t i = 0; i < size; i++) {

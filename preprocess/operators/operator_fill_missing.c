@@ -69,8 +69,8 @@ typedef void fill(const struct state *state, const void *values, size_t count, v
 
 /* What differs from itself is NaN. */
 #define X(name, ctype)                                                                        \
-    NUMERIC_CLONES static void fill_##name(const struct state *state, const void *values,     \
-                                           size_t count, void *ret_values)                    \
+    WEIR_CLONES static void fill_##name(const struct state *state, const void *values,        \
+                                        size_t count, void *ret_values)                       \
     {                                                                                         \
         const ctype *from = values, value = state->value.name, missing = state->missing.name; \
         ctype *to = ret_values;                                                               \

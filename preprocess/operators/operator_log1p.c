@@ -51,7 +51,7 @@ static inline float log1p_of(float x)
     return x > FLT_MAX ? x : log;
 }
 
-NUMERIC_CLONES static void log1p_all(const float *from, size_t count, float *to)
+WEIR_CLONES static void log1p_all(const float *from, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
         float log = log1p_of(from[i] > 0 ? from[i] : 0);

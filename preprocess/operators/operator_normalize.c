@@ -80,14 +80,14 @@ static bool join(void *owner, const struct operator_next *next, struct column_ab
     return true;
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void scale(const uint8_t *from, size_t count, float factor, float offset, float *restrict to)
 {
     for (size_t i = 0; i < count; i++)
         to[i] = from[i] * factor + offset;
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 static void scale_pixels(const uint8_t *from, size_t pixels, const struct state *state,
                          float *restrict to)
 {

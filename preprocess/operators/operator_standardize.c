@@ -65,12 +65,12 @@ static void fini(void *owner)
 }
 
 /* One row; by type, so that the loops become vectors. */
-#define STANDARDIZE(ctype)                                                                       \
-    NUMERIC_CLONES static void standardize_##ctype(                                              \
-        const ctype *from, const double *mean, const double *deviation, size_t width, float *to) \
-    {                                                                                            \
-        for (size_t k = 0; k < width; k++)                                                       \
-            to[k] = (float)(((double)from[k] - mean[k]) / deviation[k]);                         \
+#define STANDARDIZE(ctype)                                                                        \
+    WEIR_CLONES static void standardize_##ctype(const ctype *from, const double *mean,            \
+                                                const double *deviation, size_t width, float *to) \
+    {                                                                                             \
+        for (size_t k = 0; k < width; k++)                                                        \
+            to[k] = (float)(((double)from[k] - mean[k]) / deviation[k]);                          \
     }
 STANDARDIZE(float)
 STANDARDIZE(double)

@@ -55,7 +55,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return WEIR_OK;
 }
 
-WEIR_VECTORISED
+WEIR_CLONES
 void chw_split(const uint8_t *from, size_t pixels, uint8_t *restrict to)
 {
     for (size_t i = 0; i < pixels; i++) {

@@ -48,7 +48,7 @@ static void add_axis(struct resampler *resampler, const struct axis *axis)
 }
 
 /* to = the weighted sum of `count` rows of `size` bytes, `stride` bytes apart. */
-WEIR_VECTORISED
+WEIR_CLONES
 static void blend_rows(const uint8_t *from, size_t stride, const float *weights, size_t count,
                        float *restrict to, size_t size)
 {
