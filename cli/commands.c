@@ -56,6 +56,11 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option STATUS_OPTIONS[] = {
+    {"wait", NULL, "until the receipt is written, as for weir erase request", OPTION(wait)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option PLAN_OPTIONS[] = {
     {"subject", "VALUE…",
      "whose data it is, as the dataset's subject field has it; may be given again",
@@ -162,8 +167,9 @@ static const struct cli_command COMMANDS[] = {
      .render = cli_render_erase_plan},
     {.words = "erase status", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
      .summary = "how far an erasure is; exit code 3 when it is overdue",
-     .example = "weir erase status 1",
-     .topic = "erase_status", .arguments = cli_arguments_erasure, .render = cli_render_erasure,
+     .example = "weir erase status 1 --wait",
+     .options = STATUS_OPTIONS, .topic = "erase_status", .arguments = cli_arguments_erasure,
+     .follow = cli_follow_erasure, .render = cli_render_erasure,
      .exit_code = cli_exit_of_erasure},
     {.words = "erase list", .summary = "every erasure; exit code 3 when one is overdue",
      .example = "weir erase list",

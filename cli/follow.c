@@ -85,7 +85,8 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
     struct told told = {.state = ""};
     enum weir_status status = WEIR_OK;
     if (!call->options.wait) {
-        tell_who_goes_on(platform, call);
+        if (!is_finished(*answer))
+            tell_who_goes_on(platform, call);
         return WEIR_OK;
     }
     long long number = (long long)cli_number(*answer, "erasure");

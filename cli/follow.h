@@ -4,7 +4,8 @@
 
 #include "cli/command.h"
 
-/* With --wait: asks erase_status until the receipt is written, each new step a line on stderr. Without: nothing. */
+/* With --wait: asks erase_status until the receipt is written, each new step a line on stderr. Without: says who
+ * goes on with it. */
 cli_follow_fn cli_follow_erasure;
 /* Asks doctor until all is examined; what is examined goes to stderr. */
 cli_follow_fn cli_follow_doctor;

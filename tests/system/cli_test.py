@@ -177,7 +177,8 @@ def served_last_test_an_erasure_that_rested_goes_on(lab):
     other = next(r["user"] for r in lab.records if r["user"] != lab.records[0]["user"])
     answered = answer(lab, "erase", "request", "--subject", other, "--wait")
     assert answered["state"] == "FINISHED", answered
-    assert {e["state"] for e in answer(lab, "erase", "list")["erasures"]} == {"FINISHED"}, "the first goes on too"
+    assert answer(lab, "erase", "status", "1", "--wait")["state"] == "FINISHED", "the first goes on too"
+    assert {e["state"] for e in answer(lab, "erase", "list")["erasures"]} == {"FINISHED"}
 
 
 def run_tests(lab, prefix):
