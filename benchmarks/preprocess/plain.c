@@ -4,7 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "preprocess/operators/chain.h"
-#include "preprocess/operators/flip.h"
+#include "preprocess/operators/pictures/flip.h"
 
 #include <math.h>
 #include <stdio.h>

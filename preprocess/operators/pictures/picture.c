@@ -1,5 +1,5 @@
 /* Rows that are pictures, and the options that speak of their size. */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 #include "preprocess/operators/number.h"
 

@@ -1,8 +1,8 @@
 /* Rows that are pictures: u8 pixels, row by row (HWC), in a column of PICTURES of any size, or in a
  * DENSE one whose pictures are all of one size. Operators on pictures take both kinds. A row that has
  * failed is empty, or all zeroes. */
-#ifndef WEIR_PREPROCESS_OPERATORS_PICTURE_H
-#define WEIR_PREPROCESS_OPERATORS_PICTURE_H
+#ifndef WEIR_PREPROCESS_OPERATORS_PICTURES_PICTURE_H
+#define WEIR_PREPROCESS_OPERATORS_PICTURES_PICTURE_H
 
 #include "preprocess/operators/operator.h"
 

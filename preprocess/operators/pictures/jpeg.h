@@ -1,10 +1,10 @@
 /* JPEG pictures of strangers: a decoder object that is kept from one picture to the next. Whatever the
  * bytes, a call returns: libjpeg's way out of an error ends inside the call, and sizes are
  * bounded before memory is taken. Not shared between threads. */
-#ifndef WEIR_PREPROCESS_OPERATORS_JPEG_H
-#define WEIR_PREPROCESS_OPERATORS_JPEG_H
+#ifndef WEIR_PREPROCESS_OPERATORS_PICTURES_JPEG_H
+#define WEIR_PREPROCESS_OPERATORS_PICTURES_JPEG_H
 
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 enum { JPEG_SCANS_MAX = 100 /* of a progressive picture: each costs a pass over all of it */ };
 

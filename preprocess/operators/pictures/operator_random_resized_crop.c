@@ -2,7 +2,7 @@
  * Deeper with Convolutions", 2015). Options and draws mean what they mean in torchvision: a share
  * of the area and an aspect ratio, tried ten times; then the middle. Outside of training it is
  * always the largest part of that aspect ratio in the middle. */
-#include "preprocess/operators/flip.h"
+#include "preprocess/operators/pictures/flip.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* to_chw: pixels row by row (HWC) → planes, one per channel (CHW), of u8 or f32. */
-#include "preprocess/operators/chw.h"
+#include "preprocess/operators/pictures/chw.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* center_crop: the middle of each picture; one that is smaller gets a black border. */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 #include <math.h>
 #include <string.h>

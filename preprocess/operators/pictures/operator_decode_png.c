@@ -1,6 +1,6 @@
 /* decode_png: PNG files → pictures of any size, three channels (or one). Transparency is left out, deeper
  * colours are cut to eight bits. A decoder of libspng is for one picture, so each takes a new one. */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 #include <spng.h>
 

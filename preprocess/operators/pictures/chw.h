@@ -1,9 +1,9 @@
 /* Pictures as planes, one per channel (CHW): what the operator `to_chw` makes of pixels, for an
  * operator before it that can write planes at once. */
-#ifndef WEIR_PREPROCESS_OPERATORS_CHW_H
-#define WEIR_PREPROCESS_OPERATORS_CHW_H
+#ifndef WEIR_PREPROCESS_OPERATORS_PICTURES_CHW_H
+#define WEIR_PREPROCESS_OPERATORS_PICTURES_CHW_H
 
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 extern const struct preprocess_operator operator_to_chw;
 /* The column as planes. */

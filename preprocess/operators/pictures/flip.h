@@ -1,8 +1,8 @@
 /* Which pictures the operator `flip` mirrors: for an operator before it that can do so on the way. */
-#ifndef WEIR_PREPROCESS_OPERATORS_FLIP_H
-#define WEIR_PREPROCESS_OPERATORS_FLIP_H
+#ifndef WEIR_PREPROCESS_OPERATORS_PICTURES_FLIP_H
+#define WEIR_PREPROCESS_OPERATORS_PICTURES_FLIP_H
 
-#include "preprocess/operators/resample.h"
+#include "preprocess/operators/pictures/resample.h"
 
 extern const struct preprocess_operator operator_flip;
 /* `state` is that of the operator `flip` at `step`. */

@@ -1,5 +1,5 @@
 /* flip: pictures mirrored by chance, while training. A crop before it does the work on the way. */
-#include "preprocess/operators/flip.h"
+#include "preprocess/operators/pictures/flip.h"
 
 #include <string.h>
 

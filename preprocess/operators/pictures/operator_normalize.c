@@ -1,6 +1,6 @@
 /* normalize: pictures of one size → f32, (pixel / 255 - mean) / std per channel. When `to_chw` follows,
  * the planes are written at once. */
-#include "preprocess/operators/chw.h"
+#include "preprocess/operators/pictures/chw.h"
 
 #include "core/base/memory.h"
 

@@ -1,6 +1,6 @@
 /* decode_jpeg: JPEG files → pictures of any size, three channels (or one). When the next operator crops
  * or resizes, only what that one will read is decoded, and no larger than it needs. */
-#include "preprocess/operators/jpeg.h"
+#include "preprocess/operators/pictures/jpeg.h"
 
 struct options {
     const char *on;

@@ -3,10 +3,10 @@
  * is cut off. This is what Pillow and torchvision (antialias) make of a crop that is resized, to one
  * step of 255 (they round once more, between the two directions). The same to the bit on any
  * machine. */
-#ifndef WEIR_PREPROCESS_OPERATORS_RESAMPLE_H
-#define WEIR_PREPROCESS_OPERATORS_RESAMPLE_H
+#ifndef WEIR_PREPROCESS_OPERATORS_PICTURES_RESAMPLE_H
+#define WEIR_PREPROCESS_OPERATORS_PICTURES_RESAMPLE_H
 
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 /* Scratch that grows to the largest picture and is kept. Zero-initialised is empty. */
 struct resampler {

@@ -1,5 +1,5 @@
 /* Separable resampling: rows first, which are contiguous, then the columns of the one new row. */
-#include "preprocess/operators/resample.h"
+#include "preprocess/operators/pictures/resample.h"
 
 #include <math.h>
 

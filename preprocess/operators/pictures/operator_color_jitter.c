@@ -1,7 +1,7 @@
 /* color_jitter: brightness, contrast, saturation and hue changed by chance and in any order, while
  * training. Options and draws mean what they mean in torchvision; the first three round as Pillow does,
  * and hue turns without the steps of Pillow's eight bits. */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* resize: pictures in another size, bilinear with antialias: [height, width], or with one number for the
  * shorter side, each in its own proportions. */
-#include "preprocess/operators/resample.h"
+#include "preprocess/operators/pictures/resample.h"
 
 struct options {
     const char *on;

@@ -1,6 +1,6 @@
 /* JPEG by libjpeg-turbo. libjpeg leaves a failed call by longjmp(): the two functions that set the
  * way back call nothing that owns anything. */
-#include "preprocess/operators/jpeg.h"
+#include "preprocess/operators/pictures/jpeg.h"
 
 #include "core/base/memory.h"
 

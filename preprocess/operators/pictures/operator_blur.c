@@ -1,6 +1,6 @@
 /* blur: pictures out of focus by chance, under a Gaussian kernel whose width is drawn. Options mean what
  * they mean in torchvision; beyond its edge a picture is continued by its mirror image. */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* grayscale: pictures without their colours, one channel (ITU-R BT.601, as Pillow and torchvision weigh them). */
-#include "preprocess/operators/picture.h"
+#include "preprocess/operators/pictures/picture.h"
 
 struct options {
     const char *on;
