@@ -109,7 +109,7 @@ static void mistakes_are_told_with_what_was_meant(void **state)
         {"xyzzyxyzzy", "unknown command 'xyzzyxyzzy': weir --help lists them"},
         {"status now", "status: unexpected 'now', for example: weir status"},
         {"models show", "models show: expected MODEL, for example: weir models show quickstart-3"},
-        {"erase status", "erase status: expected ERASURE, for example: weir erase status 1"},
+        {"erase status", "erase status: expected ERASURE, for example: weir erase status 1 --wait"},
         {"status --jsn", "unknown option --jsn (did you mean --json?)"},
         {"status --subject x", "unknown option --subject: --help lists them"},
         {"status --data-dir", "--data-dir: expected DIR after it"},
