@@ -63,7 +63,7 @@ static void report(struct trainer *trainer)
     struct weir_client_info info;
     weir_client_stats(trainer->client, &stats);
     weir_client_info(trainer->client, &info);
-    const struct model_progress *progress = &trainer->progress;
+    const struct weir_model_progress *progress = &trainer->progress;
     struct msg_run_done done = {
         .run = trainer->run,
         .session = trainer->session,
@@ -292,7 +292,7 @@ void trainer_close(void *state)
     collector_fini(&trainer->collector);
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
-    model_file_fini(&trainer->origin);
+    weir_model_file_fini(&trainer->origin);
     run_order_fini(&trainer->order);
     free(trainer);
 }

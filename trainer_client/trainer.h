@@ -6,9 +6,9 @@
 
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
+#include "core/wire/model_file.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/learner.h"
-#include "trainer_client/model_file.h"
 #include "trainer_client/run_order.h"
 
 #include <weir/client.h>
@@ -23,10 +23,11 @@ struct trainer {
     const struct run_mode *mode;
     struct weir_client *client;
     struct learner learner;
-    struct model_file origin; /* what the learner was restored from: its options are read from it */
+    struct weir_model_file
+        origin; /* what the learner was restored from: its options are read from it */
     struct weir_yaml *origin_options;
     _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
-    struct model_progress progress;
+    struct weir_model_progress progress;
     double recent_loss; /* moving mean, for people */
     struct collector collector;
     float *values; /* of the batch at hand, for the collector */

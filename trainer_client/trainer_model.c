@@ -29,7 +29,7 @@ static enum weir_status read_options(struct trainer *trainer, const struct model
 /* Fills the learner's blocks from trainer->origin. */
 static enum weir_status adopt(struct trainer *trainer, bool with_optimizer, struct weir_error *err)
 {
-    const struct model_file *origin = &trainer->origin;
+    const struct weir_model_file *origin = &trainer->origin;
     struct learner *learner = &trainer->learner;
     learner->plan = (struct model_plan){
         .model = model_find(origin->model),
@@ -58,7 +58,7 @@ static enum weir_status resume(struct trainer *trainer, struct weir_error *err)
 {
     const char *path = run_order_path(&trainer->order, "checkpoint");
     struct model_plan fresh = trainer->learner.plan;
-    enum weir_status status = model_file_read(path, &trainer->origin, err);
+    enum weir_status status = weir_model_file_read(path, &trainer->origin, err);
     if (status == WEIR_OK && trainer->origin.progress.run != trainer->run)
         status = weir_fail(err, WEIR_NOT_FOUND, "checkpoint of run %llu",
                            (unsigned long long)trainer->origin.progress.run);
@@ -70,7 +70,7 @@ static enum weir_status resume(struct trainer *trainer, struct weir_error *err)
     }
     if (status != WEIR_NOT_FOUND)
         weir_log(WEIR_LOG_WARN, "checkpoint unusable, beginning anew", "error=\"%s\"", err->text);
-    model_file_fini(&trainer->origin);
+    weir_model_file_fini(&trainer->origin);
     trainer->learner.plan = fresh;
     return WEIR_NOT_FOUND;
 }
@@ -91,7 +91,8 @@ static enum weir_status check_same_model(const struct trainer *trainer, struct w
 static enum weir_status start_from_model(struct trainer *trainer, struct weir_error *err)
 {
     const struct training *training = &trainer->order.training;
-    enum weir_status status = model_file_read(trainer->order.start_from, &trainer->origin, err);
+    enum weir_status status =
+        weir_model_file_read(trainer->order.start_from, &trainer->origin, err);
     if (status != WEIR_OK)
         return status;
     if (!trainer->mode->learns) {
@@ -169,14 +170,15 @@ enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *
 /* ---- to files ---- */
 
 static enum weir_status write_model(struct trainer *trainer, const char *name,
-                                    const struct model_progress *progress, struct weir_error *err)
+                                    const struct weir_model_progress *progress,
+                                    struct weir_error *err)
 {
     const struct learner *learner = &trainer->learner;
     struct weir_client_info info;
     WEIR_AUTO_BUF options = {0};
     weir_client_info(trainer->client, &info);
     cfg_print(learner->plan.model->options, learner->plan.options, 0, &options);
-    struct model_file file = {
+    struct weir_model_file file = {
         .model = learner->plan.model->name,
         .options = weir_buf_text(&options),
         .loss = learner->loss->name,
@@ -191,7 +193,7 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
         .parameters = learner->parameters,
         .optimizer_state = learner->optimizer_state,
     };
-    return model_file_write(run_order_path(&trainer->order, name), &file, err);
+    return weir_model_file_write(run_order_path(&trainer->order, name), &file, err);
 }
 
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err)
@@ -200,7 +202,7 @@ enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *
     size_t size = 0;
     struct weir_client_error error;
     weir_client_state(trainer->client, &state, &size);
-    struct model_progress progress = trainer->progress;
+    struct weir_model_progress progress = trainer->progress;
     progress.run = trainer->run;
     progress.position = weir_bytes(state, size);
     enum weir_status status = write_model(trainer, "checkpoint", &progress, err);
@@ -219,5 +221,5 @@ enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *
 
 enum weir_status trainer_store(struct trainer *trainer, struct weir_error *err)
 {
-    return write_model(trainer, "model", &(struct model_progress){0}, err);
+    return write_model(trainer, "model", &(struct weir_model_progress){0}, err);
 }

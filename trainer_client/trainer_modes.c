@@ -69,7 +69,7 @@ static void collect_scores(struct trainer *trainer, const struct weir_batch *bat
 /* What the run reports of its samples is of its last epoch. */
 static void begin_epoch(struct trainer *trainer, uint64_t epoch)
 {
-    struct model_progress *progress = &trainer->progress;
+    struct weir_model_progress *progress = &trainer->progress;
     progress->epoch = epoch;
     progress->loss_sum = progress->loss_count = 0.0;
     trainer->collector.count = 0;
@@ -84,7 +84,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
     enum weir_status status = learner_step(&trainer->learner, batch, &loss, err);
     if (status != WEIR_OK)
         return status;
-    struct model_progress *progress = &trainer->progress;
+    struct weir_model_progress *progress = &trainer->progress;
     if (batch->epoch > progress->epoch)
         begin_epoch(trainer, batch->epoch);
     if (reports)

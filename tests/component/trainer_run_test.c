@@ -82,7 +82,7 @@ static void a_run_makes_a_model_commits_and_reports(void **unused)
 {
     (void)unused;
     struct fixture fixture;
-    struct model_file model;
+    struct weir_model_file model;
     struct weir_error err;
     start(&fixture, (struct platform_script){.samples = 200, .epochs = 3, .mode = "train"});
     assert_true(run_trainer(&fixture, 0));
@@ -91,7 +91,7 @@ static void a_run_makes_a_model_commits_and_reports(void **unused)
     assert_true(view.commits > 1); /* checkpoints on the way */
     assert_int_equal(view.done_samples, 600);
     assert_true(view.loss < 0.3);
-    assert_int_equal(model_file_read(file_of(&fixture, "model"), &model, &err), WEIR_OK);
+    assert_int_equal(weir_model_file_read(file_of(&fixture, "model"), &model, &err), WEIR_OK);
     assert_string_equal(model.model, "text_bag");
     assert_int_equal(model.width, 1);
     assert_int_equal(model.rows, 65);
@@ -99,7 +99,7 @@ static void a_run_makes_a_model_commits_and_reports(void **unused)
     assert_string_equal(model.classes.at[1], "odd");
     assert_int_equal(model.fitted.size, strlen("fitted state"));
     assert_int_equal(model.progress.position.size, 0);
-    model_file_fini(&model);
+    weir_model_file_fini(&model);
     assert_int_not_equal(access(file_of(&fixture, "checkpoint"), F_OK), 0);
     end(&fixture);
 }

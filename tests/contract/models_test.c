@@ -2,10 +2,10 @@
  * lowers the loss, the same batches make the same bytes, files give back what was put in, and
  * growing keeps what was learnt. */
 #include "core/base/memory.h"
+#include "core/wire/model_file.h"
 #include "tests/support/batch.h"
 #include "tests/support/temp_dir.h"
 #include "trainer_client/learner.h"
-#include "trainer_client/model_file.h"
 #include "trainer_client/training.h"
 
 #include <math.h>
@@ -224,12 +224,12 @@ static void a_loss_measures_vectors_or_says_that_it_cannot(void **unused)
     }
 }
 
-static struct model_file describe(const struct subject *subject, struct weir_buf *options)
+static struct weir_model_file describe(const struct subject *subject, struct weir_buf *options)
 {
     const struct learner *learner = &subject->learner;
     static const char *const NAMES[] = {"ham", "spam \"quoted\"", ""};
     cfg_print(subject->model->options, subject->options, 0, options);
-    return (struct model_file){
+    return (struct weir_model_file){
         .model = subject->model->name,
         .options = weir_buf_text(options),
         .loss = subject->loss->name,
@@ -250,16 +250,16 @@ static void check_file(struct subject *subject)
 {
     struct temp_dir dir;
     struct weir_error err;
-    struct model_file back;
+    struct weir_model_file back;
     WEIR_AUTO_BUF options = {0};
     _Alignas(16) uint8_t read_options[MODEL_OPTIONS_MAX];
     temp_dir_make(&dir);
     begin(subject, optimizer_find("adagrad"));
     for (uint64_t i = 0; i < 5; i++)
         step(subject, i);
-    struct model_file file = describe(subject, &options);
-    assert_int_equal(model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
-    if (model_file_read(temp_path(&dir, "model"), &back, &err) != WEIR_OK)
+    struct weir_model_file file = describe(subject, &options);
+    assert_int_equal(weir_model_file_write(temp_path(&dir, "model"), &file, &err), WEIR_OK);
+    if (weir_model_file_read(temp_path(&dir, "model"), &back, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     size_t bytes = file.rows * file.width * sizeof(float);
     assert_memory_equal(back.parameters, file.parameters, bytes);
@@ -276,7 +276,7 @@ static void check_file(struct subject *subject)
         fail_msg("%s", err.text);
     assert_memory_equal(read_options, subject->options, subject->model->options_size);
     weir_yaml_free(document);
-    model_file_fini(&back);
+    weir_model_file_fini(&back);
     finish(subject);
     temp_dir_remove(&dir);
 }

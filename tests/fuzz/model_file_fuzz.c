@@ -1,7 +1,7 @@
 /* Model files and checkpoints. An odd first byte asks for right checksums, so that what lies behind
  * them is reached. */
+#include "core/wire/model_file.h"
 #include "tests/fuzz/mapped_file.h"
-#include "trainer_client/model_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,7 +17,7 @@ static void repair(struct weir_buf *file)
 }
 
 /* Reads everything that a trainer may read. */
-static void check(const struct model_file *model)
+static void check(const struct weir_model_file *model)
 {
     size_t parameters = (size_t)model->rows * model->width, count = 0;
     for (size_t i = 0; i < parameters; i++) {
@@ -33,7 +33,7 @@ static void check(const struct model_file *model)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mapped_file file;
-    struct model_file model;
+    struct weir_model_file model;
     struct weir_error err;
     WEIR_AUTO_BUF bytes = {0};
     if (size == 0)
@@ -42,9 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 == 1 && bytes.size >= MAPPED_HEADER_BYTES)
         repair(&bytes);
     mapped_file_make(&file, weir_buf_view(&bytes));
-    if (model_file_read(file.path, &model, &err) == WEIR_OK) {
+    if (weir_model_file_read(file.path, &model, &err) == WEIR_OK) {
         check(&model);
-        model_file_fini(&model);
+        weir_model_file_fini(&model);
     }
     mapped_file_remove(&file);
     return 0;

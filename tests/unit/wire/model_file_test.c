@@ -1,12 +1,9 @@
-/* The files a trainer writes: damaged models are refused, the same model has the same bytes,
- * outputs are in id order. */
+/* Model files: damaged ones are refused, sizes are checked even under right checksums, the same model has the same
+ * bytes. */
 #include "core/base/file.h"
 #include "core/base/hash.h"
-#include "core/wire/outputs.h"
-#include "tests/support/batch.h"
+#include "core/wire/model_file.h"
 #include "tests/support/temp_dir.h"
-#include "trainer_client/collector.h"
-#include "trainer_client/model_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +14,7 @@
 #include <cmocka.h>
 
 static const float PARAMETERS[] = {1, 2, 3, 4, 5, 6};
-static const struct model_file MODEL = {
+static const struct weir_model_file MODEL = {
     .model = "linear",
     .options = "bias: true\n",
     .loss = "softmax",
@@ -31,18 +28,18 @@ static void write_model(struct temp_dir *dir, struct weir_buf *bytes)
 {
     struct weir_error err;
     weir_buf_clear(bytes);
-    assert_int_equal(model_file_write(temp_path(dir, "model"), &MODEL, &err), WEIR_OK);
+    assert_int_equal(weir_model_file_write(temp_path(dir, "model"), &MODEL, &err), WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(dir, "model"), 1 << 20, bytes, &err), WEIR_OK);
 }
 
 static enum weir_status read_bytes(struct temp_dir *dir, struct weir_bytes bytes,
                                    struct weir_error *err)
 {
-    struct model_file file;
+    struct weir_model_file file;
     assert_int_equal(weir_file_write_atomic(temp_path(dir, "spoilt"), bytes, err), WEIR_OK);
-    enum weir_status status = model_file_read(temp_path(dir, "spoilt"), &file, err);
+    enum weir_status status = weir_model_file_read(temp_path(dir, "spoilt"), &file, err);
     if (status == WEIR_OK)
-        model_file_fini(&file);
+        weir_model_file_fini(&file);
     return status;
 }
 
@@ -117,55 +114,24 @@ static void sizes_are_checked_even_under_a_right_checksum(void **unused)
 static void a_missing_model_is_not_found(void **unused)
 {
     (void)unused;
-    struct model_file file;
+    struct weir_model_file file;
     struct weir_error err;
-    assert_int_equal(model_file_read("/nonexistent/model", &file, &err), WEIR_NOT_FOUND);
+    assert_int_equal(weir_model_file_read("/nonexistent/model", &file, &err), WEIR_NOT_FOUND);
 }
 
-static void outputs_are_sorted_by_id(void **unused)
+static void the_layout_says_where_the_parameters_lie(void **unused)
 {
     (void)unused;
     struct temp_dir dir;
     struct weir_error err;
-    struct weir_outputs outputs;
-    struct collector collector = {.width = 2};
+    struct weir_model_layout layout;
+    WEIR_AUTO_BUF bytes = {0};
     temp_dir_make(&dir);
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        struct test_batch batch;
-        float values[TEST_BATCH_SAMPLES * 2];
-        test_batch_make(&batch, seed, 2);
-        for (size_t s = 0; s < TEST_BATCH_SAMPLES; s++) {
-            values[2 * s] = (float)(batch.ids[s] % 1000);
-            values[2 * s + 1] = (float)batch.labels[s];
-        }
-        collector_add(&collector, &batch.batch, values);
-    }
-    assert_int_equal(collector_write(&collector, temp_path(&dir, "outputs"), &err), WEIR_OK);
-    assert_int_equal(weir_outputs_open(temp_path(&dir, "outputs"), &outputs, &err), WEIR_OK);
-    assert_int_equal(outputs.count, 5 * TEST_BATCH_SAMPLES);
-    for (size_t i = 0; i < outputs.count; i++) {
-        assert_true(i == 0 || outputs.ids[i - 1] < outputs.ids[i]);
-        assert_true(outputs.values[2 * i] == (float)(outputs.ids[i] % 1000));
-        assert_true(outputs.values[2 * i + 1] == (float)outputs.labels[i]);
-    }
-    weir_outputs_close(&outputs);
-    collector_fini(&collector);
-    temp_dir_remove(&dir);
-}
-
-static void no_outputs_are_a_file_as_well(void **unused)
-{
-    (void)unused;
-    struct temp_dir dir;
-    struct weir_error err;
-    struct weir_outputs outputs;
-    struct collector collector = {.width = 3};
-    temp_dir_make(&dir);
-    assert_int_equal(collector_write(&collector, temp_path(&dir, "outputs"), &err), WEIR_OK);
-    assert_int_equal(weir_outputs_open(temp_path(&dir, "outputs"), &outputs, &err), WEIR_OK);
-    assert_int_equal(outputs.count, 0);
-    assert_int_equal(outputs.width, 3);
-    weir_outputs_close(&outputs);
+    write_model(&dir, &bytes);
+    assert_int_equal(weir_model_file_layout(weir_buf_view(&bytes), &layout, &err), WEIR_OK);
+    assert_int_equal(layout.floats, 6);
+    assert_int_equal(layout.state_at, 0);
+    assert_memory_equal(bytes.at + layout.parameters_at, PARAMETERS, sizeof PARAMETERS);
     temp_dir_remove(&dir);
 }
 
@@ -176,8 +142,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_or_a_lost_byte_is_noticed),
         cmocka_unit_test(sizes_are_checked_even_under_a_right_checksum),
         cmocka_unit_test(a_missing_model_is_not_found),
-        cmocka_unit_test(outputs_are_sorted_by_id),
-        cmocka_unit_test(no_outputs_are_a_file_as_well),
+        cmocka_unit_test(the_layout_says_where_the_parameters_lie),
     };
-    return cmocka_run_group_tests_name("files", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model_file", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Writing and reading model files. Sizes in a file are believed only after its checksum, and
  * checked even then. */
-#include "trainer_client/model_file.h"
+#include "core/wire/model_file.h"
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -42,7 +42,7 @@ static void put_bytes(struct weir_buf *buf, struct weir_bytes bytes)
     weir_buf_append(buf, bytes.at, bytes.size);
 }
 
-static void put_description(struct weir_buf *buf, const struct model_file *file)
+static void put_description(struct weir_buf *buf, const struct weir_model_file *file)
 {
     put_u32(buf, VERSION);
     put_u64(buf, file->rows);
@@ -71,8 +71,8 @@ static void pad(struct weir_buf *buf)
     weir_buf_append(buf, ZEROS, (ALIGNMENT - buf->size % ALIGNMENT) % ALIGNMENT);
 }
 
-enum weir_status model_file_write(const char *path, const struct model_file *file,
-                                  struct weir_error *err)
+enum weir_status weir_model_file_write(const char *path, const struct weir_model_file *file,
+                                       struct weir_error *err)
 {
     WEIR_AUTO_BUF buf = {0};
     size_t parameters = (size_t)file->rows * file->width;
@@ -161,7 +161,7 @@ static struct weir_strs get_classes(struct reader *reader)
     return (struct weir_strs){.at = names, .count = count};
 }
 
-static enum weir_status get_description(struct reader *reader, struct model_file *file,
+static enum weir_status get_description(struct reader *reader, struct weir_model_file *file,
                                         struct weir_error *err)
 {
     uint32_t version = get_u32(reader);
@@ -189,29 +189,26 @@ static enum weir_status get_description(struct reader *reader, struct model_file
     return WEIR_OK;
 }
 
-static enum weir_status check_sums(struct weir_bytes bytes, struct weir_error *err)
+static size_t rounded(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static enum weir_status check_header(struct weir_bytes bytes, struct weir_error *err)
 {
     if (bytes.size < HEADER_BYTES || memcmp(bytes.at, MAGIC, sizeof(MAGIC)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "no model file: expected it to begin with WEIRMDL1");
     if (weir_get_u64(bytes.at + HEADER_SUMMED) !=
         weir_hash64(weir_bytes(bytes.at, HEADER_SUMMED), 0))
         return weir_fail(err, WEIR_CORRUPT, "the checksum of its header differs");
-    struct weir_digest digest =
-        weir_digest_of(weir_bytes(bytes.at + HEADER_BYTES, bytes.size - HEADER_BYTES));
-    if (memcmp(bytes.at + 32, digest.bytes, sizeof(digest.bytes)) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "its checksum differs");
     return WEIR_OK;
 }
 
-static size_t rounded(size_t size)
+enum weir_status weir_model_file_layout(struct weir_bytes bytes,
+                                        struct weir_model_layout *ret_layout,
+                                        struct weir_error *err)
 {
-    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static enum weir_status parse(struct model_file *file, struct weir_error *err)
-{
-    struct weir_bytes bytes = weir_buf_view(&file->bytes);
-    enum weir_status status = check_sums(bytes, err);
+    enum weir_status status = check_header(bytes, err);
     if (status != WEIR_OK)
         return status;
     uint64_t described = weir_get_u64(bytes.at + 8);
@@ -223,39 +220,68 @@ static enum weir_status parse(struct model_file *file, struct weir_error *err)
     if (second + state * sizeof(float) != bytes.size)
         return weir_fail(err, WEIR_CORRUPT, "%zu bytes, expected %zu", bytes.size,
                          second + state * sizeof(float));
+    *ret_layout = (struct weir_model_layout){
+        .described = described,
+        .floats = parameters,
+        .parameters_at = first,
+        .state_at = state > 0 ? second : 0,
+    };
+    return WEIR_OK;
+}
+
+static enum weir_status check_sum(struct weir_bytes bytes, struct weir_error *err)
+{
+    struct weir_digest digest =
+        weir_digest_of(weir_bytes(bytes.at + HEADER_BYTES, bytes.size - HEADER_BYTES));
+    if (memcmp(bytes.at + 32, digest.bytes, sizeof(digest.bytes)) != 0)
+        return weir_fail(err, WEIR_CORRUPT, "its checksum differs");
+    return WEIR_OK;
+}
+
+static enum weir_status parse(struct weir_model_file *file, struct weir_error *err)
+{
+    struct weir_bytes bytes = weir_buf_view(&file->bytes);
+    struct weir_model_layout layout;
+    enum weir_status status = weir_model_file_layout(bytes, &layout, err);
+    if (status == WEIR_OK)
+        status = check_sum(bytes, err);
+    if (status != WEIR_OK)
+        return status;
     struct reader reader = {
-        .left = weir_bytes(bytes.at + HEADER_BYTES, described),
+        .left = weir_bytes(bytes.at + HEADER_BYTES, layout.described),
         .arena = file->arena,
     };
     status = get_description(&reader, file, err);
     if (status != WEIR_OK)
         return status;
-    if (file->width == 0 || file->rows != parameters / file->width || parameters % file->width != 0)
-        return weir_fail(err, WEIR_CORRUPT, "%llu parameters do not fit its shape",
-                         (unsigned long long)parameters);
-    file->parameters = (const float *)(const void *)(bytes.at + first); /* malloc and 64 align it */
-    file->optimizer_state = state > 0 ? (const float *)(const void *)(bytes.at + second) : NULL;
+    if (file->width == 0 || file->rows != layout.floats / file->width ||
+        layout.floats % file->width != 0)
+        return weir_fail(err, WEIR_CORRUPT, "%zu parameters do not fit its shape", layout.floats);
+    const uint8_t *state = layout.state_at > 0 ? bytes.at + layout.state_at : NULL;
+    file->parameters = /* malloc and 64 align it */
+        (const float *)(const void *)(bytes.at + layout.parameters_at);
+    file->optimizer_state = (const float *)(const void *)state;
     return WEIR_OK;
 }
 
-enum weir_status model_file_read(const char *path, struct model_file *ret_file,
-                                 struct weir_error *err)
+enum weir_status weir_model_file_read(const char *path, struct weir_model_file *ret_file,
+                                      struct weir_error *err)
 {
-    struct model_file file = {.arena = weir_arena_new()};
+    struct weir_model_file file = {.arena = weir_arena_new()};
     enum weir_status status = weir_file_read(path, FILE_BYTES_MAX, &file.bytes, err);
     if (status == WEIR_OK)
         status = parse(&file, err);
     if (status != WEIR_OK) {
-        model_file_fini(&file);
+        weir_model_file_fini(&file);
         return weir_error_wrap(err, status, "model file '%s'", path);
     }
     *ret_file = file;
     return WEIR_OK;
 }
 
-void model_file_fini(struct model_file *file)
+void weir_model_file_fini(struct weir_model_file *file)
 {
     weir_arena_free(file->arena);
     weir_buf_fini(&file->bytes);
-    *file = (struct model_file){0};
+    *file = (struct weir_model_file){0};
 }

@@ -12,8 +12,8 @@
  *     ..  f32 parameters (rows, width), f32 optimizer state, each at a multiple of 64
  *
  * Integers are little-endian. */
-#ifndef WEIR_TRAINER_CLIENT_MODEL_FILE_H
-#define WEIR_TRAINER_CLIENT_MODEL_FILE_H
+#ifndef WEIR_WIRE_MODEL_FILE_H
+#define WEIR_WIRE_MODEL_FILE_H
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
@@ -21,7 +21,7 @@
 #include "core/wire/wire.h"
 
 /* How far a run has come; all zero in a finished model. */
-struct model_progress {
+struct weir_model_progress {
     uint64_t run;
     uint64_t samples;           /* trained on */
     uint64_t epoch;             /* that the loss below is of */
@@ -30,14 +30,14 @@ struct model_progress {
     struct weir_bytes position; /* core/wire/position.h */
 };
 
-struct model_file {
+struct weir_model_file {
     const char *model, *options, *loss, *optimizer;
     uint64_t rows;
     uint32_t width, embedding;
     uint32_t label_kind;
     struct weir_strs classes; /* of the label, in order */
     struct weir_bytes fitted; /* of the operators it was trained behind */
-    struct model_progress progress;
+    struct weir_model_progress progress;
     const float *parameters;
     const float *optimizer_state; /* NULL: there is none */
 
@@ -45,12 +45,24 @@ struct model_file {
     struct weir_buf bytes;
 };
 
-enum weir_status model_file_write(const char *path, const struct model_file *file,
-                                  struct weir_error *err) WEIR_MUST_USE;
+/* Where the two blocks of floats lie in a file. */
+struct weir_model_layout {
+    size_t described;     /* bytes of the description */
+    size_t floats;        /* in each block */
+    size_t parameters_at; /* offset */
+    size_t state_at;      /* offset; 0: there is none */
+};
+/* From the header alone: the blocks fit into `bytes`, the checksum over them is not looked at. CORRUPT. */
+enum weir_status weir_model_file_layout(struct weir_bytes bytes,
+                                        struct weir_model_layout *ret_layout,
+                                        struct weir_error *err) WEIR_MUST_USE;
+
+enum weir_status weir_model_file_write(const char *path, const struct weir_model_file *file,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* NOT_FOUND; CORRUPT when truncated or a checksum differs; UNSUPPORTED for a newer version.
- * Everything in `*ret_file` lives until model_file_fini(). */
-enum weir_status model_file_read(const char *path, struct model_file *ret_file,
-                                 struct weir_error *err) WEIR_MUST_USE;
-void model_file_fini(struct model_file *file); /* zeroed is fine */
+ * Everything in `*ret_file` lives until weir_model_file_fini(). */
+enum weir_status weir_model_file_read(const char *path, struct weir_model_file *ret_file,
+                                      struct weir_error *err) WEIR_MUST_USE;
+void weir_model_file_fini(struct weir_model_file *file); /* zeroed is fine */
 
 #endif
