@@ -19,15 +19,20 @@ static void reserve(struct collector *collector, size_t more)
                                      collector->width * sizeof(*collector->values));
 }
 
+static void add(struct collector *collector, const uint64_t *ids, const int64_t *labels,
+                const float *values, size_t samples)
+{
+    size_t at = collector->count, width = collector->width;
+    reserve(collector, samples);
+    memcpy(collector->ids + at, ids, samples * sizeof(*ids));
+    memcpy(collector->labels + at, labels, samples * sizeof(*labels));
+    memcpy(collector->values + at * width, values, samples * width * sizeof(*values));
+    collector->count += samples;
+}
+
 void collector_add(struct collector *collector, const struct weir_batch *batch, const float *values)
 {
-    reserve(collector, batch->samples);
-    memcpy(collector->ids + collector->count, batch->ids, batch->samples * sizeof(*batch->ids));
-    memcpy(collector->labels + collector->count, batch->labels,
-           batch->samples * sizeof(*batch->labels));
-    memcpy(collector->values + collector->count * collector->width, values,
-           batch->samples * collector->width * sizeof(*values));
-    collector->count += batch->samples;
+    add(collector, batch->ids, batch->labels, values, batch->samples);
 }
 
 struct place {
@@ -35,10 +40,22 @@ struct place {
     size_t index; /* in the collector */
 };
 
+/* By id; of one id what was said last comes first. */
 static int compare_places(const void *a, const void *b)
 {
-    uint64_t left = ((const struct place *)a)->id, right = ((const struct place *)b)->id;
-    return left < right ? -1 : left > right;
+    const struct place *left = a, *right = b;
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    return left->index > right->index ? -1 : left->index < right->index;
+}
+
+static size_t drop_repeated(struct place *places, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || places[kept - 1].id != places[i].id)
+            places[kept++] = places[i];
+    return kept;
 }
 
 enum weir_status collector_write(const struct collector *collector, const char *path,
@@ -52,6 +69,7 @@ enum weir_status collector_write(const struct collector *collector, const char *
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = collector->ids[i], .index = i};
     qsort(places, count, sizeof(*places), compare_places);
+    count = drop_repeated(places, count);
     for (size_t i = 0; i < count; i++) {
         ids[i] = places[i].id;
         labels[i] = collector->labels[places[i].index];
@@ -61,6 +79,22 @@ enum weir_status collector_write(const struct collector *collector, const char *
     struct weir_outputs outputs = {
         .ids = ids, .labels = labels, .values = values, .count = count, .width = width};
     return weir_outputs_write(path, &outputs, err);
+}
+
+enum weir_status collector_read(struct collector *collector, const char *path,
+                                struct weir_error *err)
+{
+    struct weir_outputs outputs = {0};
+    enum weir_status status = weir_outputs_open(path, &outputs, err);
+    if (status != WEIR_OK)
+        return status;
+    if (outputs.count > 0 && outputs.width != collector->width)
+        status = weir_fail(err, WEIR_CORRUPT, "%s: %zu numbers a sample, expected %u", path,
+                           outputs.width, collector->width);
+    else
+        add(collector, outputs.ids, outputs.labels, outputs.values, outputs.count);
+    weir_outputs_close(&outputs);
+    return status;
 }
 
 void collector_fini(struct collector *collector)

@@ -39,6 +39,15 @@ static enum weir_status from_client(const struct weir_client_error *error, struc
 
 static void report(struct trainer *trainer);
 
+/* State that nobody goes on from is only one more place to erase. */
+static void remove_state(const struct trainer *trainer)
+{
+    static const char *const FILES[] = {"checkpoint", "reported"};
+    for (size_t i = 0; i < WEIR_COUNT(FILES); i++)
+        if (unlink(run_order_path(&trainer->order, FILES[i])) < 0 && errno != ENOENT)
+            weir_log(WEIR_LOG_WARN, "state not removed", "file=%s errno=%d", FILES[i], errno);
+}
+
 static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct trainer *trainer = owner;
@@ -50,10 +59,8 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
         fail(trainer, err);
         return;
     }
-    /* State that nobody goes on from is only one more place to erase. */
-    if (trainer->mode->learns && unlink(run_order_path(&trainer->order, "checkpoint")) < 0 &&
-        errno != ENOENT)
-        weir_log(WEIR_LOG_WARN, "checkpoint not removed", "errno=%d", errno);
+    if (trainer->mode->learns)
+        remove_state(trainer);
     weir_loop_stop(trainer->loop);
 }
 
@@ -194,7 +201,6 @@ static enum weir_status open_client(struct trainer *trainer, struct weir_error *
     options.open_timeout_ms = OPEN_MS;
     if (weir_client_open(&options, &trainer->client, &error) != WEIR_CLIENT_OK)
         return from_client(&error, err);
-    trainer->collector.width = trainer->mode->width(trainer);
     trainer->checkpoint_ms = weir_now_ms() + trainer->order.training.checkpoint_us / 1000;
     return WEIR_OK;
 }
@@ -210,6 +216,9 @@ static enum weir_status begin(struct trainer *trainer, const struct msg_run_is *
         return weir_fail(err, WEIR_UNSUPPORTED, "mode '%s' is unknown to this program",
                          trainer->order.mode);
     status = trainer_restore(trainer, err);
+    trainer->collector.width = trainer->mode->width(trainer);
+    if (status == WEIR_OK)
+        trainer_restore_reported(trainer);
     if (status == WEIR_OK)
         status = open_client(trainer, err);
     if (status != WEIR_OK)

@@ -146,6 +146,16 @@ enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err
     return WEIR_OK;
 }
 
+void trainer_restore_reported(struct trainer *trainer)
+{
+    struct weir_error err;
+    if (!trainer->mode->learns || trainer->collector.width == 0 || trainer->progress.samples == 0)
+        return;
+    if (collector_read(&trainer->collector, run_order_path(&trainer->order, "reported"), &err) !=
+        WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "what was reported before is lost", "error=\"%s\"", err.text);
+}
+
 enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *batch,
                               struct weir_error *err)
 {
@@ -196,6 +206,15 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
     return weir_model_file_write(run_order_path(&trainer->order, name), &file, err);
 }
 
+/* What the samples of this epoch have cost so far. It may be ahead of the checkpoint that follows, never behind it: what
+ * is done again then says the same again. */
+static enum weir_status write_reported(const struct trainer *trainer, struct weir_error *err)
+{
+    if (trainer->collector.width == 0)
+        return WEIR_OK;
+    return collector_write(&trainer->collector, run_order_path(&trainer->order, "reported"), err);
+}
+
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err)
 {
     const void *state = NULL;
@@ -205,7 +224,9 @@ enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *
     struct weir_model_progress progress = trainer->progress;
     progress.run = trainer->run;
     progress.position = weir_bytes(state, size);
-    enum weir_status status = write_model(trainer, "checkpoint", &progress, err);
+    enum weir_status status = write_reported(trainer, err);
+    if (status == WEIR_OK)
+        status = write_model(trainer, "checkpoint", &progress, err);
     if (status != WEIR_OK)
         return status;
     enum weir_client_status committed =

@@ -87,7 +87,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
     struct weir_model_progress *progress = &trainer->progress;
     if (batch->epoch > progress->epoch)
         begin_epoch(trainer, batch->epoch);
-    if (reports)
+    if (reports && batch->epoch == progress->epoch)
         collect_scores(trainer, batch, trainer->learner.losses, false);
     progress->loss_sum += loss * (double)batch->samples;
     progress->loss_count += (double)batch->samples;

@@ -22,6 +22,10 @@
 #define TEXT_BAG \
     "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}}\n"
 
+#define REPORTING                                                                            \
+    "training: {model: {name: text_bag, buckets: 64}, epochs: 3, checkpoint: {every: 10ms}," \
+    " report_losses: true}\n"
+
 struct fixture {
     struct temp_dir sockets, run;
     struct platform *platform;
@@ -70,12 +74,17 @@ static bool run_trainer(struct fixture *fixture, int rounds)
     return succeeded;
 }
 
-static void read_model(struct fixture *fixture, struct weir_buf *bytes)
+static void read_bytes(struct fixture *fixture, const char *name, struct weir_buf *bytes)
 {
     struct weir_error err;
     weir_buf_clear(bytes);
-    if (weir_file_read(file_of(fixture, "model"), 1 << 24, bytes, &err) != WEIR_OK)
+    if (weir_file_read(file_of(fixture, name), 1 << 24, bytes, &err) != WEIR_OK)
         fail_msg("%s", err.text);
+}
+
+static void read_model(struct fixture *fixture, struct weir_buf *bytes)
+{
+    read_bytes(fixture, "model", bytes);
 }
 
 static void a_run_makes_a_model_commits_and_reports(void **unused)
@@ -119,6 +128,41 @@ static void the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way(void 
         assert_int_equal(platform_look(fixture.platform).done_samples, 600);
         read_model(&fixture, i == 0 ? &first : &again);
         if (i > 0)
+            assert_true(weir_bytes_equal(weir_buf_view(&first), weir_buf_view(&again)));
+        end(&fixture);
+    }
+}
+
+/* In the order they were made in, or as they came: each sample of the set is reported once. */
+static void what_samples_cost_is_reported_whole_even_when_stopped_on_the_way(void **unused)
+{
+    (void)unused;
+    static const int ROUNDS[] = {0, 20, 40, 90};
+    WEIR_AUTO_BUF first = {0};
+    WEIR_AUTO_BUF again = {0};
+    for (size_t i = 0; i < 2 * WEIR_COUNT(ROUNDS); i++) {
+        struct fixture fixture;
+        struct weir_outputs outputs;
+        struct weir_error err;
+        bool relaxed = i >= WEIR_COUNT(ROUNDS);
+        int rounds = ROUNDS[i % WEIR_COUNT(ROUNDS)];
+        start(&fixture, (struct platform_script){.samples = 200,
+                                                 .epochs = 3,
+                                                 .mode = "train",
+                                                 .relaxed = relaxed,
+                                                 .shuffles_sending = relaxed,
+                                                 .config = REPORTING});
+        if (rounds > 0)
+            assert_false(run_trainer(&fixture, rounds));
+        assert_true(run_trainer(&fixture, 0));
+        assert_int_equal(weir_outputs_open(file_of(&fixture, "outputs"), &outputs, &err), WEIR_OK);
+        assert_int_equal(outputs.count, 200);
+        for (size_t s = 0; s < outputs.count; s++)
+            assert_int_equal(outputs.ids[s], s + 1);
+        weir_outputs_close(&outputs);
+        assert_int_not_equal(access(file_of(&fixture, "reported"), F_OK), 0);
+        read_bytes(&fixture, "outputs", rounds == 0 ? &first : &again);
+        if (rounds > 0 && !relaxed)
             assert_true(weir_bytes_equal(weir_buf_view(&first), weir_buf_view(&again)));
         end(&fixture);
     }
@@ -240,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_makes_a_model_commits_and_reports),
         cmocka_unit_test(the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way),
+        cmocka_unit_test(what_samples_cost_is_reported_whole_even_when_stopped_on_the_way),
         cmocka_unit_test(a_damaged_checkpoint_is_put_aside),
         cmocka_unit_test(outputs_come_in_id_order_for_every_mode),
         cmocka_unit_test(a_warm_start_goes_on_from_the_model),
