@@ -6,10 +6,10 @@
 #include "core/service/service.h"
 #include "core/wire/sample_set.h"
 #include "tests/component/preprocess_storage.h"
+#include "tests/support/child.h"
 
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { ASK_MS = 20000 };
@@ -33,21 +33,10 @@ struct lab {
 static pid_t start_process(const struct lab *lab, const char *binary, const char *name)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", WEIR_BIN_DIR, binary);
-    fflush(NULL);
-    pid_t pid = fork();
-    weir_require(pid >= 0);
-    if (pid == 0) {
-        /* Blocked until the process listens to it: who is stopped while it starts stops in order. */
-        sigset_t stop;
-        sigemptyset(&stop);
-        sigaddset(&stop, SIGTERM);
-        sigprocmask(SIG_BLOCK, &stop, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl(path, binary, "--data-dir", lab->dir.path, "--socket-dir", lab->dir.path,
-              "--postgres", lab->conninfo, "--name", name, "--log-level", "warn", (char *)NULL);
-        _exit(127);
-    }
-    return pid;
+    const char *const argv[] = {path,          "--data-dir",  lab->dir.path, "--socket-dir",
+                                lab->dir.path, "--postgres",  lab->conninfo, "--name",
+                                name,          "--log-level", "warn",        NULL};
+    return child_start(argv, NULL, NULL);
 }
 
 static void start_worker(struct lab *lab, int worker)
@@ -56,31 +45,22 @@ static void start_worker(struct lab *lab, int worker)
     lab->worker[worker] = start_process(lab, "worker", name);
 }
 
-static void kill_process(pid_t pid)
-{
-    int status;
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-}
-
 /* An orderly stop; a leak or a sanitizer's finding would show in the exit code. */
 static void stop_process(pid_t pid)
 {
-    int status;
-    kill(pid, SIGTERM);
-    weir_require(waitpid(pid, &status, 0) == pid);
+    int status = child_end(pid, SIGTERM);
     weir_require(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 void lab_kill_worker(struct lab *lab, int worker)
 {
-    kill_process(lab->worker[worker]);
+    child_end(lab->worker[worker], SIGKILL);
     start_worker(lab, worker);
 }
 
 void lab_kill_dispatcher(struct lab *lab)
 {
-    kill_process(lab->dispatcher);
+    child_end(lab->dispatcher, SIGKILL);
     lab->dispatcher = start_process(lab, "dispatcher", "dispatcher");
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/rng.h"
 #include "tests/component/preprocess_lab.h"
 #include "tests/component/ranks_loop.h"
+#include "tests/support/child.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,16 +38,9 @@ static void start_rank(struct run *run, uint32_t rank)
 {
     WEIR_AUTO_FREE char *number = weir_format("%u", rank);
     WEIR_AUTO_FREE char *count = weir_format("%u", run->ranks);
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl("/proc/self/exe", "ranks_test", lab_socket_dir(run->lab), run->path, number, count,
-              (char *)NULL);
-        _exit(127);
-    }
-    run->process[rank] = pid;
+    const char *const argv[] = {
+        "/proc/self/exe", lab_socket_dir(run->lab), run->path, number, count, NULL};
+    run->process[rank] = child_start(argv, NULL, NULL);
 }
 
 static void start(struct run *run, struct weir_test_postgres *postgres, const char *section,
@@ -70,8 +63,7 @@ static void kill_rank(struct run *run, uint32_t rank, uint64_t steps)
 {
     while (__atomic_load_n(&run->disk->rank[rank].steps, __ATOMIC_SEQ_CST) < steps)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-    kill(run->process[rank], SIGKILL);
-    waitpid(run->process[rank], NULL, 0);
+    child_end(run->process[rank], SIGKILL);
     start_rank(run, rank);
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
 #include "selector/selector.h"
+#include "tests/support/child.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
 
@@ -15,9 +16,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -351,19 +350,19 @@ static inline enum weir_status ask(struct fixture *fixture, enum weir_message ty
     return fixture->status;
 }
 
+static inline void put_faults(const void *faults)
+{
+    (void)setenv("WEIR_FAULTS", faults, 1);
+}
+
 /* The real program, in a process that can be killed. */
 static inline pid_t spawn_selector(struct fixture *fixture, const char *bin_dir, const char *faults)
 {
     WEIR_AUTO_FREE char *program = weir_format("%s/selector", bin_dir);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid > 0)
-        return pid;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)setenv("WEIR_FAULTS", faults, 1);
-    (void)execl(program, "selector", "--data-dir", fixture->dir.path, "--socket-dir",
-                fixture->dir.path, "--postgres", fixture->postgres.conninfo, (char *)NULL);
-    _exit(127);
+    const char *const argv[] = {
+        program,           "--data-dir", fixture->dir.path,          "--socket-dir",
+        fixture->dir.path, "--postgres", fixture->postgres.conninfo, NULL};
+    return child_start(argv, put_faults, faults);
 }
 
 static inline bool has_died(pid_t pid)
@@ -398,8 +397,7 @@ static inline enum weir_status ask_through_death(struct fixture *fixture, const 
     assert_false(fixture->done);
     pid = spawn_selector(fixture, bin_dir, "");
     test_loop_until(fixture->loop, &fixture->done);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    child_end(pid, SIGKILL);
     weir_rpc_peer_close(fixture->peer);
     start_selector(fixture);
     return fixture->status;

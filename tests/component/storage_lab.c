@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/service/service.h"
+#include "tests/support/child.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -115,30 +116,29 @@ static void obey_modes(const struct storage_lab *lab)
                  prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH, 0, 0, 0) == 0);
 }
 
-static void run_storage(const struct storage_lab *lab, const char *data, const char *run)
+static void prepare_storage(const void *argument)
 {
-    weir_require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* it ends with the test */
+    const struct storage_lab *lab = argument;
+
     if (lab->obeys_modes && geteuid() == 0)
         obey_modes(lab);
     if (lab->faults)
         setenv("WEIR_FAULTS", lab->faults, 1);
-    execl(WEIR_BIN_DIR "/storage", "storage", "--data-dir", data, "--socket-dir", run, "--postgres",
-          lab->postgres.conninfo, "--log-level",
-          getenv("WEIR_TEST_LOG") ? getenv("WEIR_TEST_LOG") : "error", (char *)NULL);
-    _exit(127);
 }
 
 void storage_lab_start(struct storage_lab *lab)
 {
     const char *data = storage_lab_path(lab, "data");
     const char *run = storage_lab_path(lab, "run");
+    const char *postgres = lab->postgres.conninfo;
+    const char *level = getenv("WEIR_TEST_LOG") ? getenv("WEIR_TEST_LOG") : "error";
+    const char *const argv[] = {
+        WEIR_BIN_DIR "/storage", "--data-dir", data, "--socket-dir", run, "--postgres", postgres,
+        "--log-level",           level,        NULL};
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(run, "storage");
     struct weir_error err;
 
-    lab->pid = fork();
-    weir_require(lab->pid >= 0);
-    if (lab->pid == 0)
-        run_storage(lab, data, run);
+    lab->pid = child_start(argv, prepare_storage, lab);
     lab->loop = weir_loop_new();
     weir_require(weir_rpc_connect(lab->loop, endpoint, NULL, lab, &lab->peer, &err) == WEIR_OK);
 }
@@ -154,10 +154,8 @@ static void disconnect(struct storage_lab *lab)
 
 static int end_process(struct storage_lab *lab, int with)
 {
-    int status;
+    int status = child_end(lab->pid, with);
 
-    kill(lab->pid, with);
-    weir_require(waitpid(lab->pid, &status, 0) == lab->pid);
     disconnect(lab);
     return status;
 }

@@ -1,13 +1,16 @@
-/* Runs a function in a process of its own: for what ends a process, and for what a process prints.
- */
+/* Processes of a test: a function that is run in one of its own, for what ends a process and for what
+ * it prints; and programs, which end with the test, however that ends. */
 #ifndef WEIR_TESTS_SUPPORT_CHILD_H
 #define WEIR_TESTS_SUPPORT_CHILD_H
 
 #include "core/base/error.h"
 
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +46,37 @@ static inline void child_run(struct child *child, int (*body)(const void *), con
     child_collect(child, ends[0]);
     close(ends[0]);
     weir_require(waitpid(pid, &child->status, 0) == pid);
+}
+
+/* Starts the program argv[0]; `prepare` (NULL: nothing) is called with `argument` in its process. */
+static inline pid_t child_start(const char *const argv[], void (*prepare)(const void *),
+                                const void *argument)
+{
+    pid_t test = getpid();
+    fflush(NULL);
+    pid_t pid = fork();
+    weir_require(pid >= 0);
+    if (pid > 0)
+        return pid;
+    /* Blocked until the program listens to it: what is stopped while it starts stops in order. */
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    weir_require(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == test);
+    if (prepare)
+        prepare(argument);
+    execv(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+/* Ends it by `signal` and returns its status, as waitpid() gives it. */
+static inline int child_end(pid_t pid, int signal)
+{
+    int status;
+    kill(pid, signal);
+    weir_require(waitpid(pid, &status, 0) == pid);
+    return status;
 }
 
 static inline bool child_died_of(const struct child *child, int signal)

@@ -1,15 +1,14 @@
 /* A service as its users meet it: a process with options, an endpoint, signals and exit codes. */
 #include "core/base/memory.h"
 #include "core/service/service.h"
+#include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,23 +44,23 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void print_to(const void *argument)
+{
+    const int *ends = argument;
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void start(struct fixture *fixture, const char *const words[ARGUMENTS_MAX])
 {
-    char *argv[ARGUMENTS_MAX + 2] = {(char *)(uintptr_t)PROGRAM};
+    const char *argv[ARGUMENTS_MAX + 2] = {PROGRAM};
     int ends[2];
     for (size_t i = 0; words[i] != NULL; i++)
-        argv[i + 1] = (char *)(uintptr_t)words[i];
+        argv[i + 1] = words[i];
     assert_int_equal(pipe(ends), 0);
-    fixture->pid = fork(); /* NOLINT(clang-analyzer-core.NullDereference): never NULL */
-    assert_true(fixture->pid >= 0);
-    if (fixture->pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execv(PROGRAM, argv);
-        _exit(127);
-    }
+    fixture->pid = child_start(argv, print_to, ends);
     close(ends[1]);
     fixture->out = ends[0];
     fixture->output[0] = '\0';
