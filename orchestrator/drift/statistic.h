@@ -1,0 +1,99 @@
+/* How far apart two windows of samples are. A statistic is pure: the same windows, options and seed give
+ * the same numbers on any machine, on the caller's thread.
+ *
+ *     const struct drift_statistic *statistic = orchestrator_drift_find("mmd"); // NULL: not known
+ *     cfg_read(statistic->options, …, options, err);                            // options_size bytes
+ *     struct drift_score score;
+ *     if (orchestrator_drift_measure(statistic, options, &input, &score))
+ *         // score.distance, and score.p_value if it was asked for
+ *
+ * What is not finite is missing. Binned statistics count what is missing in a bin of its own; the others
+ * leave it out: of a feature the number, of a multivariate statistic the row. A constant feature is like
+ * any other; equal constants are 0 apart. A window without samples: no score.
+ *
+ * One file per statistic: statistic_NAME.c holds `const struct drift_statistic statistic_NAME`, named in
+ * registry.c. Who calls it with what, and what is made of the score: judge.h. */
+#ifndef ORCHESTRATOR_DRIFT_STATISTIC_H
+#define ORCHESTRATOR_DRIFT_STATISTIC_H
+
+#include "core/config/schema.h"
+
+/* Numbers or classes: exactly one of the two pointers, unless count is 0. */
+struct drift_window {
+    size_t count;
+    const float *values;   /* (count, width), row by row */
+    const int64_t *labels; /* count of them; the width is 1 */
+};
+
+struct drift_input {
+    struct drift_window reference, current;
+    size_t width;
+    bool p_value; /* asked for */
+    uint64_t seed;
+};
+
+/* p_value is the chance of such a distance, or a larger one, between windows of the same stream; over
+ * several features it is corrected for their number. NaN: not asked for, or the statistic has none. */
+struct drift_score {
+    double distance;
+    double p_value;
+    size_t features; /* that have a distance; 1 for a multivariate statistic */
+    size_t farthest; /* the feature with the largest distance, from 0 */
+};
+
+/* One feature, or the labels, of both windows. */
+struct drift_feature {
+    const double *reference, *current; /* finite, ascending */
+    size_t reference_count, current_count;
+    size_t reference_missing, current_missing;
+    bool classes; /* the numbers are names */
+    bool p_value; /* asked for */
+};
+
+/* One number for a feature. */
+struct drift_distance {
+    double distance;
+    double p_value; /* NaN when there is none */
+};
+
+/* Exactly one of measure() and measure_feature() is there. Both answer false when there is no distance. */
+struct drift_statistic {
+    const char *name;
+    const char *summary; /* one sentence */
+    const struct cfg_key *options;
+    size_t options_size;
+    bool takes_labels; /* classes without an order */
+    bool has_p_value;
+
+    /* Feature by feature; the driver takes their mean and corrects the p-value. */
+    bool (*measure_feature)(const void *options, const struct drift_feature *feature,
+                            struct drift_distance *ret_distance);
+    /* All features at once. Called with rows that are whole, at least one in each window. */
+    bool (*measure)(const void *options, const struct drift_input *input,
+                    struct drift_distance *ret_distance);
+};
+
+/* How p-values of several features become one: Bonferroni; Benjamini & Hochberg (1995), under which
+ * some feature is rejected at a level exactly when the corrected value is below it. */
+enum drift_correction { DRIFT_BONFERRONI, DRIFT_FDR };
+/* `p_values` are sorted in place; NaN when there are none. */
+double orchestrator_drift_correct(enum drift_correction correction, double *p_values, size_t count);
+
+struct drift_asked {
+    const struct drift_statistic *statistic;
+    const void *options;
+    enum drift_correction correction;
+};
+
+/* False: no score, `ret_score` says nothing: a window (or every feature in one of them) is empty, or
+ * the statistic does not take labels. Memory: a column of both windows as doubles, or a copy of the whole
+ * rows when some have holes, and what statistic_NAME.c says. */
+bool orchestrator_drift_measure(const struct drift_asked *asked, const struct drift_input *input,
+                                struct drift_score *ret_score);
+
+/* The statistic called `name`, or NULL. */
+const struct drift_statistic *orchestrator_drift_find(const char *name);
+size_t orchestrator_drift_count(void);
+const struct drift_statistic *orchestrator_drift_at(size_t index);
+
+#endif

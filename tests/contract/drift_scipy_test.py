@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""The statistics of drift against SciPy and scikit-learn, and where those have none against the definition in NumPy.
+
+drift_scipy_test.py DRIFT_STATISTICS_TEST; exit 77 (skipped) where one of them is not installed.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    from scipy import special, stats
+except ImportError as missing:
+    print(f"drift_scipy_test.py: skipped: {missing} "
+          "(apt-get install python3-numpy python3-scipy python3-sklearn)")
+    sys.exit(77)
+
+
+class Weir:
+    """Scores of the program under test."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, pathlib.Path(folder)
+
+    def score(self, name, reference, current, options="{}", correction="bonferroni", seed=7):
+        labels = reference.dtype.kind == "i"
+        width = 0 if labels else reference.shape[1]
+        for file, window in (("reference", reference), ("current", current)):
+            window.astype("<i8" if labels else "<f4").tofile(self.folder / file)
+        printed = subprocess.run(
+            [self.program, name, options, str(width), correction, str(seed),
+             self.folder / "reference", self.folder / "current"],
+            check=True, capture_output=True, text=True).stdout.split()
+        if printed == ["none"]:
+            return None
+        return float(printed[0]), float(printed[1])
+
+
+def expect(what, found, expected, tolerance=1e-9):
+    if np.isnan(expected) and np.isnan(found):
+        return
+    if not abs(found - expected) <= tolerance * max(1, abs(expected)):
+        raise SystemExit(f"{what}: expected {expected!r}, found {found!r}")
+
+
+def windows(rng):
+    """Pairs of windows: apart, alike, tied, constant, of very different sizes, with holes, on other scales."""
+    yield "shifted", rng.normal(size=(80, 3)), rng.normal(0.5, 1.2, size=(70, 3))
+    yield "alike", rng.normal(size=(400, 2)), rng.normal(size=(350, 2))
+    yield "tied", rng.integers(0, 4, size=(60, 2)), rng.integers(0, 5, size=(90, 2))
+    yield "constant", np.full((20, 1), 3.5), np.full((30, 1), 3.5)
+    yield "apart", np.full((20, 1), 3.5), np.full((30, 1), 4.5)
+    yield "lopsided", rng.normal(size=(3, 1)), rng.normal(size=(500, 1))
+    yield "two", rng.normal(size=(2, 1)), rng.normal(size=(2, 1))
+    yield "huge", 1e6 * rng.normal(size=(50, 2)), 1e6 * rng.normal(0.1, 1, size=(50, 2))
+    holes = rng.normal(size=(60, 2))
+    holes[::7, 0] = np.nan
+    yield "holes", holes, rng.normal(size=(60, 2))
+
+
+def as_stored(window):
+    return window.astype("<f4").astype("f8")
+
+
+def columns(reference, current):
+    for k in range(reference.shape[1]):
+        yield tuple(column[np.isfinite(column)] for column in (reference[:, k], current[:, k]))
+
+
+def whole(window):
+    return window[np.isfinite(window).all(axis=1)]
+
+
+# --- feature by feature: (distance, p-value) ---
+
+def ks(x, y):
+    pairs = len(x) * len(y)
+    distance = stats.ks_2samp(x, y).statistic
+    if pairs <= 1e5:
+        return distance, stats.ks_2samp(x, y, mode="exact").pvalue
+    return distance, special.kolmogorov(np.sqrt(pairs / (len(x) + len(y))) * distance)
+
+
+FEATURES = {"ks": ks}
+
+
+def corrected(p_values, correction):
+    p_values = np.sort(p_values)
+    if np.isnan(p_values).any():
+        return np.nan
+    ranks = 1 if correction == "bonferroni" else np.arange(1, len(p_values) + 1)
+    return min(1, (p_values * len(p_values) / ranks).min())
+
+
+def check_features(weir, name, reference, current, what):
+    scores = np.array([FEATURES[name](x, y) for x, y in columns(reference, current)])
+    for correction in ("bonferroni", "fdr"):
+        distance, p_value = weir.score(name, reference, current, correction=correction)
+        expect(f"{what}: distance", distance, scores[:, 0].mean())
+        expect(f"{what}: p-value by {correction}", p_value, corrected(scores[:, 1], correction), 1e-7)
+
+
+# --- all at once ---
+
+def squared_distances(rows):
+    return ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+
+
+def median_square(squares):
+    pairs = np.sort(squares[np.triu_indices(len(squares), 1)])
+    median = pairs[(len(pairs) - 1) // 2]
+    positive = pairs[pairs > 0]
+    return median if median > 0 or not len(positive) else positive[(len(positive) - 1) // 2]
+
+
+def mmd(kernel, first):
+    """Of rows [first] against the others, without bias."""
+    inside, outside = kernel[np.ix_(first, first)], kernel[np.ix_(~first, ~first)]
+    m, n = len(inside), len(outside)
+    return ((inside.sum() - np.trace(inside)) / m / (m - 1) +
+            (outside.sum() - np.trace(outside)) / n / (n - 1) -
+            2 * kernel[np.ix_(first, ~first)].mean())
+
+
+def check_mmd(weir, reference, current, what, rng):
+    reference, current = whole(reference), whole(current)
+    rows = np.concatenate([reference, current])
+    squares = squared_distances(rows)
+    kernel = np.exp(-squares / (median_square(squares) or 1))
+    first = np.arange(len(rows)) < len(reference)
+    found = mmd(kernel, first)
+    drawn = [mmd(kernel, rng.permutation(first)) for _ in range(300)]
+    distance, p_value = weir.score("mmd", reference, current, "{permutations: 2000}")
+    expect(f"{what}: mmd", distance, found, 2e-6)
+    expect(f"{what}: p-value of mmd", p_value, np.mean(np.array(drawn) >= found - 1e-9), 0.11)
+
+
+def main():
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            weir = Weir(sys.argv[1], folder)
+            for kind, reference, current in windows(rng):
+                reference, current = as_stored(reference), as_stored(current)
+                for name in FEATURES:
+                    check_features(weir, name, reference, current, f"{kind}: {name}")
+                check_mmd(weir, reference, current, kind, rng)
+    print("drift_scipy_test.py: every statistic agrees")
+
+
+main()
