@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,10 +70,16 @@ enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
 
 int weir_identity_become(const struct weir_identity *identity)
 {
-    if (setgroups((size_t)identity->group_count, identity->groups) != 0 ||
+    int death_signal = 0;
+    pid_t parent = getppid();
+    if (prctl(PR_GET_PDEATHSIG, &death_signal) != 0 ||
+        setgroups((size_t)identity->group_count, identity->groups) != 0 ||
         setresgid(identity->gid, identity->gid, identity->gid) != 0 ||
-        setresuid(identity->uid, identity->uid, identity->uid) != 0)
+        setresuid(identity->uid, identity->uid, identity->uid) != 0 ||
+        prctl(PR_SET_PDEATHSIG, death_signal) != 0) /* the kernel has cleared it */
         return errno;
+    if (death_signal && getppid() != parent)
+        (void)raise(death_signal);
     return 0;
 }
 

@@ -27,7 +27,7 @@ enum weir_status weir_identity_choose(const char *wanted, uid_t owner,
                                       struct weir_identity *ret_identity,
                                       struct weir_error *err) WEIR_MUST_USE;
 
-/* Becomes `identity` for good. Returns 0 or an errno; async-signal-safe. */
+/* Becomes `identity` for good; who was to end with its parent still is. Returns 0 or an errno; async-signal-safe. */
 int weir_identity_become(const struct weir_identity *identity);
 
 struct weir_reach {
