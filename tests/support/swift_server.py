@@ -3,7 +3,6 @@
 Objects are written by Swift's own interface, with a token, so that nothing of what is tested takes part in it.
 """
 
-import atexit
 import getpass
 import http.client
 import json
@@ -16,6 +15,7 @@ import threading
 import urllib.parse
 from pathlib import Path
 
+import child
 from s3_server import BUCKET, KEY_ID, REGION, SECRET
 
 PROGRAMS = ["swift-ring-builder", "swift-proxy-server", "swift-account-server", "swift-container-server",
@@ -116,8 +116,7 @@ class Swift:
 
     def launch(self, *command):
         with open(self.folder / "log", "ab") as log:
-            started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        atexit.register(started.kill)  # a test that fails leaves nothing running
+            started = child.start(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self.processes.append(started)
 
     def request(self, method, path, headers, body=None):

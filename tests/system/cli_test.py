@@ -4,14 +4,12 @@ import contextlib
 import json
 import signal
 import subprocess
+import threading
+import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, binaries
+from weirlab import DEADLINE_S, PIPELINE, Lab, binaries, child
 
 STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
-
-
-def command(lab, *words):
-    return [binaries() / "weir", "--data-dir", lab.data_dir, *words]
 
 
 def answer(lab, *words, expect=0):
@@ -27,8 +25,8 @@ def serving(lab):
 @contextlib.contextmanager
 def served(lab):
     """Somebody keeps the platform up."""
-    server = subprocess.Popen([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir],
-                              stdout=subprocess.PIPE, text=True)
+    server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir],
+                         stdout=subprocess.PIPE, text=True)
     assert "serving" in server.stdout.readline()
     try:
         yield
@@ -136,35 +134,57 @@ def served_test_what_is_not_there_is_told_in_one_line(lab):
              (["report", "--pipeline", "other"], 1, "other"), (["stauts"], 2, "status"),
              (["select", "lab"], 2, "--dry-run"), (["predict", "--from", "soon"], 2, "soon")]
     for words, code, named in cases:
-        done = subprocess.run(command(lab, *words), capture_output=True, text=True, timeout=DEADLINE_S)
+        done = lab.ask(*words)
         assert done.returncode == code and named in done.stderr and not done.stdout, (words, done)
         assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def test_a_missing_data_directory_is_bad_usage(lab):
-    done = subprocess.run([binaries() / "weir", "--data-dir", lab.folder / "nowhere", "status"],
-                          capture_output=True, text=True, timeout=DEADLINE_S)
+    done = lab.ask("status", data_dir=lab.folder / "nowhere")
     assert done.returncode == 2 and "does not exist" in done.stderr, done
 
 
 def test_commands_at_once_share_a_platform_or_follow_each_other(lab):
-    several = [subprocess.Popen(command(lab, "status", "--json"), stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    several = [lab.begin("status", "--json", stdout=subprocess.PIPE) for _ in range(4)]
     for one in several:
         out, _ = one.communicate(timeout=DEADLINE_S)
         assert one.returncode == 0 and json.loads(out)["pipelines"][0]["pipeline"] == "lab"
     assert not serving(lab), "a platform was left behind"
 
 
+@contextlib.contextmanager
+def write_protected(lab):
+    """No erasure of what is imported comes to its end meanwhile."""
+    copies = {copy: copy.stat().st_mode for copy in (lab.data_dir / "storage" / "notes").glob("*.jsonl")}
+    assert copies
+    for copy in copies:
+        copy.chmod(0o444)
+    yield
+    for copy, mode in copies.items():
+        copy.chmod(mode)
+
+
 def test_an_interrupted_wait_leaves_the_erasure_and_no_process(lab):
-    person = lab.records[0]["user"]  # leases of before count for two seconds: it cannot be over at once
-    waiting = subprocess.Popen(command(lab, "erase", "request", "--subject", person, "--wait"),
-                               stderr=subprocess.PIPE, text=True)
-    first = waiting.stderr.readline()
-    assert "erasure 1" in first, first
-    waiting.send_signal(signal.SIGINT)
-    rest = waiting.communicate(timeout=DEADLINE_S)[1]
-    assert waiting.returncode == 1 and "weir erase status 1" in rest, rest
-    assert not serving(lab), "a platform was left behind"
+    with write_protected(lab):
+        waiting = lab.begin("erase", "request", "--subject", lab.records[0]["user"], "--wait", stderr=subprocess.PIPE)
+        first = waiting.stderr.readline()
+        assert "erasure 1" in first, first
+        waiting.send_signal(signal.SIGINT)
+        rest = waiting.communicate(timeout=DEADLINE_S)[1]
+        assert waiting.returncode == 1 and "weir erase status 1" in rest, rest
+        assert not serving(lab), "a platform was left behind"
+
+
+def test_a_killed_command_takes_along_the_platform_that_it_started(lab):
+    with write_protected(lab):
+        waiting = lab.begin("erase", "status", "1", "--wait", stderr=subprocess.PIPE)
+        assert "erasure 1" in waiting.stderr.readline() and serving(lab)
+        waiting.kill()
+        waiting.communicate(timeout=DEADLINE_S)
+        until = time.monotonic() + DEADLINE_S
+        while serving(lab):
+            assert time.monotonic() < until, "a platform was left behind"
+            threading.Event().wait(0.05)  # it is nobody's child any more
 
 
 def test_an_overdue_erasure_has_its_own_exit_code(lab):

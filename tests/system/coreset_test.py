@@ -55,7 +55,8 @@ def kill_scorers(run, scorings, stop):
 def disturbed(lab, expected):
     """The selector dies whenever a scoring run is done (it is then told of the scores), the trainers of all of them die once."""
     run, stop, killed = lab.run(), threading.Event(), []
-    hunter = threading.Thread(target=lambda: killed.extend(kill_scorers(run, expected.of("scoring_finished"), stop)))
+    hunter = threading.Thread(target=lambda: killed.extend(kill_scorers(run, expected.of("scoring_finished"), stop)),
+                              daemon=True)
     hunter.start()
     seen = selectors = 0
     while run.wait_for(seen + 1):

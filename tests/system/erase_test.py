@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, binaries
+from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits
 
 
 def owned_bytes(data_dir):
@@ -26,14 +26,12 @@ def erased_once_the_file_can_be_written():
     for part in parts:
         os.chown(part, owner, -1)
     parts[0].chmod(0o444)
-    command = [binaries() / "weir", "--data-dir", lab.data_dir, "erase", "request", "--subject", person, "--wait"]
-    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    waiting = lab.begin("erase", "request", "--subject", person, "--wait", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     told = next((line for line in waiting.stderr if str(parts[0]) in line), None)
     assert told and "Permission denied" in told and "samples are in force but not overwritten" in told, told
     assert waiting.poll() is None, "it waits on"
-    listed = subprocess.run([binaries() / "weir", "--data-dir", lab.data_dir, "erase", "list"],
-                            capture_output=True, text=True, check=True)
-    assert "waits: " in listed.stdout and str(parts[0]) in listed.stdout, listed.stdout
+    listed = lab.weir("erase", "list")
+    assert "waits: " in listed and str(parts[0]) in listed, listed
     parts[0].chmod(0o644)
     output, _ = waiting.communicate(timeout=DEADLINE_S)
     assert waiting.returncode == 0 and "FINISHED" in output and "trouble" not in output, output

@@ -6,14 +6,13 @@ import os
 import re
 import socket
 import struct
-import subprocess
 
-from weirlab import Lab, Run, assert_clean_audits, binaries, everyone_may_write
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_write
 
 
 def orchestrator(lab, *arguments, env=None):
-    return subprocess.run([binaries() / "orchestrator", *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **(env or {})}, cwd=lab.folder)
+    return child.run([binaries() / "orchestrator", *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
+                     env={**os.environ, **(env or {})}, cwd=lab.folder)
 
 
 def broken(lab, old, new):

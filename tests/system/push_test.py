@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream, binaries
+from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream
 
 KILLS = 10
 LIVE = PIPELINE.replace("mode: replay", "mode: live").replace(
@@ -40,8 +40,7 @@ def lines_of(count, seed=1):
 def await_dataset(run, lab, name):
     """Until the run's pipeline has declared its dataset."""
     while run.process.poll() is None:
-        done = subprocess.run([binaries() / "weir", "--data-dir", lab.data_dir, "datasets", "--json"],
-                              capture_output=True, text=True, timeout=DEADLINE_S)
+        done = lab.ask("datasets", "--json")
         if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
             return
         threading.Event().wait(0.05)  # nothing else tells that a data directory has come up
@@ -54,8 +53,7 @@ def stop(run):
 
 
 def push(lab, text, *words, expect=0):
-    done = subprocess.run([binaries() / "weir", "--data-dir", lab.data_dir, "push", *words, "--json"],
-                          input=text, capture_output=True, text=True, timeout=DEADLINE_S)
+    done = lab.ask("push", *words, "--json", input=text)
     assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
     return json.loads(done.stdout) if expect < 2 and done.stdout else done.stderr
 
@@ -101,8 +99,7 @@ def test_refusals_name_the_line_of_the_input():
     answer = push(lab, "".join(lines), "notes", "-", expect=1)
     assert answer["samples"] == 29998 and [r["record"] for r in answer["refusals"]] == [5, 29000], answer
     assert accounts(lab, "notes")["quarantined"] == 2
-    assert "refused" in subprocess.run([binaries() / "weir", "--data-dir", lab.data_dir, "push", "notes"], input="[]\n",
-                                       capture_output=True, text=True, timeout=DEADLINE_S).stdout
+    assert "refused" in lab.ask("push", "notes", input="[]\n").stdout
     assert "there is none" in push(lab, "{}\n", "nothing", expect=1)
     stop(run)
     lab.remove()
@@ -158,10 +155,9 @@ class Feeder:
         self.start()
 
     def start(self):
-        command = [binaries() / "weir", "--data-dir", self.lab.data_dir, "push", "notes", "--client", "feeder", "--json"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.thread = threading.Thread(target=self.feed, args=(self.process,))
+        self.process = self.lab.begin("push", "notes", "--client", "feeder", "--json", stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.thread = threading.Thread(target=self.feed, args=(self.process,), daemon=True)
         self.thread.start()
 
     def feed(self, process):

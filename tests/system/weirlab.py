@@ -3,16 +3,20 @@
 Standard library only. Every wait ends with an event (a line of output, an exit) or a named deadline.
 """
 
-import atexit
 import json
 import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+import child  # noqa: E402
 
 SKIPPED = 77  # ctest counts it as skipped
 DEADLINE_S = 120
@@ -103,11 +107,23 @@ class Lab:
     def run(self, data_dir=None):
         return Run(self.pipeline, data_dir or self.data_dir)
 
+    def command(self, *arguments, data_dir=None):
+        return [binaries() / "weir", "--data-dir", data_dir or self.data_dir, *arguments]
+
+    def begin(self, *arguments, **streams):
+        """A command that is on its way."""
+        return child.start(self.command(*arguments), text=True, **streams)
+
+    def ask(self, *arguments, data_dir=None, **options):
+        """A command that has ended, in whatever way."""
+        return child.run(self.command(*arguments, data_dir=data_dir), capture_output=True, text=True,
+                         timeout=DEADLINE_S, **options)
+
     def weir(self, *arguments, data_dir=None, expect=0):
-        command = [binaries() / "weir", "--data-dir", data_dir or self.data_dir, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+        """What a command prints that ends as expected."""
+        done = self.ask(*arguments, data_dir=data_dir)
         if done.returncode != expect:
-            raise AssertionError(f"{command}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+            raise AssertionError(f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 
     def remove(self):
@@ -121,11 +137,10 @@ class Run:
     def __init__(self, pipeline, data_dir):
         self.data_dir = Path(data_dir)
         self.events, self.changed = [], threading.Condition()
-        self.process = subprocess.Popen(
+        self.process = child.start(
             [binaries() / "orchestrator", "run", str(pipeline), "--data-dir", str(data_dir), "--json"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stderr = []
-        atexit.register(self.process.kill)  # a test that fails leaves nothing running
         self.readers = [threading.Thread(target=read, daemon=True) for read in (self._read_events, self._read_errors)]
         for reader in self.readers:
             reader.start()
