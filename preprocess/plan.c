@@ -1,8 +1,12 @@
 /* What a job delivers, worked out the same way by dispatcher and workers. */
 #include "preprocess/plan.h"
 
+#include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "core/wire/position.h"
+#include "preprocess/buckets.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static enum weir_status open_set(const struct preprocess_order_form *form,
@@ -114,6 +118,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
 void preprocess_plan_close(struct preprocess_plan *plan)
 {
     chain_free(plan->chain);
+    free(plan->classes);
     weir_yaml_free(plan->document);
     weir_sample_set_close(&plan->set);
     memset(plan, 0, sizeof(*plan));
@@ -128,6 +133,52 @@ uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoc
         return index;
     weir_require(epoch < parts->count);
     return parts->indices[epoch * parts->samples + index];
+}
+
+enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
+                                        struct weir_error *err)
+{
+    enum weir_status status = chain_fit_load(plan->chain, fitted, err);
+    if (status != WEIR_OK || !plan->trains || !chain_has_classes(plan->chain))
+        return status;
+    free(plan->classes);
+    plan->classes = weir_calloc(plan->set.count + 1, sizeof(*plan->classes));
+    chain_classify(plan->chain, plan->set.ids, plan->set.count, plan->classes);
+    return WEIR_OK;
+}
+
+/* Puts the samples of a group together by their classes. */
+static void arrange(const struct preprocess_plan *plan, uint64_t group, size_t count,
+                    uint64_t *indices)
+{
+    WEIR_AUTO_FREE uint8_t *classes = weir_calloc(count + 1, sizeof(*classes));
+    WEIR_AUTO_FREE uint32_t *places = weir_calloc(count + 1, sizeof(*places));
+    WEIR_AUTO_FREE uint64_t *before = weir_calloc(count + 1, sizeof(*before));
+    for (size_t i = 0; i < count; i++)
+        classes[i] = plan->classes[indices[i]];
+    memcpy(before, indices, count * sizeof(*before));
+    buckets_arrange(&(struct buckets){.classes = classes,
+                                      .samples = count,
+                                      .batch_samples = plan->geometry.batch_samples,
+                                      .key = weir_mix64(plan->order.key ^ weir_mix64(group))},
+                    places);
+    for (size_t i = 0; i < count; i++)
+        indices[i] = before[places[i]];
+}
+
+void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
+                           uint64_t *ret_indices)
+{
+    struct preprocess_range batches = preprocess_group(&plan->geometry, group);
+    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batches.first);
+    size_t count = 0;
+    for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++) {
+        struct preprocess_range positions = preprocess_positions(&plan->geometry, batch);
+        for (uint64_t p = positions.first; p < positions.first + positions.count; p++)
+            ret_indices[count++] = preprocess_plan_index(plan, epoch, p);
+    }
+    if (plan->classes != NULL)
+        arrange(plan, group, count, ret_indices);
 }
 
 /* All samples of an epoch, in any order. */
@@ -157,23 +208,35 @@ uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan)
     return sum;
 }
 
-static uint64_t slice_fingerprint(const struct preprocess_plan *plan, uint64_t batch, uint32_t rank)
+/* Of the slice of `rank` of a batch whose samples are `indices`. */
+static uint64_t slice_fingerprint(const struct preprocess_plan *plan, uint64_t batch, uint32_t rank,
+                                  const uint64_t *indices)
 {
     struct preprocess_range slice = preprocess_slice(&plan->geometry, batch, rank);
+    uint64_t first = slice.first - preprocess_positions(&plan->geometry, batch).first;
     uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
     uint64_t sum = 0;
-    for (uint64_t p = slice.first; p < slice.first + slice.count; p++)
-        sum += weir_fingerprint(plan->set.ids[preprocess_plan_index(plan, epoch, p)], epoch);
+    for (uint64_t i = first; i < first + slice.count; i++)
+        sum += weir_fingerprint(plan->set.ids[indices[i]], epoch);
     return sum;
 }
 
 uint64_t preprocess_plan_fingerprint_behind(const struct preprocess_plan *plan, uint32_t rank,
                                             const struct weir_position *position)
 {
-    uint64_t sum = 0;
-    for (uint64_t batch = position->oldest; batch < preprocess_batches(&plan->geometry); batch++) {
-        if (!weir_position_consumed(position, batch))
-            sum += slice_fingerprint(plan, batch, rank);
+    const struct preprocess_geometry *geometry = &plan->geometry;
+    size_t room = (size_t)geometry->group_batches * geometry->batch_samples;
+    WEIR_AUTO_FREE uint64_t *indices = weir_calloc(room, sizeof(*indices));
+    uint64_t sum = 0, batch = position->oldest;
+    while (batch < preprocess_batches(geometry)) {
+        uint64_t group = preprocess_group_of(geometry, batch);
+        struct preprocess_range batches = preprocess_group(geometry, group);
+        preprocess_plan_group(plan, group, indices);
+        for (; batch < batches.first + batches.count; batch++) {
+            uint64_t before = (batch - batches.first) * geometry->batch_samples;
+            if (!weir_position_consumed(position, batch))
+                sum += slice_fingerprint(plan, batch, rank, indices + before);
+        }
     }
     return sum;
 }

@@ -30,6 +30,7 @@ struct preprocess_plan {
     struct preprocess_order order;
     enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
     struct chain *chain;
+    uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
     uint64_t
         seed; /* what operators that leave something to chance draw from, with sample and epoch */
     bool trains; /* false: nothing is left to chance */
@@ -42,8 +43,16 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
+/* Takes up the fitted state of the operators: chain_fit_load(), and the length classes of a training. */
+enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
+                                        struct weir_error *err) WEIR_MUST_USE;
+
+/* Index in the set of each sample of a group, batch after batch, as they are delivered. How many they are is
+ * for the caller to work out (geometry.h). */
+void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
+                           uint64_t *ret_indices);
 /* Index in the set of the sample at `position` of `epoch`, within the epoch's part if the set has parts; positions
- * behind the last wrap around. */
+ * behind the last wrap around. With length classes it stands somewhere in the same group. */
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position);
 /* The fingerprint of everything that is to be delivered (core/wire/position.h). */

@@ -102,7 +102,7 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
         return weir_error_wrap(err, status, "job %lu", entry->number);
     bool is_fitted = entry->fitted.size > 0;
     if (is_fitted)
-        status = chain_fit_load(entry->plan.chain, weir_buf_view(&entry->fitted), err);
+        status = preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), err);
     else if (entry->base.size > 0)
         status = chain_fit_extend(entry->plan.chain, weir_buf_view(&entry->base), err);
     if (status != WEIR_OK)
@@ -161,9 +161,13 @@ bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry)
 {
     if (entry->failure[0] != '\0' || !dispatcher_job_fit_complete(&entry->job))
         return false;
+    if (entry->fitted.size > 0)
+        return true;
     struct weir_error err;
-    if (entry->fitted.size > 0 ||
-        chain_fit_finish(entry->plan.chain, &entry->fitted, &err) == WEIR_OK)
+    enum weir_status status = chain_fit_finish(entry->plan.chain, &entry->fitted, &err);
+    if (status == WEIR_OK)
+        status = preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), &err);
+    if (status == WEIR_OK)
         return true;
     weir_buf_clear(&entry->fitted);
     snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);

@@ -89,6 +89,10 @@ static enum weir_status plan_fit(struct chain *chain, const struct chain_step *s
                          draft->schema.column[step->plan.in].name);
     if (chain->fitted == CHAIN_FITTED_MAX)
         return weir_fail(err, WEIR_LIMIT, "more than %d fitted operators", CHAIN_FITTED_MAX);
+    if (step->op->classify != NULL && chain->classifies != NULL)
+        return weir_fail(err, WEIR_INVALID, "there is one already, expected one of a chain");
+    if (step->op->classify != NULL)
+        chain->classifies = step;
     chain->fitted++;
     return WEIR_OK;
 }

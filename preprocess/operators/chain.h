@@ -6,7 +6,11 @@
 
 #include "preprocess/operators/operator.h"
 
-enum { CHAIN_OPERATORS_MAX = 32, CHAIN_FITTED_MAX = 8 };
+enum {
+    CHAIN_OPERATORS_MAX = 32,
+    CHAIN_FITTED_MAX = 8,
+    CHAIN_FIT_BYTES_MAX = 15 << 20, /* of fitted state: it travels in headers of messages */
+};
 
 struct chain;
 
@@ -50,6 +54,12 @@ struct chain_partial {
 void chain_partial_fini(struct chain_partial *partial);
 /* Appends it as it travels. */
 void chain_partial_pack(const struct chain_partial *partial, struct weir_buf *out);
+
+/* True when an operator gives samples length classes. */
+bool chain_has_classes(const struct chain *chain);
+/* The class of each sample, as struct preprocess_operator.classify; after chain_fit_load(). */
+void chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
+                    uint8_t *ret_classes);
 
 /* The empty payload column: append bytes and call column_end_row() for each row. */
 struct column *chain_begin(struct chain *chain);

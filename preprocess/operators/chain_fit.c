@@ -16,6 +16,17 @@ bool chain_wants_fit(const struct chain *chain)
     return chain->fitted > 0;
 }
 
+bool chain_has_classes(const struct chain *chain)
+{
+    return chain->classifies != NULL;
+}
+
+void chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
+                    uint8_t *ret_classes)
+{
+    chain->classifies->op->classify(chain->classifies->state, ids, count, ret_classes);
+}
+
 static void append_sized(struct weir_buf *out, struct weir_bytes bytes)
 {
     uint8_t size[8];
@@ -110,6 +121,11 @@ enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
         if (status != WEIR_OK)
             return status;
     }
+    if (fitted->size > CHAIN_FIT_BYTES_MAX)
+        return weir_fail(err, WEIR_LIMIT,
+                         "fitted state of %zu bytes, expected at most %d: have less fitted, or a "
+                         "smaller vocabulary",
+                         fitted->size, CHAIN_FIT_BYTES_MAX);
     struct weir_digest digest = weir_digest_of(weir_buf_view(fitted));
     weir_buf_append(fitted, digest.bytes, sizeof(digest.bytes));
     return WEIR_OK;

@@ -27,7 +27,8 @@ struct chain_step {
 struct chain {
     struct chain_step step[CHAIN_OPERATORS_MAX];
     size_t steps;
-    size_t fitted; /* steps that want a fit */
+    size_t fitted;                       /* steps that want a fit */
+    const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
     size_t columns;                     /* that leave the chain */

@@ -151,7 +151,7 @@ struct preprocess_operator {
      * not applied. */
     bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
 
-    /* Fitted operators only (C16), all four or none. A partial fit covers one group; partial fits
+    /* Fitted operators only (C16), the first four or none. A partial fit covers one group; partial fits
      * are merged in group order, so that any number of workers gives the same result, to the bit.
      * fold() adds the rows that are OK to `partial` (empty at first). */
     void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
@@ -164,6 +164,9 @@ struct preprocess_operator {
     /* Optional. Before the first merge(): the fitted state of the model that training starts from,
      * which finish() may only append to. */
     enum weir_status (*extend)(void *state, struct weir_bytes fitted, struct weir_error *err);
+    /* Optional, after load(). The length class (preprocess/buckets.h) of each sample of the set it was fitted
+     * on; `ids` rise. Whoever is not known has class 0. */
+    void (*classify)(const void *state, const uint64_t *ids, size_t count, uint8_t *ret_classes);
 
     /* Optional. Releases what plan(), apply() and load() acquired; not the state itself. */
     void (*fini)(void *state);

@@ -18,7 +18,7 @@
 
 enum {
     SIZE_MAX_OF_ALL = 1 << 22,
-    PARTIAL_BYTES_MAX = 32 << 20,
+    PARTIAL_BYTES_MAX = 12 << 20, /* it travels in a message header: WEIR_WIRE_HEADER_MAX */
     MERGED_BYTES_MAX = 512 << 20,
     PARTIAL_HEAD_BYTES = 16,
     FITTED_HEAD_BYTES = 8,

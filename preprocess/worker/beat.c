@@ -6,7 +6,7 @@
 #include "core/base/memory.h"
 #include "preprocess/fit.h"
 
-enum { FITS_BYTES_MAX = 128 << 20 }; /* behind so many, partial fits wait for the next beat */
+enum { FITS_BYTES_MAX = 2 << 20 }; /* behind so many, partial fits wait for the next beat */
 
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {

@@ -26,7 +26,7 @@ static enum weir_status open_plan(const struct msg_job_described *about,
     enum weir_status status = preprocess_plan_open(&form, ret_plan, err);
     if (status != WEIR_OK || about->fitting)
         return status;
-    status = chain_fit_load(ret_plan->chain, about->fitted, err);
+    status = preprocess_plan_fitted(ret_plan, about->fitted, err);
     if (status != WEIR_OK)
         preprocess_plan_close(ret_plan);
     return status;

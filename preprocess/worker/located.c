@@ -25,15 +25,16 @@ static size_t positions_in(const struct located *located, const struct preproces
     return count;
 }
 
-static void set_down(struct located *located, const struct preprocess_plan *plan, uint64_t batch)
+/* The slice of one batch, whose samples are `indices`. */
+static void set_down(struct located *located, const struct preprocess_plan *plan, uint64_t batch,
+                     const uint64_t *indices)
 {
     struct preprocess_range positions = positions_of(located, plan, batch);
-    uint32_t epoch = preprocess_epoch_of(&plan->geometry, batch);
-    for (uint64_t p = positions.first; p < positions.first + positions.count; p++) {
-        uint64_t index = preprocess_plan_index(plan, epoch, p);
+    uint64_t first = positions.first - preprocess_positions(&plan->geometry, batch).first;
+    for (uint64_t i = first; i < first + positions.count; i++) {
         located->samples[located->count++] = (struct located_sample){
-            .id = plan->set.ids[index],
-            .weight = plan->set.weights != NULL ? plan->set.weights[index] : 1,
+            .id = plan->set.ids[indices[i]],
+            .weight = plan->set.weights != NULL ? plan->set.weights[indices[i]] : 1,
         };
     }
 }
@@ -42,11 +43,14 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
                    uint32_t rank)
 {
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);
+    size_t batch_samples = plan->geometry.batch_samples;
     *located = (struct located){.rank = rank};
     size_t room = positions_in(located, plan, batches.first, batches.count);
+    WEIR_AUTO_FREE uint64_t *indices = weir_calloc(batches.count * batch_samples, sizeof(*indices));
+    preprocess_plan_group(plan, group, indices);
     located->samples = weir_calloc(room + 1, sizeof(*located->samples));
-    for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++)
-        set_down(located, plan, batch);
+    for (uint64_t i = 0; i < batches.count; i++)
+        set_down(located, plan, batches.first + i, indices + i * batch_samples);
 }
 
 static void forget_files(struct located *located)

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -42,6 +43,11 @@ static const char MORE_WORDS[] =
     "              {op: vocab, size: 100}]\n"
     "  batch: {samples: 16}\n";
 
+static const char BUCKETED[] =
+    "preprocess:\n"
+    "  operators: [{op: bucket_by_length, on: payload}, {op: json_fields, fields: [a, b]}]\n"
+    "  batch: {samples: 16, group: 12}\n";
+
 /* Batches of 512 kB: 16 samples of 2 x 4000 numbers. */
 enum { CLASSES = 4000 };
 static const char WIDE[] = "preprocess:\n"
@@ -54,7 +60,27 @@ struct seen {
     unsigned times[LAB_SAMPLES];
     struct weir_hasher *order; /* over ids and tensors, as they came */
     uint64_t batches;
+    uint64_t padding; /* bytes by which the lines are shorter than the longest of their batch */
 };
+
+/* Of the line of a sample. */
+static uint64_t length_of(uint64_t id)
+{
+    char line[64];
+    unsigned long row = id - LAB_FIRST_ID;
+    return (uint64_t)snprintf(line, sizeof(line), "{\"a\": %lu, \"b\": %lu}", row, row * row);
+}
+
+static uint64_t padding_of(const struct weir_batch *batch)
+{
+    uint64_t sum = 0, longest = 0;
+    for (size_t i = 0; i < batch->samples; i++) {
+        uint64_t length = length_of(batch->ids[i]);
+        longest = length > longest ? length : longest;
+        sum += length;
+    }
+    return longest * batch->samples - sum;
+}
 
 static void look_at(struct seen *seen, const struct weir_batch *batch, bool is_raw)
 {
@@ -73,6 +99,7 @@ static void look_at(struct seen *seen, const struct weir_batch *batch, bool is_r
     weir_hasher_add(seen->order, batch->ids, batch->samples * sizeof(uint64_t));
     weir_hasher_add(seen->order, x, batch->samples * 2 * sizeof(float));
     seen->batches++;
+    seen->padding += padding_of(batch);
 }
 
 /* Takes up to `most` batches; true at the end. */
@@ -297,6 +324,80 @@ static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
     lab_stop(lab);
 }
 
+/* A whole job: by how many bytes lines are shorter than the longest of their batch. */
+static uint64_t padding_of_job(struct lab *lab, uint64_t job, const char *section)
+{
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, job, section, 1);
+    struct weir_client *client = lab_consume(lab, job, NULL, 0);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    expect_each(&seen, 1);
+    weir_hasher_free(seen.order);
+    return seen.padding;
+}
+
+static void samples_of_like_length_make_batches(void **state)
+{
+    struct weir_digest one = run_whole(*state, 1, BUCKETED, 2);
+    struct weir_digest three = run_whole(*state, 3, BUCKETED, 2);
+    assert_memory_equal(&one, &three, sizeof(one));
+    struct lab *lab = lab_start(*state, 2, -1);
+    uint64_t plain = padding_of_job(lab, 1, JSON), bucketed = padding_of_job(lab, 2, BUCKETED);
+    assert_in_range(bucketed, 1, plain / 2);
+    lab_stop(lab);
+}
+
+/* Erases the first of every 50 rows, up to `most`, that has not come yet; returns how many. */
+static size_t erase_some(struct lab *lab, const struct seen *seen, size_t most)
+{
+    size_t erased = 0;
+    for (size_t i = 0; i < LAB_SAMPLES && erased < most; i += 50) {
+        if (seen->times[i] > 0)
+            continue;
+        lab_erase(lab, LAB_FIRST_ID + i);
+        erased++;
+    }
+    return erased;
+}
+
+/* The loop goes back to the middle of a group, of which samples were erased since: the batches of it that
+ * the loop has stay what they were. */
+static void an_erasure_moves_no_sample_to_another_batch(void **state)
+{
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, BUCKETED, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_false(take(client, &seen, 7, true));
+    const void *at;
+    size_t size;
+    weir_client_state(client, &at, &size);
+    WEIR_AUTO_BUF saved = {0};
+    weir_buf_append(&saved, at, size);
+    commit(client, false);
+    weir_client_close(client);
+    size_t erased = erase_some(lab, &seen, 3), missing = 0;
+    lab_kill_worker(lab, 0);
+    lab_kill_worker(lab, 1);
+    lab_kill_dispatcher(lab);
+    client = lab_consume(lab, 1, saved.at, saved.size);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    for (size_t i = 0; i < LAB_SAMPLES; i++) {
+        assert_in_range(seen.times[i], 0, 1);
+        missing += seen.times[i] == 0;
+    }
+    assert_int_equal(missing, erased);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, LAB_SAMPLES);
+    assert_int_equal(audit.erased, erased);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
 {
     struct lab *lab = lab_start(*state, 2, 17);
@@ -485,6 +586,8 @@ int main(void)
         cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
+        cmocka_unit_test_teardown(samples_of_like_length_make_batches, reset),
+        cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),

@@ -61,6 +61,7 @@ static const struct {
     {"vocab", "{size: 5}", COLUMN_TOKENS, 0},
     {"truncate", "{length: 3, keep: last}", COLUMN_TOKENS, 0},
     {"pad", "{length: 4, side: start, lengths: true}", COLUMN_RAGGED, WEIR_I64},
+    {"bucket_by_length", "{borders: [2, 5]}", COLUMN_TOKENS, 0},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 
