@@ -55,10 +55,5 @@ void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
  * behind the last wrap around. With length classes it stands somewhere in the same group. */
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position);
-/* The fingerprint of everything that is to be delivered (core/wire/position.h). */
-uint64_t preprocess_plan_fingerprint(const struct preprocess_plan *plan);
-/* The same of what `rank` is to get behind `position`. */
-uint64_t preprocess_plan_fingerprint_behind(const struct preprocess_plan *plan, uint32_t rank,
-                                            const struct weir_position *position);
 
 #endif

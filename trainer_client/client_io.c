@@ -93,7 +93,7 @@ static int take_lent(const struct worker_peer *worker, const struct msg_batch *m
         return -1;
     lock(client);
     int slot = lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
-    unlock(client);
+    pthread_mutex_unlock(&client->mutex); /* nothing has changed for who waits */
     for (size_t i = 0; slot >= 0 && i < message->written.count; i++) {
         weir_frames_view(frames, bytes.at + at, message->written.at[i]);
         at += padded(message->written.at[i]);

@@ -79,7 +79,7 @@ bool lending_due(const struct lending *lending, uint32_t worker)
         idle += slot->state == LENDING_IDLE && (slot->segment != NULL || is_room);
         its += slot->state == LENDING_LENT && slot->worker == worker;
     }
-    return idle > its;
+    return its <= LENDING_WORKER_MAX / 2 && idle > its;
 }
 
 /* Adds the loans of the worker, or with `is_new` slots that are idle, to those that are named. */

@@ -21,21 +21,6 @@ void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entr
              entry->fitted.size);
 }
 
-/* What may be a little late, a few times a second; the database being away is met elsewhere. */
-static void on_timer(void *state)
-{
-    struct dispatcher *dispatcher = state;
-    struct weir_error err;
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (dispatcher_store_report(dispatcher->db, dispatcher->entries[i], &err) != WEIR_OK) {
-            weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
-            return;
-        }
-        if (dispatcher->entries[i]->job.fitting)
-            dispatcher_settle_fit(dispatcher, dispatcher->entries[i]);
-    }
-}
-
 /* ---- jobs ---- */
 
 static struct dispatcher_entry *in_memory(const struct dispatcher *dispatcher, uint64_t number)
@@ -52,17 +37,6 @@ void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entr
     dispatcher->entries = weir_realloc(dispatcher->entries, dispatcher->entry_count + 1,
                                        sizeof(struct dispatcher_entry *));
     dispatcher->entries[dispatcher->entry_count++] = entry;
-}
-
-void dispatcher_forget(struct dispatcher *dispatcher, uint64_t number)
-{
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (dispatcher->entries[i]->number != number)
-            continue;
-        dispatcher_entry_free(dispatcher->entries[i]);
-        dispatcher->entries[i] = dispatcher->entries[--dispatcher->entry_count];
-        return;
-    }
 }
 
 void dispatcher_let_go(struct dispatcher_entry *entry)
@@ -106,6 +80,87 @@ static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct wei
         status = WEIR_OK;
     }
     return status;
+}
+
+/* ---- endings ---- */
+
+enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                   struct weir_error *err)
+{
+    bool had_expected = entry->has_expected;
+    uint64_t before = entry->expected;
+    if (!entry->job.record.final)
+        return WEIR_OK;
+    if (!dispatcher_entry_expect(entry)) {
+        dispatcher_settle(dispatcher);
+        return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its audit is being worked out",
+                         entry->number);
+    }
+    if (had_expected && entry->expected == before)
+        return WEIR_OK;
+    enum weir_status status = dispatcher_store_expect(dispatcher->db, entry, err);
+    entry->has_expected = status == WEIR_OK;
+    return status;
+}
+
+static enum weir_status close_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                  struct weir_error *err)
+{
+    enum weir_status status = dispatcher_store_report(dispatcher->db, entry, err);
+    if (status == WEIR_OK)
+        status = dispatcher_store_close(dispatcher->db, entry->number, err);
+    return status;
+}
+
+/* True when it is closed. */
+static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+{
+    struct weir_error err;
+    enum weir_status status = dispatcher_expect(dispatcher, entry, &err);
+    if (status == WEIR_OK && entry->closing)
+        status = close_job(dispatcher, entry, &err);
+    if (status != WEIR_OK && !dispatcher->settling)
+        weir_log(WEIR_LOG_DEBUG, "not settled, trying again", "reason=\"%s\"", err.text);
+    return status == WEIR_OK && entry->closing;
+}
+
+static void settle(void *owner)
+{
+    struct dispatcher *dispatcher = owner;
+    dispatcher->settling = false;
+    for (size_t i = 0; i < dispatcher->entry_count;) {
+        if (!settle_entry(dispatcher, dispatcher->entries[i])) {
+            i++;
+            continue;
+        }
+        dispatcher_entry_free(dispatcher->entries[i]);
+        dispatcher->entries[i] = dispatcher->entries[--dispatcher->entry_count];
+    }
+}
+
+void dispatcher_settle(struct dispatcher *dispatcher)
+{
+    if (dispatcher->settling)
+        return;
+    dispatcher->settling = true;
+    weir_loop_soon(dispatcher->loop, settle, dispatcher);
+}
+
+/* What may be a little late, a few times a second; the database being away is met elsewhere. */
+static void on_timer(void *state)
+{
+    struct dispatcher *dispatcher = state;
+    struct weir_error err;
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher_store_report(dispatcher->db, dispatcher->entries[i], &err) != WEIR_OK) {
+            weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
+            return;
+        }
+        if (dispatcher->entries[i]->job.fitting)
+            dispatcher_settle_fit(dispatcher, dispatcher->entries[i]);
+        if (dispatcher->entries[i]->closing)
+            dispatcher_settle(dispatcher);
+    }
 }
 
 /* ---- life ---- */

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    EXPECT_PIECE = 1 << 20 /* samples whose fingerprints are added at a time: some milliseconds */
+};
+
 /* Partial fits that may wait at the same time. */
 static size_t partials_of(const struct dispatcher_entry *entry)
 {
@@ -120,17 +124,31 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
     return WEIR_OK;
 }
 
-uint64_t dispatcher_entry_expected(const struct dispatcher_entry *entry)
+/* Of what the attempt began from. */
+static uint64_t begun_fingerprint(const struct dispatcher_entry *entry)
 {
-    if (entry->plan.delivery != WEIR_AT_MOST_ONCE)
-        return preprocess_plan_fingerprint(&entry->plan);
     uint64_t sum = 0;
-    for (uint32_t rank = 0; rank < entry->ranks; rank++) {
-        const struct weir_position *begun = &entry->job.record.seats[rank].begun;
-        sum += begun->tally.fingerprint +
-               preprocess_plan_fingerprint_behind(&entry->plan, rank, begun);
-    }
+    for (uint32_t rank = 0; rank < entry->ranks; rank++)
+        sum += entry->job.record.seats[rank].begun.tally.fingerprint;
     return sum;
+}
+
+bool dispatcher_entry_expect(struct dispatcher_entry *entry)
+{
+    const struct dispatcher_record *record = &entry->job.record;
+    bool skips = entry->plan.delivery == WEIR_AT_MOST_ONCE;
+    if (entry->has_expected && (entry->closed || !skips))
+        return true;
+    if (entry->sum_turn != record->turn)
+        entry->sum = (struct preprocess_sum){0};
+    entry->sum_turn = record->turn;
+    /* Every rank has skipped the same batches. */
+    const struct weir_position *begun = skips ? &record->seats[0].begun : NULL;
+    if (!preprocess_sum_step(&entry->sum, &entry->plan, begun, EXPECT_PIECE))
+        return false;
+    entry->expected = entry->sum.value + (skips ? begun_fingerprint(entry) : 0);
+    entry->has_expected = true;
+    return true;
 }
 
 static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_error *err)

@@ -5,6 +5,7 @@
 
 #include "preprocess/dispatcher/job.h"
 #include "preprocess/failures.h"
+#include "preprocess/fingerprint.h"
 #include "preprocess/fit.h"
 #include "preprocess/plan.h"
 
@@ -29,8 +30,11 @@ struct dispatcher_entry {
     uint32_t ranks;
     uint64_t seed;
     bool closed;
+    bool closing; /* to be closed as soon as everything is stored */
     bool has_expected;
     uint64_t expected;                 /* fingerprint of the whole delivery */
+    struct preprocess_sum sum;         /* that it is made of … */
+    uint64_t sum_turn;                 /* … as of this turn */
     char *reason;                      /* why a sample failed, newest; NULL: none did */
     struct failures failures;          /* the first samples that did; not durable */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
@@ -58,9 +62,10 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
                                        const struct dispatcher_record *record,
                                        struct weir_error *err) WEIR_MUST_USE;
 
-/* The fingerprint that the committed states must add up to once the job is final: of the whole
- * delivery; in at_most_once, of what the attempt began from and all that lay behind that. */
-uint64_t dispatcher_entry_expected(const struct dispatcher_entry *entry);
+/* Works out, a piece a call, the fingerprint that the committed states must add up to once the job is
+ * final: of the whole delivery; in at_most_once, of what the attempt began from and all that lay behind
+ * that. True when entry->expected is it. */
+bool dispatcher_entry_expect(struct dispatcher_entry *entry);
 
 /* Takes in a partial fit, unless it is here already. */
 void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);

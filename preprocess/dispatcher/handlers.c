@@ -58,18 +58,6 @@ static void on_job_open(void *state, struct weir_request *request)
     dispatcher_let_go(entry);
 }
 
-/* The fingerprint is worked out when the job is final: once, unless it depends on the attempt. */
-static enum weir_status expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                               struct weir_error *err)
-{
-    bool is_fixed = entry->closed || entry->plan.delivery != WEIR_AT_MOST_ONCE;
-    if ((entry->has_expected && is_fixed) || !entry->job.record.final)
-        return WEIR_OK;
-    entry->expected = dispatcher_entry_expected(entry);
-    entry->has_expected = true;
-    return dispatcher_store_expect(dispatcher->db, entry, err);
-}
-
 /* Sums over all worker sessions; columns in the arena. */
 static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
                       struct msg_job_is *answer)
@@ -110,7 +98,7 @@ static void on_job_ask(void *state, struct weir_request *request)
     struct weir_error err;
     enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
     if (status == WEIR_OK)
-        status = expect(dispatcher, entry, &err);
+        status = dispatcher_expect(dispatcher, entry, &err);
     if (status == WEIR_OK && entry->failure[0] != '\0')
         status = weir_fail(&err, WEIR_INVALID, "job %lu: %s", ask->job, entry->failure);
     if (status == WEIR_OK) {
@@ -149,20 +137,16 @@ static void on_job_close(void *state, struct weir_request *request)
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
     enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
-    if (status == WEIR_OK && entry->closed) {
+    if (status != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "job not closed", "job=%lu reason=\"%s\"", ask->job, err.text);
+        return;
+    }
+    if (entry->closed) {
         dispatcher_let_go(entry);
         return;
     }
-    if (status == WEIR_OK)
-        status = expect(dispatcher, entry, &err);
-    if (status == WEIR_OK)
-        status = dispatcher_store_report(dispatcher->db, entry, &err);
-    if (status == WEIR_OK)
-        status = dispatcher_store_close(dispatcher->db, ask->job, &err);
-    if (status == WEIR_OK)
-        dispatcher_forget(dispatcher, ask->job);
-    else
-        weir_log(WEIR_LOG_WARN, "job not closed", "job=%lu reason=\"%s\"", ask->job, err.text);
+    entry->closing = true;
+    dispatcher_settle(dispatcher);
 }
 
 static void on_workers_ask(void *state, struct weir_request *request)
@@ -338,6 +322,8 @@ static void on_client_commit(void *state, struct weir_request *request)
         weir_log(WEIR_LOG_INFO, "job finished", "job=%lu attempts=%lu replayed=%lu", entry->number,
                  entry->job.record.attempt, entry->job.record.replayed);
     reply(request, MSG_client_committed, &committed);
+    if (committed.final)
+        dispatcher_settle(dispatcher); /* its audit will be asked for */
 }
 
 const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
