@@ -43,6 +43,17 @@ static void show_pools(const json_t *pools, struct cli_page *page)
     }
 }
 
+static void show_shares(const json_t *sets, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(sets); i++) {
+        const json_t *set = json_array_get(sets, i);
+        const char *shares = cli_text(set, "shares");
+        if (shares[0] != '\0')
+            cli_line(page, "shares of %s, trigger %lld: %s", cli_text(set, "pipeline"),
+                     (long long)cli_number(set, "trigger"), shares);
+    }
+}
+
 void cli_render_sets(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -56,4 +67,5 @@ void cli_render_sets(const json_t *answer, struct cli_page *page)
     show_totals(answer, json_array_size(sets), page);
     show_pools(json_object_get(answer, "pools"), page);
     cli_table_show(&table, page);
+    show_shares(sets, page);
 }

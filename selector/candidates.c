@@ -14,6 +14,7 @@ void selector_candidates_fini(struct selector_candidates *candidates)
     selector_set_fini(&candidates->chosen);
     free(candidates->weights);
     selector_parts_fini(&candidates->parts);
+    free(candidates->components);
     *candidates = (struct selector_candidates){0};
 }
 
@@ -90,6 +91,7 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
         .dataset_count = choosing->dataset_count,
         .trigger = choosing->trigger,
         .pipeline_seed = selector_trigger_seed(section->seed, choosing->pipeline, 0),
+        .losses = choosing->losses,
     };
     struct weir_rng rng;
     weir_rng_init(&rng,
@@ -113,8 +115,12 @@ static enum weir_status ask_policy(struct selector_candidates *candidates,
     WEIR_AUTO_FREE uint64_t *taken = weir_calloc(candidates->all.count / 64 + 1, sizeof *taken);
     if (choosing->section->policy->weighted)
         candidates->weights = weir_calloc(target, sizeof *candidates->weights);
-    struct selection_output output = {.taken = taken, .weights = candidates->weights};
+    free(candidates->components); /* of a presampling */
+    candidates->components = weir_calloc(SELECTION_COMPONENTS_MAX, sizeof *candidates->components);
+    struct selection_output output = {
+        .taken = taken, .weights = candidates->weights, .components = candidates->components};
     enum weir_status status = run_policy(candidates, choosing, sources, target, &output, err);
+    candidates->component_count = output.component_count;
     if (status)
         return status;
     (void)snprintf(reason, SELECTION_REASON_MAX, "%s", output.count > 0 ? "" : output.reason);

@@ -20,8 +20,10 @@ struct selector_window {
 struct selector_candidates {
     struct selector_set all;
     struct selector_set chosen;
-    float *weights;              /* of the chosen, by ascending id; NULL: all 1 */
-    struct selector_parts parts; /* of the chosen, by epoch, when each draws anew */
+    float *weights;                         /* of the chosen, by ascending id; NULL: all 1 */
+    struct selector_parts parts;            /* of the chosen, by epoch, when each draws anew */
+    struct selection_component *components; /* of a policy with shares */
+    size_t component_count;
 };
 
 /* Zero-initialised is empty. */
@@ -40,6 +42,7 @@ struct selector_choosing {
     uint64_t trigger;
     const uint64_t *datasets; /* numbers, in the order of the file */
     size_t dataset_count;
+    struct selection_losses *losses; /* for a policy that goes by them; else NULL */
 };
 
 /* How many of `count` candidates limit and ratio allow. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PIPELINE, TRIGGER, DIGEST, SAMPLES, POLICY, SEED, SEALED, TOTAL };
+enum { PIPELINE, TRIGGER, DIGEST, SAMPLES, POLICY, SEED, SEALED, TOTAL, SHARES };
 
 /* 0 when it is not there. */
 static uint64_t bytes_of(const struct selector *selector, const char *digest)
@@ -70,6 +70,7 @@ static void add_rows(const struct selector *selector, const struct weir_rows *ro
     sets->digests = texts_of(rows, DIGEST, arena);
     sets->samples = numbers_of(rows, SAMPLES, arena);
     sets->policies = texts_of(rows, POLICY, arena);
+    sets->shares = texts_of(rows, SHARES, arena);
     sets->seeds = numbers_of(rows, SEED, arena);
     sets->sealed_us = (struct weir_i64s){(const int64_t *)sealed.at, sealed.count};
     sets->expires_us = expiries(sets, selector_keep_us(selector), arena);

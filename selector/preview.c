@@ -154,6 +154,21 @@ static void tell_parts(struct selector_preview *preview,
     }
 }
 
+static void tell_components(struct selector_preview *preview,
+                            const struct selector_candidates *candidates)
+{
+    for (size_t i = 0; i < candidates->component_count; i++) {
+        const struct selection_component *component = &candidates->components[i];
+        size_t at = add(preview);
+        preview->kinds[at] = "component";
+        preview->names[at] = weir_strdup(component->name);
+        preview->samples[at] = component->samples;
+        preview->candidates[at] = component->candidates;
+        preview->whys[at] =
+            weir_arena_format(preview->arena, "share %.4f, %s", component->share, component->why);
+    }
+}
+
 static struct slices cut_slices(struct selector_reader *reader)
 {
     int64_t oldest = INT64_MAX, newest = INT64_MIN;
@@ -204,8 +219,11 @@ enum weir_status selector_preview_make(struct selector_preview *preview,
     for (size_t i = 0; !status && i < WEIR_COUNT(KINDS); i++)
         if (KINDS[i].need & known)
             status = make_kind(preview, section, candidates, sources, &KINDS[i], err);
-    if (!status)
+    if (!status) {
+        preview->arena = weir_arena_new();
+        tell_components(preview, candidates);
         tell_parts(preview, candidates);
+    }
     return status;
 }
 
@@ -218,5 +236,6 @@ void selector_preview_fini(struct selector_preview *preview)
     free(preview->samples);
     free(preview->candidates);
     free(preview->whys);
+    weir_arena_free(preview->arena);
     *preview = (struct selector_preview){0};
 }

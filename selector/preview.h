@@ -1,4 +1,4 @@
-/* How a choice divides: by label, time, trigger, past use and epoch, with the reason of each part. Pure. */
+/* How a choice divides: by label, time, trigger, past use, component and epoch, with the reason of each part. Pure. */
 #ifndef SELECTOR_PREVIEW_H
 #define SELECTOR_PREVIEW_H
 
@@ -8,12 +8,13 @@ enum { SELECTOR_PREVIEW_SLICES = 8, SELECTOR_PREVIEW_GROUPS_MAX = 100 };
 
 /* One column per property of a group. */
 struct selector_preview {
-    const char **kinds; /* label, time, trigger, past, epoch */
+    const char **kinds; /* label, time, trigger, past, component, epoch */
     char **names;
     uint64_t *samples;
     uint64_t *candidates;
     const char **whys;
     size_t count;
+    struct weir_arena *arena; /* private */
 };
 
 /* Of each kind at most SELECTOR_PREVIEW_GROUPS_MAX groups are told; what the policy does not look at is told as

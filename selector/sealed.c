@@ -102,17 +102,41 @@ enum weir_status selector_sealed_find_interval(struct weir_db *db,
     return WEIR_OK;
 }
 
+static enum weir_status put_components(struct weir_db *db, const char *pipeline, uint64_t trigger,
+                                       const struct selector_sealed *sealed, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; !status && i < sealed->component_count; i++) {
+        const struct selection_component *component = &sealed->components[i];
+        status =
+            DB_RUN(db, Q_put_component, NULL, err, DB_TEXT(pipeline), DB_I64(trigger), DB_I64(i),
+                   DB_TEXT(component->name), DB_F64(component->share), DB_I64(component->samples),
+                   DB_I64(component->candidates), DB_TEXT(component->why));
+    }
+    return status;
+}
+
 enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pipeline,
                                              uint64_t trigger,
                                              const struct selector_boundary *boundary,
                                              const struct selector_sealed *sealed,
                                              struct weir_error *err)
 {
-    return DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
-                  DB_I64S(boundary->positions, boundary->position_count),
-                  DB_I64(boundary->until_time), DB_I64(boundary->until_id), DB_TEXT(sealed->digest),
-                  DB_I64(sealed->samples), DB_I64(sealed->candidates), DB_TEXT(sealed->policy),
-                  DB_I64(sealed->seed), DB_TEXT(sealed->reason), DB_TEXT(sealed->scored_by));
+    enum weir_status status = weir_db_begin(db, err);
+    if (status)
+        return status;
+    status =
+        DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
+               DB_I64S(boundary->positions, boundary->position_count), DB_I64(boundary->until_time),
+               DB_I64(boundary->until_id), DB_TEXT(sealed->digest), DB_I64(sealed->samples),
+               DB_I64(sealed->candidates), DB_TEXT(sealed->policy), DB_I64(sealed->seed),
+               DB_TEXT(sealed->reason), DB_TEXT(sealed->scored_by));
+    if (!status)
+        status = put_components(db, pipeline, trigger, sealed, err);
+    if (!status)
+        return weir_db_commit(db, err);
+    weir_db_rollback(db);
+    return status;
 }
 
 enum weir_status selector_sealed_put_interval(struct weir_db *db,

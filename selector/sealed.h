@@ -21,7 +21,9 @@ struct selector_sealed {
     uint64_t seed;
     char policy[64];
     char reason[SELECTION_REASON_MAX];
-    char scored_by[SELECTOR_MODEL_MAX]; /* whose scores decided; empty: nobody's */
+    char scored_by[SELECTOR_MODEL_MAX];           /* whose scores decided; empty: nobody's */
+    const struct selection_component *components; /* borrowed, when a row is made */
+    size_t component_count;
 };
 
 /* Where a trigger ends. */

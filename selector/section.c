@@ -64,9 +64,11 @@ static const struct cfg_key DATASET_KEYS[] = {
 /* Read beside the trainer, which owns this section and documents it. */
 struct training {
     uint64_t epochs;
+    bool report_losses;
 };
 static const struct cfg_key TRAINING_KEYS[] = {
     CFG_U64(struct training, epochs, .fallback = "1", .doc = ""),
+    CFG_BOOL(struct training, report_losses, .fallback = "false", .doc = ""),
     CFG_END,
 };
 
@@ -237,13 +239,14 @@ static enum weir_status read_datasets(const struct weir_yaml_node *root,
     return WEIR_OK;
 }
 
-static enum weir_status read_epochs(const struct weir_yaml_node *root,
-                                    struct selector_section *section, struct weir_error *err)
+static enum weir_status read_training(const struct weir_yaml_node *root,
+                                      struct selector_section *section, struct weir_error *err)
 {
     struct training training = {0};
     enum weir_status status = cfg_read(TRAINING_KEYS, CFG_OPEN, weir_yaml_get(root, "training"),
                                        "training", NULL, &training, err);
     section->epochs = training.epochs;
+    section->reported = training.report_losses;
     return status;
 }
 
@@ -273,6 +276,11 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
         return weir_yaml_fail(weir_yaml_get(node, "policy"), err,
                               "%s.policy: %s needs labels, and dataset '%s' declares none", path,
                               policy->name, section->unlabelled);
+    if ((section->needs & SELECTION_NEEDS_LOSSES) && !section->reported)
+        return weir_yaml_fail(weir_yaml_get(node, "change"), err,
+                              "%s.change: loss goes by what training reports: expected "
+                              "training.report_losses: true",
+                              path);
     return WEIR_OK;
 }
 
@@ -312,6 +320,11 @@ static enum weir_status read_presample(const struct weir_yaml_node *node,
         status = check_tail(node, presample, err);
     if (!status)
         status = check_policy(node, PATH, presample, err);
+    if (!status && (presample->needs & SELECTION_NEEDS_LOSSES))
+        status = weir_yaml_fail(weir_yaml_get(node, "change"), err,
+                                "%s.change: expected step or linear: shares by loss are for the "
+                                "selection itself, whose choice they are sealed with",
+                                PATH);
     section->needs |= presample->needs;
     return status;
 }
@@ -334,7 +347,7 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
     if (!status)
         status = read_datasets(root, section, err);
     if (!status)
-        status = read_epochs(root, section, err);
+        status = read_training(root, section, err);
     if (!status)
         status = check_policy(node, "selection", section, err);
     const struct selection_scored *scored =

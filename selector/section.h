@@ -15,6 +15,7 @@ struct selector_section {
     uint64_t warmup;     /* the first triggers take all candidates */
     uint64_t tail;       /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
     uint64_t seed;
+    bool reported;        /* training reports what samples cost, as `training` says */
     uint64_t epochs;      /* passes over each set, as `training` says */
     int64_t keep_us;      /* sets that are no trigger's stay so long behind the last asking */
     const char **classes; /* declared class names, in order; NULL: none declared */

@@ -8,8 +8,8 @@ static bool is_whole(const struct msg_sets_are *sets)
     return sets->pipelines.count == count && sets->triggers.count == count &&
            sets->samples.count == count && sets->bytes.count == count &&
            sets->policies.count == count && sets->seeds.count == count &&
-           sets->sealed_us.count == count && sets->expires_us.count == count &&
-           sets->pools.count == sets->pool_bytes.count;
+           sets->sealed_us.count == count && sets->shares.count == count &&
+           sets->expires_us.count == count && sets->pools.count == sets->pool_bytes.count;
 }
 
 static json_t *set_json(const struct msg_sets_are *sets, size_t i)
@@ -17,13 +17,14 @@ static json_t *set_json(const struct msg_sets_are *sets, size_t i)
     bool stays = sets->expires_us.at[i] == 0;
     bool of_trigger = sets->triggers.at[i] > 0;
     return json_pack(
-        "{ss,so,ss,sI,sI,ss,sI,so,so,ss}", "pipeline", sets->pipelines.at[i], "trigger",
+        "{ss,so,ss,sI,sI,ss,sI,so,so,ss,ss*}", "pipeline", sets->pipelines.at[i], "trigger",
         of_trigger ? json_integer((json_int_t)sets->triggers.at[i]) : json_null(), "digest",
         sets->digests.at[i], "samples", (json_int_t)sets->samples.at[i], "bytes",
         (json_int_t)sets->bytes.at[i], "policy", sets->policies.at[i], "seed",
         (json_int_t)sets->seeds.at[i], "sealed", orchestrator_json_time(sets->sealed_us.at[i]),
         "expires", stays ? json_null() : orchestrator_json_time(sets->expires_us.at[i]), "kept",
-        of_trigger ? "models and erasures need it" : "it may be asked for again");
+        of_trigger ? "models and erasures need it" : "it may be asked for again", "shares",
+        sets->shares.at[i][0] == '\0' ? NULL : sets->shares.at[i]);
 }
 
 static json_t *pools_json(const struct msg_sets_are *sets)

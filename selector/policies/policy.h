@@ -12,7 +12,7 @@
 #include "core/base/rng.h"
 #include "core/config/schema.h"
 
-enum { SELECTION_REASON_MAX = 256 };
+enum { SELECTION_REASON_MAX = 256, SELECTION_COMPONENTS_MAX = 64, SELECTION_WHY_MAX = 192 };
 
 /* Columns that cost something; those a policy does not name are NULL. */
 enum selection_need {
@@ -21,6 +21,7 @@ enum selection_need {
     SELECTION_NEEDS_TRIGGERS = 4,
     SELECTION_NEEDS_PAST = 8,
     SELECTION_NEEDS_IDS = 64,
+    SELECTION_NEEDS_LOSSES = 128, /* what training has reported, see selection_losses */
 };
 
 /* What sealed sets of this pipeline's earlier triggers say of a candidate. */
@@ -47,6 +48,15 @@ struct selection_run {
     const uint8_t *past;     /* selection_past flags */
 };
 
+/* What training has said of a policy's components, by index, since the shares of the trigger before were chosen. */
+struct selection_losses {
+    const char *model;                         /* whose training; "": nobody's yet */
+    uint64_t counts[SELECTION_COMPONENTS_MAX]; /* samples that it reported a finite loss of */
+    double sums[SELECTION_COMPONENTS_MAX];     /* of these losses */
+    double before[SELECTION_COMPONENTS_MAX];   /* shares of the trigger before */
+    bool goes_on;                              /* there was one, with the same components */
+};
+
 /* The candidates, in ascending order of id; all distinct, all alive. There may be more of them than memory
  * could hold as columns: they are gone through run by run, as often as a policy likes (SELECTION_RUNS). */
 struct selection_input {
@@ -60,19 +70,31 @@ struct selection_input {
     size_t class_count;
     const uint64_t *datasets; /* their numbers, in the order of the file */
     size_t dataset_count;
-    uint64_t trigger;       /* from 1 */
-    uint64_t pipeline_seed; /* the same for every trigger of the pipeline */
+    uint64_t trigger;                      /* from 1 */
+    uint64_t pipeline_seed;                /* the same for every trigger of the pipeline */
+    const struct selection_losses *losses; /* NULL unless needed */
 };
 
 /* for (every run of the candidates) */
 #define SELECTION_RUNS(input, run) \
     for (struct selection_run run = {0}; (input)->next((input)->owner, &(run));)
 
+/* A part of the candidates that has a share of its own. */
+struct selection_component {
+    const char *name; /* as the options have it */
+    double share;     /* all of them add up to 1 */
+    uint64_t samples; /* chosen */
+    uint64_t candidates;
+    char why[SELECTION_WHY_MAX]; /* it has this share: one clause, for a person */
+};
+
 struct selection_output {
-    uint64_t *taken;                   /* a bit for each candidate: selection_take() sets it */
-    float *weights;                    /* room for `target`: of what was chosen, by ascending
+    uint64_t *taken;                        /* a bit for each candidate: selection_take() sets it */
+    float *weights;                         /* room for `target`: of what was chosen, by ascending
                                         * index; NULL unless weighted */
-    size_t count;                      /* how many were chosen; 0: see reason */
+    size_t count;                           /* how many were chosen; 0: see reason */
+    struct selection_component *components; /* room for SELECTION_COMPONENTS_MAX */
+    size_t component_count;                 /* 0: the policy has no shares */
     char reason[SELECTION_REASON_MAX]; /* why nothing can be chosen: one clause, for a person */
 };
 
@@ -124,6 +146,11 @@ struct selection_policy {
     /* Optional. The selector has a model score the candidates of this trigger, and the method choose; choose()
      * is for when there is no model yet. Part of `options`. */
     const struct selection_scored *(*scored)(const void *options, uint64_t trigger);
+    /* With SELECTION_NEEDS_LOSSES. The names of its components, borrowed from the options, into `names` (room for
+     * SELECTION_COMPONENTS_MAX); and to which one a sample belongs by place of its dataset in the file and label,
+     * SIZE_MAX: to none. */
+    size_t (*components)(const void *options, const char **names);
+    size_t (*component_of)(const void *options, int64_t place, int64_t label);
     /* Optional. Writes what the reference page says beside the options. */
     void (*describe)(struct weir_buf *out);
 

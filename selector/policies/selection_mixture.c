@@ -1,22 +1,27 @@
-/* Shares of components: datasets, labels, or slices of age; fixed, or scheduled by trigger.
+/* Shares of components: datasets, labels, or slices of age; fixed, scheduled by trigger, or changing by loss.
  *
  * The target is divided by largest remainders, so that the counts are exact and add up. Without limit
  * and ratio the total is the largest at which no component runs short. With one, `short` says what
  * happens when a component has too few: it gives all it has, and the others share what it leaves by
  * their shares (renormalise), or nobody does (fewer). Candidates of no component are left out; which
- * samples of a component are taken is random. */
+ * samples of a component are taken is random.
+ *
+ * By loss (steering.h) the shares of a trigger follow from those of the one before and from what the training of the
+ * newest model reported; they are sealed with the trigger, so that the next one goes on from them whoever died. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "selector/policies/groups.h"
+#include "selector/policies/shares.h"
+#include "selector/policies/steering.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMPONENTS_MAX = 64, STAGES_MAX = 32 };
+enum { COMPONENTS_MAX = SELECTION_COMPONENTS_MAX, STAGES_MAX = 32 };
 enum over { OVER_DATASETS, OVER_LABELS, OVER_AGES };
-enum change { CHANGE_STEP, CHANGE_LINEAR };
+enum change { CHANGE_STEP, CHANGE_LINEAR, CHANGE_LOSS };
 enum shortage { SHORT_RENORMALISE, SHORT_FEWER };
 
 struct component {
@@ -37,6 +42,7 @@ struct mixture {
     const struct weir_yaml_node *schedule;
     int change;
     int shortage;
+    struct selection_steering steering;
     struct stage stages[STAGES_MAX]; /* read from `schedule` by check(); the first is `shares` */
     size_t stage_count;
     struct component components[COMPONENTS_MAX]; /* read from `shares` by check() */
@@ -44,7 +50,7 @@ struct mixture {
 };
 
 static const char *const OVERS[] = {"datasets", "labels", "ages", NULL};
-static const char *const CHANGES[] = {"step", "linear", NULL};
+static const char *const CHANGES[] = {"step", "linear", "loss", NULL};
 static const char *const SHORTAGES[] = {"renormalise", "fewer", NULL};
 
 static const struct cfg_key OPTIONS[] = {
@@ -60,7 +66,14 @@ static const struct cfg_key OPTIONS[] = {
                     "[{from: 5, shares: {clicks: 1, views: 1}}, ...]"),
     CFG_CHOICE(struct mixture, change, .choices = CHANGES, .fallback = "step",
                .doc =
-                   "between two of them: all at once at the later one, or a little each trigger"),
+                   "between two of them: step: all at once at the later one; linear: a little each "
+                   "trigger. Without a schedule, loss: from trigger to trigger what training "
+                   "reported a high loss of gets more, see the keys that follow"),
+    CFG_KEY_AS("rate", CFG_KIND_F64, double, struct mixture, steering.rate, .fallback = "1",
+               .max = 100, .doc = "by loss: a share is multiplied by e^(rate (its loss - mean))"),
+    CFG_KEY_AS("smoothing", CFG_KIND_F64, double, struct mixture, steering.smoothing,
+               .fallback = "0.1", .max = 1,
+               .doc = "by loss: so much of `shares` is mixed in each time; no component dies out"),
     CFG_KEY_AS("short", CFG_KIND_CHOICE, int, struct mixture, shortage, .choices = SHORTAGES,
                .fallback = "renormalise",
                .doc = "a component has too few samples: the others fill up, or the set is smaller"),
@@ -204,6 +217,23 @@ static enum weir_status check_schedule(struct mixture *own, const struct selecti
     return WEIR_OK;
 }
 
+static enum weir_status check_change(const struct weir_yaml_node *section,
+                                     const struct mixture *own, struct weir_error *err)
+{
+    if (own->change != CHANGE_LOSS)
+        return WEIR_OK;
+    if (own->over == OVER_AGES)
+        return weir_yaml_fail(weir_yaml_get(section, "over"), err,
+                              "selection.over: change: loss is for datasets and labels; samples "
+                              "grow older from trigger to trigger, so ages have no loss that stays "
+                              "theirs");
+    if (own->schedule)
+        return weir_yaml_fail(own->schedule, err,
+                              "selection.schedule: expected none with change: loss, which sets the "
+                              "shares itself");
+    return WEIR_OK;
+}
+
 static enum weir_status check(const struct weir_yaml_node *section,
                               const struct selection_scope *scope, void *options,
                               struct weir_error *err)
@@ -218,6 +248,8 @@ static enum weir_status check(const struct weir_yaml_node *section,
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; !status && i < pairs; i++)
         status = check_share(own, scope, i, err);
+    if (!status)
+        status = check_change(section, own, err);
     return status ? status : check_schedule(own, scope, err);
 }
 
@@ -225,7 +257,8 @@ static unsigned needs_of(const void *options)
 {
     static const unsigned NEEDS[] = {SELECTION_NEEDS_IDS, SELECTION_NEEDS_LABELS,
                                      SELECTION_NEEDS_TIMES};
-    return NEEDS[((const struct mixture *)options)->over];
+    const struct mixture *own = options;
+    return NEEDS[own->over] | (own->change == CHANGE_LOSS ? SELECTION_NEEDS_LOSSES : 0);
 }
 
 /* ---- which component ---- */
@@ -291,6 +324,66 @@ static void sort_out(const struct selection_grouping *grouping, const struct sel
     }
 }
 
+/* ---- what training said of each ---- */
+
+static size_t components(const void *options, const char **names)
+{
+    const struct mixture *own = options;
+    for (size_t c = 0; c < own->count; c++)
+        names[c] = weir_yaml_key(own->shares, c);
+    return own->count;
+}
+
+static size_t reported_of(const void *options, int64_t place, int64_t label)
+{
+    const struct mixture *own = options;
+    uint32_t component = component_of(own, own->over == OVER_LABELS ? label : place);
+    return component == SELECTION_NO_GROUP ? SIZE_MAX : component;
+}
+
+static void follow(struct mixture *own, const struct selection_losses *losses)
+{
+    double declared[COMPONENTS_MAX], shares[COMPONENTS_MAX];
+    for (size_t c = 0; c < own->count; c++)
+        declared[c] = own->components[c].share;
+    selection_steer(&own->steering, losses, declared, own->count, shares);
+    for (size_t c = 0; c < own->count; c++)
+        own->components[c].share = shares[c];
+}
+
+static void say_loss(const struct selection_losses *losses, size_t c, char *why)
+{
+    if (losses->counts[c] > 0)
+        (void)snprintf(why, SELECTION_WHY_MAX, "mean loss %.4g of %llu samples in training %s",
+                       losses->sums[c] / (double)losses->counts[c],
+                       (unsigned long long)losses->counts[c], losses->model);
+    else if (losses->goes_on)
+        (void)snprintf(why, SELECTION_WHY_MAX, "as before: no new losses of it");
+    else
+        (void)snprintf(why, SELECTION_WHY_MAX, "as declared: no losses of it yet");
+}
+
+static void tell(const struct mixture *own, const struct selection_input *input,
+                 const size_t *sizes, const size_t *quotas, struct selection_output *output)
+{
+    double sum = 0;
+    for (size_t c = 0; c < own->count; c++)
+        sum += own->components[c].share;
+    for (size_t c = 0; c < own->count; c++) {
+        struct selection_component *told = &output->components[c];
+        *told = (struct selection_component){.name = weir_yaml_key(own->shares, c),
+                                             .share = own->components[c].share / sum,
+                                             .samples = quotas[c],
+                                             .candidates = sizes[c]};
+        if (own->change == CHANGE_LOSS)
+            say_loss(input->losses, c, told->why);
+        else
+            (void)snprintf(told->why, sizeof told->why, "as %s",
+                           own->stage_count > 1 ? "scheduled" : "declared");
+    }
+    output->component_count = own->count;
+}
+
 /* ---- how many of each ---- */
 
 /* The shares at a trigger: a pure function of its number. */
@@ -309,111 +402,19 @@ static void schedule(struct mixture *own, uint64_t trigger)
     }
 }
 
-/* Divides `total` over the open components by largest remainders; of equal ones to the first. */
-static void divide(const struct mixture *own, const bool *open, size_t total, size_t *quotas)
+static void share_out(const struct mixture *own, const struct selection_input *input,
+                      const size_t *sizes, size_t *quotas)
 {
-    double remainders[COMPONENTS_MAX] = {0};
-    double sum = 0;
-    size_t given = 0;
+    double shares[COMPONENTS_MAX];
     for (size_t c = 0; c < own->count; c++)
-        sum += open[c] ? own->components[c].share : 0;
-    for (size_t c = 0; c < own->count; c++) {
-        if (!open[c])
-            continue;
-        double exact = (double)total * (own->components[c].share / sum);
-        quotas[c] = (size_t)exact;
-        remainders[c] = exact - (double)quotas[c];
-        given += quotas[c];
-    }
-    for (; given < total; given++) {
-        size_t best = COMPONENTS_MAX;
-        for (size_t c = 0; c < own->count; c++)
-            if (open[c] && (best == COMPONENTS_MAX || remainders[c] > remainders[best]))
-                best = c;
-        quotas[best]++;
-        remainders[best]--;
-    }
-}
-
-/* A component that is short closes with all it has; true when one did. */
-static bool close_short(const struct mixture *own, const size_t *sizes, bool *open, size_t *quotas,
-                        size_t *total)
-{
-    bool closed = false;
-    for (size_t c = 0; c < own->count; c++) {
-        if (!open[c] || quotas[c] <= sizes[c])
-            continue;
-        quotas[c] = sizes[c];
-        *total -= quotas[c];
-        open[c] = false;
-        closed = true;
-    }
-    return closed;
-}
-
-static void renormalise(const struct mixture *own, const size_t *sizes, size_t total,
-                        size_t *quotas)
-{
-    bool open[COMPONENTS_MAX] = {false};
-    size_t available = 0;
-    for (size_t c = 0; c < own->count; c++) {
-        open[c] = true;
-        available += sizes[c];
-    }
-    if (available < total)
-        total = available;
-    do {
-        divide(own, open, total, quotas);
-    } while (close_short(own, sizes, open, quotas, &total) && total > 0);
-    for (size_t c = 0; total == 0 && c < own->count; c++)
-        quotas[c] = open[c] ? 0 : quotas[c];
-}
-
-static bool is_short(const struct mixture *own, const size_t *sizes, const size_t *quotas)
-{
-    for (size_t c = 0; c < own->count; c++)
-        if (quotas[c] > sizes[c])
-            return true;
-    return false;
-}
-
-/* The largest total at which nobody runs short: near the smallest size / share. */
-static void divide_unbounded(const struct mixture *own, const size_t *sizes, size_t total,
-                             size_t *quotas)
-{
-    bool open[COMPONENTS_MAX] = {false};
-    double sum = 0;
-    for (size_t c = 0; c < own->count; c++) {
-        open[c] = true;
-        sum += own->components[c].share;
-    }
-    for (size_t c = 0; c < own->count; c++) {
-        double reach = ((double)sizes[c] + 1) * sum / own->components[c].share;
-        if (reach < (double)total)
-            total = (size_t)reach;
-    }
-    divide(own, open, total, quotas);
-    while (is_short(own, sizes, quotas))
-        divide(own, open, --total, quotas);
-}
-
-static void divide_target(const struct mixture *own, const struct selection_input *input,
-                          const size_t *sizes, size_t *quotas)
-{
-    bool open[COMPONENTS_MAX] = {false};
-    size_t total = input->target;
-    if (!input->bounded) {
-        divide_unbounded(own, sizes, total, quotas);
-        return;
-    }
-    if (own->shortage == SHORT_RENORMALISE) {
-        renormalise(own, sizes, total, quotas);
-        return;
-    }
-    for (size_t c = 0; c < own->count; c++)
-        open[c] = true;
-    divide(own, open, total, quotas);
-    close_short(own, sizes, open, quotas, &total);
+        shares[c] = own->components[c].share;
+    const struct selection_shares wanted = {shares, sizes, own->count};
+    if (!input->bounded)
+        selection_shares_fit(&wanted, input->target, quotas);
+    else if (own->shortage == SHORT_RENORMALISE)
+        selection_shares_fill(&wanted, input->target, quotas);
+    else
+        selection_shares_cut(&wanted, input->target, quotas);
 }
 
 static void choose(const void *options, const struct selection_input *input, struct weir_rng *rng,
@@ -421,14 +422,18 @@ static void choose(const void *options, const struct selection_input *input, str
 {
     struct mixture *own = weir_calloc(1, sizeof *own);
     *own = *(const struct mixture *)options;
-    schedule(own, input->trigger);
+    if (own->change == CHANGE_LOSS)
+        follow(own, input->losses);
+    else
+        schedule(own, input->trigger);
     const struct sorting sorting = {own, input, newest_of(input)};
     size_t sizes[COMPONENTS_MAX] = {0};
     size_t quotas[COMPONENTS_MAX] = {0};
     const struct selection_grouping components = {
         .of = group_of, .owner = &sorting, .sizes = sizes, .count = own->count};
     sort_out(&components, input, sizes);
-    divide_target(own, input, sizes, quotas);
+    share_out(own, input, sizes, quotas);
+    tell(own, input, sizes, quotas, output);
     selection_groups_draw(&components, input, quotas, rng, output);
     free(own);
     if (output->count == 0)
@@ -439,10 +444,12 @@ static void choose(const void *options, const struct selection_input *input, str
 
 const struct selection_policy selection_mixture = {
     .name = "mixture",
-    .summary = "fixed or scheduled shares of datasets, labels or slices of age",
+    .summary = "shares of datasets, labels or slices of age: fixed, scheduled, or changing by loss",
     .options = OPTIONS,
     .options_size = sizeof(struct mixture),
     .check = check,
     .needs_of = needs_of,
+    .components = components,
+    .component_of = reported_of,
     .choose = choose,
 };

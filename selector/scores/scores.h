@@ -51,6 +51,13 @@ void selector_scores_fini(struct selector_scores *scores);
 enum weir_status selector_scores_best_model(const struct selector_scores_store *store,
                                             const struct selector_scores_query *query,
                                             char **ret_model, struct weir_error *err) WEIR_MUST_USE;
+/* One sample of a training that reported what it cost; NaN and infinite are told too. */
+typedef void selector_reported_fn(void *owner, uint64_t id, int64_t label, float loss);
+/* Tells what the training of `model` reported of the set of its trigger, in order of id; nothing when it did not. */
+enum weir_status selector_scores_reported(const struct selector_scores_store *store,
+                                          const char *pipeline, const char *model,
+                                          selector_reported_fn *tell, void *owner,
+                                          struct weir_error *err) WEIR_MUST_USE;
 /* Drops the scores that a pipeline keeps of samples outside `live`. */
 enum weir_status selector_scores_purge(const struct selector_scores_store *store,
                                        const char *pipeline, const struct selector_set *live,

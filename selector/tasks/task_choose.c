@@ -32,7 +32,7 @@ enum weir_status selector_task_choose(struct selector_task *task, struct selecto
 {
     const struct selector_pipeline *pipeline = task->pipeline;
     const struct selector_section *section = pipeline->section;
-    const struct selector_choosing choosing = {
+    struct selector_choosing choosing = {
         .section = section,
         .pipeline = pipeline->name,
         .trigger = task->asked.select.trigger,
@@ -46,6 +46,11 @@ enum weir_status selector_task_choose(struct selector_task *task, struct selecto
         return status;
     if (section->policy->scored && choosing.trigger > section->warmup)
         return selector_task_choose_scored(task, &choosing, sealed, err);
-    return selector_candidates_choose(&task->candidates, &choosing, &task->sources, sealed->reason,
-                                      err);
+    if (section->needs & SELECTION_NEEDS_LOSSES) {
+        choosing.losses = weir_arena_alloc(task->arena, sizeof *choosing.losses);
+        status = selector_task_find_losses(task, choosing.losses, sealed->scored_by, err);
+    }
+    return status ? status
+                  : selector_candidates_choose(&task->candidates, &choosing, &task->sources,
+                                               sealed->reason, err);
 }

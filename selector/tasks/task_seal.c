@@ -56,6 +56,8 @@ void selector_step_seal(struct selector_task *task)
         status =
             selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
                                   task->candidates.weights, &task->candidates.parts, &sealed, &err);
+    sealed.components = task->candidates.components;
+    sealed.component_count = task->candidates.component_count;
     if (!status)
         status = put(task, &sealed, &err);
     if (!status && weir_fault("selector.answer"))

@@ -28,6 +28,10 @@ bool selector_task_is_recorded(const struct selector_task *task);
  * have no score that is needed, the task's wish names them, and what is chosen are the presampled. */
 enum weir_status selector_task_choose(struct selector_task *task, struct selector_sealed *sealed,
                                       struct weir_error *err);
+/* For a policy by losses; `ret_model` (SELECTOR_MODEL_MAX) becomes whose losses decide its shares, empty: nobody's. */
+enum weir_status selector_task_find_losses(struct selector_task *task,
+                                           struct selection_losses *losses, char *ret_model,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* The same for a policy by scores. */
 enum weir_status selector_task_choose_scored(struct selector_task *task,
                                              const struct selector_choosing *choosing,

@@ -1,4 +1,5 @@
 /* What policies learn of the pipeline's past, and that weights are sealed. */
+#include "core/wire/outputs.h"
 #include "tests/component/selector_lab.h"
 
 static void each_trigger_of_the_tail_has_its_share(void **state)
@@ -235,6 +236,115 @@ static void no_training_set_touches_the_holdout(void **state)
     assert_int_equal(fixture->samples, ROWS);
 }
 
+/* ---- shares by loss ---- */
+
+/* What a training would report of the newest set: spam costs 2, ham a half. */
+static void report(struct fixture *fixture, const char *model)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count, sizeof *labels);
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count, 2 * sizeof *values);
+    for (size_t i = 0; i < set.count; i++) {
+        labels[i] = weir_sample_row(set.ids[i]) % 3 == 0;
+        values[2 * i] = labels[i] ? 2 : 0.5F;
+    }
+    const struct weir_outputs outputs = {
+        .ids = set.ids, .labels = labels, .values = values, .count = set.count, .width = 2};
+    const char *path = temp_path(&fixture->dir, "outputs");
+    assert_int_equal(weir_outputs_write(path, &outputs, &err), WEIR_OK);
+    WEIR_AUTO_FREE char *digest = weir_strdup(fixture->digest);
+    const struct msg_scores_take take = {.pipeline = "quick",
+                                         .mode = "score",
+                                         .model = model,
+                                         .digest = digest,
+                                         .outputs = path,
+                                         .partial = true};
+    assert_int_equal(ask(fixture, MSG_scores_take, &take), WEIR_OK);
+    weir_sample_set_close(&set);
+}
+
+static struct msg_select ask_for(uint64_t trigger, const char *model)
+{
+    static const uint64_t POSITION = 1;
+    return (struct msg_select){
+        .pipeline = "quick", .trigger = trigger, .positions = {&POSITION, 1}, .model = model};
+}
+
+static size_t spam_of(struct fixture *fixture)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    size_t spam = 0;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    assert_int_equal(set.count, 30);
+    for (size_t i = 0; i < set.count; i++)
+        spam += weir_sample_row(set.ids[i]) % 3 == 0;
+    weir_sample_set_close(&set);
+    return spam;
+}
+
+/* The rule gives spam 0.7858 of 30, then 0.8984; a model's losses count once, and shares outlive the selector. */
+static void shares_follow_what_each_training_reported(void **state)
+{
+    static const struct {
+        const char *model, *scored_by, *dies_at;
+        size_t spam;
+    } ROWS[] = {
+        {"", "", NULL, 15},
+        {"m-1", "m-1", "selector.sealed", 24},
+        {"m-1", "m-1", "selector.answer", 24},        /* trained on nothing: the same model again */
+        {"m-1-again", "m-1", "selector.sealing", 24}, /* which has reported nothing */
+        {"m-2", "m-2", NULL, 27},
+    };
+    struct fixture *fixture = *state;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture,
+                                   "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
+                                   " change: loss, limit: 30, tail_triggers: all}\n"
+                                   "training: {report_losses: true}",
+                                   false),
+                     WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
+        const struct msg_select select = ask_for(i + 1, ROWS[i].model);
+        assert_int_equal(ROWS[i].dies_at ? ask_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at,
+                                                             MSG_select, &select)
+                                         : ask(fixture, MSG_select, &select),
+                         WEIR_OK);
+        assert_int_equal(spam_of(fixture), ROWS[i].spam);
+        assert_string_equal(fixture->model, ROWS[i].scored_by);
+        if (i == 0)
+            report(fixture, "m-1");
+        if (i == 1)
+            report(fixture, "m-2");
+    }
+}
+
+static void a_preview_tells_shares_and_why(void **state)
+{
+    static const uint64_t POSITION = 1;
+    struct fixture *fixture = *state;
+    const struct msg_preview preview = {
+        .pipeline = "quick", .positions = {&POSITION, 1}, .model = "m-1"};
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture,
+                                   "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
+                                   " change: loss, limit: 30, tail_triggers: all}\n"
+                                   "training: {report_losses: true}",
+                                   false),
+                     WEIR_OK);
+    const struct msg_select first = ask_for(1, "");
+    assert_int_equal(ask(fixture, MSG_select, &first), WEIR_OK);
+    report(fixture, "m-1");
+    assert_int_equal(ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_string_equal(fixture->model, "m-1");
+    assert_non_null(strstr(fixture->preview,
+                           "component ham 6/66 share 0.2142, mean loss 0.5 of 15 samples in "
+                           "training m-1\ncomponent spam 24/34 share 0.7858, mean loss 2 of 15 "
+                           "samples in training m-1\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +359,8 @@ int main(void)
             a_preview_tells_what_the_next_trigger_picks_and_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(no_training_set_touches_the_holdout, setup, teardown),
         cmocka_unit_test_setup_teardown(a_preview_tells_what_was_used, setup, teardown),
+        cmocka_unit_test_setup_teardown(shares_follow_what_each_training_reported, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_preview_tells_shares_and_why, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector policies", tests, setup_group, teardown_group);
 }

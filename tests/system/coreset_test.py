@@ -2,13 +2,9 @@
 an erasure that takes the scores along."""
 
 import json
-import os
-import signal
 import struct
-import threading
-from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, Run, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, outcome
 
 BY_LOSS_THEN_CENTERS = (
     "{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 60,"
@@ -29,41 +25,15 @@ def scored_ids(lab):
     return {i for path in (lab.data_dir / "scores").glob("*.outputs") for i in read_outputs(path)[1]}
 
 
-def trainer_of(run, number):
-    """The process of a run's trainer, a child of the orchestrator's, while it lives."""
-    try:
-        children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
-        words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0") for pid in children}
-    except OSError:
-        return None
-    return next((int(pid) for pid, line in words.items() if "--run" in line and str(number) in line), None)
-
-
-def kill_scorers(run, scorings, stop):
-    """kill -9 of the trainer of every scoring run, once it is there."""
-    left, killed = {e["run"] for e in scorings}, []
-    while left and not stop.is_set():
-        for number in sorted(left):
-            trainer = trainer_of(run, number)
-            if trainer:
-                os.kill(trainer, signal.SIGKILL)
-                left.discard(number)
-                killed.append(number)
-    return killed
-
-
 def disturbed(lab, expected):
     """The selector dies whenever a scoring run is done (it is then told of the scores), the trainers of all of them die once."""
-    run, stop, killed = lab.run(), threading.Event(), []
-    hunter = threading.Thread(target=lambda: killed.extend(kill_scorers(run, expected.of("scoring_finished"), stop)),
-                              daemon=True)
-    hunter.start()
+    run = lab.run()
+    hunt = TrainerHunt(run, [e["run"] for e in expected.of("scoring_finished")])
     seen = selectors = 0
     while run.wait_for(seen + 1):
         seen += 1
         selectors += run.events[seen - 1]["event"] == "scoring_finished" and run.kill("selector")
-    stop.set()
-    hunter.join(DEADLINE_S)
+    killed = hunt.end()
     run.finish()
     assert len(killed) == selectors == len(expected.of("scoring_finished")), (killed, selectors)
     print(f"killed: {len(killed)} scoring trainers, {selectors} selectors")

@@ -205,6 +205,45 @@ class Run:
         return hit
 
 
+class TrainerHunt:
+    """kill -9, once, of the trainer of each of these runs: when it is there and, with `behind`, has written that file."""
+
+    def __init__(self, run, numbers, behind=None):
+        self.run, self.left, self.behind = run, set(numbers), behind
+        self.killed, self.over = [], threading.Event()
+        self.thread = threading.Thread(target=self._hunt, daemon=True)
+        self.thread.start()
+
+    def _trainer_of(self, number):
+        """A child of the orchestrator's, while it lives."""
+        pid = self.run.process.pid
+        try:
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            words = {child: Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0") for child in children}
+        except OSError:
+            return None
+        return next((int(child) for child, line in words.items() if "--run" in line and str(number) in line), None)
+
+    def _is_ripe(self, number):
+        return self.behind is None or (self.run.data_dir / "runs" / str(number) / self.behind).exists()
+
+    def _hunt(self):
+        while self.left and not self.over.is_set():
+            for number in sorted(self.left):
+                trainer = self._trainer_of(number)
+                if trainer and self._is_ripe(number):
+                    os.kill(trainer, signal.SIGKILL)
+                    self.left.discard(number)
+                    self.killed.append(number)
+            self.over.wait(0.002)  # leaves the processors to those that are hunted
+
+    def end(self):
+        """The runs whose trainers have died."""
+        self.over.set()
+        self.thread.join(DEADLINE_S)
+        return self.killed
+
+
 def logs(data_dir, lines=15):
     """The last lines of every log, for the message of a failed test."""
     parts = []

@@ -30,6 +30,7 @@ struct given {
     size_t dataset_count;
     uint64_t trigger;
     uint64_t pipeline_seed;
+    const struct selection_losses *losses;
     size_t run_rows; /* 0: GIVEN_RUN_ROWS */
 };
 
@@ -39,6 +40,8 @@ struct picked {
     float *weights;
     size_t count;
     char reason[SELECTION_REASON_MAX];
+    struct selection_component components[SELECTION_COMPONENTS_MAX]; /* their names are gone */
+    size_t component_count;
 };
 
 enum { GIVEN_RUN_ROWS = 7 };
@@ -77,13 +80,16 @@ static inline void choose_by(const struct selection_policy *policy, const void *
         .dataset_count = given.dataset_count,
         .trigger = given.trigger,
         .pipeline_seed = given.pipeline_seed,
+        .losses = given.losses,
     };
     WEIR_AUTO_FREE uint64_t *taken = weir_calloc(given.count / 64 + 1, sizeof *taken);
-    struct selection_output output = {.taken = taken, .weights = picked->weights};
+    struct selection_output output = {
+        .taken = taken, .weights = picked->weights, .components = picked->components};
     struct weir_rng rng;
     weir_rng_init(&rng, seed);
     policy->choose(options, &input, &rng, &output);
     picked->count = 0;
+    picked->component_count = output.component_count;
     memcpy(picked->reason, output.reason, sizeof picked->reason);
     for (size_t i = 0; i < given.count; i++)
         if (selection_is_taken(&output, i))

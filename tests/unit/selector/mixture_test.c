@@ -2,6 +2,8 @@
 #include "core/wire/sample.h"
 #include "tests/unit/selector/choose.h"
 
+#include <math.h>
+
 enum { SAMPLES_MAX = 4096 };
 
 static const struct {
@@ -154,6 +156,88 @@ static void shares_follow_the_schedule(void **state)
     }
 }
 
+/* Expected shares are those of the rule written down in Python with its own floats. */
+static const struct {
+    const char *what;
+    const char *yaml;
+    struct selection_losses losses;
+    size_t count;
+    double shares[3];
+    const char *why[3];
+} STEPS[] = {
+    {"a loss that is 0.5 higher",
+     "{over: labels, shares: {0: 1, 1: 1}, change: loss, smoothing: 0}",
+     {.model = "m-1", .sums = {10, 5}, .counts = {10, 10}},
+     2,
+     {0.6224593312018545, 0.3775406687981454},
+     {"mean loss 1 of 10 samples in training m-1", "mean loss 0.5 of 10 samples in training m-1"}},
+    {"from where the trigger before was, with some of the declared",
+     "{over: labels, shares: {0: 3, 1: 1}, change: loss, rate: 2, smoothing: 0.2}",
+     {.model = "m-1", .sums = {3, 40}, .counts = {10, 20}, .before = {0.5, 0.5}, .goes_on = true},
+     2,
+     {0.17583637175876043, 0.8241636282412397},
+     {"mean loss 0.3 of 10 samples in training m-1", "mean loss 2 of 20 samples in training m-1"}},
+    {"one of which nothing was reported",
+     "{over: labels, shares: {0: 1, 1: 1, 2: 2}, change: loss, smoothing: 0}",
+     {.model = "m-1",
+      .sums = {12, 0, 5},
+      .counts = {10, 0, 10},
+      .before = {0.2, 0.3, 0.5},
+      .goes_on = true},
+     3,
+     {0.31733345972797017, 0.2887087090165472, 0.3939578312554827},
+     {"mean loss 1.2 of 10 samples in training m-1", "as before: no new losses of it",
+      "mean loss 0.5 of 10 samples in training m-1"}},
+    {"no model yet",
+     "{over: labels, shares: {0: 3, 1: 1}, change: loss}",
+     {.model = ""},
+     2,
+     {0.75, 0.25},
+     {"as declared: no losses of it yet", "as declared: no losses of it yet"}},
+    {"nothing new",
+     "{over: labels, shares: {0: 3, 1: 1}, change: loss}",
+     {.model = "m-1", .before = {0.6, 0.4}, .goes_on = true},
+     2,
+     {0.6, 0.4},
+     {"as before: no new losses of it", "as before: no new losses of it"}},
+    {"losses beyond all measure",
+     "{over: labels, shares: {0: 1, 1: 1}, change: loss, rate: 100, smoothing: 0.1}",
+     {.model = "m-1", .sums = {3e38, 0}, .counts = {1, 1}},
+     2,
+     {0.95, 0.05},
+     {"mean loss 3e+38 of 1 samples in training m-1", "mean loss 0 of 1 samples in training m-1"}},
+};
+
+static void shares_follow_what_was_reported(void **state)
+{
+    (void)state;
+    int64_t labels[3000];
+    size_t chosen[3000];
+    for (int i = 0; i < 3000; i++)
+        labels[i] = i % 3;
+    for (size_t row = 0; row < WEIR_COUNT(STEPS); row++) {
+        const struct given input = {.labels = labels,
+                                    .count = 3000,
+                                    .target = 1000,
+                                    .bounded = true,
+                                    .losses = &STEPS[row].losses};
+        struct picked output = {.chosen = chosen};
+        double sum = 0;
+        choose("mixture", STEPS[row].yaml, &input, 7, &output);
+        assert_int_equal(output.component_count, STEPS[row].count);
+        for (size_t c = 0; c < output.component_count; c++) {
+            const struct selection_component *component = &output.components[c];
+            if (fabs(component->share - STEPS[row].shares[c]) > 1e-12)
+                fail_msg("%s: component %zu: expected %.16g, found %.16g", STEPS[row].what, c,
+                         STEPS[row].shares[c], component->share);
+            assert_string_equal(component->why, STEPS[row].why[c]);
+            assert_true(fabs((double)component->samples - 1000 * component->share) < 1);
+            sum += component->share;
+        }
+        assert_true(fabs(sum - 1) < 1e-12);
+    }
+}
+
 static void shares_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -171,6 +255,12 @@ static void shares_that_make_no_sense_are_refused(void **state)
         {"{shares: {clicks: 1}, schedule: [{from: 3, shares: {clicks: 1}}, "
          "{from: 3, shares: {clicks: 2}}]}",
          "test:1:66: selection.schedule.from: expected triggers to ascend"},
+        {"{over: ages, shares: {1d: 1, older: 1}, change: loss}",
+         "test:1:8: selection.over: change: loss is for datasets and labels; samples grow older "
+         "from trigger to trigger, so ages have no loss that stays theirs"},
+        {"{shares: {clicks: 1}, change: loss, schedule: [{from: 2, shares: {clicks: 2}}]}",
+         "test:1:47: selection.schedule: expected none with change: loss, which sets the shares "
+         "itself"},
         {"{over: labels, shares: [1]}",
          "test:1:24: selection.shares: expected 1 to 64 components, for example {clicks: 3, views: "
          "1}"},
@@ -191,6 +281,7 @@ int main(void)
         cmocka_unit_test(datasets_are_known_by_name_and_number),
         cmocka_unit_test(ages_count_back_from_the_newest),
         cmocka_unit_test(shares_follow_the_schedule),
+        cmocka_unit_test(shares_follow_what_was_reported),
         cmocka_unit_test(shares_that_make_no_sense_are_refused),
     };
     return cmocka_run_group_tests_name("selector/mixture", tests, NULL, NULL);

@@ -122,6 +122,14 @@ static void mistakes_are_placed_and_explained(void **state)
          "mixture needs labels, and dataset 'clicks' declares none"},
         {"dataset: {name: clicks}\nselection: {policy: mixture, shares: {views: 1}}",
          "p.yaml:2:39: selection.shares: expected a dataset of this file, found 'views'"},
+        {"dataset: {name: clicks}\n"
+         "selection: {policy: mixture, shares: {clicks: 1}, change: loss}",
+         "p.yaml:2:59: selection.change: loss goes by what training reports: expected "
+         "training.report_losses: true"},
+        {"dataset: {name: clicks}\ntraining: {report_losses: true}\n"
+         "selection: {policy: coreset, score: {method: loss},"
+         " presample: {policy: mixture, shares: {clicks: 1}, change: loss}}",
+         "selection.presample.change: expected step or linear"},
         {"selection: {policy: random, limt: 3}",
          "selection.limt: unknown key (did you mean 'limit'?)"},
         {"selection: {policy: random, keep: newest}", "selection.keep: unknown key"},
