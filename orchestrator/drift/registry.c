@@ -2,7 +2,9 @@
 #include "orchestrator/drift/statistic.h"
 
 // clang-format off
-#define DRIFT_STATISTICS(X) X(mmd) X(ks)
+#define DRIFT_STATISTICS(X) \
+    X(mmd) X(ks) X(cvm) X(wasserstein) X(hellinger) X(jensen_shannon) X(psi) X(chi_square) \
+    X(kullback_leibler)
 // clang-format on
 
 #define X(name) extern const struct drift_statistic statistic_##name;

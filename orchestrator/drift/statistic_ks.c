@@ -1,7 +1,7 @@
 /* ks: the largest gap between the two distribution functions (Kolmogorov, Smirnov). The p-value is exact up to
  * a hundred thousand pairs, if there are no ties, and the limit's beyond. */
 #include "orchestrator/drift/distributions.h"
-#include "orchestrator/drift/statistic.h"
+#include "orchestrator/drift/merge.h"
 
 #include <math.h>
 
@@ -15,14 +15,8 @@ static double largest_gap(const struct drift_feature *feature)
     double m = (double)feature->reference_count;
     double n = (double)feature->current_count;
     double largest = 0;
-    for (size_t i = 0, j = 0; i < feature->reference_count && j < feature->current_count;) {
-        double at = fmin(feature->reference[i], feature->current[j]);
-        while (i < feature->reference_count && feature->reference[i] <= at)
-            i++;
-        while (j < feature->current_count && feature->current[j] <= at)
-            j++;
-        largest = fmax(largest, fabs((double)i * n - (double)j * m));
-    }
+    for (struct drift_merge merge = {0}; orchestrator_merge_next(&merge, feature);)
+        largest = fmax(largest, fabs((double)merge.reference * n - (double)merge.current * m));
     return largest;
 }
 

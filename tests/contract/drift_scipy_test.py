@@ -11,6 +11,7 @@ import tempfile
 try:
     import numpy as np
     from scipy import special, stats
+    from scipy.spatial import distance as between
 except ImportError as missing:
     print(f"drift_scipy_test.py: skipped: {missing} "
           "(apt-get install python3-numpy python3-scipy python3-sklearn)")
@@ -63,9 +64,8 @@ def as_stored(window):
     return window.astype("<f4").astype("f8")
 
 
-def columns(reference, current):
-    for k in range(reference.shape[1]):
-        yield tuple(column[np.isfinite(column)] for column in (reference[:, k], current[:, k]))
+def present(column):
+    return column[np.isfinite(column)]
 
 
 def whole(window):
@@ -75,6 +75,7 @@ def whole(window):
 # --- feature by feature: (distance, p-value) ---
 
 def ks(x, y):
+    x, y = present(x), present(y)
     pairs = len(x) * len(y)
     distance = stats.ks_2samp(x, y).statistic
     if pairs <= 1e5:
@@ -82,7 +83,82 @@ def ks(x, y):
     return distance, special.kolmogorov(np.sqrt(pairs / (len(x) + len(y))) * distance)
 
 
-FEATURES = {"ks": ks}
+def cramer_tail(x):
+    """Csörgő & Faraway 1996, (1.2), with SciPy's Bessel functions."""
+    k = np.arange(100)
+    y = (4 * k + 1) ** 2 / (16 * x)
+    terms = special.gamma(k + 0.5) / special.factorial(k) * np.sqrt(4 * k + 1) * np.exp(
+        -y) * special.kv(0.25, y)
+    return 1 - np.nansum(terms) / (np.pi ** 1.5 * np.sqrt(x))
+
+
+def cvm(x, y):
+    x, y = present(x), present(y)
+    m, n = len(x), len(y)
+    both = np.concatenate([x, y])
+    gaps = [np.searchsorted(np.sort(z), both, "right") / len(z) for z in (x, y)]
+    found = m * n / (m + n) ** 2 * ((gaps[0] - gaps[1]) ** 2).sum()
+    if len(np.unique(both)) == m + n:
+        known = stats.cramervonmises_2samp(x, y, method="asymptotic")
+        expect("SciPy's own", known.statistic, found)
+        return found, min(known.pvalue, 1)
+    mean = (1 + 1 / (m + n)) / 6
+    variance = ((m + n + 1) * (4 * m * n * (m + n) - 3 * (m ** 2 + n ** 2) - 2 * m * n) /
+                (45 * (m + n) ** 2 * 4 * m * n))
+    x = 1 / 6 + (found - mean) / np.sqrt(45 * variance)
+    return found, min(1, max(0, cramer_tail(x))) if x > 0 else 1
+
+
+def wasserstein(x, y):
+    x, y = present(x), present(y)
+    return stats.wasserstein_distance(x, y) / (x.std() or 1), np.nan
+
+
+def counts(x, y, bins, by):
+    """Of both in the bins that the reference lays out; empty ones are left out."""
+    known = np.sort(present(x))
+    shares = np.arange(1, bins) / bins
+    edges = (known[np.arange(1, bins) * len(known) // bins] if by == "quantile"
+             else known[0] + (known[-1] - known[0]) * shares)
+    return tabulate([[np.searchsorted(np.unique(edges[edges > known[0]]), present(z), "right"),
+                      np.full(len(z) - len(present(z)), bins)] for z in (x, y)], bins + 1)
+
+
+def tabulate(sides, bins):
+    table = np.array([np.bincount(np.concatenate(side).astype(int), minlength=bins)
+                      for side in sides])
+    return table[:, table.sum(axis=0) > 0]
+
+
+def hellinger(table):
+    p, q = table / table.sum(axis=1, keepdims=True)
+    return np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2), np.nan
+
+
+def jensen_shannon(table):
+    return between.jensenshannon(*table, base=2), np.nan
+
+
+def psi(table):
+    p, q = table + 0.5
+    return stats.entropy(p, q) + stats.entropy(q, p), np.nan
+
+
+def chi_square(table):
+    if table.shape[1] < 2:
+        return 0, 1
+    found, p_value, _, _ = stats.chi2_contingency(table, correction=False)
+    return np.sqrt(found / table.sum()), p_value
+
+
+def kullback_leibler(table):
+    p, q = table + 0.5
+    return stats.entropy(q, p), np.nan
+
+
+FEATURES = {"ks": ks, "cvm": cvm, "wasserstein": wasserstein}
+BINNED = {"hellinger": hellinger, "jensen_shannon": jensen_shannon, "psi": psi,
+          "chi_square": chi_square, "kullback_leibler": kullback_leibler}
 
 
 def corrected(p_values, correction):
@@ -93,12 +169,26 @@ def corrected(p_values, correction):
     return min(1, (p_values * len(p_values) / ranks).min())
 
 
-def check_features(weir, name, reference, current, what):
-    scores = np.array([FEATURES[name](x, y) for x, y in columns(reference, current)])
+def check_features(weir, name, reference, current, what, bins=10, by="quantile"):
+    def of(x, y):
+        return BINNED[name](counts(x, y, bins, by)) if name in BINNED else FEATURES[name](x, y)
+    options = f"{{bins: {bins}, by: {by}}}" if name in BINNED else "{}"
+    scores = np.array([of(x, y) for x, y in zip(reference.T, current.T)])
     for correction in ("bonferroni", "fdr"):
-        distance, p_value = weir.score(name, reference, current, correction=correction)
-        expect(f"{what}: distance", distance, scores[:, 0].mean())
-        expect(f"{what}: p-value by {correction}", p_value, corrected(scores[:, 1], correction), 1e-7)
+        distance, p_value = weir.score(name, reference, current, options, correction)
+        expect(f"{what}: distance", distance, scores[:, 0].mean(), 1e-8)
+        expect(f"{what}: p-value by {correction}", p_value, corrected(scores[:, 1], correction),
+               1e-7)
+
+
+def check_labels(weir, rng):
+    for classes, count in ((3, 200), (1, 20), (40, 60)):
+        reference, current = rng.integers(-2, classes, size=count), rng.integers(0, classes, size=90)
+        table = tabulate([[reference + 2], [current + 2]], classes + 2)
+        for name, of in BINNED.items():
+            distance, p_value = weir.score(name, reference, current)
+            expect(f"{classes} classes: {name}", distance, of(table)[0], 1e-8)
+            expect(f"{classes} classes: p-value of {name}", p_value, of(table)[1], 1e-8)
 
 
 # --- all at once ---
@@ -143,9 +233,11 @@ def main():
             weir = Weir(sys.argv[1], folder)
             for kind, reference, current in windows(rng):
                 reference, current = as_stored(reference), as_stored(current)
-                for name in FEATURES:
+                for name in (*FEATURES, *BINNED):
                     check_features(weir, name, reference, current, f"{kind}: {name}")
+                check_features(weir, "hellinger", reference, current, kind, bins=7, by="width")
                 check_mmd(weir, reference, current, kind, rng)
+            check_labels(weir, rng)
     print("drift_scipy_test.py: every statistic agrees")
 
 

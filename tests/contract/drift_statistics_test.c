@@ -28,6 +28,14 @@ static const struct {
 } CASES[] = {
     {"mmd", "{permutations: 50}"},
     {"ks", "{}"},
+    {"cvm", "{}"},
+    {"wasserstein", "{}"},
+    {"wasserstein", "{unit: none}"},
+    {"hellinger", "{}"},
+    {"jensen_shannon", "{by: width, bins: 7}"},
+    {"psi", "{}"},
+    {"chi_square", "{}"},
+    {"kullback_leibler", "{bins: 5}"},
 };
 
 static enum weir_status score_of(const char *name, const char *text,
