@@ -387,7 +387,7 @@ static enum weir_status start_trainer(void *owner, int64_t run, struct weir_erro
     weir_require(status == WEIR_OK);
     stage->trainers_started++;
     struct msg_run_ask ask = {.run = (uint64_t)run, .session = trainer->session};
-    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, 5000, on_order, trainer);
+    weir_rpc_call(trainer->peer, MSG_run_ask, &ask, TEST_PATIENCE_MS, on_order, trainer);
     return WEIR_OK;
 }
 

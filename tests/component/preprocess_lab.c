@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { ASK_MS = 20000 };
+enum { ASK_MS = 30000 };
 
 struct lab {
     struct temp_dir dir;

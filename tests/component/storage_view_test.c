@@ -226,7 +226,7 @@ static void list(uint64_t dataset, int64_t from, int64_t to, uint64_t position,
                                        .values = true};
 
         listed->is_done = false;
-        weir_rpc_call(lab.peer, MSG_list, &asked, 10000, on_page, listed);
+        weir_rpc_call(lab.peer, MSG_list, &asked, 30000, on_page, listed);
         while (!listed->is_done)
             weir_loop_step(lab.loop, 10);
     }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 60, ANNAS = 20, PATIENCE_MS = 20000 };
+enum { SAMPLES = 60, ANNAS = 20, PATIENCE_MS = 30000 };
 
 static const char SHARDS[] = "  - name: shards\n"
                              "    source: {path: %%s, format: mds, sample: text, on_erase: scrub,\n"

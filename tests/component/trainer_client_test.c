@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 30000 };
 
 struct fixture {
     struct temp_dir dir;

@@ -79,9 +79,7 @@ def test_a_live_pipeline_learns_from_what_is_pushed():
     for first in (0, 400):
         answer = push(lab, "".join(lines[first:first + 400]), "notes")
         assert answer["samples"] == 400 and answer["refused"] == 0, answer
-        while run.wait_for(len(run.events) + 1):
-            if len(run.of("model_stored")) == 1 + first // 400:
-                break
+        assert run.wait_until(lambda: len(run.of("model_stored")) == 1 + first // 400), run.events
     assert [e["samples_new"] for e in run.of("trigger_fired")] == [400, 400], run.of("trigger_fired")
     assert all(e["audit"]["gone"] == 0 for e in run.of("training_finished")), run.events
     assert b"".join(segments(lab, "notes")).decode() == "".join(lines)

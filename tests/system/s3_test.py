@@ -173,7 +173,7 @@ def test_hostile_answers_are_survived():
     lab = Bucket(store).start()
     assert lab.await_that(lambda d: d["live"] == 40)["quarantined"] == 0
     for fault, word in (("endless", "more than"), ("redirect", "HTTP status 307"), ("500", "InternalError")):
-        store.faults = [fault] * 5
+        store.faults = [fault] * 1000  # until it is told of
         found = lab.await_that(lambda d: d["complaints"])
         assert word in found["complaints"][0], found["complaints"]
         store.faults = []

@@ -160,6 +160,12 @@ class Run:
         with self.changed:
             return [e for e in self.events if e["event"] == kind]
 
+    def wait_until(self, what):
+        """Until `what` holds of the events that have come, or the run has ended. Whether it holds."""
+        with self.changed:
+            self.changed.wait_for(lambda: what() or self.process.poll() is not None, DEADLINE_S)
+            return what()
+
     def wait_for(self, count):
         """Until `count` events have come, or the run has ended. True while it runs."""
         with self.changed:

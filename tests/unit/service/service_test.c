@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { ANSWER_MS = 10000, ARGUMENTS_MAX = 12, OUTPUT_MAX = 8192 };
+enum { ANSWER_MS = 30000, ARGUMENTS_MAX = 12, OUTPUT_MAX = 8192 };
 
 static const char PROGRAM[] = WEIR_TEST_BIN_DIR "/echo_service";
 
