@@ -1,4 +1,4 @@
-/* weir sets: sealed sample sets, and what candidates take in memory. */
+/* weir sets: sealed sample sets, what candidates take in memory, and what is being chosen. */
 #include "cli/answer.h"
 #include "cli/render.h"
 
@@ -54,6 +54,19 @@ static void show_shares(const json_t *sets, struct cli_page *page)
     }
 }
 
+static void show_choosing(const json_t *choosing, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(choosing); i++) {
+        const json_t *choice = json_array_get(choosing, i);
+        long long trigger = (long long)cli_number(choice, "trigger");
+        WEIR_AUTO_BUF what = {0};
+        if (trigger > 0)
+            weir_buf_printf(&what, " for trigger %lld", trigger);
+        cli_line(page, "choosing of %s%s: %.0f %% done", cli_text(choice, "pipeline"),
+                 weir_buf_text(&what), 100 * json_number_value(json_object_get(choice, "done")));
+    }
+}
+
 void cli_render_sets(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -66,6 +79,7 @@ void cli_render_sets(const json_t *answer, struct cli_page *page)
         add_row(&table, json_array_get(sets, i));
     show_totals(answer, json_array_size(sets), page);
     show_pools(json_object_get(answer, "pools"), page);
+    show_choosing(json_object_get(answer, "choosing"), page);
     cli_table_show(&table, page);
     show_shares(sets, page);
 }

@@ -28,17 +28,27 @@ struct selector_kept_block {
     struct packed labels;
 };
 
+/* Bytes from … end - 1 of the file. */
+struct selector_hole {
+    uint64_t from;
+    uint64_t end;
+};
+
 void selector_columns_fini(struct selector_columns *columns)
 {
+    weir_require(columns->views == 0);
     if (columns->file > 0)
         close(columns->file - 1);
     free(columns->blocks);
+    free(columns->holes);
     *columns = (struct selector_columns){.directory = columns->directory};
 }
 
 void selector_columns_trim(struct selector_columns *columns)
 {
     bool wasteful = columns->lost > columns->bytes / 2;
+    if (columns->views > 0)
+        return;
     if (columns->bytes > SELECTOR_COLUMNS_BYTES_MAX || wasteful)
         selector_columns_fini(columns);
 }
@@ -218,21 +228,36 @@ enum weir_status selector_columns_put(struct selector_columns *columns,
 }
 
 /* A hole reads as zeros, and gives the room back. */
+static void punch(const struct selector_columns *columns, const struct selector_hole *hole)
+{
+    static const char ZEROS[4096];
+    bool punched = hole->end == hole->from ||
+                   fallocate(columns->file - 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             (off_t)hole->from, (off_t)(hole->end - hole->from)) == 0;
+    for (uint64_t here = hole->from; !punched && here < hole->end; here += sizeof ZEROS) {
+        size_t size = hole->end - here < sizeof ZEROS ? (size_t)(hole->end - here) : sizeof ZEROS;
+        if (pwrite(columns->file - 1, ZEROS, size, (off_t)here) < 0)
+            break; /* the file has no name, and goes with the process */
+    }
+}
+
+static void punch_later(struct selector_columns *columns, const struct selector_hole *hole)
+{
+    columns->holes = weir_realloc(columns->holes, columns->hole_count + 1, sizeof *columns->holes);
+    columns->holes[columns->hole_count++] = *hole;
+}
+
 void selector_columns_drop(struct selector_columns *columns, uint64_t id)
 {
     size_t at = place_of(columns, id - weir_sample_row(id));
     if (at == columns->count || columns->blocks[at].first != id - weir_sample_row(id))
         return;
     struct selector_kept_block gone = columns->blocks[at];
-    static const char ZEROS[4096];
-    bool punched = gone.end == gone.mask ||
-                   fallocate(columns->file - 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                             (off_t)gone.mask, (off_t)(gone.end - gone.mask)) == 0;
-    for (uint64_t here = gone.mask; !punched && here < gone.end; here += sizeof ZEROS) {
-        size_t size = gone.end - here < sizeof ZEROS ? (size_t)(gone.end - here) : sizeof ZEROS;
-        if (pwrite(columns->file - 1, ZEROS, size, (off_t)here) < 0)
-            break; /* the file has no name, and goes with the process */
-    }
+    const struct selector_hole hole = {gone.mask, gone.end};
+    if (columns->views > 0)
+        punch_later(columns, &hole);
+    else
+        punch(columns, &hole);
     columns->lost += gone.end - gone.mask;
     memmove(columns->blocks + at, columns->blocks + at + 1,
             (columns->count - at - 1) * sizeof *columns->blocks);
@@ -240,6 +265,28 @@ void selector_columns_drop(struct selector_columns *columns, uint64_t id)
 }
 
 /* ---- reading ---- */
+
+void selector_columns_view(struct selector_columns *columns, struct selector_columns *ret_view)
+{
+    size_t bytes = columns->count * sizeof *columns->blocks;
+    *ret_view = (struct selector_columns){.file = columns->file, .count = columns->count};
+    ret_view->blocks = weir_calloc(columns->count + 1, sizeof *columns->blocks);
+    if (bytes > 0)
+        memcpy(ret_view->blocks, columns->blocks, bytes);
+    columns->views++;
+}
+
+void selector_columns_unview(struct selector_columns *columns, struct selector_columns *view)
+{
+    free(view->blocks);
+    *view = (struct selector_columns){0};
+    weir_require(columns->views > 0);
+    if (--columns->views > 0)
+        return;
+    for (size_t i = 0; i < columns->hole_count; i++)
+        punch(columns, &columns->holes[i]);
+    columns->hole_count = 0;
+}
 
 enum weir_status selector_columns_mask(const struct selector_columns *columns, uint64_t first,
                                        uint64_t mask[SELECTOR_MASK_WORDS], struct weir_error *err)

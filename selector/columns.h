@@ -22,6 +22,7 @@ struct selector_column_block {
 };
 
 struct selector_kept_block; /* private */
+struct selector_hole;       /* private */
 /* Zero-initialised is empty. */
 struct selector_columns {
     const char *directory; /* where the file lies; the owner's */
@@ -29,11 +30,14 @@ struct selector_columns {
     size_t count;
     int file; /* descriptor + 1; 0: none yet */
     uint64_t bytes;
-    uint64_t lost; /* of them, of blocks that are kept no longer */
+    uint64_t lost;               /* of them, of blocks that are kept no longer */
+    size_t views;                /* that look at the file */
+    struct selector_hole *holes; /* dropped while somebody looked: overwritten when nobody does */
+    size_t hole_count;
 };
 
 void selector_columns_fini(struct selector_columns *columns);
-/* Between two tasks: begins anew when the file has become too large. */
+/* When nobody needs any block: begins anew if the file has become too large. */
 void selector_columns_trim(struct selector_columns *columns);
 /* Whether the first `rows` rows of the block are here. */
 bool selector_columns_have(const struct selector_columns *columns, uint64_t first, uint32_t rows);
@@ -41,8 +45,13 @@ bool selector_columns_have(const struct selector_columns *columns, uint64_t firs
 enum weir_status selector_columns_put(struct selector_columns *columns,
                                       const struct selector_column_block *block,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Forgets the block that holds `id`, and overwrites what the file says of it: its rows have changed. */
+/* Forgets the block that holds `id`, and overwrites what the file says of it, once no view is left: its rows have changed. */
 void selector_columns_drop(struct selector_columns *columns, uint64_t id);
+
+/* What is here now, for a thread that reads while blocks come and go; to be read only, and not trimmed meanwhile. Given
+ * back by selector_columns_unview(). */
+void selector_columns_view(struct selector_columns *columns, struct selector_columns *ret_view);
+void selector_columns_unview(struct selector_columns *columns, struct selector_columns *view);
 
 /* Takes the rows that storage did not have out of `mask`. The block is here. */
 enum weir_status selector_columns_mask(const struct selector_columns *columns, uint64_t first,

@@ -1,8 +1,9 @@
-/* Rows from Postgres, sizes from the folder, pools from memory. */
+/* Rows from Postgres, sizes from the folder, pools and choices from memory. */
 #include "selector/inventory.h"
 
 #include "selector/queries.h"
 #include "selector/retention.h"
+#include "selector/tasks/task.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,29 @@ static void add_pools(const struct selector *selector, const char *pipeline,
     sets->pool_bytes = (struct weir_u64s){bytes, count};
 }
 
+static void add_choices(const struct selector *selector, const char *pipeline,
+                        struct weir_arena *arena, struct msg_sets_are *sets)
+{
+    size_t count = 0;
+    const char **names = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *names);
+    uint64_t *triggers = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *triggers);
+    uint64_t *done = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *done);
+    uint64_t *total = weir_arena_alloc(arena, SELECTOR_LANES * sizeof *total);
+    for (const struct selector_task *task = selector->tasks; task; task = task->next) {
+        if (!task->work || (pipeline[0] != '\0' && !weir_str_equal(task->pipeline_name, pipeline)))
+            continue;
+        struct weir_work_progress progress = weir_work_progress(task->work);
+        names[count] = task->pipeline_name;
+        triggers[count] = task->kind == SELECTOR_SELECT ? task->asked.select.trigger : 0;
+        done[count] = progress.done;
+        total[count++] = progress.total;
+    }
+    sets->choosing = (struct weir_strs){names, count};
+    sets->choosing_triggers = (struct weir_u64s){triggers, count};
+    sets->choosing_done = (struct weir_u64s){done, count};
+    sets->choosing_total = (struct weir_u64s){total, count};
+}
+
 enum weir_status selector_inventory(const struct selector *selector, const char *pipeline,
                                     struct weir_arena *arena, struct msg_sets_are *ret_sets,
                                     struct weir_error *err)
@@ -109,6 +133,7 @@ enum weir_status selector_inventory(const struct selector *selector, const char 
         return status;
     add_rows(selector, rows, arena, &sets);
     add_pools(selector, pipeline, arena, &sets);
+    add_choices(selector, pipeline, arena, &sets);
     sets.files = folder.kept;
     sets.file_bytes = folder.kept_bytes;
     *ret_sets = sets;

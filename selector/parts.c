@@ -17,14 +17,17 @@ static int by_value(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static void draw_part(uint32_t *part, const struct selection_scored *scored,
+/* False: given up. */
+static bool draw_part(uint32_t *part, const struct selection_scored *scored,
                       const struct scoring_input *input, struct scoring_choice *scratch)
 {
-    weir_require(scoring_choose(scored->method, scored->options, input, scratch));
+    if (!scoring_choose(scored->method, scored->options, input, scratch))
+        return false;
     weir_require(scratch->count == input->target);
     for (size_t n = 0; n < scratch->count; n++)
         part[n] = (uint32_t)scratch->chosen[n];
     qsort(part, scratch->count, sizeof *part, by_value);
+    return true;
 }
 
 /* Positions among `candidates` become indices among those that any part holds. */
@@ -63,7 +66,9 @@ enum weir_status selector_parts_draw(struct selector_parts *parts,
     for (uint32_t epoch = 0; epoch < parts->count; epoch++) {
         struct scoring_input of_epoch = *input;
         of_epoch.part = epoch;
-        draw_part(parts->indices + epoch * parts->samples, scored, &of_epoch, choice);
+        if (!scoring_goes_on(&input->progress, epoch, epochs) ||
+            !draw_part(parts->indices + epoch * parts->samples, scored, &of_epoch, choice))
+            return scoring_given_up(err);
     }
     unite(parts, input->count, choice);
     return WEIR_OK;

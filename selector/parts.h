@@ -17,7 +17,8 @@ struct selector_parts {
 void selector_parts_fini(struct selector_parts *parts);
 /* Has a method that draws anew choose for each of `epochs`; 0 < target < count of `input`. `choice` becomes their
  * union in ascending order, each with weight 1, and needs room for all candidates. LIMIT when that would be
- * more than SELECTOR_PARTS_INDICES_MAX indices, or candidates that 32 bits cannot count. */
+ * more than SELECTOR_PARTS_INDICES_MAX indices, or candidates that 32 bits cannot count; RESTART when it
+ * was given up. */
 enum weir_status selector_parts_draw(struct selector_parts *parts,
                                      const struct selection_scored *scored,
                                      const struct scoring_input *input, uint64_t epochs,

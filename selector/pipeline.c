@@ -133,6 +133,7 @@ enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
                                         struct weir_error *err)
 {
     WEIR_AUTO(selector_pipeline) pipeline = weir_calloc(1, sizeof *pipeline);
+    pipeline->refs = 1;
     pipeline->name = weir_strdup(name);
     pipeline->consumer = weir_format("selector/%s", name);
     enum weir_status status = load_section(pipeline, db, err);
@@ -146,9 +147,15 @@ enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
     return WEIR_OK;
 }
 
-void selector_pipeline_free(struct selector_pipeline *pipeline)
+struct selector_pipeline *selector_pipeline_ref(struct selector_pipeline *pipeline)
 {
-    if (!pipeline)
+    pipeline->refs++;
+    return pipeline;
+}
+
+void selector_pipeline_unref(struct selector_pipeline *pipeline)
+{
+    if (!pipeline || --pipeline->refs > 0)
         return;
     selector_pool_fini(&pipeline->pool);
     selector_history_fini(&pipeline->history);

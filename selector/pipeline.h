@@ -1,6 +1,6 @@
 /* One pipeline as the selector follows it: its section, how far it has read each dataset's feed, and
  * its pool. Memory mirrors Postgres: every change is committed there first, and after a commit of
- * unknown outcome the pipeline is loaded anew. Owned by struct selector. */
+ * unknown outcome the pipeline is loaded anew. Held by struct selector and by what is being chosen for it. */
 #ifndef SELECTOR_PIPELINE_H
 #define SELECTOR_PIPELINE_H
 
@@ -22,6 +22,7 @@ struct selector_pipeline {
     size_t dataset_count;
     struct selector_pool pool;
     struct selector_history history; /* read when a policy needs it */
+    size_t refs;
 };
 
 /* Stores what `open` says; the pool and the cursors of an earlier opening stay. INVALID with a place
@@ -32,8 +33,10 @@ enum weir_status selector_pipeline_store(struct weir_db *db, const struct msg_se
 enum weir_status selector_pipeline_load(struct weir_db *db, const char *name,
                                         struct selector_pipeline **ret_pipeline,
                                         struct weir_error *err) WEIR_MUST_USE;
-void selector_pipeline_free(struct selector_pipeline *pipeline);
-WEIR_DEFINE_AUTO(selector_pipeline, selector_pipeline_free)
+/* Keeps it, whoever forgets it meanwhile; from the loop's thread alone, as all of this. */
+struct selector_pipeline *selector_pipeline_ref(struct selector_pipeline *pipeline);
+void selector_pipeline_unref(struct selector_pipeline *pipeline);
+WEIR_DEFINE_AUTO(selector_pipeline, selector_pipeline_unref)
 
 /* Takes in a page of the feed of its `index`-th dataset: ranges and cursor in one transaction, then
  * the pool. CORRUPT when the feed makes no sense; after any other failure load the pipeline anew. */

@@ -35,6 +35,30 @@ void selector_pool_fini(struct selector_pool *pool)
     *pool = (struct selector_pool){0};
 }
 
+static void copy_block(const struct selector_block *block, struct selector_block *copy)
+{
+    size_t count = block->range_count;
+    *copy = *block;
+    copy->range_capacity = block->range_count;
+    copy->ranges = weir_calloc(count + 1, sizeof *copy->ranges);
+    if (count > 0)
+        memcpy(copy->ranges, block->ranges, count * sizeof *copy->ranges);
+}
+
+void selector_pool_copy(const struct selector_pool *pool, struct selector_pool *ret_copy)
+{
+    ret_copy->dataset_count = pool->dataset_count;
+    ret_copy->datasets = weir_calloc(pool->dataset_count + 1, sizeof *ret_copy->datasets);
+    for (size_t i = 0; i < pool->dataset_count; i++) {
+        const struct selector_pool_dataset *from = &pool->datasets[i];
+        struct selector_pool_dataset *dataset = &ret_copy->datasets[i];
+        *dataset = *from;
+        dataset->blocks = weir_calloc(from->block_count + 1, sizeof *dataset->blocks);
+        for (size_t k = 0; k < from->block_count; k++)
+            copy_block(&from->blocks[k], &dataset->blocks[k]);
+    }
+}
+
 static struct selector_pool_dataset *find_dataset(const struct selector_pool *pool, uint64_t number)
 {
     for (size_t i = 0; i < pool->dataset_count; i++)

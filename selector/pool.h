@@ -27,6 +27,8 @@ struct selector_pool {
 
 /* Zero-initialised is empty. */
 void selector_pool_fini(struct selector_pool *pool);
+/* The same, of its own. */
+void selector_pool_copy(const struct selector_pool *pool, struct selector_pool *ret_copy);
 /* Takes in one change; a range may cross blocks. False when it is none the pool could hold (unknown
  * kind, ids of another dataset, a block far beyond the last): the feed is broken. */
 bool selector_pool_apply(struct selector_pool *pool, uint64_t dataset,

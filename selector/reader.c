@@ -57,6 +57,10 @@ bool selector_reader_next(void *owner, struct selection_run *run)
     size_t first = run->first + run->count;
     if (first >= reader->set->count)
         return false;
+    if (!scoring_goes_on(&reader->sources->progress, first, reader->set->count)) {
+        reader->status = scoring_given_up(&reader->err);
+        return false;
+    }
     size_t index = selector_set_block_of(reader->set, first);
     *run = (struct selection_run){.first = first, .count = reader->set->blocks[index].count};
     if (reader->needs == 0)

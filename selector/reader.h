@@ -6,6 +6,7 @@
 #include "selector/columns.h"
 #include "selector/history.h"
 #include "selector/origin.h"
+#include "selector/scoring/progress.h"
 
 /* Where the columns come from; those behind what is not needed may be NULL. */
 struct selector_sources {
@@ -13,6 +14,7 @@ struct selector_sources {
     const struct selector_pipeline *pipeline;
     const struct selector_ends *ends;
     const struct selector_history *history;
+    struct progress progress; /* of one reading */
 };
 
 struct selector_reader {
@@ -28,7 +30,7 @@ void selector_reader_open(struct selector_reader *reader, const struct selector_
                           unsigned needs, const struct selector_sources *sources);
 void selector_reader_close(struct selector_reader *reader);
 /* The `next` of a selection_input whose owner is the reader. A column that cannot be read ends the reading:
- * `status` says so. */
+ * `status` says so; RESTART when nobody wants it any more. */
 bool selector_reader_next(void *reader, struct selection_run *run);
 
 #endif

@@ -13,37 +13,43 @@
 #include <string.h>
 
 static enum weir_status add_all(struct weir_sample_set_writer *writer,
-                                const struct selector_set *set, struct weir_error *err)
+                                const struct selector_sealing *sealing, struct weir_error *err)
 {
+    const struct selector_set *set = sealing->set;
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; !status && i < set->block_count; i++)
-        status = weir_sample_set_add(writer, ids, selector_set_ids(set, i, ids), err);
+        status = scoring_goes_on(&sealing->progress, i, set->block_count)
+                     ? weir_sample_set_add(writer, ids, selector_set_ids(set, i, ids), err)
+                     : scoring_given_up(err);
     return status;
 }
 
-enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
-                                       const float *weights, const struct selector_parts *parts,
+enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
                                        struct selector_sealed *sealed, struct weir_error *err)
 {
+    const struct selector_set *set = sealing->set;
+    const struct selector_parts *parts = sealing->parts;
     if (set->count == 0)
         return WEIR_OK;
     struct weir_digest digest;
     WEIR_AUTO(weir_sample_set_writer) writer = NULL;
-    WEIR_AUTO_FREE char *fresh = weir_format("%s/sets/sealing.set", data_dir);
-    enum weir_status status = weir_sample_set_begin(fresh, set->count, weights, &writer, err);
+    WEIR_AUTO_FREE char *fresh =
+        weir_format("%s/sets/sealing.%zu.set", sealing->data_dir, sealing->writer);
+    enum weir_status status =
+        weir_sample_set_begin(fresh, set->count, sealing->weights, &writer, err);
     if (!status && parts)
         weir_sample_set_divide(
             writer, &(struct weir_epoch_parts){parts->indices, parts->samples, parts->count});
     if (!status)
-        status = add_all(writer, set, err);
+        status = add_all(writer, sealing, err);
     if (!status)
         status = weir_sample_set_finish(writer, &digest, err);
     if (status)
         return status;
     weir_digest_text(&digest, sealed->digest);
     sealed->samples = set->count;
-    WEIR_AUTO_FREE char *path = selector_sealed_path(data_dir, sealed);
+    WEIR_AUTO_FREE char *path = selector_sealed_path(sealing->data_dir, sealed);
     if (weir_fault("selector.sealing"))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault selector.sealing");
     status = weir_sample_set_publish(writer, path, err);

@@ -34,11 +34,19 @@ struct selector_boundary {
     uint64_t until_id;
 };
 
-/* Writes `set`, the weights of its members (NULL: all 1) and its epoch parts (NULL: none) as
- * DATA_DIR/sets/DIGEST.set and fills digest and samples; an empty set leaves the digest empty. Doing it again is
- * harmless. */
-enum weir_status selector_sealed_write(const char *data_dir, const struct selector_set *set,
-                                       const float *weights, const struct selector_parts *parts,
+/* What is written, and where. */
+struct selector_sealing {
+    const char *data_dir;
+    size_t writer; /* whoever else writes at the same time has another number */
+    const struct selector_set *set;
+    const float *weights;               /* of its members; NULL: all 1 */
+    const struct selector_parts *parts; /* of its epochs; NULL: none */
+    struct progress progress;
+};
+
+/* Writes DATA_DIR/sets/DIGEST.set and fills digest and samples; an empty set leaves the digest empty. Doing it again is
+ * harmless. RESTART when it was given up. */
+enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
                                        struct selector_sealed *sealed,
                                        struct weir_error *err) WEIR_MUST_USE;
 

@@ -21,8 +21,8 @@ enum { SWEEP_MS = 3600 * 1000 };
 static void on_follow_time(void *owner)
 {
     struct selector *selector = owner;
-    if (selector->task_count > 0)
-        return; /* busy, and a task reads the feed anyway */
+    if (selector->stepping)
+        return; /* busy, and it reads the feed anyway */
     for (size_t i = 0; i < selector->pipeline_count; i++)
         selector_task_follow(selector, selector->pipelines[i]->name);
 }
@@ -44,6 +44,16 @@ static enum weir_status load_known(struct selector *selector, struct weir_error 
     return status;
 }
 
+static enum weir_status open_lanes(struct selector *selector, const char *postgres,
+                                   struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; !status && i < SELECTOR_LANES; i++)
+        status = weir_db_open(postgres, "selector", SELECTOR_QUERIES, SELECTOR_QUERY_COUNT,
+                              &selector->lanes[i].db, err);
+    return status;
+}
+
 static enum weir_status open_steps(struct selector *selector,
                                    const struct weir_service_options *options,
                                    struct weir_error *err)
@@ -52,6 +62,8 @@ static enum weir_status open_steps(struct selector *selector,
                                            SELECTOR_QUERY_COUNT, &selector->db, err);
     if (!status)
         status = weir_db_migrate(selector->db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count, err);
+    if (!status)
+        status = open_lanes(selector, options->postgres, err);
     if (status)
         return status;
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "storage");
@@ -163,13 +175,16 @@ void selector_close(void *state)
         return;
     weir_loop_cancel(selector->loop, selector->follow_timer);
     weir_loop_cancel(selector->loop, selector->sweep_timer);
+    weir_loop_cancel(selector->loop, selector->next_timer);
     weir_rpc_peer_close(selector->storage);
     selector_task_drop_all(selector);
     while (selector->pipeline_count > 0)
-        selector_pipeline_free(selector->pipelines[--selector->pipeline_count]);
+        selector_pipeline_unref(selector->pipelines[--selector->pipeline_count]);
     free(selector->pipelines);
     selector_columns_fini(&selector->columns);
     selector_serving_fini(&selector->serving);
+    for (size_t i = 0; i < SELECTOR_LANES; i++)
+        weir_db_close(selector->lanes[i].db);
     weir_db_close(selector->db);
     free(selector->data_dir);
     free(selector);
@@ -201,7 +216,7 @@ void selector_forget_pipeline(struct selector *selector, const char *name)
     for (size_t i = 0; i < selector->pipeline_count; i++) {
         if (!weir_str_equal(selector->pipelines[i]->name, name))
             continue;
-        selector_pipeline_free(selector->pipelines[i]);
+        selector_pipeline_unref(selector->pipelines[i]);
         selector->pipelines[i] = selector->pipelines[--selector->pipeline_count];
         return;
     }

@@ -1,6 +1,6 @@
 /* The selector service: its pipelines in memory, its connection to storage, and the queue of tasks.
- * One thread, one task at a time: selections of one pipeline depend on each other, and storage is
- * the slower partner of all of them. */
+ * One thread owns all of it and steps one task at a time; choosing, which may take minutes, is done on a thread of its
+ * own, with what it needs held still. */
 #ifndef SELECTOR_SELECTOR_H
 #define SELECTOR_SELECTOR_H
 
@@ -12,6 +12,16 @@
 
 struct selector_task;
 
+enum {
+    SELECTOR_LANES = 2
+}; /* choices that are made at the same time: a short one passes a long one */
+
+/* Where a choice is made. */
+struct selector_lane {
+    struct weir_db *db; /* its thread's own connection */
+    bool is_taken;
+};
+
 struct selector {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
@@ -22,8 +32,11 @@ struct selector {
     size_t pipeline_count;
     struct selector_columns columns;
     struct selector_serving serving;
-    struct selector_task *tasks; /* the first one runs */
+    struct selector_task *tasks; /* in the order they came */
     size_t task_count;
+    struct selector_task *stepping; /* it alone may change pipelines and columns; NULL: nobody */
+    uint64_t next_timer;            /* when the next one is looked for; 0: not soon */
+    struct selector_lane lanes[SELECTOR_LANES];
     uint64_t follow_timer;
     uint64_t sweep_timer;
 };

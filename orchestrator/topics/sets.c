@@ -1,4 +1,5 @@
-/* sets: which sample sets are sealed, what they take and why they are kept; what the candidates take in memory. */
+/* sets: which sample sets are sealed, what they take and why they are kept; what the candidates take in memory;
+ * what is being chosen now. */
 #include "orchestrator/events.h"
 #include "orchestrator/topics/topic.h"
 
@@ -9,7 +10,10 @@ static bool is_whole(const struct msg_sets_are *sets)
            sets->samples.count == count && sets->bytes.count == count &&
            sets->policies.count == count && sets->seeds.count == count &&
            sets->sealed_us.count == count && sets->shares.count == count &&
-           sets->expires_us.count == count && sets->pools.count == sets->pool_bytes.count;
+           sets->expires_us.count == count && sets->pools.count == sets->pool_bytes.count &&
+           sets->choosing_triggers.count == sets->choosing.count &&
+           sets->choosing_done.count == sets->choosing.count &&
+           sets->choosing_total.count == sets->choosing.count;
 }
 
 static json_t *set_json(const struct msg_sets_are *sets, size_t i)
@@ -36,6 +40,20 @@ static json_t *pools_json(const struct msg_sets_are *sets)
     return pools;
 }
 
+static json_t *choosing_json(const struct msg_sets_are *sets)
+{
+    json_t *choices = json_array();
+    for (size_t i = 0; i < sets->choosing.count; i++) {
+        uint64_t trigger = sets->choosing_triggers.at[i], total = sets->choosing_total.at[i];
+        double share = total > 0 ? (double)sets->choosing_done.at[i] / (double)total : 0;
+        json_array_append_new(
+            choices, json_pack("{ss,so,sf}", "pipeline", sets->choosing.at[i], "trigger",
+                               trigger > 0 ? json_integer((json_int_t)trigger) : json_null(),
+                               "done", share));
+    }
+    return choices;
+}
+
 static void on_sets(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -53,9 +71,10 @@ static void on_sets(void *owner, const struct weir_reply *reply, const struct we
     json_t *list = json_array();
     for (size_t i = 0; i < sets->digests.count; i++)
         json_array_append_new(list, set_json(sets, i));
-    topic_answer(call, json_pack("{so,sI,sI,sI,so}", "sets", list, "total", (json_int_t)sets->total,
-                                 "files", (json_int_t)sets->files, "bytes",
-                                 (json_int_t)sets->file_bytes, "pools", pools_json(sets)));
+    topic_answer(call,
+                 json_pack("{so,sI,sI,sI,so,so}", "sets", list, "total", (json_int_t)sets->total,
+                           "files", (json_int_t)sets->files, "bytes", (json_int_t)sets->file_bytes,
+                           "pools", pools_json(sets), "choosing", choosing_json(sets)));
 }
 
 void topic_sets(struct topic_call *call)

@@ -58,7 +58,8 @@ struct selection_losses {
 };
 
 /* The candidates, in ascending order of id; all distinct, all alive. There may be more of them than memory
- * could hold as columns: they are gone through run by run, as often as a policy likes (SELECTION_RUNS). */
+ * could hold as columns: they are gone through run by run, as often as a policy likes (SELECTION_RUNS). A reading may
+ * end early, when columns cannot be read or the choice is not wanted any more: what is chosen then is thrown away. */
 struct selection_input {
     bool (*next)(void *owner, struct selection_run *run); /* moves on; false: there are no more */
     void *owner;

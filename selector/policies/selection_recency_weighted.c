@@ -105,7 +105,7 @@ static void choose(const void *options, const struct selection_input *input, str
     for (size_t i = 0; i < run.count; i++)
         selection_least_offer(&first, key_of(waiting(age_of(run.times[i], newest, own), rng)),
                               run.first + i);
-    if (some_left)
+    if (some_left && first.count > 0) /* a reading may end early */
         bound = number_of(selection_least_pop(&first).key);
     selection_least_take(&first, output);
     weigh(input, own, newest, some_left ? &bound : NULL, output);

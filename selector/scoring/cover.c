@@ -18,7 +18,8 @@ bool scoring_cover(const struct optimizer *optimizer, const struct cover_rule *r
     const struct objective objective = scoring_facility_objective(&facility);
     bool is_done = scoring_optimize(optimizer, &objective, input, choice);
     if (rule->by_size && is_done)
-        scoring_facility_sizes(&facility, choice->chosen, choice->count, choice->weights);
+        is_done = scoring_facility_sizes(&facility, choice->chosen, choice->count, &input->progress,
+                                         choice->weights);
     scoring_facility_fini(&facility);
     scoring_vectors_fini(&vectors);
     return is_done;

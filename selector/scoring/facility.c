@@ -159,15 +159,18 @@ WEIR_CLONES static void claim(struct facility *facility, const float *squares, s
     }
 }
 
-void scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
-                            float *ret_sizes)
+bool scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
+                            const struct progress *progress, float *ret_sizes)
 {
     WEIR_AUTO_FREE size_t *owners = weir_calloc(facility->vectors->count + 1, sizeof *owners);
     float squares[VECTORS_AT_ONCE];
+    size_t all = facility->vectors->count + count; /* the choice is made: no way to go is told */
     memset(owners, 0xff, facility->vectors->count * sizeof *owners);
     for (size_t m = 0; m < count; m++)
         owners[members[m]] = m;
     for (size_t m = 0; m < count; m++) {
+        if (!scoring_goes_on(progress, all, all))
+            return false;
         gather(facility, &members[m], 1, squares);
         claim(facility, squares, m, owners);
         ret_sizes[m] = 0;
@@ -175,4 +178,5 @@ void scoring_facility_sizes(struct facility *facility, const size_t *members, si
     for (size_t i = 0; i < facility->vectors->count; i++)
         if (owners[i] != SIZE_MAX)
             ret_sizes[owners[i]]++;
+    return true;
 }

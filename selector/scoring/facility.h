@@ -32,8 +32,8 @@ struct objective scoring_facility_objective(struct facility *facility);
 /* f(S). */
 double scoring_facility_value(const struct facility *facility);
 /* For each member of S, how many samples it is the nearest of: itself, and of equally near ones the first
- * in `members`. */
-void scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
-                            float *ret_sizes);
+ * in `members`. False: given up. */
+bool scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,
+                            const struct progress *progress, float *ret_sizes);
 
 #endif

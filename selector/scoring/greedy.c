@@ -20,15 +20,31 @@ static bool is_better(const struct bound *a, const struct bound *b)
     return a->gain > b->gain || (a->gain >= b->gain && a->element < b->element);
 }
 
+/* One choice of many. It may take minutes, so whether it is still wanted is asked within it too. */
+struct step {
+    const struct greedy *greedy;
+    const struct objective *objective;
+    size_t done, total;
+};
+
+static bool goes_on(const struct step *step)
+{
+    return scoring_goes_on(&step->greedy->progress, step->done, step->total);
+}
+
 /* ---- all gains, or those of a sample ---- */
 
-static struct bound best_of(const struct objective *objective, const size_t *candidates,
-                            size_t count)
+/* False: given up. */
+static bool find_best(const struct step *step, const size_t *candidates, size_t count,
+                      struct bound *ret_best)
 {
+    const struct objective *objective = step->objective;
     struct bound best = {.gain = -INFINITY};
     double gains[GAINS_AT_ONCE];
     for (size_t at = 0; at < count; at += GAINS_AT_ONCE) {
         size_t some = count - at < GAINS_AT_ONCE ? count - at : GAINS_AT_ONCE;
+        if (!goes_on(step))
+            return false;
         objective->gains(objective->state, candidates + at, some, gains);
         for (size_t i = 0; i < some; i++) {
             struct bound bound = {.gain = gains[i], .element = candidates[at + i]};
@@ -36,7 +52,8 @@ static struct bound best_of(const struct objective *objective, const size_t *can
                 best = bound;
         }
     }
-    return best;
+    *ret_best = best;
+    return true;
 }
 
 /* Brings `wanted` random elements of `left` to its front. */
@@ -65,12 +82,14 @@ static bool choose_step_by_step(const struct greedy *greedy, const struct object
     for (size_t i = 0; i < count; i++)
         left[i] = i;
     for (size_t n = 0; n < target; n++) {
+        const struct step step = {greedy, objective, n, target};
+        struct bound best;
         size_t some = sample < count ? sample : count;
-        if (!scoring_goes_on(&greedy->progress, n, target))
-            return false;
         if (some < count)
             shuffle_front(left, count, some, greedy->rng);
-        ret_chosen[n] = best_of(objective, left, some).element;
+        if (!find_best(&step, left, some, &best))
+            return false;
+        ret_chosen[n] = best.element;
         objective->add(objective->state, ret_chosen[n]);
         size_t at = 0;
         while (left[at] != ret_chosen[n])
@@ -159,16 +178,21 @@ static bool refresh(const struct objective *objective, struct bound *heap, size_
     return gains[first] >= enough;
 }
 
-/* The element of the highest gain, or of one that is near enough to the highest bound. */
-static struct bound take_best(const struct greedy *greedy, const struct objective *objective,
-                              struct bound *heap, size_t *count, size_t round)
+/* The element of the highest gain, or of one that is near enough to the highest bound. False: given up. */
+static bool take_best(const struct step *step, struct bound *heap, size_t *count, size_t round,
+                      size_t *ret_element)
 {
+    const struct greedy *greedy = step->greedy;
     double share = greedy->method == GREEDY_APPROXIMATE ? 1 - greedy->epsilon : 1;
     struct bound best = {.round = round};
-    while (heap[0].round < round)
-        if (refresh(objective, heap, count, heap[0].gain * share, &best))
-            return best;
-    return pop(heap, count);
+    bool found = false;
+    while (!found && heap[0].round < round) {
+        if (!goes_on(step))
+            return false;
+        found = refresh(step->objective, heap, count, heap[0].gain * share, &best);
+    }
+    *ret_element = found ? best.element : pop(heap, count).element;
+    return true;
 }
 
 static bool choose_lazily(const struct greedy *greedy, const struct objective *objective,
@@ -179,9 +203,9 @@ static bool choose_lazily(const struct greedy *greedy, const struct objective *o
     if (!first_bounds(greedy, objective, steps, heap))
         return false;
     for (size_t n = 0; n < target; n++) {
-        if (!scoring_goes_on(&greedy->progress, objective->count + n, steps))
+        const struct step step = {greedy, objective, objective->count + n, steps};
+        if (!goes_on(&step) || !take_best(&step, heap, &count, n, &ret_chosen[n]))
             return false;
-        ret_chosen[n] = take_best(greedy, objective, heap, &count, n).element;
         objective->add(objective->state, ret_chosen[n]);
     }
     return true;

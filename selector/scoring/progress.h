@@ -2,6 +2,8 @@
 #ifndef SELECTOR_SCORING_PROGRESS_H
 #define SELECTOR_SCORING_PROGRESS_H
 
+#include "core/base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,6 +17,12 @@ struct progress {
 static inline bool scoring_goes_on(const struct progress *progress, size_t done, size_t total)
 {
     return !progress->report || progress->report(progress->owner, done, total);
+}
+
+/* What whoever gives up fails with. */
+static inline enum weir_status scoring_given_up(struct weir_error *err)
+{
+    return weir_fail(err, WEIR_RESTART, "given up: nobody wants the choice any more");
 }
 
 #endif

@@ -1,15 +1,25 @@
 /* What the selector is busy with: one request, or one reading of the feeds. A task reads the change
  * feed past what it needs, gathers candidates (asking storage for columns it lacks), chooses, seals,
  * and answers. It keeps nothing that matters: killed anywhere, the same request leads to the same
- * answer. Tasks of a selector run one after the other, in the order they came. */
+ * answer.
+ *
+ * Tasks are stepped one after the other, in the order they came. One that chooses leaves the loop to the others until its
+ * thread is through; only what is asked in the same way of the same pipeline waits for it. A choice is of the
+ * candidates as they were gathered. What is erased while it is made makes it begin anew once the scores of the erased
+ * are to be forgotten: see task_purge.c. */
 #ifndef SELECTOR_TASKS_TASK_H
 #define SELECTOR_TASKS_TASK_H
 
+#include "core/loop/work.h"
 #include "selector/candidates.h"
+#include "selector/preview.h"
 #include "selector/sealed.h"
 #include "selector/selector.h"
 
 enum { SELECTOR_TASKS_MAX = 1024 };
+
+/* How often an erasure makes a choice begin anew; after that it is finished first. */
+enum { SELECTOR_BEGUN_ANEW_MAX = 3 };
 
 /* ---- for handlers: a request that waits already is not queued twice: its answer goes to whoever
  * asked last ---- */
@@ -35,12 +45,13 @@ enum selector_task_kind {
     SELECTOR_PREVIEW, /* a selection of the trigger that comes next, of which nothing stays */
 };
 
-/* START, ADVANCE (the feeds), GATHER (candidates), in this order; then SEAL, or SHOW for a preview. PURGE needs no
- * candidates. */
+/* START, ADVANCE (the feeds), GATHER (candidates), CHOOSE, in this order; then SEAL, or SHOW for a preview. PURGE needs
+ * no candidates. */
 enum selector_phase {
     SELECTOR_START,
     SELECTOR_ADVANCE,
     SELECTOR_GATHER,
+    SELECTOR_CHOOSE,
     SELECTOR_SEAL,
     SELECTOR_SHOW,
     SELECTOR_PURGE,
@@ -51,6 +62,7 @@ struct selector_wish {
     const char *mode;
     struct selector_set unscored;
     uint64_t candidates; /* with those that have a score */
+    struct selector_sealed sealed;
 };
 
 struct selector_task {
@@ -71,22 +83,41 @@ struct selector_task {
     struct weir_u64s positions;
 
     /* Progress. */
-    struct selector_pipeline *pipeline; /* borrowed; no other task runs meanwhile */
-    size_t dataset;                     /* place in the pipeline, or in its ascending order */
+    struct selector_pipeline
+        *pipeline;  /* borrowed while the task is stepped, held while it chooses */
+    size_t dataset; /* place in the pipeline, or in its ascending order */
     size_t block;
     uint64_t *heads; /* how far each feed is to be read; UINT64_MAX: not known yet */
     uint64_t *after; /* candidates were added behind this, per dataset */
     struct selector_window window;
     struct selector_candidates candidates;
+    uint64_t mask[SELECTOR_MASK_WORDS];
+
+    /* The choice. While there is work, all of this and the candidates are its thread's; the loop may only look at
+     * who the candidates are. */
+    struct selector_lane *lane; /* from the start on; NULL: it needs none */
+    struct weir_work *work;     /* the loop's */
+    bool is_overtaken;          /* the loop's: begin anew when the thread has given up */
+    uint32_t begun_anew;
+    struct selector_pipeline
+        frozen; /* the pipeline, with a history and, where it is needed, a pool of its own */
+    struct selector_columns columns;
     struct selector_ends ends; /* of the earlier triggers, when they are needed */
     struct selector_sources sources;
     struct selector_wish wish;
-    uint64_t mask[SELECTOR_MASK_WORDS];
+    struct selector_sealed sealed;
+    struct selector_preview preview;
+    enum weir_status status;
+    struct weir_error err;
 };
 
-/* Goes on until storage has to be asked or the task is over. */
+/* Lets go of candidates, choice and what was held for it; there is no work. */
+void selector_task_forget_choice(struct selector_task *task);
+/* Goes on until storage has to be asked, a thread has work to do, or the task is over. */
 void selector_task_step(struct selector_task *task);
-/* Ends the first task: with an answer, with a refusal, or with nobody to tell. */
+/* The task is stepped no more for now: others are. */
+void selector_task_yield(struct selector_task *task);
+/* Ends a task: with an answer, with a refusal, or with nobody to tell. */
 void selector_task_end(struct selector_task *task);
 void selector_task_answer_preview(struct selector_task *task, const struct msg_preview_is *preview);
 void selector_task_answer(struct selector_task *task, const struct selector_sealed *sealed);

@@ -118,6 +118,6 @@ void selector_step_gather(struct selector_task *task)
             if (!gather_block(task, index))
                 return;
     }
-    task->phase = task->kind == SELECTOR_PREVIEW ? SELECTOR_SHOW : SELECTOR_SEAL;
+    task->phase = SELECTOR_CHOOSE;
     selector_task_step(task);
 }

@@ -57,12 +57,12 @@ static enum weir_status read_before(const struct selector_task *task,
                                     struct selection_losses *losses, char *ret_model,
                                     struct weir_error *err)
 {
-    const struct selector_section *section = task->pipeline->section;
+    const struct selector_section *section = task->frozen.section;
     const char *names[SELECTION_COMPONENTS_MAX];
     size_t count = section->policy->components(section->options, names);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(task->selector->db, Q_list_components, &rows, err, DB_TEXT(task->pipeline_name),
+        DB_RUN(task->lane->db, Q_list_components, &rows, err, DB_TEXT(task->pipeline_name),
                DB_I64(task->asked.select.trigger));
     if (status)
         return status;
@@ -84,9 +84,9 @@ enum weir_status selector_task_find_losses(struct selector_task *task,
                                            struct selection_losses *losses, char *ret_model,
                                            struct weir_error *err)
 {
-    const struct selector_scores_store store = {.db = task->selector->db,
+    const struct selector_scores_store store = {.db = task->lane->db,
                                                 .data_dir = task->selector->data_dir};
-    struct adding adding = {task->pipeline->section, task->pipeline, losses};
+    struct adding adding = {task->frozen.section, &task->frozen, losses};
     const char *model = task->asked.select.model;
     *losses = (struct selection_losses){.model = model};
     enum weir_status status = read_before(task, losses, ret_model, err);

@@ -1,4 +1,5 @@
-/* PURGE: the feeds are read to their end, so the pool knows what is gone; no score of that stays. */
+/* PURGE: the feeds are read to their end, so the pool knows what is gone; no score of that stays, nor does a choice
+ * that is being made go on with it. */
 #include "selector/scores/scores.h"
 #include "selector/tasks/task_steps.h"
 
@@ -20,6 +21,35 @@ static void find_live(struct selector_task *task, struct selector_set *live)
     }
 }
 
+static bool holds_gone(const struct selector_task *task, const struct selector_task *other,
+                       const struct selector_set *live)
+{
+    struct selector_set gone = {0};
+    if (task->selector->columns.hole_count > 0)
+        return true; /* rows of somebody's were dropped while it looked */
+    if (!weir_str_equal(task->pipeline_name, other->pipeline_name))
+        return false;
+    selector_set_combine(&gone, SELECTOR_UNION, &other->candidates.all);
+    selector_set_combine(&gone, SELECTOR_DIFFERENCE, live);
+    bool holds = gone.count > 0;
+    selector_set_fini(&gone);
+    return holds;
+}
+
+/* Choices that hold what is gone give up, and begin anew without it. True: they have not all given up yet. */
+static bool overtake(const struct selector_task *task, const struct selector_set *live)
+{
+    bool waits = false;
+    for (struct selector_task *other = task->selector->tasks; other; other = other->next) {
+        if (!other->work || other->begun_anew >= SELECTOR_BEGUN_ANEW_MAX ||
+            !holds_gone(task, other, live))
+            continue;
+        other->is_overtaken = waits = true;
+        weir_work_cancel(other->work);
+    }
+    return waits;
+}
+
 void selector_step_purge(struct selector_task *task)
 {
     const struct selector_scores_store store = {
@@ -30,6 +60,10 @@ void selector_step_purge(struct selector_task *task)
     struct msg_scores_noted noted = {0};
     struct weir_error err;
     find_live(task, &live);
+    if (overtake(task, &live)) { /* stepped again when they have */
+        selector_set_fini(&live);
+        return;
+    }
     enum weir_status status =
         selector_scores_purge(&store, task->pipeline_name, &live, &noted.samples, &err);
     selector_set_fini(&live);

@@ -11,30 +11,86 @@
 
 static void task_free(struct selector_task *task)
 {
-    selector_candidates_fini(&task->candidates);
-    selector_set_fini(&task->wish.unscored);
-    selector_ends_fini(&task->ends);
+    selector_task_forget_choice(task);
+    if (task->lane)
+        task->lane->is_taken = false;
     weir_arena_free(task->arena);
     free(task);
 }
 
-static void run_first(void *owner)
+static bool chooses(const struct selector_task *task)
 {
-    struct selector *selector = owner;
-    if (selector->tasks && selector->tasks->phase == SELECTOR_START)
-        selector_task_step(selector->tasks);
+    return task->kind == SELECTOR_SELECT || task->kind == SELECTOR_INTERVAL ||
+           task->kind == SELECTOR_PREVIEW;
 }
 
-/* The first task is done. */
+static struct selector_lane *find_lane(struct selector *selector)
+{
+    for (size_t i = 0; i < SELECTOR_LANES; i++)
+        if (!selector->lanes[i].is_taken)
+            return &selector->lanes[i];
+    return NULL;
+}
+
+/* A selection needs to know how the one before it ended. */
+static bool follows_another(const struct selector_task *task)
+{
+    const struct selector_task *other = task->selector->tasks;
+    while (other != task && (other->kind != task->kind ||
+                             !weir_str_equal(other->pipeline_name, task->pipeline_name)))
+        other = other->next;
+    return other != task;
+}
+
+static bool may_start(struct selector_task *task)
+{
+    return task->phase == SELECTOR_START &&
+           (!chooses(task) || task->lane ||
+            (!follows_another(task) && find_lane(task->selector) != NULL));
+}
+
+static void step_next(void *owner)
+{
+    struct selector *selector = owner;
+    struct selector_task *task = selector->tasks;
+    selector->next_timer = 0;
+    while (task && !may_start(task))
+        task = task->next;
+    if (!task || selector->stepping)
+        return;
+    if (chooses(task) && !task->lane) {
+        task->lane = find_lane(selector);
+        task->lane->is_taken = true;
+    }
+    selector->stepping = task;
+    selector_task_step(task);
+}
+
+static void look_for_next(struct selector *selector)
+{
+    if (selector->tasks && selector->next_timer == 0)
+        selector->next_timer = weir_loop_timer(selector->loop, 0, 0, step_next, selector);
+}
+
+void selector_task_yield(struct selector_task *task)
+{
+    if (task->selector->stepping == task)
+        task->selector->stepping = NULL;
+    look_for_next(task->selector);
+}
+
 void selector_task_end(struct selector_task *task)
 {
     struct selector *selector = task->selector;
-    weir_require(selector->tasks == task);
-    selector->tasks = task->next;
+    struct selector_task **at = &selector->tasks;
+    while (*at != task)
+        at = &(*at)->next;
+    *at = task->next;
     selector->task_count--;
+    selector_task_yield(task);
     task_free(task);
-    if (selector->tasks)
-        weir_loop_soon(selector->loop, run_first, selector);
+    if (selector->task_count == 0)
+        selector_columns_trim(&selector->columns);
 }
 
 static struct selector_task *task_new(struct selector *selector, enum selector_task_kind kind)
@@ -53,8 +109,8 @@ static void enqueue(struct selector_task *task)
     while (*last)
         last = &(*last)->next;
     *last = task;
-    if (selector->task_count++ == 0)
-        weir_loop_soon(selector->loop, run_first, selector);
+    selector->task_count++;
+    look_for_next(selector);
 }
 
 static bool same_request(const struct selector_task *a, const struct selector_task *b)
@@ -217,7 +273,10 @@ void selector_task_drop_all(struct selector *selector)
     while (selector->tasks) {
         struct selector_task *task = selector->tasks;
         selector->tasks = task->next;
+        weir_work_stop(task->work);
+        task->work = NULL;
         task_free(task);
     }
     selector->task_count = 0;
+    selector->stepping = NULL;
 }

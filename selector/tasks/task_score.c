@@ -5,7 +5,6 @@
 #include "selector/scoring/scoring.h"
 #include "selector/tasks/task_steps.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
@@ -13,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PROGRESS_MS = 5000 };
 
 /* In which mode a model says what a method wants, and which of its numbers that is. */
 static const struct {
@@ -81,8 +78,8 @@ static enum weir_status expand(struct selector_task *task, bool with_labels,
         size_t count = selector_set_ids(chosen, block, presampled->ids + at);
         presampled->count += count;
         if (with_labels)
-            status = selector_columns_read(&task->selector->columns, presampled->ids + at, count,
-                                           NULL, presampled->labels + at, err);
+            status = selector_columns_read(&task->columns, presampled->ids + at, count, NULL,
+                                           presampled->labels + at, err);
     }
     presampled->weights = candidates->weights;
     candidates->weights = NULL;
@@ -94,7 +91,7 @@ static enum weir_status expand(struct selector_task *task, bool with_labels,
 static struct selector_scores_store store_of(const struct selector_task *task)
 {
     return (struct selector_scores_store){
-        .db = task->selector->db,
+        .db = task->lane->db,
         .data_dir = task->selector->data_dir,
     };
 }
@@ -175,23 +172,6 @@ static void leave_out_unscorable(struct presampled *presampled)
 
 /* ---- the method ---- */
 
-struct watch {
-    const char *method;
-    int64_t told_ms;
-};
-
-static bool tell_progress(void *owner, size_t done, size_t total)
-{
-    struct watch *watch = owner;
-    int64_t now_ms = weir_now_ms();
-    if (now_ms - watch->told_ms >= PROGRESS_MS) {
-        watch->told_ms = now_ms;
-        weir_log(WEIR_LOG_INFO, "choosing", "method=%s done=%zu of=%zu", watch->method, done,
-                 total);
-    }
-    return true;
-}
-
 /* What was chosen becomes the candidates' choice, in order of id. */
 static void keep(struct selector_candidates *candidates, const struct presampled *presampled,
                  const struct scoring_choice *choice)
@@ -221,7 +201,6 @@ static enum weir_status run_method(struct selector_task *task,
                                    struct weir_error *err)
 {
     const struct selection_scored *scored = scored_of(choosing);
-    struct watch watch = {scored->method->name, weir_now_ms()};
     const struct scoring_input input = {
         .count = presampled->count,
         .width = presampled->scores.width,
@@ -230,7 +209,7 @@ static enum weir_status run_method(struct selector_task *task,
         .target = target < presampled->count ? target : presampled->count,
         .seed =
             selector_trigger_seed(choosing->section->seed, choosing->pipeline, choosing->trigger),
-        .progress = {tell_progress, &watch},
+        .progress = task->sources.progress,
     };
     bool anew = scored->method->draws_anew && choosing->section->epochs > 1 && input.target > 0 &&
                 input.target < input.count;
@@ -242,8 +221,8 @@ static enum weir_status run_method(struct selector_task *task,
     if (anew)
         status = selector_parts_draw(&task->candidates.parts, scored, &input,
                                      choosing->section->epochs, &choice, err);
-    else
-        weir_require(scoring_choose(scored->method, scored->options, &input, &choice));
+    else if (!scoring_choose(scored->method, scored->options, &input, &choice))
+        status = scoring_given_up(err);
     if (!status)
         keep(&task->candidates, presampled, &choice);
     return status;
@@ -303,28 +282,22 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
     return status;
 }
 
-void selector_task_wish(struct selector_task *task, const char *model)
+void selector_task_wish(struct selector_task *task)
 {
-    struct selector_sealed sealed = {0};
-    struct weir_error err;
-    if (selector_sealed_write(task->selector->data_dir, &task->wish.unscored, NULL, NULL, &sealed,
-                              &err) != WEIR_OK) {
-        selector_task_fail(task, &err);
-        return;
-    }
-    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, &sealed);
+    const struct selector_sealed *sealed = &task->wish.sealed;
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, sealed);
     const struct msg_scores_wanted wanted = {
         .mode = task->wish.mode,
-        .model = model,
-        .digest = sealed.digest,
-        .samples = sealed.samples,
+        .model = task->sealed.scored_by,
+        .digest = sealed->digest,
+        .samples = sealed->samples,
         .path = path,
         .candidates = task->wish.candidates,
     };
     weir_log(WEIR_LOG_INFO, "scores wanted",
              "pipeline=%s trigger=%" PRIu64 " mode=%s model=%s samples=%" PRIu64 " of=%" PRIu64,
-             task->pipeline_name, task->asked.select.trigger, wanted.mode, model, wanted.samples,
-             wanted.candidates);
+             task->pipeline_name, task->asked.select.trigger, wanted.mode, wanted.model,
+             wanted.samples, wanted.candidates);
     weir_rpc_reply(task->selector->server, &task->route, MSG_scores_wanted, &wanted, NULL);
     selector_task_end(task);
 }

@@ -1,25 +1,10 @@
-/* SEAL: the choice becomes a set, its row, and the answer. */
+/* SEAL: the set that was written becomes a row, and the answer. */
 #include "selector/tasks/task_steps.h"
 
-#include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/log.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-
-static void choose_interval(struct selector_task *task, struct selector_sealed *sealed)
-{
-    char from[WEIR_TIME_TEXT_MAX];
-    char to[WEIR_TIME_TEXT_MAX];
-    weir_time_format(task->asked.interval.from_time, from);
-    weir_time_format(task->asked.interval.to_time, to);
-    (void)snprintf(sealed->policy, sizeof sealed->policy, "interval");
-    selector_candidates_choose_all(&task->candidates);
-    if (task->candidates.all.count == 0)
-        (void)snprintf(sealed->reason, sizeof sealed->reason,
-                       "there are no samples from %s until before %s", from, to);
-}
 
 static enum weir_status put(struct selector_task *task, const struct selector_sealed *sealed,
                             struct weir_error *err)
@@ -41,25 +26,15 @@ static enum weir_status put(struct selector_task *task, const struct selector_se
 
 void selector_step_seal(struct selector_task *task)
 {
-    struct selector_sealed sealed = {.candidates = task->candidates.all.count};
+    struct selector_sealed *sealed = &task->sealed;
     struct weir_error err;
-    enum weir_status status = WEIR_OK;
-    if (task->kind == SELECTOR_SELECT)
-        status = selector_task_choose(task, &sealed, &err);
-    else
-        choose_interval(task, &sealed);
-    if (!status && task->wish.unscored.count > 0) {
-        selector_task_wish(task, sealed.scored_by);
+    if (task->wish.unscored.count > 0) {
+        selector_task_wish(task);
         return;
     }
-    if (!status)
-        status =
-            selector_sealed_write(task->selector->data_dir, &task->candidates.chosen,
-                                  task->candidates.weights, &task->candidates.parts, &sealed, &err);
-    sealed.components = task->candidates.components;
-    sealed.component_count = task->candidates.component_count;
-    if (!status)
-        status = put(task, &sealed, &err);
+    sealed->components = task->candidates.components;
+    sealed->component_count = task->candidates.component_count;
+    enum weir_status status = put(task, sealed, &err);
     if (!status && weir_fault("selector.answer"))
         status = weir_fail(&err, WEIR_UNAVAILABLE, "fault selector.answer");
     if (status) {
@@ -68,7 +43,7 @@ void selector_step_seal(struct selector_task *task)
     }
     weir_log(WEIR_LOG_INFO, "set sealed",
              "pipeline=%s policy=%s samples=%" PRIu64 " of=%" PRIu64 " digest=%s reason=\"%s\"",
-             task->pipeline_name, sealed.policy, sealed.samples, sealed.candidates, sealed.digest,
-             sealed.reason);
-    selector_task_answer(task, &sealed);
+             task->pipeline_name, sealed->policy, sealed->samples, sealed->candidates,
+             sealed->digest, sealed->reason);
+    selector_task_answer(task, sealed);
 }

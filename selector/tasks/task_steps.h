@@ -1,5 +1,5 @@
 /* The steps of a task, one file each. A step goes on until storage has to be asked, the reply goes on with it;
- * it ends by stepping the task into its next phase, or by ending the task. */
+ * it ends by stepping the task into its next phase, or by ending the task. CHOOSE goes on when its thread is through. */
 #ifndef SELECTOR_TASKS_TASK_STEPS_H
 #define SELECTOR_TASKS_TASK_STEPS_H
 
@@ -10,6 +10,7 @@ enum { SELECTOR_STORAGE_MS = 20000 };
 void selector_step_start(struct selector_task *task);
 void selector_step_advance(struct selector_task *task);
 void selector_step_gather(struct selector_task *task);
+void selector_step_choose(struct selector_task *task);
 void selector_step_seal(struct selector_task *task);
 void selector_step_show(struct selector_task *task);
 void selector_step_purge(struct selector_task *task);
@@ -24,20 +25,18 @@ bool selector_task_refused(struct selector_task *task, const struct weir_reply *
                            enum weir_message expected, const struct weir_error *err);
 /* Whether a row says what was answered. A holdout's set follows from the question alone. */
 bool selector_task_is_recorded(const struct selector_task *task);
-/* Chooses of the candidates what the policy of a trigger does; `sealed` learns policy, seed and reason. When samples
- * have no score that is needed, the task's wish names them, and what is chosen are the presampled. */
-enum weir_status selector_task_choose(struct selector_task *task, struct selector_sealed *sealed,
-                                      struct weir_error *err);
-/* For a policy by losses; `ret_model` (SELECTOR_MODEL_MAX) becomes whose losses decide its shares, empty: nobody's. */
-enum weir_status selector_task_find_losses(struct selector_task *task,
-                                           struct selection_losses *losses, char *ret_model,
-                                           struct weir_error *err) WEIR_MUST_USE;
-/* The same for a policy by scores. */
+/* On the thread: chooses of the candidates by scores; `sealed` learns reason and model. When samples have no score
+ * that is needed, the task's wish names them, and what is chosen are the presampled. */
 enum weir_status selector_task_choose_scored(struct selector_task *task,
                                              const struct selector_choosing *choosing,
                                              struct selector_sealed *sealed,
                                              struct weir_error *err);
-/* Ends the task by asking whoever waits to have `model` score the samples of its wish. */
-void selector_task_wish(struct selector_task *task, const char *model);
+/* On the thread, for a policy by losses; `ret_model` (SELECTOR_MODEL_MAX) becomes whose losses decide its shares, empty:
+ * nobody's. */
+enum weir_status selector_task_find_losses(struct selector_task *task,
+                                           struct selection_losses *losses, char *ret_model,
+                                           struct weir_error *err) WEIR_MUST_USE;
+/* Ends the task by asking whoever waits to have the samples of its wish scored. */
+void selector_task_wish(struct selector_task *task);
 
 #endif

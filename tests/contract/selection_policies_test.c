@@ -20,6 +20,7 @@ struct pool {
     size_t count;
     size_t target;
     bool bounded;
+    size_t runs_max; /* 0: all */
 };
 
 static void draw_pool(struct pool *pool, uint64_t seed)
@@ -30,6 +31,7 @@ static void draw_pool(struct pool *pool, uint64_t seed)
     uint64_t classes = 1 + weir_rng_below(&rng, 8);
     uint64_t skew = 1 + weir_rng_below(&rng, 20);
     uint64_t id = 0;
+    pool->runs_max = 0;
     for (size_t i = 0; i < pool->count; i++) {
         id += 1 + weir_rng_below(&rng, 5);
         pool->ids[i] = id;
@@ -97,6 +99,7 @@ static void run(const struct selection_policy *policy, const struct pool *pool, 
         .count = pool->count,
         .target = pool->target,
         .bounded = pool->bounded,
+        .runs_max = pool->runs_max,
     };
     choose_by(policy, options, given, seed, output);
     free(options);
@@ -263,6 +266,25 @@ static void a_pool_of_one_is_chosen_or_refused(void **state)
     }
 }
 
+/* Columns that cannot be read end a reading, and so does whoever wants no choice any more: what comes out then is
+ * thrown away. */
+static void a_reading_that_ends_early_harms_nobody(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < selector_policy_count(); i++) {
+        for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+            struct pool pool;
+            size_t chosen[SAMPLES_MAX];
+            float weights[SAMPLES_MAX];
+            struct picked output = {.chosen = chosen, .weights = weights};
+            draw_pool(&pool, seed);
+            pool.runs_max = 1 + seed / 2;
+            run(selector_policy_at(i), &pool, seed, &output);
+            assert_true(output.count <= pool.target);
+        }
+    }
+}
+
 static void every_policy_is_complete_and_found_by_its_name(void **state)
 {
     (void)state;
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(the_choices_of_a_seed_never_change),
         cmocka_unit_test(every_set_that_can_come_out_is_as_likely),
         cmocka_unit_test(a_pool_of_one_is_chosen_or_refused),
+        cmocka_unit_test(a_reading_that_ends_early_harms_nobody),
     };
     return cmocka_run_group_tests_name("selection policies", tests, NULL, NULL);
 }

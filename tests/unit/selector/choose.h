@@ -32,6 +32,8 @@ struct given {
     uint64_t pipeline_seed;
     const struct selection_losses *losses;
     size_t run_rows; /* 0: GIVEN_RUN_ROWS */
+    size_t runs_max; /* after so many runs there are no more to be had; 0: there are */
+    size_t runs;
 };
 
 /* What was chosen, ascending; `chosen` and `weights` have room for all. */
@@ -48,10 +50,10 @@ enum { GIVEN_RUN_ROWS = 7 };
 
 static inline bool given_next(void *owner, struct selection_run *run)
 {
-    const struct given *given = owner;
+    struct given *given = owner;
     size_t first = run->first + run->count;
     size_t rows = given->run_rows > 0 ? given->run_rows : GIVEN_RUN_ROWS;
-    if (first >= given->count)
+    if (first >= given->count || (given->runs_max > 0 && given->runs++ >= given->runs_max))
         return false;
     *run = (struct selection_run){
         .first = first,

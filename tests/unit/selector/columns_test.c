@@ -111,13 +111,22 @@ static void what_all_samples_share_takes_no_room(void **state)
     selector_columns_fini(&columns);
 }
 
+/* From `begin` on. */
+static void expect_zeros(const struct selector_columns *columns, uint64_t begin)
+{
+    static char bytes[8 * ROWS_MAX];
+    ssize_t size = pread(columns->file - 1, bytes, sizeof bytes, (off_t)begin);
+    assert_true(size > 0);
+    for (ssize_t i = 0; i < size; i++)
+        assert_int_equal(bytes[i], 0);
+}
+
 static void a_change_drops_the_block_and_its_bytes(void **state)
 {
     (void)state;
     struct selector_columns columns = {0};
     static struct block blocks[2];
     struct weir_rng rng;
-    char bytes[8 * ROWS_MAX];
     weir_rng_init(&rng, 2);
     for (uint32_t i = 0; i < 2; i++) {
         draw_block(&blocks[i], i, &rng);
@@ -129,13 +138,40 @@ static void a_change_drops_the_block_and_its_bytes(void **state)
     selector_columns_drop(&columns, blocks[1].first + 1);
     assert_false(selector_columns_have(&columns, blocks[1].first, 1));
     check_block(&columns, &blocks[0]);
-    ssize_t size = pread(columns.file - 1, bytes, sizeof bytes, (off_t)begin);
-    assert_true(size > 0);
-    for (ssize_t i = 0; i < size; i++)
-        assert_int_equal(bytes[i], 0);
+    expect_zeros(&columns, begin);
     selector_columns_trim(&columns); /* more than half is lost */
     assert_int_equal(columns.bytes, 0);
     assert_false(selector_columns_have(&columns, blocks[0].first, 1));
+    selector_columns_fini(&columns);
+}
+
+static void a_view_sees_what_was_there_until_it_is_given_back(void **state)
+{
+    (void)state;
+    struct selector_columns columns = {0}, view, other;
+    static struct block blocks[2];
+    struct weir_rng rng;
+    weir_rng_init(&rng, 3);
+    draw_block(&blocks[0], 0, &rng);
+    draw_block(&blocks[1], 1, &rng);
+    assert_int_equal(put(&columns, &blocks[0]), WEIR_OK);
+    selector_columns_view(&columns, &view);
+    selector_columns_view(&columns, &other);
+    selector_columns_drop(&columns, blocks[0].first);
+    selector_columns_trim(&columns); /* not while somebody looks */
+    uint64_t end = columns.bytes;
+    assert_int_equal(put(&columns, &blocks[1]), WEIR_OK);
+    check_block(&view, &blocks[0]);
+    assert_false(selector_columns_have(&view, blocks[1].first, 1));
+    selector_columns_unview(&columns, &view);
+    check_block(&other, &blocks[0]);
+    assert_int_equal(columns.hole_count, 1);
+    selector_columns_unview(&columns, &other);
+    assert_int_equal(columns.hole_count, 0);
+    assert_false(selector_columns_have(&columns, blocks[0].first, 1));
+    check_block(&columns, &blocks[1]);
+    assert_int_equal(ftruncate(columns.file - 1, (off_t)end), 0);
+    expect_zeros(&columns, 0);
     selector_columns_fini(&columns);
 }
 
@@ -159,6 +195,7 @@ int main(void)
         cmocka_unit_test(numbers_of_any_size_come_back),
         cmocka_unit_test(what_all_samples_share_takes_no_room),
         cmocka_unit_test(a_change_drops_the_block_and_its_bytes),
+        cmocka_unit_test(a_view_sees_what_was_there_until_it_is_given_back),
         cmocka_unit_test(columns_of_other_rows_are_refused),
     };
     return cmocka_run_group_tests_name("selector/columns", tests, NULL, NULL);

@@ -1,0 +1,36 @@
+/* Work that only computes, on a thread of its own, while the loop goes on: a long choice, a large file. The
+ * loop's thread starts it, may ask how far it has come, may ask it to give up, and hears when it is over. What the
+ * work looks at is its own from start to end: the loop's thread leaves it alone meanwhile. */
+#ifndef WEIR_LOOP_WORK_H
+#define WEIR_LOOP_WORK_H
+
+#include "core/loop/loop.h"
+
+#include <stddef.h>
+
+struct weir_work;
+
+/* Runs on the thread. Touches neither the loop nor sockets. */
+typedef void weir_work_fn(struct weir_work *work, void *owner);
+/* Called from the loop once the work is over, given up or not; the work is gone then. */
+typedef void weir_work_done_fn(void *owner);
+
+/* LIMIT when there is no thread or descriptor to be had. */
+enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir_work_done_fn *done,
+                                 void *owner, struct weir_work **ret_work,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* Asks it to give up; it goes on until it looks. */
+void weir_work_cancel(struct weir_work *work);
+/* Asks it to give up, waits until it has, and frees it; `done` is not called. NULL is fine. */
+void weir_work_stop(struct weir_work *work);
+
+struct weir_work_progress {
+    size_t done;
+    size_t total; /* 0: nothing is known yet */
+};
+struct weir_work_progress weir_work_progress(const struct weir_work *work);
+
+/* For the work itself, often: it has come so far. False: give up. */
+bool weir_work_goes_on(struct weir_work *work, size_t done, size_t total);
+
+#endif
