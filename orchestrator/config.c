@@ -2,7 +2,6 @@
 #include "orchestrator/config.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/trigger.h"
 
 #include <ctype.h>
@@ -54,7 +53,7 @@ struct evaluation_section {
     int on;
     int strategy;
     const char *every;
-    struct cfg_texts metrics;
+    const struct weir_yaml_node *metrics;
 };
 
 static const struct cfg_key EVALUATION_KEYS[] = {
@@ -69,7 +68,8 @@ static const struct cfg_key EVALUATION_KEYS[] = {
             "slices of event time: a model is evaluated on the first one that starts after its newest sample"),
     CFG_TEXT(struct evaluation_section, every, .required = true,
              .doc = "length of a slice: 1d, 1w, 1 month"),
-    CFG_TEXTS(struct evaluation_section, metrics, .required = true, .doc = "see weir policies"),
+    CFG_NODE(struct evaluation_section, metrics, .required = true,
+             .doc = "names, or mappings such as {name: top_n, n: 5}"),
     CFG_END,
 };
 
@@ -154,35 +154,26 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     return WEIR_OK;
 }
 
-static enum weir_status unknown_metric(const struct weir_yaml_node *item, const char *name,
-                                       struct weir_error *err)
-{
-    const char *names[ORCHESTRATOR_METRICS_MAX * 4 + 1] = {NULL};
-    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++)
-        names[i] = orchestrator_metric_at(i)->name;
-    const char *near = cfg_nearest(name, names);
-    if (near == NULL) {
-        return weir_yaml_fail(item, err,
-                              "evaluation.metrics: unknown metric '%s': see weir policies", name);
-    }
-    return weir_yaml_fail(item, err, "evaluation.metrics: unknown metric '%s' (did you mean %s?)",
-                          name, near);
-}
-
 static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
-                                     const struct cfg_texts *metrics,
                                      const struct weir_yaml_node *node, struct weir_error *err)
 {
-    if (metrics->count == 0 || metrics->count > ORCHESTRATOR_METRICS_MAX) {
+    size_t count = weir_yaml_length(node);
+    if (count == 0 || count > ORCHESTRATOR_METRICS_MAX) {
         return weir_yaml_fail(node, err, "evaluation.metrics: expected 1 to %d metrics, found %zu",
-                              ORCHESTRATOR_METRICS_MAX, metrics->count);
+                              ORCHESTRATOR_METRICS_MAX, count);
     }
-    for (size_t i = 0; i < metrics->count; i++) {
-        const struct weir_yaml_node *item = weir_yaml_at(metrics->node, i);
-        const char *name = weir_yaml_text(item);
-        if (orchestrator_metric_find(name) == NULL)
-            return unknown_metric(item, name == NULL ? "" : name, err);
-        evaluation->metrics[evaluation->metric_count++] = name;
+    evaluation->metrics_node = node;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_yaml_node *item = weir_yaml_at(node, i);
+        struct asked_metric **metric = &evaluation->metrics[evaluation->metric_count];
+        enum weir_status status = orchestrator_metric_open(item, "evaluation.metrics", metric, err);
+        if (status != WEIR_OK)
+            return status;
+        const char *label = orchestrator_metric_label(*metric);
+        for (size_t j = 0; j < evaluation->metric_count; j++)
+            if (strcmp(orchestrator_metric_label(evaluation->metrics[j]), label) == 0)
+                return weir_yaml_fail(item, err, "evaluation.metrics: '%s' is given twice", label);
+        evaluation->metric_count++;
     }
     return WEIR_OK;
 }
@@ -207,9 +198,7 @@ static enum weir_status read_evaluation(struct orchestrator_config *config,
         status = orchestrator_period_read(weir_yaml_get(node, "every"), section.every,
                                           &evaluation->every, err);
     }
-    return status == WEIR_OK
-               ? read_metrics(evaluation, &section.metrics, weir_yaml_get(node, "metrics"), err)
-               : status;
+    return status == WEIR_OK ? read_metrics(evaluation, section.metrics, err) : status;
 }
 
 static enum weir_status read_evaluations(struct orchestrator_config *config,
@@ -312,20 +301,22 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
 
 void orchestrator_config_free(struct orchestrator_config *config)
 {
-    if (config != NULL) {
-        weir_yaml_free(config->document);
-        free(config);
-    }
+    if (config == NULL)
+        return;
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        for (size_t j = 0; j < ORCHESTRATOR_METRICS_MAX; j++)
+            orchestrator_metric_close(config->evaluations[i].metrics[j]);
+    weir_yaml_free(config->document);
+    free(config);
 }
 
 static void print_evaluation(const struct orchestrator_evaluation *evaluation, struct weir_buf *out)
 {
-    weir_buf_printf(
-        out, "  - name: %s\n    on: %s\n    strategy: slicing\n    every: %s\n    metrics: [",
-        evaluation->name, ON[evaluation->holdout], evaluation->every_text);
-    for (size_t i = 0; i < evaluation->metric_count; i++)
-        weir_buf_printf(out, "%s%s", i == 0 ? "" : ", ", evaluation->metrics[i]);
-    weir_buf_append_text(out, "]\n");
+    weir_buf_printf(out,
+                    "  - name: %s\n    on: %s\n    strategy: slicing\n    every: %s\n    metrics: ",
+                    evaluation->name, ON[evaluation->holdout], evaluation->every_text);
+    weir_yaml_print(evaluation->metrics_node, out);
+    weir_buf_append_text(out, "\n");
 }
 
 enum weir_status orchestrator_config_print(const struct orchestrator_config *config,
@@ -367,10 +358,7 @@ void orchestrator_config_describe(struct weir_buf *out)
     weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
     cfg_document(EVALUATION_KEYS, out);
     weir_buf_append_text(out, "\n");
-    for (size_t i = 0; i < orchestrator_metric_count(); i++) {
-        const struct metric *metric = orchestrator_metric_at(i);
-        weir_buf_printf(out, "### evaluation.metrics: %s\n\n%s\n\n", metric->name, metric->summary);
-    }
+    orchestrator_metric_describe(out);
     weir_buf_append_text(out, "## deletion\n\n");
     cfg_document(DELETION_KEYS, out);
 }

@@ -4,11 +4,12 @@
 #define ORCHESTRATOR_CONFIG_H
 
 #include "core/config/schema.h"
+#include "orchestrator/metrics/metric.h"
 #include "orchestrator/period.h"
 
 enum {
     ORCHESTRATOR_EVALUATIONS_MAX = 8,
-    ORCHESTRATOR_METRICS_MAX = 8,
+    ORCHESTRATOR_METRICS_MAX = 16,
     ORCHESTRATOR_DATASETS_MAX = 64,
     ORCHESTRATOR_NAME_MAX = 64,
 };
@@ -23,7 +24,8 @@ struct orchestrator_evaluation {
     bool holdout; /* on what datasets[].holdout keeps from training */
     struct orchestrator_period every;
     const char *every_text;
-    const char *metrics[ORCHESTRATOR_METRICS_MAX];
+    const struct weir_yaml_node *metrics_node;
+    struct asked_metric *metrics[ORCHESTRATOR_METRICS_MAX]; /* owned */
     size_t metric_count;
 };
 

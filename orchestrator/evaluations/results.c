@@ -12,11 +12,17 @@
 struct measured {
     const struct evaluation_result *result;
     const struct orchestrator_evaluation *evaluation;
-    size_t samples;
     struct {
-        bool defined;
-        double value;
+        struct metric_result *results; /* owned */
+        size_t count;
     } metrics[ORCHESTRATOR_METRICS_MAX];
+};
+
+/* One value of it. */
+struct one_result {
+    const struct measured *measured;
+    const struct metric_result *found;
+    const char *metric; /* with its slice: "accuracy[label=3]" */
 };
 
 static enum weir_status measure(const struct evaluation_result *result, struct measured *measured,
@@ -32,49 +38,73 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
                                        .labels = outputs.labels,
                                        .count = outputs.count,
                                        .width = outputs.width};
-    measured->samples = outputs.count;
     for (size_t i = 0; i < measured->evaluation->metric_count; i++) {
-        measured->metrics[i].defined = orchestrator_metric_find(measured->evaluation->metrics[i])
-                                           ->measure(&input, &measured->metrics[i].value);
+        measured->metrics[i].count = orchestrator_metric_measure(
+            measured->evaluation->metrics[i], &input, &measured->metrics[i].results);
     }
     weir_outputs_close(&outputs);
     return WEIR_OK;
 }
 
-static json_t *event_of(const struct measured *measured, size_t index)
+static void measured_fini(struct measured *measured)
 {
-    const struct evaluation_task *task = measured->result->task;
-    const struct orchestrator_config *config =
-        orchestrator_pipeline_config(measured->result->pipeline);
-    json_t *value = measured->metrics[index].defined ? json_real(measured->metrics[index].value)
-                                                     : json_string("undefined");
-    return json_pack(
-        "{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model", task->model, "name",
-        measured->evaluation->name, "dataset", config->datasets[0], "interval", "from",
-        orchestrator_json_time(task->from_time), "to", orchestrator_json_time(task->to_time),
-        "metric", measured->evaluation->metrics[index], "value", value, "samples",
-        (json_int_t)measured->samples);
+    for (size_t i = 0; i < ORCHESTRATOR_METRICS_MAX; i++)
+        free(measured->metrics[i].results);
 }
 
-static enum weir_status keep_one(struct orchestrator *orch, const struct measured *measured,
-                                 size_t index, struct weir_error *err)
+static json_t *event_of(const struct one_result *one)
 {
-    const struct evaluation_task *task = measured->result->task;
-    const char *metric = measured->evaluation->metrics[index];
-    int64_t pipeline = orchestrator_pipeline_id(measured->result->pipeline);
-    enum weir_status status =
-        DB_RUN(orch->db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
-               DB_TEXT(measured->evaluation->name), DB_I64(task->from_time), DB_I64(task->to_time),
-               DB_TEXT(metric),
-               measured->metrics[index].defined ? DB_F64(measured->metrics[index].value) : DB_NULL,
-               DB_I64(measured->samples), DB_TEXT(measured->result->run->set_digest));
+    const struct evaluation_task *task = one->measured->result->task;
+    const struct metric_result *found = one->found;
+    const struct orchestrator_config *config =
+        orchestrator_pipeline_config(one->measured->result->pipeline);
+    json_t *event =
+        json_pack("{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model", task->model,
+                  "name", one->measured->evaluation->name, "dataset", config->datasets[0],
+                  "interval", "from", orchestrator_json_time(task->from_time), "to",
+                  orchestrator_json_time(task->to_time), "metric", one->metric, "value",
+                  found->defined ? json_real(found->value) : json_string("undefined"), "samples",
+                  (json_int_t)found->samples);
+    if (found->has_interval)
+        json_object_set_new(event, "bootstrap", json_pack("[ff]", found->low, found->high));
+    return event;
+}
+
+static enum weir_status keep_one(struct orchestrator *orch, const struct one_result *one,
+                                 struct weir_error *err)
+{
+    const struct evaluation_task *task = one->measured->result->task;
+    const struct metric_result *found = one->found;
+    int64_t pipeline = orchestrator_pipeline_id(one->measured->result->pipeline);
+    enum weir_status status = DB_RUN(
+        orch->db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
+        DB_TEXT(one->measured->evaluation->name), DB_I64(task->from_time), DB_I64(task->to_time),
+        DB_TEXT(one->metric), found->defined ? DB_F64(found->value) : DB_NULL,
+        DB_I64(found->samples), DB_TEXT(one->measured->result->run->set_digest),
+        found->has_interval ? DB_F64(found->low) : DB_NULL,
+        found->has_interval ? DB_F64(found->high) : DB_NULL);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key =
-        weir_format("evaluation/%s/%s/%" PRId64 "/%s", measured->evaluation->name, task->model,
-                    task->from_time, metric);
+        weir_format("evaluation/%s/%s/%" PRId64 "/%" PRId64 "/%s", one->measured->evaluation->name,
+                    task->model, task->from_time, task->to_time, one->metric);
     return orchestrator_event_put(orch, &(struct event_about){pipeline, 0, key, "evaluation"},
-                                  event_of(measured, index), err);
+                                  event_of(one), err);
+}
+
+static enum weir_status keep_metric(struct orchestrator *orch, const struct measured *measured,
+                                    size_t index, struct weir_error *err)
+{
+    const char *label = orchestrator_metric_label(measured->evaluation->metrics[index]);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < measured->metrics[index].count && status == WEIR_OK; i++) {
+        const struct metric_result *found = &measured->metrics[index].results[i];
+        WEIR_AUTO_FREE char *name = found->sliced
+                                        ? weir_format("%s[label=%" PRId64 "]", label, found->slice)
+                                        : weir_strdup(label);
+        status = keep_one(orch, &(struct one_result){measured, found, name}, err);
+    }
+    return status;
 }
 
 static enum weir_status keep(void *subject, const void *what, struct weir_error *err)
@@ -83,7 +113,7 @@ static enum weir_status keep(void *subject, const void *what, struct weir_error 
     const struct measured *measured = what;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
-        status = keep_one(orch, measured, i, err);
+        status = keep_metric(orch, measured, i, err);
     return status;
 }
 
@@ -95,5 +125,8 @@ enum weir_status orchestrator_evaluation_keep(struct orchestrator *orch,
     struct measured measured = {.result = result,
                                 .evaluation = &config->evaluations[result->task->evaluation]};
     enum weir_status status = measure(result, &measured, err);
-    return status == WEIR_OK ? orchestrator_commit(orch, keep, orch, &measured, err) : status;
+    if (status == WEIR_OK)
+        status = orchestrator_commit(orch, keep, orch, &measured, err);
+    measured_fini(&measured);
+    return status;
 }

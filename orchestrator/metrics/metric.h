@@ -1,17 +1,16 @@
 /* A metric turns what a model said about the samples of an evaluation, and their labels, into one
- * number, or says that there is none (`undefined`): a ranking of one class has no quality. Pure.
+ * number, or says that there is none (`undefined`): a ranking of one class has no quality. Pure; samples
+ * count alike, in whatever order they come.
  *
  * One file per metric: metric_NAME.c holds `const struct metric metric_NAME`, named in registry.c.
  */
 #ifndef ORCHESTRATOR_METRICS_METRIC_H
 #define ORCHESTRATOR_METRICS_METRIC_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "core/config/schema.h"
 
 /* `values` are probabilities: width 1 is that of the positive class (labels 0 and 1), width k one
- * per class. */
+ * per class. For a regression they are the number itself, width 1. */
 struct metric_input {
     const float *values; /* (count, width) */
     const int64_t *labels;
@@ -22,14 +21,55 @@ struct metric_input {
 struct metric {
     const char *name;
     const char *summary;
+    const struct cfg_key *options;
+    size_t options_size;
     bool higher_is_better;
-    /* Required. False: undefined on this input. */
-    bool (*measure)(const struct metric_input *input, double *ret_value);
+    /* Required. Called with at least one sample of at least one value. False, or what is not finite:
+     * undefined on this input. */
+    bool (*measure)(const void *options, const struct metric_input *input, double *ret_value);
 };
 
 /* The metric called `name`, or NULL. */
 const struct metric *orchestrator_metric_find(const char *name);
 size_t orchestrator_metric_count(void);
 const struct metric *orchestrator_metric_at(size_t index);
+
+/* ---- a metric as a pipeline file asks for it ---- */
+
+enum { METRIC_LABEL_MAX = 120, METRIC_SLICES_MAX = 1000 };
+
+struct asked_metric;
+
+/* `node` is a name (accuracy) or a mapping ({name: top_n, n: 5}). `path` names the section in errors.
+ * The document must outlive it. */
+enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
+                                          struct asked_metric **ret_asked,
+                                          struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_metric_close(struct asked_metric *asked);
+WEIR_DEFINE_AUTO(asked_metric, orchestrator_metric_close)
+
+/* What results are called: the name, and behind it what the file says: "top_n(n=5)". */
+const char *orchestrator_metric_label(const struct asked_metric *asked);
+const struct metric *orchestrator_metric_of(const struct asked_metric *asked);
+
+struct metric_result {
+    bool sliced;
+    int64_t slice; /* if sliced: the label that all its samples have */
+    size_t samples;
+    bool defined, has_interval;
+    double value;
+    double low, high; /* of the bootstrap interval */
+};
+
+/* The result over all samples, then one for each label if the file says so; the caller frees. */
+size_t orchestrator_metric_measure(const struct asked_metric *asked,
+                                   const struct metric_input *input,
+                                   struct metric_result **ret_results);
+/* Over all samples, without an interval. False: undefined. */
+bool orchestrator_metric_value(const struct asked_metric *asked, const struct metric_input *input,
+                               double *ret_value);
+
+/* Appends the reference: what every metric may be asked, then each. */
+void orchestrator_metric_describe(struct weir_buf *out);
 
 #endif

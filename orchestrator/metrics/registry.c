@@ -3,7 +3,11 @@
 
 #include "core/base/bytes.h"
 
-#define METRICS(X) X(accuracy) X(roc_auc) X(log_loss)
+// clang-format off
+#define METRICS(X) \
+    X(accuracy) X(top_n) X(precision) X(recall) X(f1) X(roc_auc) X(pr_auc) X(log_loss) X(perplexity) \
+    X(brier) X(calibration_error) X(mse) X(rmse) X(mae) X(mape) X(r2)
+// clang-format on
 
 #define X(name) extern const struct metric metric_##name;
 METRICS(X)

@@ -76,6 +76,12 @@ static void mistakes_name_their_place(void **state)
          "evaluation: {name: e, every: 1d, metrics: [accurcy]}\n",
          "did you mean accuracy"},
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: 1d, metrics: [{name: top_n, m: 5}]}\n",
+         "expected one of: name, by"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: 1d, metrics: [{name: f1, average: macro}, f1, {name: f1, average: macro}]}\n",
+         "'f1(average=macro)' is given twice"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
          "evaluation: {name: e, every: soon, metrics: accuracy}\n",
          "1 month"},
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST

@@ -1,0 +1,276 @@
+/* A metric as it is asked for: options, a result for each label, bootstrap intervals. */
+#include "orchestrator/metrics/metric.h"
+
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_MAX = 64, BOOTSTRAP_MAX = 10000 };
+
+enum metric_by { BY_NOTHING, BY_LABEL };
+static const char *const BY[] = {"nothing", "label", NULL};
+
+/* What every metric may be asked besides its own options, which lie behind it. */
+struct shared_options {
+    const char *name;
+    int by;
+    uint64_t bootstrap;
+    double level;
+    uint64_t seed;
+};
+
+static const struct cfg_key SHARED[] = {
+    CFG_TEXT(struct shared_options, name, .required = true, .doc = "which metric"),
+    CFG_CHOICE(struct shared_options, by, .fallback = "nothing", .choices = BY,
+               .doc = "label: also for the samples of each label apart"),
+    CFG_U64(struct shared_options, bootstrap, .fallback = "0", .max = BOOTSTRAP_MAX,
+            .doc = "samples drawn again so many times, for an interval around the value; 0: none"),
+    CFG_F64(struct shared_options, level, .fallback = "0.95", .min = 0.5, .max = 0.999,
+            .doc = "the share of them that lies in the interval"),
+    CFG_U64(struct shared_options, seed, .fallback = "1", .doc = "of the bootstrap"),
+    CFG_END,
+};
+
+struct asked_metric {
+    const struct metric *metric;
+    struct shared_options shared;
+    void *options;
+    char label[METRIC_LABEL_MAX];
+};
+
+/* ---- opening ---- */
+
+static enum weir_status unknown(const struct weir_yaml_node *named, const char *name,
+                                const char *path, struct weir_error *err)
+{
+    const char *names[NAMES_MAX] = {NULL};
+    for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++)
+        names[i] = orchestrator_metric_at(i)->name;
+    const char *near = cfg_nearest(name, names);
+    return weir_yaml_fail(named, err, "%s: unknown metric '%s'%s%s%s", path, name,
+                          near == NULL ? ": see weir policies" : " (did you mean ",
+                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+}
+
+static void write_label(struct asked_metric *asked, const struct weir_yaml_node *node)
+{
+    WEIR_AUTO_BUF text = {0};
+    const char *between = "(";
+    weir_buf_append_text(&text, asked->metric->name);
+    for (size_t i = 0; i < weir_yaml_pairs(node); i++) {
+        if (strcmp(weir_yaml_key(node, i), "name") == 0)
+            continue;
+        weir_buf_printf(&text, "%s%s=", between, weir_yaml_key(node, i));
+        weir_yaml_print(weir_yaml_value(node, i), &text);
+        between = ", ";
+    }
+    weir_buf_append_text(&text, between[0] == '(' ? "" : ")");
+    (void)snprintf(asked->label, sizeof asked->label, "%s", weir_buf_text(&text));
+}
+
+static enum weir_status read_options(struct asked_metric *asked, const struct weir_yaml_node *node,
+                                     const char *path, struct weir_error *err)
+{
+    size_t own_at = sizeof(struct shared_options);
+    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SHARED, asked->metric->options, own_at);
+    WEIR_AUTO_FREE char *section = weir_calloc(1, own_at + asked->metric->options_size);
+    enum weir_status status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section, err);
+    if (status != WEIR_OK)
+        return status;
+    memcpy(&asked->shared, section, own_at);
+    memcpy(asked->options, section + own_at, asked->metric->options_size);
+    return WEIR_OK;
+}
+
+enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,
+                                          struct asked_metric **ret_asked, struct weir_error *err)
+{
+    bool mapping = weir_yaml_is_mapping(node);
+    const struct weir_yaml_node *named = mapping ? weir_yaml_get(node, "name") : node;
+    const char *name = weir_yaml_text(named);
+    if (name == NULL)
+        return weir_yaml_fail(node, err, "%s: expected a metric such as accuracy", path);
+    WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof *asked);
+    asked->metric = orchestrator_metric_find(name);
+    if (asked->metric == NULL)
+        return unknown(named, name, path, err);
+    asked->options = weir_calloc(1, asked->metric->options_size + 1);
+    enum weir_status status = mapping ? read_options(asked, node, path, err)
+                                      : cfg_read(asked->metric->options, CFG_CLOSED, NULL, path,
+                                                 NULL, asked->options, err);
+    if (status != WEIR_OK)
+        return status;
+    write_label(asked, node);
+    *ret_asked = WEIR_TAKE(asked);
+    return WEIR_OK;
+}
+
+void orchestrator_metric_close(struct asked_metric *asked)
+{
+    if (asked == NULL)
+        return;
+    free(asked->options);
+    free(asked);
+}
+
+const char *orchestrator_metric_label(const struct asked_metric *asked)
+{
+    return asked->label;
+}
+
+const struct metric *orchestrator_metric_of(const struct asked_metric *asked)
+{
+    return asked->metric;
+}
+
+/* ---- measuring ---- */
+
+bool orchestrator_metric_value(const struct asked_metric *asked, const struct metric_input *input,
+                               double *ret_value)
+{
+    double value = 0;
+    if (input->count == 0 || input->width == 0 ||
+        !asked->metric->measure(asked->options, input, &value) || !isfinite(value))
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+/* Samples of an input, put together anew: whose values and labels are its own. */
+struct gathered {
+    float *values;
+    int64_t *labels;
+    struct metric_input input;
+};
+
+static void gathered_init(struct gathered *gathered, const struct metric_input *input)
+{
+    gathered->values = weir_calloc(input->count * input->width + 1, sizeof *gathered->values);
+    gathered->labels = weir_calloc(input->count + 1, sizeof *gathered->labels);
+    gathered->input = (struct metric_input){
+        .values = gathered->values, .labels = gathered->labels, .width = input->width};
+}
+
+static void gathered_fini(struct gathered *gathered)
+{
+    free(gathered->values);
+    free(gathered->labels);
+}
+
+static void gather(struct gathered *gathered, const struct metric_input *input, size_t sample)
+{
+    size_t at = gathered->input.count++;
+    memcpy(gathered->values + at * input->width, input->values + sample * input->width,
+           input->width * sizeof *input->values);
+    gathered->labels[at] = input->labels[sample];
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The percentile interval (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) over the draws on
+ * which the metric is defined. */
+static void add_interval(const struct asked_metric *asked, const struct metric_input *input,
+                         struct metric_result *result)
+{
+    struct weir_rng rng;
+    struct gathered drawn;
+    size_t defined = 0;
+    WEIR_AUTO_FREE double *values = weir_calloc(asked->shared.bootstrap, sizeof *values);
+    weir_rng_init(&rng, asked->shared.seed);
+    gathered_init(&drawn, input);
+    for (uint64_t round = 0; round < asked->shared.bootstrap; round++) {
+        drawn.input.count = 0;
+        for (size_t i = 0; i < input->count; i++)
+            gather(&drawn, input, weir_rng_below(&rng, input->count));
+        defined += orchestrator_metric_value(asked, &drawn.input, &values[defined]);
+    }
+    gathered_fini(&drawn);
+    if (defined == 0)
+        return;
+    qsort(values, defined, sizeof *values, ascending);
+    double beyond = (1 - asked->shared.level) / 2 * (double)(defined - 1);
+    result->has_interval = true;
+    result->low = values[(size_t)floor(beyond)];
+    result->high = values[defined - 1 - (size_t)floor(beyond)];
+}
+
+static struct metric_result measure_one(const struct asked_metric *asked,
+                                        const struct metric_input *input)
+{
+    struct metric_result result = {.samples = input->count};
+    result.defined = orchestrator_metric_value(asked, input, &result.value);
+    if (result.defined && asked->shared.bootstrap > 0)
+        add_interval(asked, input, &result);
+    return result;
+}
+
+static int by_label(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The labels there are, ascending; the caller frees. */
+static size_t labels_of(const struct metric_input *input, int64_t **ret_labels)
+{
+    int64_t *labels = weir_calloc(input->count + 1, sizeof *labels);
+    size_t count = 0;
+    memcpy(labels, input->labels, input->count * sizeof *labels);
+    qsort(labels, input->count, sizeof *labels, by_label);
+    for (size_t i = 0; i < input->count && count < METRIC_SLICES_MAX; i++)
+        if (count == 0 || labels[i] != labels[count - 1])
+            labels[count++] = labels[i];
+    *ret_labels = labels;
+    return count;
+}
+
+size_t orchestrator_metric_measure(const struct asked_metric *asked,
+                                   const struct metric_input *input,
+                                   struct metric_result **ret_results)
+{
+    WEIR_AUTO_FREE int64_t *labels = NULL;
+    size_t count = asked->shared.by == BY_LABEL && input->count > 0 ? labels_of(input, &labels) : 0;
+    struct metric_result *results = weir_calloc(count + 1, sizeof *results);
+    struct gathered slice;
+    results[0] = measure_one(asked, input);
+    gathered_init(&slice, input);
+    for (size_t s = 0; s < count; s++) {
+        slice.input.count = 0;
+        for (size_t i = 0; i < input->count; i++)
+            if (input->labels[i] == labels[s])
+                gather(&slice, input, i);
+        results[s + 1] = measure_one(asked, &slice.input);
+        results[s + 1].sliced = true;
+        results[s + 1].slice = labels[s];
+    }
+    gathered_fini(&slice);
+    *ret_results = results;
+    return count + 1;
+}
+
+void orchestrator_metric_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out,
+                         "### evaluation.metrics\n\nA name, or a mapping; `undefined` is what a "
+                         "metric says where it has no value.\n\n");
+    cfg_document(SHARED, out);
+    weir_buf_append_text(out, "\n");
+    for (size_t i = 0; i < orchestrator_metric_count(); i++) {
+        const struct metric *metric = orchestrator_metric_at(i);
+        weir_buf_printf(out, "### evaluation.metrics: %s\n\n%s\n\n", metric->name, metric->summary);
+        if (metric->options->name == NULL)
+            continue;
+        cfg_document(metric->options, out);
+        weir_buf_append_text(out, "\n");
+    }
+}
