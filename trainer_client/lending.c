@@ -16,7 +16,8 @@ void lending_fini(struct lending *lending)
 void lending_saw(struct lending *lending, size_t bytes)
 {
     size_t wanted = (bytes + bytes / 8 + GRAIN - 1) / GRAIN * GRAIN;
-    if (bytes >= LENDING_BYTES_MIN && wanted > lending->size && wanted <= WEIR_SEGMENT_BYTES_MAX)
+    if (bytes >= WEIR_LENT_BATCH_BYTES_MIN && wanted > lending->size &&
+        wanted <= WEIR_SEGMENT_BYTES_MAX)
         lending->size = wanted;
 }
 
@@ -79,7 +80,7 @@ bool lending_due(const struct lending *lending, uint32_t worker)
         idle += slot->state == LENDING_IDLE && (slot->segment != NULL || is_room);
         its += slot->state == LENDING_LENT && slot->worker == worker;
     }
-    return its <= LENDING_WORKER_MAX / 2 && idle > its;
+    return its <= WEIR_BATCH_LOANS_MAX / 2 && idle > its;
 }
 
 /* Adds the loans of the worker, or with `is_new` slots that are idle, to those that are named. */

@@ -4,7 +4,7 @@
  * Owned by: struct weir_client, under its mutex.
  *
  * Rules
- *   1. Nothing is lent before a batch of LENDING_BYTES_MIN has come in frames: its size is what a slot
+ *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN has come in frames: its size is what a slot
  *      has room for. A larger one later makes slots larger.
  *   2. A slot is idle, lent to one worker, or held by one batch. All slots but one have at most the
  *      client's window together, and LENDING_SLOTS_MAX is their number.
@@ -21,11 +21,10 @@
 #define WEIR_TRAINER_CLIENT_LENDING_H
 
 #include "core/rpc/segment.h"
+#include "core/wire/delivery.h"
 
 enum {
-    LENDING_BYTES_MIN = 256 << 10, /* smaller batches are as fast in frames */
     LENDING_SLOTS_MAX = 64,
-    LENDING_WORKER_MAX = 16, /* loans of one worker */
     LENDING_MS = 5000,
     LENDING_LOST_MS = 20000,
 };
@@ -46,7 +45,7 @@ struct lending {
     size_t window_bytes;
     size_t size; /* a slot's; 0: nothing is lent */
     struct lending_slot slots[LENDING_SLOTS_MAX];
-    uint8_t named[LENDING_WORKER_MAX * WEIR_LOAN_BYTES];
+    uint8_t named[WEIR_BATCH_LOANS_MAX * WEIR_LOAN_BYTES];
 };
 
 void lending_fini(struct lending *lending);

@@ -19,4 +19,10 @@ enum weir_delivery {
 
 enum { WEIR_RANKS_MAX = 64 }; /* consumers of one job */
 
+/* Batches that are written to memory which the consumer lends (core/rpc/segment.h). */
+enum {
+    WEIR_LENT_BATCH_BYTES_MIN = 256 << 10, /* smaller ones are as fast in frames */
+    WEIR_BATCH_LOANS_MAX = 16,             /* of one consumer to one worker */
+};
+
 #endif

@@ -196,7 +196,7 @@ static bool lend_out(struct worker *worker, const struct worker_send *send,
 {
     struct worker_loans *loans = &worker->loans[send->consumer];
     uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
-    if (batch->bytes < WORKER_LOAN_BYTES_MIN || is_ragged(batch))
+    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || is_ragged(batch))
         return false;
     while (loans->count > 0) {
         const uint8_t *sent = loans->at[--loans->count];

@@ -25,7 +25,7 @@ static void on_tick(void *owner)
 static void keep_loans(struct worker_loans *loans, const struct msg_credit *credit)
 {
     size_t count = credit->loans.size / WEIR_LOAN_BYTES;
-    loans->count = count < WORKER_LOANS_MAX ? count : WORKER_LOANS_MAX;
+    loans->count = count < WEIR_BATCH_LOANS_MAX ? count : WEIR_BATCH_LOANS_MAX;
     if (loans->count > 0)
         memcpy(loans->at, credit->loans.at, loans->count * WEIR_LOAN_BYTES);
 }

@@ -6,6 +6,7 @@
 
 #include "core/rpc/segment.h"
 #include "core/service/service.h"
+#include "core/wire/delivery.h"
 #include "preprocess/worker/batch.h"
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/located.h"
@@ -20,8 +21,6 @@ enum {
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after so long */
     WORKER_LENT_BYTES = 8 << 20,
-    WORKER_LOANS_MAX = 16,             /* of one consumer */
-    WORKER_LOAN_BYTES_MIN = 256 << 10, /* smaller batches are as fast in frames */
 };
 
 /* A job as the worker knows it. */
@@ -44,7 +43,7 @@ struct worker_job {
 
 /* Memory that a consumer lends for its batches: see trainer_client/lending.h. */
 struct worker_loans {
-    uint8_t at[WORKER_LOANS_MAX][WEIR_LOAN_BYTES];
+    uint8_t at[WEIR_BATCH_LOANS_MAX][WEIR_LOAN_BYTES];
     size_t count;
 };
 

@@ -41,7 +41,7 @@ static int end(void **state)
 /* A worker with the loans of its newest credit. */
 struct worker {
     uint32_t number;
-    uint8_t loans[LENDING_WORKER_MAX][WEIR_LOAN_BYTES];
+    uint8_t loans[WEIR_BATCH_LOANS_MAX][WEIR_LOAN_BYTES];
     size_t count;
 };
 
@@ -80,7 +80,7 @@ static void nothing_is_lent_before_a_large_batch_was_seen(void **state)
     struct worker worker = {.number = 3};
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
-    lending_saw(&fixture->lending, LENDING_BYTES_MIN - 1);
+    lending_saw(&fixture->lending, WEIR_LENT_BATCH_BYTES_MIN - 1);
     lending_saw(&fixture->lending, WEIR_SEGMENT_BYTES_MAX);
     give_credit(fixture, &worker, 0);
     assert_int_equal(worker.count, 0);
