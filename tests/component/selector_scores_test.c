@@ -292,22 +292,23 @@ static size_t score_files(const struct fixture *fixture)
     return count;
 }
 
-static void score_by(struct fixture *fixture, const char *model)
+/* The scores of each are one file. */
+static void score_by_three_models(struct fixture *fixture)
 {
-    assert_int_equal(select_by(fixture, 1, 1, model), WEIR_OK);
-    assert_string_equal(fixture->model, model);
-    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    static const char *const MODELS[] = {"m-1", "m-2", "m-3"};
+    for (size_t i = 0; i < WEIR_COUNT(MODELS); i++) {
+        assert_int_equal(select_by(fixture, 1, 1, MODELS[i]), WEIR_OK);
+        assert_string_equal(fixture->model, MODELS[i]);
+        assert_int_equal(bring(fixture, 100), WEIR_OK);
+    }
 }
 
-/* Of three models, whose scores are all of one file each. */
 static void old_scores_go_unless_somebody_may_ask_for_them(void **state)
 {
     struct fixture *fixture = *state;
     change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    score_by(fixture, "m-1");
-    score_by(fixture, "m-2");
-    score_by(fixture, "m-3");
+    score_by_three_models(fixture);
     restart_selector(fixture); /* it sweeps when it begins */
     assert_int_equal(score_files(fixture), 3);
     assert_int_equal(kept(fixture, 0, 10), 30);
@@ -325,9 +326,7 @@ static void scores_that_another_pipeline_takes_stay(void **state)
     change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(open_other(fixture), WEIR_OK);
-    score_by(fixture, "m-1");
-    score_by(fixture, "m-2");
-    score_by(fixture, "m-3");
+    score_by_three_models(fixture);
     age(fixture);
     restart_selector(fixture);
     assert_int_equal(score_files(fixture), 3);
@@ -354,9 +353,7 @@ static void killed_in_a_sweep_no_row_names_a_lost_file(void **state)
     struct fixture *fixture = *state;
     change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    score_by(fixture, "m-1");
-    score_by(fixture, "m-2");
-    score_by(fixture, "m-3");
+    score_by_three_models(fixture);
     age(fixture);
     stop_selector(fixture);
     wait_for_death(fixture, spawn_selector(fixture, WEIR_BIN_DIR, "selector.sweep=!1"));

@@ -223,11 +223,12 @@ static void put_feature(const char *name, const char *value, struct weir_buf *ou
     put_field(0x0a, &entry, out);
 }
 
-static void put_large_record(const char *who, const char *text, struct weir_buf *out)
+static void put_large_record(int number, const char *who, const char *text, struct weir_buf *out)
 {
     WEIR_AUTO_BUF features = {0}, example = {0};
     uint8_t footer[4], header[12];
 
+    (void)number;
     put_feature("who", who, &features);
     put_feature("text", text, &features);
     put_field(0x0a, &features, &example);
@@ -252,48 +253,47 @@ static void put_large_group(int number, const char *who, const char *text, struc
     put_member(name, text, out);
 }
 
-static void put_three_records(struct weir_buf *out)
+static void put_large_line(int number, const char *who, const char *text, struct weir_buf *out)
 {
-    static const char *const WHO[] = {"bob@example.org", ANNA, "carl@example.org"};
-    static const char *const WHAT[] = {"ducks", "herons", "geese"};
-
-    for (int i = 0; i < 3; i++) {
-        WEIR_AUTO_BUF text = {0};
-
-        put_pages(WHAT[i], &text);
-        put_large_record(WHO[i], weir_buf_text(&text), out);
-    }
+    weir_buf_printf(out, "{\"at\": %d, \"who\": \"%s\", \"text\": \"%s\"}\n", number + 1, who,
+                    text);
 }
 
-static void put_three_groups(struct weir_buf *out)
-{
-    static const uint8_t ZEROS[2 * TAR_BLOCK];
-    static const char *const WHO[] = {"bob@example.org", ANNA, "carl@example.org"};
-    static const char *const WHAT[] = {"ducks", "herons", "geese"};
-
-    for (int i = 0; i < 3; i++) {
-        WEIR_AUTO_BUF text = {0};
-
-        put_pages(WHAT[i], &text);
-        put_large_group(i, WHO[i], weir_buf_text(&text), out);
-    }
-    weir_buf_append(out, ZEROS, sizeof ZEROS);
-}
+struct written {
+    const char *who, *what;
+};
 
 struct victim {
     const char *dataset, *file, *yaml;
-    void (*put)(struct weir_buf *out);
+    void (*put)(int number, const char *who, const char *text, struct weir_buf *out);
+    size_t end_bytes; /* zeros behind the last sample */
 };
+
+static void put_all(const struct victim *victim, const struct written written[3],
+                    struct weir_buf *out)
+{
+    static const uint8_t ZEROS[2 * TAR_BLOCK];
+
+    for (int i = 0; i < 3; i++) {
+        WEIR_AUTO_BUF text = {0};
+
+        put_pages(written[i].what, &text);
+        victim->put(i, written[i].who, weir_buf_text(&text), out);
+    }
+    weir_buf_append(out, ZEROS, victim->end_bytes);
+}
 
 static void die_and_go_on(const struct victim *victim, const char *fault)
 {
+    static const struct written WRITTEN[] = {
+        {"bob@example.org", "ducks"}, {ANNA, "herons"}, {"carl@example.org", "geese"}};
     WEIR_AUTO_BUF file = {0}, after = {0};
     struct msg_erase_accepted accepted;
     const char *anna = ANNA;
     struct msg_dataset_is is;
     uint32_t state;
 
-    victim->put(&file);
+    put_all(victim, WRITTEN, &file);
     put_file(victim->file, &file);
     storage_lab_kill(&lab);
     lab.faults = fault;
@@ -327,8 +327,8 @@ static void a_death_at_any_page_of_a_scrub_is_made_good(void **state)
 {
     WEIR_AUTO_FREE char *shards = weir_format(TAR, "reference");
     const struct victim victims[] = {
-        {"shards", "source/shard.tar", shards, put_three_groups},
-        {"records", "source/a.tfrecord", RECORDS, put_three_records},
+        {"shards", "source/shard.tar", shards, put_large_group, 2 * TAR_BLOCK},
+        {"records", "source/a.tfrecord", RECORDS, put_large_record, 0},
     };
     static const char *const FAULTS[] = {"storage.erase.overwrite=!1", "storage.erase.overwrite=!2",
                                          "storage.erase.overwrite=!3", "storage.erase.scrub=!1"};
@@ -346,41 +346,16 @@ static void a_death_at_any_page_of_a_scrub_is_made_good(void **state)
 }
 
 /* Anna's first record, and her last: another follows the one that is stopped half-way. */
-static void put_annas_records(struct weir_buf *out)
-{
-    static const char *const WHO[] = {ANNA, "carl@example.org", ANNA};
-    static const char *const WHAT[] = {"herons", "geese", "storks"};
-
-    for (int i = 0; i < 3; i++) {
-        WEIR_AUTO_BUF text = {0};
-
-        put_pages(WHAT[i], &text);
-        put_large_record(WHO[i], weir_buf_text(&text), out);
-    }
-}
-
-/* The same as lines: what of them is left is no record that could be told from others'. */
-static void put_annas_lines(struct weir_buf *out)
-{
-    static const char *const WHO[] = {ANNA, "carl@example.org", ANNA};
-    static const char *const WHAT[] = {"herons", "geese", "storks"};
-
-    for (int i = 0; i < 3; i++) {
-        WEIR_AUTO_BUF text = {0};
-
-        put_pages(WHAT[i], &text);
-        weir_buf_printf(out, "{\"at\": %d, \"who\": \"%s\", \"text\": \"%s\"}\n", i + 1, WHO[i],
-                        weir_buf_text(&text));
-    }
-}
 
 static void fail_and_go_on(const struct victim *victim, const char *fault)
 {
+    static const struct written WRITTEN[] = {
+        {ANNA, "herons"}, {"carl@example.org", "geese"}, {ANNA, "storks"}};
     WEIR_AUTO_BUF file = {0}, after = {0};
     struct msg_erase_is erasure;
     uint32_t state;
 
-    victim->put(&file);
+    put_all(victim, WRITTEN, &file);
     put_file(victim->file, &file);
     storage_lab_kill(&lab);
     lab.faults = fault;
@@ -409,8 +384,9 @@ static void a_write_that_fails_in_a_sample_leaves_nothing_of_it(void **state)
         "    time: {from: field, field: at}\n"
         "    subject: {field: who}\n";
     static const struct victim VICTIMS[] = {
-        {"records", "source/a.tfrecord", RECORDS, put_annas_records},
-        {"lines", "source/a.jsonl", LINES, put_annas_lines},
+        {"records", "source/a.tfrecord", RECORDS, put_large_record, 0},
+        /* What is left of a line is no record that could be told from others'. */
+        {"lines", "source/a.jsonl", LINES, put_large_line, 0},
     };
     static const char *const FAULTS[] = {"storage.erase.overwrite=1", "storage.erase.overwrite=2"};
 
