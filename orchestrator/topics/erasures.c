@@ -25,9 +25,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     }
     const struct msg_erase_accepted *accepted = reply->message;
     if (reply->type != MSG_erase_accepted) {
-        weir_ignore(weir_fail(&problem, WEIR_INTERNAL,
-                              "storage answered erase_accept with another message"));
-        topic_refuse(call, &problem);
+        topic_fail(call, WEIR_INTERNAL, "storage answered erase_accept with another message");
         return;
     }
     enum weir_status status = orchestrator_erasure_accept(
@@ -47,8 +45,7 @@ void topic_erase_request(struct topic_call *call)
     struct weir_error err;
     struct topic_names names;
     if (topic_text(call, "uuid", "")[0] == '\0') {
-        weir_ignore(weir_fail(&err, WEIR_INVALID, "erase: expected a uuid"));
-        topic_refuse(call, &err);
+        topic_fail(call, WEIR_INVALID, "erase: expected a uuid");
         return;
     }
     if (topic_names_read(call, &names, &err) != WEIR_OK) {

@@ -59,16 +59,14 @@ static void on_ended(void *owner, const struct weir_reply *reply, const struct w
 {
     struct topic_call *call = owner;
     const struct msg_feed_ended *ended = reply == NULL ? NULL : reply->message;
-    struct weir_error none;
     if (ended == NULL) {
         topic_refuse(call, err);
         return;
     }
     if (ended->consumers == 0) {
-        weir_ignore(weir_fail(&none, WEIR_NOT_FOUND,
-                              "dataset '%.80s' has no consumer '%.200s': weir feed list shows them",
-                              topic_text(call, "dataset", ""), topic_text(call, "consumer", "")));
-        topic_refuse(call, &none); /* which carries the status */
+        topic_fail(call, WEIR_NOT_FOUND,
+                   "dataset '%.80s' has no consumer '%.200s': weir feed list shows them",
+                   topic_text(call, "dataset", ""), topic_text(call, "consumer", ""));
         return;
     }
     topic_answer(call, json_pack("{ss,ss}", "dataset", topic_text(call, "dataset", ""), "forgotten",
@@ -77,13 +75,11 @@ static void on_ended(void *owner, const struct weir_reply *reply, const struct w
 
 void topic_feed_forget(struct topic_call *call)
 {
-    struct weir_error err;
     const struct msg_feed_end end = {.consumer = topic_text(call, "consumer", ""),
                                      .dataset = topic_text(call, "dataset", "")};
     if (end.dataset[0] != '\0') {
         weir_rpc_call(call->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended, call);
         return;
     }
-    weir_ignore(weir_fail(&err, WEIR_INVALID, "feed_forget: expected a dataset"));
-    topic_refuse(call, &err); /* which carries the status */
+    topic_fail(call, WEIR_INVALID, "feed_forget: expected a dataset");
 }

@@ -140,9 +140,7 @@ void topic_predict(struct topic_call *call)
     if (pipeline == NULL)
         return;
     if (orchestrator_erasures_claim(call->orch)) {
-        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
-                              "an erasure is replacing models")); /* asked again by itself */
-        topic_refuse(call, &err);
+        topic_fail(call, WEIR_UNAVAILABLE, "an erasure is replacing models"); /* asked again */
         return;
     }
     struct msg_interval_seal seal = {

@@ -26,15 +26,13 @@ static bool is_whole(const struct msg_preview_is *preview)
 static void on_preview(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    struct weir_error problem;
     if (reply == NULL) {
         topic_refuse(call, err);
         return;
     }
     const struct msg_preview_is *preview = reply->message;
     if (reply->type != MSG_preview_is || !is_whole(preview)) {
-        weir_ignore(weir_fail(&problem, WEIR_INTERNAL, "the selector sent no good preview"));
-        topic_refuse(call, &problem); /* which carries the status */
+        topic_fail(call, WEIR_INTERNAL, "the selector sent no good preview");
         return;
     }
     topic_answer(call, json_pack("{ss,sI,ss,sI,sI,ss,ss,sI,so}", "pipeline",

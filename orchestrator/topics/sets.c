@@ -57,15 +57,13 @@ static json_t *choosing_json(const struct msg_sets_are *sets)
 static void on_sets(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    struct weir_error problem;
     if (reply == NULL) {
         topic_refuse(call, err);
         return;
     }
     const struct msg_sets_are *sets = reply->message;
     if (reply->type != MSG_sets_are || !is_whole(sets)) {
-        weir_ignore(weir_fail(&problem, WEIR_INTERNAL, "the selector sent no good list of sets"));
-        topic_refuse(call, &problem); /* which carries the status */
+        topic_fail(call, WEIR_INTERNAL, "the selector sent no good list of sets");
         return;
     }
     json_t *list = json_array();

@@ -24,6 +24,13 @@ struct topic_call {
 void topic_answer(struct topic_call *call, json_t *json);
 /* Consumes the call. */
 void topic_refuse(struct topic_call *call, const struct weir_error *err);
+/* The same with an error of its own, raised as weir_fail() does. */
+#define topic_fail(call, status, ...)                                   \
+    do {                                                                \
+        struct weir_error topic_error;                                  \
+        weir_ignore(weir_fail(&topic_error, (status), __VA_ARGS__));    \
+        topic_refuse((call), &topic_error); /* it carries the status */ \
+    } while (0)
 /* Drops what is not answered. */
 void orchestrator_topics_free(struct orchestrator *orch);
 

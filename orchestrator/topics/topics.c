@@ -91,16 +91,14 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
 struct pipeline *topic_pipeline(struct topic_call *call)
 {
     const char *name = topic_text(call, "pipeline", "");
-    struct weir_error err;
     struct pipeline *pipeline =
         name[0] == '\0' ? call->orch->pipelines : orchestrator_pipeline_by_name(call->orch, name);
     if (pipeline != NULL)
         return pipeline;
-    weir_ignore(
-        name[0] == '\0'
-            ? weir_fail(&err, WEIR_NOT_FOUND, "no pipeline has run on this data directory yet")
-            : weir_fail(&err, WEIR_NOT_FOUND, "pipeline %s: there is none; see weir status", name));
-    topic_refuse(call, &err); /* the status travels in err */
+    if (name[0] == '\0')
+        topic_fail(call, WEIR_NOT_FOUND, "no pipeline has run on this data directory yet");
+    else
+        topic_fail(call, WEIR_NOT_FOUND, "pipeline %s: there is none; see weir status", name);
     return NULL;
 }
 
@@ -142,6 +140,5 @@ void orchestrator_on_ask(void *owner, struct weir_request *request)
             return;
         }
     }
-    weir_ignore(weir_fail(&err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", ask->topic));
-    topic_refuse(call, &err);
+    topic_fail(call, WEIR_UNSUPPORTED, "unknown topic '%.40s'", ask->topic);
 }
