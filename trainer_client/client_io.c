@@ -328,13 +328,15 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
     struct call *call = owner;
     struct weir_client *client = call->client;
     call->open = false;
+    /* STALE: the attempt is over. The next beat says whether the group begins again, or without us. */
+    bool is_final = is_refused(err) && err->status != WEIR_STALE;
     lock(client);
-    if (is_refused(err))
+    if (is_final)
         client->commit_error = *err;
     client->commit_ms = weir_now_ms() + COMMIT_AGAIN_MS;
     if (reply != NULL && reply->type == MSG_client_committed)
         delivery_committed(client->delivery, call->number, reply->message);
-    else if (reply != NULL || is_refused(err))
+    else if (reply != NULL || is_final)
         delivery_committed(client->delivery, call->number, NULL);
     unlock(client);
     step(client);

@@ -34,6 +34,7 @@ struct platform {
     pthread_mutex_t mutex; /* of everything below */
     struct platform_view view;
     bool stopping, storage_silent, superseded, forgotten, stop_run, paused;
+    bool regroups, told; /* told: a commit was refused for it */
     uint64_t erased[ERASED_MAX];
     uint64_t epoch;
     uint64_t attempt, session;
@@ -240,6 +241,7 @@ static void on_beat(void *owner, struct weir_request *request)
     struct msg_client_orders orders = {
         .number = beat->number,
         .superseded = platform->superseded,
+        .regroup = platform->told,
         .workers = {workers, 1},
     };
     unlock(platform);
@@ -254,7 +256,15 @@ static void on_commit(void *owner, struct weir_request *request)
     lock(platform);
     platform->view.commits++;
     platform->view.final |= commit->final;
+    platform->told |= platform->regroups;
+    bool is_over = platform->regroups;
     unlock(platform);
+    struct weir_error err;
+    if (is_over) {
+        weir_ignore(weir_fail(&err, WEIR_STALE, "attempt %lu is over", commit->attempt));
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
     weir_rpc_reply(request->server, &request->route, MSG_client_committed, &committed, NULL);
 }
 
@@ -439,6 +449,11 @@ static void set(struct platform *platform, bool *flag, bool value)
 void platform_silence_storage(struct platform *platform, bool silent)
 {
     set(platform, &platform->storage_silent, silent);
+}
+
+void platform_regroup(struct platform *platform)
+{
+    set(platform, &platform->regroups, true);
 }
 
 void platform_supersede(struct platform *platform)

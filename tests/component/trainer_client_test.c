@@ -320,6 +320,25 @@ static void a_superseded_loop_is_told_to_stop(void **unused)
     end(&fixture);
 }
 
+/* The dispatcher may hear of the commit before this loop hears of the rank that has returned. */
+static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct weir_client_error error;
+    const void *state = NULL;
+    size_t size = 0;
+    start(&fixture, (struct platform_script){.samples = 40});
+    open_client(&fixture);
+    weir_batch_release(next(&fixture));
+    weir_client_state(fixture.client, &state, &size);
+    platform_regroup(fixture.platform);
+    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
+                     WEIR_CLIENT_RESTART);
+    assert_non_null(strstr(error.text, "a rank has returned"));
+    end(&fixture);
+}
+
 static void an_unknown_run_is_refused_by_name(void **unused)
 {
     (void)unused;
@@ -380,6 +399,7 @@ int main(void)
         cmocka_unit_test(an_epoch_waits_for_the_loop_to_let_go),
         cmocka_unit_test(nothing_is_shown_without_a_use_lease),
         cmocka_unit_test(a_superseded_loop_is_told_to_stop),
+        cmocka_unit_test(a_commit_of_a_group_that_begins_again_says_so),
         cmocka_unit_test(an_unknown_run_is_refused_by_name),
         cmocka_unit_test(a_platform_that_is_not_there_is_named),
         cmocka_unit_test(what_is_in_hand_is_bounded),
