@@ -1,5 +1,6 @@
 /* Which message is handled where. */
 #include "selector/inventory.h"
+#include "selector/labelling.h"
 #include "selector/scores/scores.h"
 #include "selector/tasks/task.h"
 
@@ -62,13 +63,16 @@ static void on_scores_purge(void *owner, struct weir_request *request)
 static void on_set_read(void *owner, struct weir_request *request)
 {
     struct selector *selector = owner;
+    const struct msg_set_read *asked = request->message;
     struct msg_set_part part;
     struct weir_error err;
-    if (selector_serving_read(&selector->serving, selector->data_dir, request->message, &part,
-                              &err) == WEIR_OK)
-        weir_rpc_reply(request->server, &request->route, MSG_set_part, &part, NULL);
-    else
+    if (selector_serving_read(&selector->serving, selector->data_dir, asked, &part, &err) !=
+        WEIR_OK)
         weir_rpc_refuse(request->server, &request->route, &err);
+    else if (asked->labels)
+        selector_labelling_begin(selector, request, &part);
+    else
+        weir_rpc_reply(request->server, &request->route, MSG_set_part, &part, NULL);
 }
 
 /* Reads alone: answered at once, between two steps of a task. */

@@ -11,6 +11,7 @@
 #include "selector/serving.h"
 
 struct selector_task;
+struct selector_labelling;
 
 enum {
     SELECTOR_LANES = 2
@@ -32,7 +33,8 @@ struct selector {
     size_t pipeline_count;
     struct selector_columns columns;
     struct selector_serving serving;
-    struct selector_task *tasks; /* in the order they came */
+    struct selector_labelling *labellings; /* parts that wait for their labels */
+    struct selector_task *tasks;           /* in the order they came */
     size_t task_count;
     struct selector_task *stepping; /* it alone may change pipelines and columns; NULL: nobody */
     uint64_t next_timer;            /* when the next one is looked for; 0: not soon */

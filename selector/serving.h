@@ -1,5 +1,5 @@
 /* Sealed sets in parts, for whoever cannot map their files. The set that was asked for last stays open; every
- * part is checked against its sums. */
+ * part is checked against its sums, a set whose epochs are asked for as a whole, once. */
 #ifndef SELECTOR_SERVING_H
 #define SELECTOR_SERVING_H
 
@@ -12,10 +12,13 @@ enum { SELECTOR_PART_MAX = 1 << 20 };
 struct selector_serving {
     char digest[WEIR_DIGEST_TEXT_MAX];
     struct weir_sample_set set;
+    bool is_checked; /* all of it */
+    uint64_t *ids;   /* of a part of an epoch, and their weights: room for SELECTOR_PART_MAX */
+    float *weights;
 };
 
 void selector_serving_fini(struct selector_serving *serving);
-/* Fills `ret_part`, which borrows from `serving` until the next call. INVALID, NOT_FOUND, CORRUPT, IO. */
+/* Fills `ret_part`, but for labels; it borrows from `serving` until the next call. INVALID, NOT_FOUND, CORRUPT, IO. */
 enum weir_status selector_serving_read(struct selector_serving *serving, const char *data_dir,
                                        const struct msg_set_read *asked,
                                        struct msg_set_part *ret_part,

@@ -88,8 +88,12 @@ struct part {
     bool done;
     enum weir_status status;
     uint64_t samples;
+    uint32_t epochs;
     uint64_t ids[64];
-    size_t count;
+    float weights[64];
+    int64_t labels[64];
+    uint8_t gone[8];
+    size_t count, weight_count, label_count;
 };
 
 static void on_part(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -103,18 +107,32 @@ static void on_part(void *owner, const struct weir_reply *reply, const struct we
     assert_int_equal(reply->type, MSG_set_part);
     assert_true(answer->ids.count <= WEIR_COUNT(part->ids));
     part->samples = answer->samples;
+    part->epochs = answer->epochs;
     part->count = answer->ids.count;
+    part->weight_count = answer->weights.count;
+    part->label_count = answer->labels.count;
     memcpy(part->ids, answer->ids.at, part->count * sizeof *part->ids);
+    if (part->weight_count > 0)
+        memcpy(part->weights, answer->weights.at, part->weight_count * sizeof *part->weights);
+    if (part->label_count > 0)
+        memcpy(part->labels, answer->labels.at, part->label_count * sizeof *part->labels);
+    if (answer->gone.size > 0)
+        memcpy(part->gone, answer->gone.at, answer->gone.size);
+}
+
+static struct part ask_part(struct fixture *fixture, const struct msg_set_read *read)
+{
+    struct part part = {0};
+    weir_rpc_call(fixture->peer, MSG_set_read, read, PATIENCE_MS, on_part, &part);
+    test_loop_until(fixture->loop, &part.done);
+    return part;
 }
 
 static struct part read_part(struct fixture *fixture, const char *digest, uint64_t first,
                              uint32_t count)
 {
-    struct part part = {0};
     const struct msg_set_read read = {.digest = digest, .first = first, .count = count};
-    weir_rpc_call(fixture->peer, MSG_set_read, &read, PATIENCE_MS, on_part, &part);
-    test_loop_until(fixture->loop, &part.done);
-    return part;
+    return ask_part(fixture, &read);
 }
 
 static void parts_end_to_end_are_the_set(void **state)
@@ -142,6 +160,123 @@ static void parts_end_to_end_are_the_set(void **state)
                      WEIR_NOT_FOUND);
 }
 
+/* Of two blocks; what was erased since has none. */
+static void parts_come_with_labels_when_they_are_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_sample_set set;
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    fixture->script.changes[fixture->script.change_count++] = (struct change){
+        .kind = WEIR_CHANGE_ADDED, .first = weir_sample_id(DATASET, 1, 0), .count = 10};
+    assert_int_equal(open_pipeline(fixture,
+                                   "{policy: recency_weighted, half_life: 1us, tail_triggers: all,"
+                                   " limit: 15, weights: importance}",
+                                   false),
+                     WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 2), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    fixture->script.changes[fixture->script.change_count++] =
+        (struct change){.kind = WEIR_CHANGE_ERASED, .first = set.ids[5], .count = 1};
+    const struct msg_set_read read = {
+        .digest = fixture->digest, .first = 3, .count = 10, .labels = true};
+    struct part part = ask_part(fixture, &read);
+    assert_int_equal(part.status, WEIR_OK);
+    assert_int_equal(part.count, 10);
+    assert_int_equal(part.label_count, 10);
+    assert_int_equal(part.weight_count, 10);
+    assert_memory_equal(part.ids, set.ids + 3, 10 * sizeof *part.ids);
+    assert_memory_equal(part.weights, set.weights + 3, 10 * sizeof *part.weights);
+    for (size_t i = 0; i < part.count; i++) {
+        bool gone = i == 2;
+        assert_int_equal(part.gone[i / 8] >> (i % 8) & 1, gone);
+        assert_int_equal(part.labels[i], !gone && weir_sample_row(part.ids[i]) % 3 == 0);
+    }
+    weir_sample_set_close(&set);
+    assert_int_equal(read_part(fixture, fixture->digest, 0, 15).label_count, 0);
+}
+
+/* More is refused than memory is meant for; who is refused asks again. */
+static void labels_are_read_for_few_at_a_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct part parts[12];
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture, "{policy: random}", false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(parts); i++) {
+        const struct msg_set_read read = {
+            .digest = fixture->digest, .first = i, .count = 5, .labels = true};
+        parts[i] = (struct part){0};
+        weir_rpc_call(fixture->peer, MSG_set_read, &read, PATIENCE_MS, on_part, &parts[i]);
+    }
+    for (size_t i = 0; i < WEIR_COUNT(parts); i++) {
+        test_loop_until(fixture->loop, &parts[i].done);
+        assert_true(parts[i].status == WEIR_OK || parts[i].status == WEIR_UNAVAILABLE);
+        assert_int_equal(parts[i].count, parts[i].status ? 0 : 5);
+    }
+    assert_int_equal(parts[0].status, WEIR_OK);
+}
+
+/* What each epoch trains on, end to end, is what the file says. */
+static void epochs_are_served_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_sample_set set;
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture,
+                                   "{policy: coreset, limit: 7, score: {method: rs2}}\n"
+                                   "training: {epochs: 3}",
+                                   false),
+                     WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    assert_int_equal(read_part(fixture, fixture->digest, 0, 60).epochs, 3);
+    for (uint32_t epoch = 1; epoch <= 3; epoch++)
+        for (uint64_t first = 0; first < 7; first += 4) {
+            const struct msg_set_read read = {.digest = fixture->digest,
+                                              .first = first,
+                                              .count = 4,
+                                              .epoch = epoch,
+                                              .labels = true};
+            struct part part = ask_part(fixture, &read);
+            assert_int_equal(part.status, WEIR_OK);
+            assert_int_equal(part.samples, 7);
+            assert_int_equal(part.count, first ? 3 : 4);
+            assert_int_equal(part.label_count, part.count);
+            for (size_t i = 0; i < part.count; i++)
+                assert_int_equal(part.ids[i],
+                                 set.ids[set.parts.indices[(epoch - 1) * 7 + first + i]]);
+        }
+    const struct msg_set_read beyond = {.digest = fixture->digest, .count = 1, .epoch = 4};
+    assert_int_equal(ask_part(fixture, &beyond).status, WEIR_INVALID);
+    weir_sample_set_close(&set);
+}
+
+static void an_epoch_of_a_damaged_set_is_not_served(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_sample_set set;
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture,
+                                   "{policy: coreset, limit: 7, score: {method: rs2}}\n"
+                                   "training: {epochs: 3}",
+                                   false),
+                     WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    off_t at = (off_t)((const char *)set.parts.indices - (const char *)set.map);
+    int file = open(fixture->path, O_WRONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, "\xff\xff\xff\x7f", 4, at), 4);
+    close(file);
+    weir_sample_set_close(&set);
+    const struct msg_set_read read = {.digest = fixture->digest, .count = 7, .epoch = 1};
+    assert_int_equal(ask_part(fixture, &read).status, WEIR_CORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +284,11 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_asked_for_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(parts_end_to_end_are_the_set, setup, teardown),
+        cmocka_unit_test_setup_teardown(parts_come_with_labels_when_they_are_wanted, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(labels_are_read_for_few_at_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(epochs_are_served_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_epoch_of_a_damaged_set_is_not_served, setup, teardown),
     };
     return cmocka_run_group_tests_name("selector sets", tests, setup_group, teardown_group);
 }

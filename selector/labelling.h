@@ -1,0 +1,17 @@
+/* The labels of a part of a set, asked of storage block by block and kept nowhere: storage alone knows at once what was
+ * erased. Bounded: a few parts at a time, each of at most SELECTOR_PART_MAX samples. */
+#ifndef SELECTOR_LABELLING_H
+#define SELECTOR_LABELLING_H
+
+#include "selector/selector.h"
+
+enum { SELECTOR_LABELLINGS_MAX = 4 };
+
+/* Answers `request` with `part`, which is copied, once storage has told the labels; refuses it when there are
+ * SELECTOR_LABELLINGS_MAX already. */
+void selector_labelling_begin(struct selector *selector, const struct weir_request *request,
+                              const struct msg_set_part *part);
+/* Forgets all of them without answering; storage answers no more. */
+void selector_labelling_drop_all(struct selector *selector);
+
+#endif
