@@ -125,16 +125,26 @@ pid_t rig_pid(const struct rig *rig, enum rig_service service)
     return weir_supervisor_pid(weir_platform_supervisor(rig->platform), NAMES[service]);
 }
 
+static int64_t cpu_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec spent;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &spent) != 0)
+        return 0;
+    return spent.tv_sec * INT64_C(1000000000) + spent.tv_nsec;
+}
+
+int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service)
+{
+    return cpu_ns(rig_pid(rig, service));
+}
+
 int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers)
 {
     int64_t sum_ns = 0;
     for (unsigned i = 1; i <= workers; i++) {
         WEIR_AUTO_FREE char *name = weir_format("worker-%u", i);
-        clockid_t clock;
-        struct timespec spent;
-        pid_t pid = weir_supervisor_pid(weir_platform_supervisor(rig->platform), name);
-        if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &spent) == 0)
-            sum_ns += spent.tv_sec * INT64_C(1000000000) + spent.tv_nsec;
+        sum_ns += cpu_ns(weir_supervisor_pid(weir_platform_supervisor(rig->platform), name));
     }
     return sum_ns;
 }

@@ -49,6 +49,9 @@ enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
 bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
     clicks_vectorised, lines_there, lines_torch;
+/* figures_leases.c */
+bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed;
+
 void tabular_fini(struct preprocess_bench *bench);
 
 #endif

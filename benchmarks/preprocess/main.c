@@ -63,6 +63,16 @@ static const struct bench_figure FIGURES[] = {
     {.name = "preprocess.deterministic", .against = "relaxed, samples of equal cost",
      .unit = "samples/s", .bar = 0.95,
      .prepare = prepare_relaxed, .ours = clicks_exact, .theirs = clicks_relaxed},
+    {.name = "preprocess.leases.1.simulated", .against = "20 000 a CPU second, to one worker",
+     .unit = "leases/CPU s", .bar = 1, .runs_max = 1, .ours = leases_one, .theirs = leases_wanted},
+    {.name = "preprocess.leases.100.simulated", .against = "20 000 a CPU second, to 100 workers",
+     .unit = "leases/CPU s", .bar = 1, .runs_max = 1, .ours = leases_hundred, .theirs = leases_wanted},
+    {.name = "preprocess.leases.10000.simulated",
+     .against = "20 000 a CPU second, to 10 000 workers",
+     .unit = "leases/CPU s", .bar = 1, .runs_max = 1, .ours = leases_many, .theirs = leases_wanted},
+    {.name = "preprocess.heartbeats.10000.simulated",
+     .against = "0.3 cores, for the heartbeats of 10 000 workers",
+     .unit = "1/cores", .bar = 1, .runs_max = 1, .ours = beats_many, .theirs = beats_allowed},
 };
 // clang-format on
 

@@ -7,19 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ORDERS_MAX = 1024 /* leases of one worker, over all jobs */ };
-
-/* The columns of worker_orders as they grow. */
-struct orders {
-    size_t count;
-    uint64_t jobs[ORDERS_MAX];
-    uint64_t attempts[ORDERS_MAX];
-    uint64_t groups[ORDERS_MAX];
-    uint64_t fences[ORDERS_MAX];
-    uint64_t sessions[ORDERS_MAX];
-    uint32_t ranks[ORDERS_MAX];
-};
-
 static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
 {
     size_t leases = beat->jobs.count, stats = beat->stat_jobs.count;
@@ -37,15 +24,6 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
     return weir_fail(err, WEIR_INVALID,
                      "worker_beat of '%s': expected a name, a session and columns of equal length",
                      beat->worker);
-}
-
-static struct dispatcher_entry *entry_of(const struct dispatcher *dispatcher, uint64_t job)
-{
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (dispatcher->entries[i]->number == job)
-            return dispatcher->entries[i];
-    }
-    return NULL;
 }
 
 /* ---- what it has spent ---- */
@@ -90,7 +68,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         if (operators > beat->stat_operator_ns.count - first_operator ||
             failures > beat->failed_ids.count - first_failure)
             return;
-        struct dispatcher_entry *entry = entry_of(dispatcher, beat->stat_jobs.at[i]);
+        struct dispatcher_entry *entry = dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
             note_cost(entry, beat, i, first_operator);
             note_reason(entry, beat->stat_reasons.at[i]);
@@ -111,7 +89,7 @@ static void take_fits(struct dispatcher *dispatcher, const struct msg_worker_bea
     struct weir_bytes rest = beat->fits;
     struct preprocess_fit fit;
     while (preprocess_fit_take(&rest, &fit)) {
-        struct dispatcher_entry *entry = entry_of(dispatcher, fit.job);
+        struct dispatcher_entry *entry = dispatcher_in_memory(dispatcher, fit.job);
         if (entry == NULL || !entry->job.fitting)
             continue;
         dispatcher_entry_fit(entry, &fit);
@@ -135,12 +113,12 @@ static size_t held_of(const struct msg_worker_beat *beat, uint64_t job,
 }
 
 static void list_leases(const struct dispatcher_entry *entry, const struct dispatcher_visit *visit,
-                        struct orders *orders)
+                        struct dispatcher_orders *orders)
 {
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     size_t count = dispatcher_job_leases(&entry->job, visit->worker, visit->session, leases);
     const struct dispatcher_record *record = &entry->job.record;
-    for (size_t i = 0; i < count && orders->count < ORDERS_MAX; i++) {
+    for (size_t i = 0; i < count && orders->count < DISPATCHER_ORDERS_MAX; i++) {
         size_t at = orders->count++;
         orders->jobs[at] = entry->number;
         orders->attempts[at] = entry->job.fitting ? 0 : record->attempt;
@@ -154,26 +132,49 @@ static void list_leases(const struct dispatcher_entry *entry, const struct dispa
 /* Returns what is left of `want`. */
 static uint32_t visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                           const struct dispatcher_visit *worker, const struct msg_worker_beat *beat,
-                          struct orders *orders, uint32_t want)
+                          uint32_t want)
 {
-    struct weir_error err;
     struct dispatcher_held held[DISPATCHER_LEASES_MAX];
     struct dispatcher_visit visit = *worker;
     visit.held = held;
     visit.held_count = held_of(beat, entry->number, held);
     /* An attempt that is not durable yet gets nothing new. */
-    bool is_stuck =
-        entry->failure[0] != '\0' || dispatcher_store_save(dispatcher->db, entry, &err) != WEIR_OK;
-    if (!is_stuck)
+    if (entry->job.unsaved)
+        dispatcher_flush(dispatcher);
+    if (entry->failure[0] == '\0' && !entry->job.unsaved)
         want = dispatcher_job_worker_beat(&entry->job, &visit, want,
                                           weir_loop_now_ms(dispatcher->loop));
-    list_leases(entry, &visit, orders);
+    list_leases(entry, &visit, &dispatcher->orders);
     return want;
+}
+
+static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
+{
+    if (entry->crew_count != pool->count)
+        entry->crew = pool_crew_of(pool, entry->number);
+    entry->crew_count = pool->count;
+    return entry->crew;
+}
+
+/* Jobs that the worker is of the crew of; who has left it has no leases any more. */
+static void visit_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
+                       const struct msg_worker_beat *beat)
+{
+    size_t first = visit->worker / POOL_CREW * POOL_CREW;
+    uint32_t want = beat->want;
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        size_t turn = (dispatcher->turn + i) % dispatcher->entry_count;
+        struct dispatcher_entry *entry = dispatcher->entries[turn];
+        if (crew_of(&dispatcher->pool, entry) == first)
+            want = visit_job(dispatcher, entry, visit, beat, want);
+    }
+    dispatcher->turn++;
 }
 
 void dispatcher_on_worker_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
+    struct pool *pool = &dispatcher->pool;
     const struct msg_worker_beat *beat = request->message;
     struct weir_error err;
     if (check(beat, &err) != WEIR_OK) {
@@ -182,25 +183,23 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
     }
     struct pool_beat heard = {
         .name = beat->worker, .endpoint = beat->endpoint, .session = beat->session};
-    struct orders *orders = weir_arena_alloc(request->arena, sizeof(*orders));
     bool is_known = false;
-    int slot = pool_hear(&dispatcher->pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
+    int slot = pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
+    struct dispatcher_visit visit = {.worker = (uint32_t)slot,
+                                     .session = beat->session,
+                                     .lease_ms = pool_lease_ms(pool, DISPATCHER_LEASE_MS)};
+    struct dispatcher_orders *orders = &dispatcher->orders;
+    orders->count = 0;
     if (slot >= 0) {
-        struct pool_worker *worker = &dispatcher->pool.worker[slot];
-        struct dispatcher_visit visit = {.worker = (uint32_t)slot, .session = beat->session};
+        struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
         note_costs(dispatcher, beat, worker);
         take_fits(dispatcher, beat);
-        uint32_t want = beat->want;
-        for (size_t i = 0; i < dispatcher->entry_count; i++) {
-            size_t turn = (dispatcher->turn + i) % dispatcher->entry_count;
-            want = visit_job(dispatcher, dispatcher->entries[turn], &visit, beat, orders, want);
-        }
-        dispatcher->turn++;
+        visit_jobs(dispatcher, &visit, beat);
     }
     struct msg_worker_orders answer = {
         .session = beat->session,
-        .lease_ms = DISPATCHER_LEASE_MS,
+        .lease_ms = (uint32_t)visit.lease_ms,
         .jobs = {orders->jobs, orders->count},
         .attempts = {orders->attempts, orders->count},
         .groups = {orders->groups, orders->count},
@@ -208,6 +207,7 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         .sessions = {orders->sessions, orders->count},
         .known = is_known,
         .ranks = {orders->ranks, orders->count},
+        .beat_ms = (uint32_t)pool_beat_ms(pool),
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
 }

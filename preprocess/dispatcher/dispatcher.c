@@ -23,7 +23,7 @@ void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entr
 
 /* ---- jobs ---- */
 
-static struct dispatcher_entry *in_memory(const struct dispatcher *dispatcher, uint64_t number)
+struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatcher, uint64_t number)
 {
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         if (dispatcher->entries[i]->number == number)
@@ -48,7 +48,7 @@ void dispatcher_let_go(struct dispatcher_entry *entry)
 enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
-    *ret_entry = in_memory(dispatcher, number);
+    *ret_entry = dispatcher_in_memory(dispatcher, number);
     if (*ret_entry != NULL)
         return WEIR_OK;
     WEIR_AUTO(dispatcher_entry) entry = NULL;
@@ -151,6 +151,7 @@ static void on_timer(void *state)
 {
     struct dispatcher *dispatcher = state;
     struct weir_error err;
+    pool_look(&dispatcher->pool, weir_loop_now_ms(dispatcher->loop));
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         if (dispatcher_store_report(dispatcher->db, dispatcher->entries[i], &err) != WEIR_OK) {
             weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
@@ -199,17 +200,19 @@ void dispatcher_close(void *state)
     for (size_t i = 0; i < dispatcher->entry_count; i++)
         dispatcher_entry_free(dispatcher->entries[i]);
     free(dispatcher->entries);
+    free(dispatcher->owed);
     pool_fini(&dispatcher->pool);
     weir_db_close(dispatcher->db);
     free(dispatcher);
 }
 
-struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, struct weir_arena *arena)
+struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
+                                      struct weir_arena *arena)
 {
     const struct pool *pool = &dispatcher->pool;
-    const char **endpoints = weir_arena_alloc(arena, (pool->count + 1) * sizeof(*endpoints));
-    size_t count = 0;
-    for (size_t i = 0; i < pool->count; i++) {
+    const char **endpoints = weir_arena_alloc(arena, POOL_CREW * sizeof(*endpoints));
+    size_t count = 0, first = pool_crew_of(pool, job);
+    for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
         if (pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
             endpoints[count++] = pool->worker[i].endpoint;
     }

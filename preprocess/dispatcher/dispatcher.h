@@ -8,7 +8,32 @@
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/store.h"
 
-enum { DISPATCHER_REPORT_MS = 200 };
+enum {
+    DISPATCHER_REPORT_MS = 200,
+    DISPATCHER_ORDERS_MAX = 1024, /* leases of one worker, over all jobs */
+};
+
+/* An answer that waits until what it says is durable. */
+struct dispatcher_owed {
+    struct weir_route route;
+    uint64_t job;
+    enum weir_message type;
+    union {
+        struct msg_client_orders orders; /* without the workers */
+        struct msg_client_committed committed;
+    };
+};
+
+/* The columns of worker_orders, made anew for each. */
+struct dispatcher_orders {
+    size_t count;
+    uint64_t jobs[DISPATCHER_ORDERS_MAX];
+    uint64_t attempts[DISPATCHER_ORDERS_MAX];
+    uint64_t groups[DISPATCHER_ORDERS_MAX];
+    uint64_t fences[DISPATCHER_ORDERS_MAX];
+    uint64_t sessions[DISPATCHER_ORDERS_MAX];
+    uint32_t ranks[DISPATCHER_ORDERS_MAX];
+};
 
 struct dispatcher {
     struct weir_loop *loop;
@@ -21,6 +46,10 @@ struct dispatcher {
     size_t turn; /* which job is asked first when a worker wants work */
     uint64_t timer;
     bool settling; /* settle() is due in the next round */
+    bool flushing; /* dispatcher_flush() is */
+    struct dispatcher_owed *owed;
+    size_t owed_count, owed_capacity;
+    struct dispatcher_orders orders;
 };
 
 enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
@@ -33,6 +62,8 @@ void dispatcher_close(void *state);
 enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
                                  struct dispatcher_entry **ret_entry,
                                  struct weir_error *err) WEIR_MUST_USE;
+/* Without a look into Postgres; NULL: it is not in use. */
+struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatcher, uint64_t number);
 void dispatcher_let_go(struct dispatcher_entry *entry);
 /* Keeps an entry that was just stored. */
 void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
@@ -45,9 +76,16 @@ void dispatcher_settle(struct dispatcher *dispatcher);
 /* Stores a fit that is complete and lets delivery begin. */
 void dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
 
-/* Where workers that beat can be reached, in slot order; in the arena. */
-struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher,
+/* Where the workers of the job's crew that beat can be reached, in slot order; in the arena. */
+struct weir_strs dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
                                       struct weir_arena *arena);
+
+/* owed.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
+ * survive, together with the others of this round once all of that is stored. */
+void dispatcher_owe(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+                    const struct dispatcher_owed *owed);
+/* Stores what has changed, of all jobs, and sends the answers that waited for it. */
+void dispatcher_flush(struct dispatcher *dispatcher);
 
 /* handlers.c and beats.c */
 extern const struct weir_rpc_handler DISPATCHER_HANDLERS[];

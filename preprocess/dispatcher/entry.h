@@ -39,6 +39,9 @@ struct dispatcher_entry {
     struct failures failures;          /* the first samples that did; not durable */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
 
+    size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */
+    size_t crew_count; /* … of so many slots */
+
     struct preprocess_plan plan;
     struct dispatcher_job job;
     struct weir_buf *partials; /* waiting for their turn: index group % capacity of a lane */

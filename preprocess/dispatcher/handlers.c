@@ -238,7 +238,7 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
         status = dispatcher_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
     weir_position_fini(&position);
     if (status == WEIR_OK)
-        status = dispatcher_store_save(dispatcher->db, *ret_entry, err);
+        status = dispatcher_store_save(dispatcher->db, ret_entry, 1, err);
     return status;
 }
 
@@ -268,7 +268,7 @@ static void on_client_open(void *state, struct weir_request *request)
               .batch_samples = geometry->batch_samples,
               .group_batches = geometry->group_batches,
               .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
-              .workers = dispatcher_endpoints(dispatcher, request->arena),
+              .workers = dispatcher_endpoints(dispatcher, entry->number, request->arena),
               .fitted = weir_buf_view(&entry->fitted),
               .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
               .ranks = geometry->ranks,
@@ -286,20 +286,18 @@ static void on_client_beat(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_beat *beat = request->message;
     struct dispatcher_entry *entry = NULL;
-    struct msg_client_orders orders = {0};
+    struct dispatcher_owed owed = {
+        .route = request->route, .job = beat->job, .type = MSG_client_orders};
     struct weir_error err;
     enum weir_status status = find_open(dispatcher, beat->job, &entry, &err);
     if (status == WEIR_OK)
         status = dispatcher_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
-                                            &orders, &err);
-    if (status == WEIR_OK)
-        status = dispatcher_store_save(dispatcher->db, entry, &err);
+                                            &owed.orders, &err);
     if (status != WEIR_OK) {
         refuse(request, &err);
         return;
     }
-    orders.workers = dispatcher_endpoints(dispatcher, request->arena);
-    reply(request, MSG_client_orders, &orders);
+    dispatcher_owe(dispatcher, entry, &owed);
 }
 
 static void on_client_commit(void *state, struct weir_request *request)
@@ -307,23 +305,22 @@ static void on_client_commit(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_commit *commit = request->message;
     struct dispatcher_entry *entry = NULL;
+    struct dispatcher_owed owed = {
+        .route = request->route, .job = commit->job, .type = MSG_client_committed};
     struct weir_error err;
-    struct msg_client_committed committed;
     enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
     if (status == WEIR_OK)
-        status = dispatcher_job_client_commit(&entry->job, commit, &committed, &err);
-    if (status == WEIR_OK)
-        status = dispatcher_store_save(dispatcher->db, entry, &err);
+        status = dispatcher_job_client_commit(&entry->job, commit, &owed.committed, &err);
     if (status != WEIR_OK) {
         refuse(request, &err);
         return;
     }
-    if (committed.final)
+    if (owed.committed.final) {
         weir_log(WEIR_LOG_INFO, "job finished", "job=%lu attempts=%lu replayed=%lu", entry->number,
                  entry->job.record.attempt, entry->job.record.replayed);
-    reply(request, MSG_client_committed, &committed);
-    if (committed.final)
         dispatcher_settle(dispatcher); /* its audit will be asked for */
+    }
+    dispatcher_owe(dispatcher, entry, &owed);
 }
 
 const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {

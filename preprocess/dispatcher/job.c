@@ -147,16 +147,14 @@ uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
 size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
 {
+    const struct dispatcher_group *groups[DISPATCHER_LEASES_MAX];
     size_t count = 0;
     for (uint32_t rank = 0; rank < ranks_of(job); rank++) {
-        const struct dispatcher_lane *lane = &job->lanes[rank];
-        for (uint64_t i = lane->first_group;
-             dispatcher_lane_has(lane, i) && count < DISPATCHER_LEASES_MAX; i++) {
-            const struct dispatcher_group *group = dispatcher_lane_group(lane, i);
-            if (dispatcher_group_is_leased_to(group, worker, session))
-                leases[count++] =
-                    (struct dispatcher_lease){.rank = rank, .group = i, .fence = group->fence};
-        }
+        size_t its = dispatcher_lane_leases(&job->lanes[rank], worker, session, groups,
+                                            DISPATCHER_LEASES_MAX - count);
+        for (size_t i = 0; i < its; i++)
+            leases[count++] = (struct dispatcher_lease){
+                .rank = rank, .group = groups[i]->number, .fence = groups[i]->fence};
     }
     return count;
 }
@@ -169,7 +167,7 @@ bool dispatcher_job_fit(struct dispatcher_job *job, uint64_t group)
     if (!job->fitting || !dispatcher_lane_has(lane, group) ||
         dispatcher_lane_group(lane, group)->state == DISPATCHER_GROUP_FITTED)
         return false;
-    dispatcher_lane_group(lane, group)->state = DISPATCHER_GROUP_FITTED;
+    dispatcher_lane_fitted(lane, group);
     return true;
 }
 

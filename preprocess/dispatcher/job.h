@@ -29,8 +29,8 @@
  *      if the whole group lies below oldest + WEIR_AHEAD_MAX. The lowest group that a consumer lacks
  *      is leased to the next worker that beats even if it wants none: a pool that is full of
  *      finished work, which nobody takes before that group, would wait for ever.
- *   5  A lease lives DISPATCHER_LEASE_MS from the newest worker_beat that listed it while the
- *      consumer was listening. It ends early when its worker slot shows a new session, when the
+ *   5  A lease lives DISPATCHER_LEASE_MS (longer in a pool of thousands: pool.h) from the newest
+ *      worker_beat that listed it while the consumer was listening. It ends early when its worker slot shows a new session, when the
  *      consumer asks for the group `again` naming its fence, when the consumer has every batch of
  *      the group, or with the attempt. A group whose batches were all sent is left alone; if a beat
  *      of the consumer that arrived more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of

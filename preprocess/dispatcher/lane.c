@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BUCKETS = 256 /* as many as a job has workers */ };
+
 /* ---- the window ---- */
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 uint64_t dispatcher_lane_end(const struct dispatcher_lane *lane)
 {
@@ -30,10 +37,51 @@ bool dispatcher_lane_has(const struct dispatcher_lane *lane, uint64_t group)
     return group >= lane->first_group && group < window_end(lane);
 }
 
+/* ---- who makes what ---- */
+
+static bool is_out(const struct dispatcher_group *group)
+{
+    return group->state == DISPATCHER_GROUP_LEASED || group->state == DISPATCHER_GROUP_SENT;
+}
+
+static uint32_t *bucket_of(const struct dispatcher_lane *lane, uint32_t worker)
+{
+    return &lane->buckets[worker & (lane->bucket_count - 1)];
+}
+
+static void link_out(struct dispatcher_lane *lane, struct dispatcher_group *group)
+{
+    uint32_t *bucket = bucket_of(lane, group->worker);
+    group->next = *bucket;
+    *bucket = (uint32_t)(group - lane->groups) + 1;
+}
+
+static void unlink_out(struct dispatcher_lane *lane, const struct dispatcher_group *group)
+{
+    uint32_t *at = bucket_of(lane, group->worker), wanted = (uint32_t)(group - lane->groups) + 1;
+    while (*at != wanted)
+        at = &lane->groups[*at - 1].next;
+    *at = group->next;
+}
+
+/* A group that is leased or sent is not any more. */
+static void take_back(struct dispatcher_lane *lane, uint64_t number,
+                      enum dispatcher_group_state state)
+{
+    struct dispatcher_group *group = dispatcher_lane_group(lane, number);
+    if (is_out(group))
+        unlink_out(lane, group);
+    group->state = state;
+    if (state == DISPATCHER_GROUP_OPEN && number < lane->open_from)
+        lane->open_from = number;
+}
+
 static void forget_groups(struct dispatcher_lane *lane, uint64_t first_group)
 {
     memset(lane->groups, 0, lane->capacity * sizeof(*lane->groups));
-    lane->first_group = first_group;
+    memset(lane->buckets, 0, lane->bucket_count * sizeof(*lane->buckets));
+    lane->first_group = lane->open_from = lane->lack_from = lane->touched_end = first_group;
+    lane->expire_ms = INT64_MAX;
 }
 
 void dispatcher_lane_slide(struct dispatcher_lane *lane, uint64_t first_group)
@@ -42,8 +90,15 @@ void dispatcher_lane_slide(struct dispatcher_lane *lane, uint64_t first_group)
         forget_groups(lane, first_group);
         return;
     }
-    for (; lane->first_group < first_group; lane->first_group++)
-        *dispatcher_lane_group(lane, lane->first_group) = (struct dispatcher_group){0};
+    for (; lane->first_group < first_group; lane->first_group++) {
+        struct dispatcher_group *group = dispatcher_lane_group(lane, lane->first_group);
+        if (is_out(group))
+            unlink_out(lane, group);
+        *group = (struct dispatcher_group){0};
+    }
+    lane->open_from = most(lane->open_from, first_group);
+    lane->lack_from = most(lane->lack_from, first_group);
+    lane->touched_end = most(lane->touched_end, first_group);
 }
 
 static uint64_t first_unfinished_group(const struct dispatcher_lane *lane)
@@ -66,6 +121,9 @@ void dispatcher_lane_init(struct dispatcher_lane *lane, const struct preprocess_
         .fitting = fitting,
         .capacity = capacity,
         .groups = weir_calloc(capacity, sizeof(struct dispatcher_group)),
+        .buckets = weir_calloc(BUCKETS, sizeof(*lane->buckets)),
+        .bucket_count = BUCKETS,
+        .expire_ms = INT64_MAX,
     };
 }
 
@@ -73,6 +131,7 @@ void dispatcher_lane_fini(struct dispatcher_lane *lane)
 {
     weir_bits_fini(&lane->received);
     free(lane->groups);
+    free(lane->buckets);
     *lane = (struct dispatcher_lane){0};
 }
 
@@ -89,17 +148,28 @@ static bool consumer_has(const struct dispatcher_lane *lane, uint64_t group)
     return true;
 }
 
+/* One past the last group that a batch was received of. */
+static uint64_t received_end(const struct dispatcher_lane *lane)
+{
+    uint64_t batch = lane->oldest + lane->received.count;
+    if (batch >= preprocess_batches(&lane->geometry))
+        return window_end(lane);
+    return preprocess_group_of(&lane->geometry, batch) + 1;
+}
+
 /* The consumer has told what it has: slide the window, and end leases that nobody needs any more.
  */
 static void look_at_consumer(struct dispatcher_lane *lane, int64_t now_ms)
 {
     dispatcher_lane_slide(lane, first_unfinished_group(lane));
-    for (uint64_t i = lane->first_group; i < window_end(lane); i++) {
+    lane->touched_end = most(lane->touched_end, received_end(lane));
+    lane->open_from = lane->lack_from = lane->first_group;
+    for (uint64_t i = lane->first_group; i < lane->touched_end && i < window_end(lane); i++) {
         struct dispatcher_group *group = dispatcher_lane_group(lane, i);
         group->here = consumer_has(lane, i);
         bool overdue = group->state == DISPATCHER_GROUP_SENT && now_ms >= group->until_ms;
         if (group->here || overdue)
-            group->state = DISPATCHER_GROUP_OPEN;
+            take_back(lane, i, DISPATCHER_GROUP_OPEN);
     }
 }
 
@@ -122,7 +192,7 @@ static void make_again(struct dispatcher_lane *lane, uint64_t number, uint64_t f
         return;
     struct dispatcher_group *group = dispatcher_lane_group(lane, number);
     if (group->fence == fence && !group->here)
-        group->state = DISPATCHER_GROUP_OPEN;
+        take_back(lane, number, DISPATCHER_GROUP_OPEN);
 }
 
 void dispatcher_lane_take(struct dispatcher_lane *lane, const struct msg_client_beat *beat,
@@ -149,31 +219,43 @@ bool dispatcher_lane_listens(const struct dispatcher_lane *lane, int64_t now_ms)
 
 void dispatcher_lane_expire(struct dispatcher_lane *lane, int64_t now_ms)
 {
-    for (uint64_t i = lane->first_group; i < window_end(lane); i++) {
-        struct dispatcher_group *group = dispatcher_lane_group(lane, i);
-        if (group->state == DISPATCHER_GROUP_LEASED && now_ms >= group->until_ms)
-            group->state = DISPATCHER_GROUP_OPEN;
+    int64_t next_ms = INT64_MAX;
+    if (now_ms < lane->expire_ms)
+        return;
+    for (uint64_t i = lane->first_group; i < lane->touched_end; i++) {
+        const struct dispatcher_group *group = dispatcher_lane_group(lane, i);
+        if (group->state != DISPATCHER_GROUP_LEASED)
+            continue;
+        if (now_ms >= group->until_ms)
+            take_back(lane, i, DISPATCHER_GROUP_OPEN);
+        else if (group->until_ms < next_ms)
+            next_ms = group->until_ms;
     }
+    lane->expire_ms = next_ms;
 }
 
 /* The slot has another session now: what the former one held, or sent into a queue that died with
  * it, is open. */
 static void end_former_session(struct dispatcher_lane *lane, const struct dispatcher_visit *visit)
 {
-    for (uint64_t i = lane->first_group; i < window_end(lane); i++) {
-        struct dispatcher_group *group = dispatcher_lane_group(lane, i);
-        bool is_out =
-            group->state == DISPATCHER_GROUP_LEASED || group->state == DISPATCHER_GROUP_SENT;
-        if (is_out && group->worker == visit->worker && group->session != visit->session)
-            group->state = DISPATCHER_GROUP_OPEN;
+    uint32_t at = *bucket_of(lane, visit->worker);
+    while (at != 0) {
+        const struct dispatcher_group *group = &lane->groups[at - 1];
+        at = group->next;
+        if (group->worker == visit->worker && group->session != visit->session)
+            take_back(lane, group->number, DISPATCHER_GROUP_OPEN);
     }
 }
 
-bool dispatcher_group_is_leased_to(const struct dispatcher_group *group, uint32_t worker,
-                                   uint64_t session)
+static bool is_leased_to(const struct dispatcher_group *group, uint32_t worker, uint64_t session)
 {
     return group->state == DISPATCHER_GROUP_LEASED && group->worker == worker &&
            group->session == session;
+}
+
+static int64_t lease_end(const struct dispatcher_visit *visit, int64_t now_ms)
+{
+    return now_ms + (visit->lease_ms > 0 ? visit->lease_ms : DISPATCHER_LEASE_MS);
 }
 
 static uint32_t renew(struct dispatcher_lane *lane, const struct dispatcher_visit *visit,
@@ -185,15 +267,14 @@ static uint32_t renew(struct dispatcher_lane *lane, const struct dispatcher_visi
         if (!dispatcher_lane_has(lane, held->group))
             continue;
         struct dispatcher_group *group = dispatcher_lane_group(lane, held->group);
-        if (!dispatcher_group_is_leased_to(group, visit->worker, visit->session) ||
-            group->fence != held->fence)
+        if (!is_leased_to(group, visit->worker, visit->session) || group->fence != held->fence)
             continue;
         if (held->sent && !lane->fitting) {
             group->state = DISPATCHER_GROUP_SENT;
             group->until_ms = now_ms + DISPATCHER_SENT_PATIENCE_MS;
         } else {
             if (dispatcher_lane_listens(lane, now_ms))
-                group->until_ms = now_ms + DISPATCHER_LEASE_MS;
+                group->until_ms = lease_end(visit, now_ms);
             kept++;
         }
     }
@@ -219,34 +300,73 @@ static bool may_lease(const struct dispatcher_lane *lane, uint64_t number)
     return batches.first + batches.count <= lane->oldest + WEIR_AHEAD_MAX;
 }
 
-uint64_t dispatcher_lane_lacking(const struct dispatcher_lane *lane)
+static uint64_t leasable(const struct dispatcher_lane *lane, uint64_t group)
 {
-    for (uint64_t i = lane->first_group; i < window_end(lane) && may_lease(lane, i); i++) {
-        const struct dispatcher_group *group = dispatcher_lane_group(lane, i);
+    return group < window_end(lane) && may_lease(lane, group) ? group : DISPATCHER_NO_GROUP;
+}
+
+uint64_t dispatcher_lane_lacking(struct dispatcher_lane *lane)
+{
+    for (; lane->lack_from < lane->touched_end; lane->lack_from++) {
+        const struct dispatcher_group *group = dispatcher_lane_group(lane, lane->lack_from);
         if (!group->here && group->state != DISPATCHER_GROUP_FITTED)
-            return i;
+            break;
     }
-    return DISPATCHER_NO_GROUP;
+    return leasable(lane, lane->lack_from);
 }
 
-uint64_t dispatcher_lane_open(const struct dispatcher_lane *lane)
+uint64_t dispatcher_lane_open(struct dispatcher_lane *lane)
 {
-    for (uint64_t i = lane->first_group; i < window_end(lane) && may_lease(lane, i); i++) {
-        const struct dispatcher_group *group = dispatcher_lane_group(lane, i);
+    for (; lane->open_from < lane->touched_end; lane->open_from++) {
+        const struct dispatcher_group *group = dispatcher_lane_group(lane, lane->open_from);
         if (!group->here && group->state == DISPATCHER_GROUP_OPEN)
-            return i;
+            break;
     }
-    return DISPATCHER_NO_GROUP;
+    return leasable(lane, lane->open_from);
 }
 
-void dispatcher_lane_lease(struct dispatcher_lane *lane, uint64_t group,
+void dispatcher_lane_lease(struct dispatcher_lane *lane, uint64_t number,
                            const struct dispatcher_visit *visit, uint64_t fence, int64_t now_ms)
 {
-    *dispatcher_lane_group(lane, group) = (struct dispatcher_group){
+    struct dispatcher_group *group = dispatcher_lane_group(lane, number);
+    *group = (struct dispatcher_group){
         .state = DISPATCHER_GROUP_LEASED,
         .worker = visit->worker,
+        .number = number,
         .session = visit->session,
         .fence = fence,
-        .until_ms = now_ms + DISPATCHER_LEASE_MS,
+        .until_ms = lease_end(visit, now_ms),
     };
+    link_out(lane, group);
+    lane->touched_end = most(lane->touched_end, number + 1);
+    if (group->until_ms < lane->expire_ms)
+        lane->expire_ms = group->until_ms;
+}
+
+/* Keeps the list in ascending order. */
+static void insert(const struct dispatcher_group **groups, size_t count,
+                   const struct dispatcher_group *group)
+{
+    size_t at = count;
+    for (; at > 0 && groups[at - 1]->number > group->number; at--)
+        groups[at] = groups[at - 1];
+    groups[at] = group;
+}
+
+size_t dispatcher_lane_leases(const struct dispatcher_lane *lane, uint32_t worker, uint64_t session,
+                              const struct dispatcher_group **ret_groups, size_t max)
+{
+    size_t count = 0;
+    for (uint32_t at = *bucket_of(lane, worker); at != 0; at = lane->groups[at - 1].next) {
+        const struct dispatcher_group *group = &lane->groups[at - 1];
+        if (count < max && is_leased_to(group, worker, session))
+            insert(ret_groups, count++, group);
+    }
+    return count;
+}
+
+void dispatcher_lane_fitted(struct dispatcher_lane *lane, uint64_t number)
+{
+    take_back(lane, number, DISPATCHER_GROUP_FITTED);
+    lane->touched_end = most(lane->touched_end, number + 1);
 }

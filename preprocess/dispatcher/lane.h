@@ -27,9 +27,11 @@ struct dispatcher_group {
     enum dispatcher_group_state state;
     bool here; /* the consumer has every batch of it */
     uint32_t worker;
+    uint64_t number;  /* its own, once it was leased */
     uint64_t session; /* of the worker */
     uint64_t fence;
     int64_t until_ms; /* leased: end; sent: when patience is over */
+    uint32_t next;    /* private: the next one in the same bucket */
 };
 
 struct dispatcher_held {
@@ -44,6 +46,7 @@ struct dispatcher_visit {
     uint64_t session;
     const struct dispatcher_held *held;
     size_t held_count;
+    int64_t lease_ms; /* how long its leases live; 0: DISPATCHER_LEASE_MS */
 };
 
 struct dispatcher_lane {
@@ -60,6 +63,15 @@ struct dispatcher_lane {
     uint64_t first_group;
     size_t capacity;
     struct dispatcher_group *groups;
+
+    /* So that a worker's beat costs what it changes, not the window. */
+    uint32_t
+        *buckets; /* by worker: groups that are leased or sent, as a chain of their indices + 1 */
+    size_t bucket_count;  /* a power of two */
+    uint64_t open_from;   /* no group before it can be leased … */
+    uint64_t lack_from;   /* … nor is lacked by the consumer */
+    uint64_t touched_end; /* no group from here on was ever leased, or here, in this window */
+    int64_t expire_ms;    /* no lease ends before */
 };
 
 void dispatcher_lane_init(struct dispatcher_lane *lane, const struct preprocess_geometry *geometry,
@@ -88,12 +100,15 @@ uint32_t dispatcher_lane_visit(struct dispatcher_lane *lane, const struct dispat
 void dispatcher_lane_expire(struct dispatcher_lane *lane, int64_t now_ms);
 /* The lowest group that the consumer lacks, and the lowest that may be leased now;
  * DISPATCHER_NO_GROUP: none. */
-uint64_t dispatcher_lane_lacking(const struct dispatcher_lane *lane);
-uint64_t dispatcher_lane_open(const struct dispatcher_lane *lane);
+uint64_t dispatcher_lane_lacking(struct dispatcher_lane *lane);
+uint64_t dispatcher_lane_open(struct dispatcher_lane *lane);
 /* Leases an open group to the visitor. */
 void dispatcher_lane_lease(struct dispatcher_lane *lane, uint64_t group,
                            const struct dispatcher_visit *visit, uint64_t fence, int64_t now_ms);
-bool dispatcher_group_is_leased_to(const struct dispatcher_group *group, uint32_t worker,
-                                   uint64_t session);
+/* The groups that the worker has leases on now, lowest first; at most `max`. */
+size_t dispatcher_lane_leases(const struct dispatcher_lane *lane, uint32_t worker, uint64_t session,
+                              const struct dispatcher_group **ret_groups, size_t max);
+/* The partial fit of a group is here: nobody makes it again. */
+void dispatcher_lane_fitted(struct dispatcher_lane *lane, uint64_t group);
 
 #endif

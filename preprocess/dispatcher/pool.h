@@ -1,5 +1,10 @@
 /* The workers that beat: slots by name, so that a restarted worker replaces its former self. Pure;
- * owned by struct dispatcher. A slot's number never changes; slots are never given up. */
+ * owned by struct dispatcher.
+ *
+ * A beat costs the same for one worker and for thousands. Thousands are told to beat less often, and their
+ * leases live longer, so that all together never ask for more than the dispatcher can do beside its other
+ * work. A job is served by its *crew*: one block of POOL_CREW slots, for a consumer is connected to each of
+ * them. Jobs are spread over the blocks; when a block is added only few jobs move. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_POOL_H
 #define WEIR_PREPROCESS_DISPATCHER_POOL_H
 
@@ -8,13 +13,17 @@
 #include <stdint.h>
 
 enum {
-    POOL_WORKERS_MAX = 256,
-    POOL_PAST_MAX = 8,      /* former sessions remembered per slot */
-    POOL_SILENT_MS = 10000, /* a worker that was silent for so long is not shown to consumers */
+    POOL_WORKERS_MAX = 16384,
+    POOL_CREW = 256,
+    POOL_PAST_MAX = 8,          /* former sessions remembered per slot */
+    POOL_SILENT_MS = 10000,     /* a worker that was silent for so long is not shown to consumers */
+    POOL_FORGET_MS = 600000,    /* … and after so long its slot is another's */
+    POOL_BEATS_A_SECOND = 4000, /* of all workers together, about */
+    POOL_LEASE_BEATS = 4,       /* a lease lives for at least so many beats */
 };
 
 struct pool_worker {
-    char *name;
+    char *name; /* NULL: the slot is free */
     char *endpoint;
     uint64_t session;
     uint64_t past[POOL_PAST_MAX];
@@ -25,9 +34,14 @@ struct pool_worker {
     uint64_t bytes_sent; /* of this session, over all jobs */
 };
 
+/* Zeroed is empty. */
 struct pool {
-    struct pool_worker worker[POOL_WORKERS_MAX];
-    size_t count;
+    struct pool_worker *worker; /* slots */
+    size_t count, capacity;
+    uint32_t *index; /* slot + 1 by name, open addressing; 0: free */
+    size_t index_size;
+    size_t vacant; /* slots without a name */
+    size_t live;   /* workers that are heard, as of the newest pool_look() */
 };
 
 struct pool_beat {
@@ -41,5 +55,12 @@ void pool_fini(struct pool *pool);
  * no slot left. `*ret_known` is false for the first beat of a session. */
 int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, bool *ret_known);
 bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
+/* Counts those that are heard, and forgets who has long been silent: a few times a second. */
+void pool_look(struct pool *pool, int64_t now_ms);
+/* How long a worker is to wait between two beats at least, and how long its leases live. */
+int64_t pool_beat_ms(const struct pool *pool);
+int64_t pool_lease_ms(const struct pool *pool, int64_t least_ms);
+/* The first slot of the job's crew. */
+size_t pool_crew_of(const struct pool *pool, uint64_t job);
 
 #endif

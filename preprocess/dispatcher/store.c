@@ -243,21 +243,42 @@ static enum weir_status save_record(struct weir_db *db, const struct dispatcher_
     return status;
 }
 
-enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *entry,
-                                       struct weir_error *err)
+static enum weir_status save_unsaved(struct weir_db *db, struct dispatcher_entry *const *entries,
+                                     size_t count, struct weir_error *err)
 {
-    if (!entry->job.unsaved)
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        if (entries[i]->job.unsaved)
+            status = save_record(db, entries[i], err);
+    }
+    return status;
+}
+
+static bool all_are_saved(struct dispatcher_entry *const *entries, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !entries[i]->job.unsaved)
+        i++;
+    return i == count;
+}
+
+enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
+                                       size_t count, struct weir_error *err)
+{
+    if (all_are_saved(entries, count))
         return WEIR_OK;
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    status = save_record(db, entry, err);
+    status = save_unsaved(db, entries, count, err);
     if (status == WEIR_OK)
         status = weir_db_commit(db, err);
     else
         weir_db_rollback(db);
-    if (status == WEIR_OK)
-        entry->job.unsaved = entry->job.report_unsaved = false;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        if (entries[i]->job.unsaved)
+            entries[i]->job.unsaved = entries[i]->job.report_unsaved = false;
+    }
     return status;
 }
 

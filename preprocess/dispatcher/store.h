@@ -21,9 +21,9 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
                                        struct weir_error *err) WEIR_MUST_USE;
 enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Stores the record if it has changed, and clears job.unsaved. */
-enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *entry,
-                                       struct weir_error *err) WEIR_MUST_USE;
+/* Stores the records that have changed, in one transaction, and clears their job.unsaved. */
+enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
+                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
 /* Stores what may be a little late: the newest report of the consumer, and costs. */
 enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;

@@ -17,7 +17,9 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
                  err != NULL ? err->text : "another answer than expected");
         return;
     }
-    worker_flow_orders(&worker->flow, reply->message, worker->beat_ms);
+    const struct msg_worker_orders *orders = reply->message;
+    worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
+    worker_flow_orders(&worker->flow, orders, worker->beat_ms);
     worker_free_discarded(worker);
     worker_prepare(worker);
     worker_pump_soon(worker);
@@ -116,6 +118,8 @@ static bool is_due(const struct worker *worker, int64_t now_ms)
 {
     bool is_idle = worker_flow_want(&worker->flow) > 0;
     int64_t pause_ms = is_idle ? WORKER_IDLE_BEAT_MS : WORKER_BEAT_MS;
+    if (pause_ms < worker->pause_ms)
+        pause_ms = worker->pause_ms;
     return !worker->beat_open && (worker->beat_due || now_ms - worker->beat_ms >= pause_ms);
 }
 

@@ -79,8 +79,9 @@ struct worker {
     bool pumping; /* pump() is due in the next round */
 
     bool beat_open;
-    bool beat_due;   /* something has changed that the dispatcher should know at once */
-    int64_t beat_ms; /* when the newest beat was sent */
+    bool beat_due;    /* something has changed that the dispatcher should know at once */
+    int64_t beat_ms;  /* when the newest beat was sent */
+    int64_t pause_ms; /* that the dispatcher wants between two beats, at least */
     bool hold_open;
     int64_t hold_ms;
 };

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -43,11 +44,78 @@ static void a_silent_worker_is_not_shown(void **state)
     free(pool);
 }
 
+/* Adds workers until there are so many, and lets all of them be heard. */
+static void fill(struct pool *pool, size_t workers, int64_t now_ms)
+{
+    bool known;
+    for (size_t i = 0; i < workers; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "worker-%zu", i);
+        assert_int_equal(hear(pool, name, i + 1, now_ms, &known), (int)i);
+    }
+    pool_look(pool, now_ms);
+}
+
+static void thousands_beat_less_often_and_lease_for_longer(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    fill(&pool, 40, 0);
+    assert_true(pool_beat_ms(&pool) <= 10);
+    assert_int_equal(pool_lease_ms(&pool, 2000), 2000);
+    fill(&pool, 10000, 10);
+    assert_int_equal(pool.live, 10000);
+    assert_int_equal(pool_beat_ms(&pool), 10000 * 1000 / POOL_BEATS_A_SECOND);
+    assert_true(pool_lease_ms(&pool, 2000) >= 4 * pool_beat_ms(&pool));
+    pool_fini(&pool);
+}
+
+static void a_slot_of_who_is_long_gone_is_anothers(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    bool known;
+    fill(&pool, 300, 0);
+    for (size_t i = 1; i < 300; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "worker-%zu", i);
+        (void)hear(&pool, name, i + 1, POOL_FORGET_MS, &known);
+    }
+    pool_look(&pool, POOL_FORGET_MS);
+    assert_int_equal(pool.live, 299);
+    assert_int_equal(hear(&pool, "another", 900, POOL_FORGET_MS, &known), 0);
+    assert_false(known);
+    assert_int_equal(hear(&pool, "worker-299", 300, POOL_FORGET_MS, &known), 299);
+    assert_int_equal(hear(&pool, "worker-0", 1, POOL_FORGET_MS, &known), 300);
+    pool_fini(&pool);
+}
+
+static void a_block_more_moves_few_jobs(void **state)
+{
+    (void)state;
+    enum { JOBS = 1000, BLOCKS = 8 };
+    struct pool few = {.count = BLOCKS * POOL_CREW}, more = {.count = few.count + 1};
+    size_t moved = 0, of_block[BLOCKS] = {0};
+    for (uint64_t job = 1; job <= JOBS; job++) {
+        size_t first = pool_crew_of(&few, job);
+        assert_int_equal(first % POOL_CREW, 0);
+        of_block[first / POOL_CREW]++;
+        moved += pool_crew_of(&more, job) != first;
+    }
+    assert_in_range(moved, JOBS / BLOCKS / 2, 2 * JOBS / BLOCKS);
+    for (size_t i = 0; i < BLOCKS; i++)
+        assert_in_range(of_block[i], JOBS / BLOCKS / 2, 2 * JOBS / BLOCKS);
+    assert_int_equal(pool_crew_of(&(struct pool){.count = POOL_CREW}, 77), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restarted_worker_replaces_its_former_self),
         cmocka_unit_test(a_silent_worker_is_not_shown),
+        cmocka_unit_test(thousands_beat_less_often_and_lease_for_longer),
+        cmocka_unit_test(a_slot_of_who_is_long_gone_is_anothers),
+        cmocka_unit_test(a_block_more_moves_few_jobs),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
