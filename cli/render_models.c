@@ -77,7 +77,7 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
 {
     const json_t *cost = json_object_get(answer, "cost");
     WEIR_AUTO_BUF size = {0};
-    cli_put_bytes(&size, cli_real(answer, "bytes"));
+    cli_put_bytes(&size, cli_real(answer, "stored_bytes"));
     cli_pair(page, "model", "%s%s", cli_text(answer, "model"),
              cli_flag(answer, "active") ? " (active)" : "");
     cli_pair(page, "pipeline", "%s, trigger %lld, run %lld", cli_text(answer, "pipeline"),
@@ -90,6 +90,12 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     cli_pair(page, "sample set", "%s", cli_text(answer, "set_digest"));
     cli_pair_text(page, "scored by", cli_text(answer, "scored_by"));
     cli_pair(page, "file", "%s, %s", cli_text(answer, "file"), weir_buf_text(&size));
+    if (cli_text(answer, "base")[0] != '\0') {
+        weir_buf_clear(&size);
+        cli_put_bytes(&size, cli_real(answer, "bytes"));
+        cli_pair(page, "whole", "%s; the file is the difference from %s", weir_buf_text(&size),
+                 cli_text(answer, "base"));
+    }
     cli_pair(page, "checksum", "%s", cli_text(answer, "checksum"));
     cli_pair_time(page, "newest sample", cli_text(answer, "until"));
     cli_pair_time(page, "made", cli_text(answer, "created"));

@@ -16,7 +16,7 @@ static const char *const STRATEGIES[] = {"slicing", NULL};
 /* The whole file. Sections that belong to others are only named here. */
 struct file_section {
     const struct weir_yaml_node *pipeline, *datasets, *dataset, *trigger, *selection, *preprocess,
-        *training, *evaluation, *deletion;
+        *training, *evaluation, *promote, *models, *deletion;
 };
 
 static const struct cfg_key FILE_KEYS[] = {
@@ -29,6 +29,8 @@ static const struct cfg_key FILE_KEYS[] = {
     CFG_NODE(struct file_section, preprocess, .required = true, .doc = "from bytes to batches"),
     CFG_NODE(struct file_section, training, .required = true, .doc = "what learns, and how"),
     CFG_NODE(struct file_section, evaluation, .doc = "how good each model is"),
+    CFG_NODE(struct file_section, promote, .doc = "which model is the active one"),
+    CFG_NODE(struct file_section, models, .doc = "how models are stored, and which are kept"),
     CFG_NODE(struct file_section, deletion,
              .doc = "what happens to models when samples are erased"),
     CFG_END,
@@ -265,6 +267,27 @@ static enum weir_status check_vectors(const struct orchestrator_config *config,
     return WEIR_OK;
 }
 
+/* What is compared must be measured. */
+static enum weir_status check_promote(const struct orchestrator_config *config,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    const struct promote_settings *promote = &config->promote;
+    if (promote->metric == NULL)
+        return WEIR_OK;
+    const char *metric = orchestrator_metric_label(promote->metric);
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
+        bool named =
+            promote->evaluation[0] == '\0' || strcmp(promote->evaluation, evaluation->name) == 0;
+        for (size_t m = 0; named && m < evaluation->metric_count; m++)
+            if (strcmp(orchestrator_metric_label(evaluation->metrics[m]), metric) == 0)
+                return WEIR_OK;
+    }
+    return weir_yaml_fail(
+        node, err, "promote.when: expected an evaluation%s%s that measures %s, found none",
+        promote->evaluation[0] == '\0' ? "" : " called ", promote->evaluation, metric);
+}
+
 static enum weir_status read_file(struct orchestrator_config *config,
                                   const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -280,6 +303,12 @@ static enum weir_status read_file(struct orchestrator_config *config,
         status = read_rest(config, &file, err);
     if (status == WEIR_OK)
         status = read_evaluations(config, file.evaluation, err);
+    if (status == WEIR_OK)
+        status = models_settings_read(file.models, &config->models, err);
+    if (status == WEIR_OK)
+        status = promote_settings_read(file.promote, &config->promote, err);
+    if (status == WEIR_OK)
+        status = check_promote(config, file.promote, err);
     return status == WEIR_OK
                ? check_vectors(config, &file, file.datasets != NULL ? file.datasets : file.dataset,
                                err)
@@ -306,6 +335,8 @@ void orchestrator_config_free(struct orchestrator_config *config)
     for (size_t i = 0; i < config->evaluation_count; i++)
         for (size_t j = 0; j < ORCHESTRATOR_METRICS_MAX; j++)
             orchestrator_metric_close(config->evaluations[i].metrics[j]);
+    models_settings_fini(&config->models);
+    promote_settings_fini(&config->promote);
     weir_yaml_free(config->document);
     free(config);
 }
@@ -331,6 +362,8 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
         weir_buf_append_text(out, "evaluation:\n");
     for (size_t i = 0; i < config->evaluation_count; i++)
         print_evaluation(&config->evaluations[i], out);
+    promote_settings_print(&config->promote, out);
+    models_settings_print(&config->models, out);
     struct deletion_section deletion = {config->deletion, config->deletion_within_us};
     weir_buf_append_text(out, "deletion:\n");
     cfg_print(DELETION_KEYS, &deletion, 2, out);
@@ -359,6 +392,7 @@ void orchestrator_config_describe(struct weir_buf *out)
     cfg_document(EVALUATION_KEYS, out);
     weir_buf_append_text(out, "\n");
     orchestrator_metric_describe(out);
-    weir_buf_append_text(out, "## deletion\n\n");
+    models_settings_describe(out);
+    weir_buf_append_text(out, "\n## deletion\n\n");
     cfg_document(DELETION_KEYS, out);
 }

@@ -5,6 +5,7 @@
 
 #include "core/config/schema.h"
 #include "orchestrator/metrics/metric.h"
+#include "orchestrator/models/settings.h"
 #include "orchestrator/period.h"
 
 enum {
@@ -39,6 +40,8 @@ struct orchestrator_config {
     const struct weir_yaml_node *trigger;
     struct orchestrator_evaluation evaluations[ORCHESTRATOR_EVALUATIONS_MAX];
     size_t evaluation_count;
+    struct models_settings models;
+    struct promote_settings promote;
     int deletion;               /* enum orchestrator_deletion */
     int64_t deletion_within_us; /* an erasure that takes longer is overdue */
     uint64_t epochs;

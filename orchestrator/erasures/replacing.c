@@ -115,7 +115,8 @@ static enum weir_status store(struct erasure *erasure, const struct run_result *
                                   .run = run,
                                   .state = "replacing",
                                   .erasure = erasure->number,
-                                  .until_time = tainted.until_time};
+                                  .until_time = tainted.until_time,
+                                  .settings = &config->models};
     struct model_files files = {0};
     struct replacement replacement = {.tainted = erasure->replacing, .run = run};
     if (!orchestrator_run_is_hollow(run)) {

@@ -1,10 +1,15 @@
 /* TRACING: when no pipeline is amidst a trigger, lineage says which live models have seen the samples, and each
- * pipeline's deletion policy what becomes of them. */
+ * pipeline's deletion policy what becomes of them. A model that is trained again goes on from its ancestors; those whose
+ * files were dropped are trained again before it. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
+#include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static const char *action_for(const struct orchestrator *orch, int64_t pipeline)
 {
@@ -14,15 +19,53 @@ static const char *action_for(const struct orchestrator *orch, int64_t pipeline)
     return found == NULL ? "retire" : ACTIONS[orchestrator_pipeline_config(found)->deletion];
 }
 
+static enum weir_status note(const struct erasure *erasure, const struct stored_model *model,
+                             const char *action, struct weir_error *err)
+{
+    return DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
+                  DB_TEXT(model->id), DB_I64(model->pipeline), DB_I64(model->trigger),
+                  DB_TEXT(action));
+}
+
+/* Up to the newest one that is there. */
+static enum weir_status note_dropped_ancestors(const struct erasure *erasure, const char *parent,
+                                               const char *action, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *id = parent == NULL ? NULL : weir_strdup(parent);
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && id != NULL) {
+        struct stored_model model = {0};
+        status = orchestrator_model_get(erasure->orch, id, &model, err);
+        if (status != WEIR_OK)
+            return status;
+        bool dropped = orchestrator_model_is_dropped(&model);
+        if (dropped)
+            status = note(erasure, &model, action, err);
+        const char *next = orchestrator_model_is_live(&model)     ? NULL
+                           : dropped || model.replaced_by == NULL ? model.parent
+                                                                  : model.replaced_by;
+        char *copy = next == NULL ? NULL : weir_strdup(next);
+        free(id);
+        id = copy;
+        orchestrator_model_fini(&model);
+    }
+    return status;
+}
+
 static enum weir_status note_model(struct erasure *erasure, const struct lineage_seen *seen,
                                    json_t *models, struct weir_error *err)
 {
     const char *action = action_for(erasure->orch, seen->pipeline);
+    struct stored_model model = {0};
     json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
                                             "samples", (json_int_t)seen->count));
-    return DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
-                  DB_TEXT(seen->model), DB_I64(seen->pipeline), DB_I64(seen->trigger),
-                  DB_TEXT(action));
+    enum weir_status status = orchestrator_model_get(erasure->orch, seen->model, &model, err);
+    if (status == WEIR_OK)
+        status = note(erasure, &model, action, err);
+    if (status == WEIR_OK && strcmp(action, "retrain") == 0)
+        status = note_dropped_ancestors(erasure, model.parent, action, err);
+    orchestrator_model_fini(&model);
+    return status;
 }
 
 /* What was merely influenced is told, and left as it is. */

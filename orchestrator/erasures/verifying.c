@@ -6,6 +6,7 @@
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
+#include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
 
 #include <inttypes.h>
@@ -17,7 +18,22 @@ enum { RANK_VERIFIED = 4 };
 
 /* ---- old models ---- */
 
-static enum weir_status remove_old(struct erasure *erasure, struct weir_error *err)
+typedef enum weir_status old_model_fn(struct orchestrator *orch, const struct stored_model *model,
+                                      struct weir_error *err);
+
+static enum weir_status release(struct orchestrator *orch, const struct stored_model *model,
+                                struct weir_error *err)
+{
+    return orchestrator_model_release(orch, model->id, err);
+}
+
+static enum weir_status remove_files(struct orchestrator *orch, const struct stored_model *model,
+                                     struct weir_error *err)
+{
+    return orchestrator_model_remove_files(orch, model, err);
+}
+
+static enum weir_status each_old(struct erasure *erasure, old_model_fn *act, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
@@ -26,10 +42,19 @@ static enum weir_status remove_old(struct erasure *erasure, struct weir_error *e
         struct stored_model model = {0};
         status = orchestrator_model_get(erasure->orch, weir_rows_text(rows, i, 0), &model, err);
         if (status == WEIR_OK && strcmp(model.state, "stored") != 0)
-            status = orchestrator_model_remove_files(erasure->orch, &model, err);
+            status = act(erasure->orch, &model, err);
         orchestrator_model_fini(&model);
     }
     return status;
+}
+
+/* No clean model may need the bytes of one that goes: those that are its difference are stored whole first. */
+static enum weir_status remove_old(struct erasure *erasure, struct weir_error *err)
+{
+    enum weir_status status = each_old(erasure, release, err);
+    if (status == WEIR_OK)
+        status = each_old(erasure, remove_files, err);
+    return status == WEIR_OK ? orchestrator_models_end_dropping(erasure->orch, err) : status;
 }
 
 static bool is_kept(const struct weir_rows *models, const char *model)

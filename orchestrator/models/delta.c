@@ -53,7 +53,7 @@ static void plan_add(struct plan *plan, struct weir_bytes model, struct weir_byt
 
 static struct weir_bytes cut(struct weir_bytes bytes, size_t from, size_t to)
 {
-    return weir_bytes(bytes.at + from, to - from);
+    return from == to ? weir_bytes(NULL, 0) : weir_bytes(bytes.at + from, to - from);
 }
 
 static struct plan make_plan(struct weir_bytes model, struct weir_bytes base)
@@ -385,7 +385,7 @@ static enum weir_status read_sections(struct reader *reader, struct weir_bytes d
         if (size > bytes - total || from > base.size || there > base.size - from)
             return corrupt(err, "its sections do not fit");
         plan_add(&reader->plan, weir_bytes(reader->model + total, size),
-                 weir_bytes(base.at + from, there));
+                 cut(base, from, from + there));
         total += size;
     }
     return total == bytes ? WEIR_OK : corrupt(err, "its sections are not the whole model");
@@ -449,7 +449,7 @@ enum weir_status model_delta_apply(struct weir_bytes delta, struct weir_bytes ba
     if (status != WEIR_OK)
         return status;
     size_t bytes = (size_t)weir_get_u64(delta.at + 8);
-    weir_buf_reserve(out, bytes);
+    weir_buf_reserve(out, bytes + 1); /* some, for a model of no bytes, too */
     reader.model = out->at + out->size;
     status = read_sections(&reader, delta, base, sections, err);
     if (status == WEIR_OK) {

@@ -1,18 +1,14 @@
-/* Placing model files, and their rows. */
+/* Rows of models, and the going of their files. */
 #include "orchestrator/models/store.h"
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/content.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Columns of Q_model_get and Q_model_all. */
 enum {
@@ -34,6 +30,9 @@ enum {
     COL_COST,
     COL_CREATED,
     COL_SCORED_BY,
+    COL_BASE,
+    COL_DELTAS,
+    COL_STORED_BYTES,
 };
 
 static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
@@ -66,7 +65,20 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .scored_by = weir_rows_is_null(rows, row, COL_SCORED_BY)
                          ? ""
                          : weir_rows_text(rows, row, COL_SCORED_BY),
+        .base = weir_rows_text(rows, row, COL_BASE),
+        .deltas = weir_rows_i64(rows, row, COL_DELTAS),
+        .stored_bytes = weir_rows_i64(rows, row, COL_STORED_BYTES),
     };
+}
+
+bool orchestrator_model_is_live(const struct stored_model *model)
+{
+    return strcmp(model->state, "stored") == 0 || strcmp(model->state, "replacing") == 0;
+}
+
+bool orchestrator_model_is_dropped(const struct stored_model *model)
+{
+    return strcmp(model->state, "dropping") == 0 || strcmp(model->state, "dropped") == 0;
 }
 
 enum weir_status orchestrator_model_get(struct orchestrator *orch, const char *id,
@@ -106,93 +118,15 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
     return weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
 }
 
-/* ---- placing files ---- */
-
-static enum weir_status make_durable(const char *path, struct weir_error *err)
-{
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fsync(fd) != 0) {
-        return weir_fail(err, WEIR_IO, "%s: cannot make the model durable: %s", path,
-                         strerror(errno));
-    }
-    return WEIR_OK;
-}
-
-static enum weir_status checksum_of(const char *path, struct model_files *files,
-                                    struct weir_error *err)
-{
-    WEIR_AUTO_BUF bytes = {0};
-    enum weir_status status = weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, &bytes, err);
-    if (status == WEIR_OK) {
-        struct weir_digest digest = weir_digest_of(weir_buf_view(&bytes));
-        weir_digest_text(&digest, files->checksum);
-        files->bytes = (int64_t)bytes.size;
-    }
-    return status;
-}
-
-static enum weir_status move_model(const char *from, const char *to, struct weir_error *err)
-{
-    if (access(from, F_OK) != 0 && access(to, F_OK) == 0)
-        return WEIR_OK; /* moved before a crash */
-    enum weir_status status = make_durable(from, err);
-    if (status == WEIR_OK && rename(from, to) != 0) {
-        status =
-            weir_fail(err, WEIR_IO, "%s: cannot be moved to %s: %s", from, to, strerror(errno));
-    }
-    return status == WEIR_OK ? weir_sync_parent(to, err) : status;
-}
-
-static enum weir_status write_fitted(const struct orchestrator *orch,
-                                     const struct model_wanted *wanted, struct model_files *files,
-                                     struct weir_error *err)
-{
-    if (wanted->run->fitted.size == 0) {
-        files->fitted_file = weir_strdup("");
-        return WEIR_OK;
-    }
-    files->fitted_file = weir_format("fitted/%s.fitted", wanted->id);
-    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", files->fitted_file);
-    return weir_file_write_atomic(path, wanted->run->fitted, err);
-}
-
-enum weir_status orchestrator_model_place(const struct orchestrator *orch,
-                                          const struct model_wanted *wanted,
-                                          struct model_files *ret_files, struct weir_error *err)
-{
-    struct model_files files = {.file = weir_format("models/%s.weirmodel", wanted->id)};
-    WEIR_AUTO_FREE char *from =
-        weir_format("%s/%s", wanted->run->directory, wanted->run->model_file);
-    WEIR_AUTO_FREE char *to = orchestrator_path(orch, ".", files.file);
-    enum weir_status status = move_model(from, to, err);
-    if (status == WEIR_OK)
-        status = checksum_of(to, &files, err);
-    if (status == WEIR_OK)
-        status = write_fitted(orch, wanted, &files, err);
-    if (status != WEIR_OK) {
-        orchestrator_model_files_fini(&files);
-        return status;
-    }
-    *ret_files = files;
-    return WEIR_OK;
-}
-
-void orchestrator_model_files_fini(struct model_files *files)
-{
-    free(files->file);
-    free(files->fitted_file);
-    *files = (struct model_files){0};
-}
-
 static enum weir_status tell(struct orchestrator *orch, const struct model_wanted *wanted,
                              const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
     WEIR_AUTO_FREE char *key = weir_format("model_stored/%s", wanted->id);
-    json_t *body =
-        json_pack("{ss,sI,ss?,ss,sI,ss}", "model", wanted->id, "trigger", (json_int_t)run->trigger,
-                  "parent", run->base_model, "checksum", files->checksum, "bytes",
-                  (json_int_t)files->bytes, "file", files->file);
+    json_t *body = json_pack("{ss,sI,ss?,ss,sI,ss,sI}", "model", wanted->id, "trigger",
+                             (json_int_t)run->trigger, "parent", run->base_model, "checksum",
+                             files->checksum, "bytes", (json_int_t)files->bytes, "file",
+                             files->file, "stored_bytes", (json_int_t)files->stored_bytes);
     if (wanted->erasure != 0)
         json_object_set_new(body, "erasure", json_integer(wanted->erasure));
     return orchestrator_event_put(
@@ -213,10 +147,47 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
                DB_TEXT(run->set_digest), DB_I64(run->clean_epoch), DB_TEXT(files->checksum),
                DB_I64(files->bytes), DB_TEXT(files->file), DB_TEXT(files->fitted_file),
                DB_TEXT(wanted->state), DB_I64(wanted->erasure), DB_I64(wanted->until_time),
-               DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()));
+               DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()), DB_TEXT(files->base),
+               DB_I64(files->deltas), DB_I64(files->stored_bytes));
     if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
     return status == WEIR_OK ? tell(orch, wanted, files, err) : status;
+}
+
+/* ---- going ---- */
+
+/* The whole file is durable before the row names it; the delta goes afterwards. */
+static enum weir_status make_whole(struct orchestrator *orch, const char *id,
+                                   struct weir_error *err)
+{
+    struct stored_model model = {0};
+    struct model_content content = {.mapped = NULL};
+    WEIR_AUTO_FREE char *file = weir_format("models/%s.weirmodel", id);
+    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", file);
+    enum weir_status status = orchestrator_model_get(orch, id, &model, err);
+    if (status == WEIR_OK)
+        status = orchestrator_model_content(orch, &model, &content, err);
+    if (status == WEIR_OK)
+        status = weir_file_write_atomic(path, content.bytes, err);
+    orchestrator_model_content_fini(&content);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_model_whole, NULL, err, DB_TEXT(id), DB_TEXT(file));
+    if (status == WEIR_OK) {
+        WEIR_AUTO_FREE char *delta = orchestrator_path(orch, ".", model.file);
+        status = weir_remove_tree(delta, err);
+    }
+    orchestrator_model_fini(&model);
+    return status;
+}
+
+enum weir_status orchestrator_model_release(struct orchestrator *orch, const char *id,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_model_based_on, &rows, err, DB_TEXT(id));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = make_whole(orch, weir_rows_text(rows, i, 0), err);
+    return status;
 }
 
 enum weir_status orchestrator_model_remove_files(const struct orchestrator *orch,

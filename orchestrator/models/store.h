@@ -1,9 +1,11 @@
-/* Stored models: files models/ID.weirmodel with a checksum and their fitted state beside them, rows in Postgres. A
- * model's file is complete and durable before its row exists; rows outlive their files, for lineage. */
+/* Stored models: files models/ID.weirmodel, or models/ID.weirdelta for the difference from another one, with a checksum
+ * and their fitted state beside them, rows in Postgres. A model's file is complete and durable before its row exists;
+ * rows outlive their files, for lineage. What a file holds is read through content.h. */
 #ifndef ORCHESTRATOR_MODELS_STORE_H
 #define ORCHESTRATOR_MODELS_STORE_H
 
 #include "core/base/hash.h"
+#include "orchestrator/models/settings.h"
 #include "orchestrator/runs/run.h"
 
 enum { ORCHESTRATOR_MODEL_BYTES_MAX = 1 << 30 };
@@ -21,14 +23,22 @@ struct stored_model {
     int64_t bytes;
     const char *file;        /* below the data directory */
     const char *fitted_file; /* "": none */
-    const char *state;       /* stored, replacing, replaced, retired */
+    const char *state; /* stored, replacing; without files: replaced, retired, dropping, dropped */
     const char *replaced_by; /* NULL: none */
     int64_t erasure;
     int64_t until_time;
     const char *cost; /* JSON */
     int64_t created_us;
     const char *scored_by; /* the model whose scores chose its set; "": none */
+    const char *base;      /* the model its file is the difference from; "": the file is whole */
+    int64_t deltas;        /* from its file to one that is whole */
+    int64_t stored_bytes;  /* of its file */
 };
+
+/* Whether its file is there, or on its way: stored or replacing. */
+bool orchestrator_model_is_live(const struct stored_model *model);
+/* Whether models.keep let it go. */
+bool orchestrator_model_is_dropped(const struct stored_model *model);
 
 /* NOT_FOUND "model X: there is none". Release with orchestrator_model_fini(). */
 enum weir_status orchestrator_model_get(struct orchestrator *orch, const char *id,
@@ -53,16 +63,20 @@ struct model_wanted {
     const char *state; /* "stored", or "replacing" until an erasure swaps it in */
     int64_t erasure;   /* 0: none */
     int64_t until_time;
+    const struct models_settings *settings;
 };
 /* The files in place. */
 struct model_files {
     char checksum[WEIR_DIGEST_TEXT_MAX];
-    int64_t bytes;
+    int64_t bytes, stored_bytes;
     char *file;
     char *fitted_file;
+    char *base; /* "": none */
+    int64_t deltas;
 };
-/* Moves the run's model file into models/, durably, and writes the fitted state. May be repeated. */
-enum weir_status orchestrator_model_place(const struct orchestrator *orch,
+/* Moves the run's model file into models/, durably, or writes its difference from the model it started from there where
+ * `settings` want that and it is smaller; and the fitted state. May be repeated. */
+enum weir_status orchestrator_model_place(struct orchestrator *orch,
                                           const struct model_wanted *wanted,
                                           struct model_files *ret_files,
                                           struct weir_error *err) WEIR_MUST_USE;
@@ -72,7 +86,11 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
                                         const struct model_wanted *wanted,
                                         const struct model_files *files,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Unlinks a model's files. Absent is fine. */
+/* Stores every live model whose file is the difference from this one whole, so that this one's may go. May be
+ * repeated. */
+enum weir_status orchestrator_model_release(struct orchestrator *orch, const char *id,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* Unlinks a model's files, which no live model may need. Absent is fine. */
 enum weir_status orchestrator_model_remove_files(const struct orchestrator *orch,
                                                  const struct stored_model *model,
                                                  struct weir_error *err) WEIR_MUST_USE;

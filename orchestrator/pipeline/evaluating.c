@@ -4,6 +4,7 @@
  * the models whose slice is over by now. */
 #include "core/base/log.h"
 #include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
@@ -42,11 +43,21 @@ enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now
     return status;
 }
 
+/* A replay does that at its end: until then, every model may have to be measured. */
+static enum weir_status drop_old(struct pipeline *pipeline, struct weir_error *err)
+{
+    if (orchestrator_evaluator_busy(pipeline->orch, &pipeline->aside))
+        return WEIR_OK; /* with the next trigger */
+    return orchestrator_models_retain(pipeline->orch, pipeline, err);
+}
+
 void pipeline_evaluate(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
     enum weir_status status = pipeline_load_newest(pipeline, &err);
+    if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)
+        status = drop_old(pipeline, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE) {
         status = pipeline_tasks_of_models(pipeline, pipeline->newest.until_time, &tasks, &err);
     } else if (status == WEIR_OK) {

@@ -1,9 +1,10 @@
 /* CLOSING: every model is measured on the slice behind it, and on every slice the model that would have been active when
- * it began (a slice in which nothing triggered has no model of its own), where that is not done yet. Then the pipeline
- * is finished. */
+ * it began (a slice in which nothing triggered has no model of its own), where that is not done yet. Then models that
+ * need not be kept are dropped, and the pipeline is finished. */
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <stdlib.h>
@@ -70,7 +71,11 @@ static void on_done(void *owner, const struct weir_error *err)
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
+    struct weir_error problem;
+    enum weir_status status = orchestrator_models_retain(pipeline->orch, pipeline, &problem);
+    if (status != WEIR_OK)
+        pipeline_trouble(pipeline, status, &problem);
+    else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
         end_feed(pipeline);
 }
 

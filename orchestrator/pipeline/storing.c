@@ -38,9 +38,11 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
 {
     struct weir_error problem;
     WEIR_AUTO_FREE char *id = model_id(pipeline);
-    struct stored stored = {
-        .wanted = {
-            .id = id, .run = run, .state = "stored", .until_time = pipeline->newest.until_time}};
+    struct stored stored = {.wanted = {.id = id,
+                                       .run = run,
+                                       .state = "stored",
+                                       .until_time = pipeline->newest.until_time,
+                                       .settings = &pipeline->config->models}};
     enum weir_status status =
         orchestrator_model_place(pipeline->orch, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {

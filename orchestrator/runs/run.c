@@ -5,7 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/models/store.h"
+#include "orchestrator/models/content.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run_state.h"
 
@@ -208,9 +208,13 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
     enum weir_status status = orchestrator_model_get(run->orch, run->base_model, &model, err);
     if (status != WEIR_OK)
         return status;
-    free(run->start_from);
-    run->start_from = orchestrator_path(run->orch, ".", model.file);
-    status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
+    char *path = NULL;
+    status = orchestrator_model_file(run->orch, &model, run->directory, &path, err);
+    if (status == WEIR_OK) {
+        free(run->start_from);
+        run->start_from = path;
+        status = orchestrator_model_fitted(run->orch, &model, &run->fitted, err);
+    }
     orchestrator_model_fini(&model);
     return status;
 }

@@ -74,6 +74,11 @@ static void model_stored(const json_t *event, struct weir_buf *out)
                     parent[0] == '\0' ? "scratch" : parent);
 }
 
+static void model_dropped(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  dropped %s", text_of(event, "model"));
+}
+
 static void evaluation(const json_t *event, struct weir_buf *out)
 {
     const json_t *interval = json_object_get(event, "interval");
@@ -118,11 +123,17 @@ static const struct {
     const char *event;
     void (*line)(const json_t *event, struct weir_buf *out);
 } LINES[] = {
-    {"dataset_scanned", dataset_scanned},   {"trigger_fired", trigger_fired},
-    {"trigger_skipped", trigger_skipped},   {"selection_sealed", selection_sealed},
-    {"scoring_finished", scoring_finished}, {"training_finished", training_finished},
-    {"model_stored", model_stored},         {"evaluation", evaluation},
-    {"erasure_step", erasure_step},         {"pipeline_finished", pipeline_finished},
+    {"dataset_scanned", dataset_scanned},
+    {"trigger_fired", trigger_fired},
+    {"trigger_skipped", trigger_skipped},
+    {"selection_sealed", selection_sealed},
+    {"scoring_finished", scoring_finished},
+    {"training_finished", training_finished},
+    {"model_stored", model_stored},
+    {"model_dropped", model_dropped},
+    {"evaluation", evaluation},
+    {"erasure_step", erasure_step},
+    {"pipeline_finished", pipeline_finished},
 };
 
 void screen_line_of(const json_t *event, struct weir_buf *out)

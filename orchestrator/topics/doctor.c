@@ -3,7 +3,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
-#include "orchestrator/models/store.h"
+#include "orchestrator/models/content.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 
@@ -23,26 +23,17 @@ static void add(json_t *findings, const char *dataset, const struct finding *fin
 /* ---- models ---- */
 
 /* True: its file is what was stored. */
-static bool check_model(const struct orchestrator *orch, const struct stored_model *model,
+static bool check_model(struct orchestrator *orch, const struct stored_model *model,
                         json_t *findings)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", orch->data_dir, model->file);
-    char checksum[WEIR_DIGEST_TEXT_MAX];
+    struct model_content content = {.mapped = NULL};
     struct weir_error err;
-    void *bytes;
-    size_t size;
-    enum weir_status status = weir_file_map(path, &bytes, &size, &err);
-    if (status == WEIR_OK) {
-        struct weir_digest digest = weir_digest_of(weir_bytes(bytes, size));
-        weir_digest_text(&digest, checksum);
-        weir_file_unmap(bytes, size);
-        if (strcmp(checksum, model->checksum) == 0)
-            return true;
-    }
-    WEIR_AUTO_FREE char *found =
-        weir_format("model %s: %s", model->id, status == WEIR_OK ? checksum : err.text);
+    enum weir_status status = orchestrator_model_content(orch, model, &content, &err);
+    orchestrator_model_content_fini(&content);
+    if (status == WEIR_OK)
+        return true;
     add(findings, "",
-        &(struct finding){"models", "wrong", found, model->checksum,
+        &(struct finding){"models", "wrong", err.text, model->checksum,
                           "restore the file from a backup, or train the model again"});
     return false;
 }

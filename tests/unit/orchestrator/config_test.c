@@ -87,6 +87,16 @@ static void mistakes_name_their_place(void **state)
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
          "deletion: {policy: retrain}\n",
          "deletion.policy"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "models: {keep: {last: 1, best: 2}}\n",
+         "{best: 5, by: roc_auc}"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "models: {keep: {best: 2, by: acuracy}}\n",
+         "did you mean accuracy"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: 1d, metrics: accuracy}\n"
+         "promote: {when: {metric: roc_auc}}\n",
+         "t.yaml:8:10: promote.when: expected an evaluation that measures roc_auc"},
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\nselection: {}\npreprocess: {}\ntraining: {}\n",
          "1 to 64 datasets"},
     };

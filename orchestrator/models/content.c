@@ -1,0 +1,126 @@
+/* Following deltas to a model that is stored whole, and back. */
+#include "orchestrator/models/content.h"
+
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "orchestrator/models/delta.h"
+
+#include <string.h>
+
+enum { CHAIN_MAX = 128 }; /* above what models.full_every allows */
+
+static enum weir_status map_file(const struct orchestrator *orch, const struct stored_model *model,
+                                 struct model_content *ret_content, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->file);
+    struct model_content content = {.mapped = NULL};
+    enum weir_status status = weir_file_map(path, &content.mapped, &content.mapped_size, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "model %s", model->id);
+    content.bytes = weir_bytes(content.mapped, content.mapped_size);
+    *ret_content = content;
+    return WEIR_OK;
+}
+
+void orchestrator_model_content_fini(struct model_content *content)
+{
+    weir_file_unmap(content->mapped, content->mapped_size);
+    weir_buf_fini(&content->built);
+    *content = (struct model_content){.mapped = NULL};
+}
+
+static enum weir_status check(const struct stored_model *model, struct weir_bytes bytes,
+                              struct weir_error *err)
+{
+    char checksum[WEIR_DIGEST_TEXT_MAX];
+    struct weir_digest digest = weir_digest_of(bytes);
+    weir_digest_text(&digest, checksum);
+    if (strcmp(checksum, model->checksum) == 0)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_CORRUPT, "model %s: checksum %s, expected %s", model->id, checksum,
+                     model->checksum);
+}
+
+/* `content` is that of the model's base, and becomes the model's. */
+static enum weir_status go_on(const struct orchestrator *orch, const struct stored_model *model,
+                              struct model_content *content, struct weir_error *err)
+{
+    struct model_content delta = {.mapped = NULL};
+    struct model_content next = {.mapped = NULL};
+    enum weir_status status = map_file(orch, model, &delta, err);
+    if (status == WEIR_OK) {
+        status = model_delta_apply(delta.bytes, content->bytes, ORCHESTRATOR_MODEL_BYTES_MAX,
+                                   &next.built, err);
+        if (status != WEIR_OK)
+            status = weir_error_wrap(err, status, "model %s", model->id);
+    }
+    orchestrator_model_content_fini(&delta);
+    orchestrator_model_content_fini(content);
+    next.bytes = weir_buf_view(&next.built);
+    *content = next;
+    return status;
+}
+
+/* The model's base, the base of that, up to one that is stored whole. */
+static enum weir_status find_chain(struct orchestrator *orch, const struct stored_model *model,
+                                   struct stored_model *chain, size_t *count,
+                                   struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    const struct stored_model *last = model;
+    while (status == WEIR_OK && last->base[0] != '\0') {
+        if (*count == CHAIN_MAX) {
+            return weir_fail(err, WEIR_CORRUPT, "model %s: more than %d deltas in a row", model->id,
+                             CHAIN_MAX);
+        }
+        status = orchestrator_model_get(orch, last->base, &chain[*count], err);
+        if (status == WEIR_OK)
+            last = &chain[(*count)++];
+    }
+    return status;
+}
+
+enum weir_status orchestrator_model_content(struct orchestrator *orch,
+                                            const struct stored_model *model,
+                                            struct model_content *ret_content,
+                                            struct weir_error *err)
+{
+    struct stored_model chain[CHAIN_MAX];
+    size_t count = 0;
+    struct model_content content = {.mapped = NULL};
+    enum weir_status status = find_chain(orch, model, chain, &count, err);
+    if (status == WEIR_OK)
+        status = map_file(orch, count == 0 ? model : &chain[count - 1], &content, err);
+    for (size_t i = count; i-- > 0 && status == WEIR_OK;)
+        status = go_on(orch, i == 0 ? model : &chain[i - 1], &content, err);
+    for (size_t i = 0; i < count; i++)
+        orchestrator_model_fini(&chain[i]);
+    if (status == WEIR_OK)
+        status = check(model, content.bytes, err);
+    if (status == WEIR_OK)
+        *ret_content = content;
+    else
+        orchestrator_model_content_fini(&content);
+    return status;
+}
+
+enum weir_status orchestrator_model_file(struct orchestrator *orch,
+                                         const struct stored_model *model, const char *directory,
+                                         char **ret_path, struct weir_error *err)
+{
+    if (model->base[0] == '\0') { /* the trainer checks what it reads */
+        *ret_path = orchestrator_path(orch, ".", model->file);
+        return WEIR_OK;
+    }
+    struct model_content content = {.mapped = NULL};
+    WEIR_AUTO_FREE char *path = weir_format("%s/base.weirmodel", directory);
+    enum weir_status status = weir_make_directories(directory, 0700, err);
+    if (status == WEIR_OK)
+        status = orchestrator_model_content(orch, model, &content, err);
+    if (status == WEIR_OK)
+        status = weir_file_write_atomic(path, content.bytes, err);
+    orchestrator_model_content_fini(&content);
+    if (status == WEIR_OK)
+        *ret_path = WEIR_TAKE(path);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* The bytes of a stored model, whether it is stored whole or as a chain of deltas. Every read that goes through here
+ * is checked against the checksum that was committed with the model. */
+#ifndef ORCHESTRATOR_MODELS_CONTENT_H
+#define ORCHESTRATOR_MODELS_CONTENT_H
+
+#include "orchestrator/models/store.h"
+
+struct model_content {
+    struct weir_bytes bytes;
+    void *mapped; /* private: a whole file */
+    size_t mapped_size;
+    struct weir_buf built; /* private: put together from deltas */
+};
+
+/* NOT_FOUND when a file is gone, CORRUPT when the bytes are not what was stored. Release with
+ * orchestrator_model_content_fini(). */
+enum weir_status orchestrator_model_content(struct orchestrator *orch,
+                                            const struct stored_model *model,
+                                            struct model_content *ret_content,
+                                            struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_model_content_fini(struct model_content *content); /* zeroed is fine */
+
+/* A file that holds the model, for a trainer: its own, or one put together in `directory`. */
+enum weir_status orchestrator_model_file(struct orchestrator *orch,
+                                         const struct stored_model *model, const char *directory,
+                                         char **ret_path, struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,32 @@
+/* Which models of a pipeline keep their files (models.keep). A model that is dropped keeps its row: lineage goes through
+ * it, and an erasure that needs it trains it again. */
+#ifndef ORCHESTRATOR_MODELS_RETENTION_H
+#define ORCHESTRATOR_MODELS_RETENTION_H
+
+#include "orchestrator/models/settings.h"
+#include "orchestrator/pipeline/pipeline.h"
+
+/* A live model, as far as the choice is concerned. */
+struct retention_model {
+    const char *id;
+    const char *base; /* "": its file is whole */
+    bool active;
+    bool measured; /* by models.keep.by */
+    bool defined;
+    double value;
+};
+
+/* `models` (count) in the order of their triggers. Writes to `drop` which may go: never the active one, the newest one,
+ * one that is not measured yet, or one that a kept one is the difference from. Pure. */
+void models_choose_dropped(const struct models_settings *settings,
+                           const struct retention_model *models, size_t count, bool *drop);
+
+/* Drops what may go. An open erasure puts it off. */
+enum weir_status orchestrator_models_retain(struct orchestrator *orch,
+                                            const struct pipeline *pipeline,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* Removes the files of models that a crash left half dropped, of every pipeline. */
+enum weir_status orchestrator_models_end_dropping(struct orchestrator *orch,
+                                                  struct weir_error *err) WEIR_MUST_USE;
+
+#endif
