@@ -3,8 +3,9 @@
  *
  *     WEIR_UPDATE_GOLDEN=1 ctest --preset dev -R scoring_golden_test
  *
- * With arguments (METHOD OPTIONS TARGET WIDTH VALUES [HOLDOUT]: options as YAML, files of floats) the program
- * prints what is chosen instead; scoring_numpy_test.py compares that with its own computation. */
+ * With arguments (METHOD OPTIONS TARGET WIDTH SEEDS VALUES [HOLDOUT]: options as YAML, files of floats) the program
+ * prints what is chosen with so many seeds instead, a blank line behind each; scoring_numpy_test.py and
+ * selection_scipy_test.py compare that with their own computation. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "selector/scoring/scoring.h"
@@ -18,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { COUNT = 300, WIDTH = 12, TARGET = 40, VALUES_MAX = 1 << 26 };
+enum { COUNT = 300, WIDTH = 12, TARGET = 40, VALUES_MAX = 1 << 26, FIRST_SEED = 17 };
 
 static const char PATH[] = WEIR_SOURCE_DIR "/tests/contract/golden/scoring_methods.txt";
 
@@ -90,7 +91,7 @@ static void every_method_chooses_what_it_always_chose(void **state)
         struct scoring_input input = {.count = COUNT, .values = values, .holdout_losses = holdout};
         input.width = method->wants >= SCORING_WANTS_PROBABILITIES ? WIDTH : 1;
         input.target = TARGET;
-        input.seed = 17;
+        input.seed = FIRST_SEED;
         weir_buf_printf(&found, "%s %s\n", CASES[c].method, CASES[c].options);
         assert_int_equal(show_choice(method, CASES[c].options, &input, &found, &err), WEIR_OK);
     }
@@ -116,10 +117,11 @@ static enum weir_status choose_from_files(int argc, char **argv, struct weir_err
 {
     WEIR_AUTO_BUF values = {0}, holdout = {0}, out = {0};
     const struct scoring_method *method = scoring_find(argv[1]);
-    struct scoring_input input = {.seed = 17};
-    enum weir_status status = weir_file_read(argv[5], VALUES_MAX, &values, err);
-    if (status == WEIR_OK && argc > 6)
-        status = weir_file_read(argv[6], VALUES_MAX, &holdout, err);
+    struct scoring_input input = {.seed = FIRST_SEED};
+    uint64_t end = FIRST_SEED + strtoul(argv[5], NULL, 10);
+    enum weir_status status = weir_file_read(argv[6], VALUES_MAX, &values, err);
+    if (status == WEIR_OK && argc > 7)
+        status = weir_file_read(argv[7], VALUES_MAX, &holdout, err);
     if (status != WEIR_OK)
         return status;
     input.target = strtoul(argv[3], NULL, 10);
@@ -127,7 +129,10 @@ static enum weir_status choose_from_files(int argc, char **argv, struct weir_err
     input.values = (const float *)(const void *)values.at;
     input.holdout_losses = (const float *)(const void *)holdout.at;
     input.count = values.size / sizeof(float) / input.width;
-    status = show_choice(method, argv[2], &input, &out, err);
+    for (; status == WEIR_OK && input.seed < end; input.seed++) {
+        status = show_choice(method, argv[2], &input, &out, err);
+        weir_buf_append_text(&out, "\n");
+    }
     if (status == WEIR_OK)
         fwrite(out.at, 1, out.size, stdout);
     return status;
@@ -140,7 +145,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_method_has_golden_choices),
     };
     struct weir_error err;
-    if (argc < 6)
+    if (argc < 7)
         return cmocka_run_group_tests_name("selector: golden choices", tests, NULL, NULL);
     if (choose_from_files(argc, argv, &err) == WEIR_OK)
         return 0;

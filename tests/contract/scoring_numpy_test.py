@@ -31,9 +31,9 @@ class Peer:
                 array.astype("<f4").tofile(self.folder / name)
                 files.append(self.folder / name)
         width = values.shape[1] if values.ndim > 1 else 1
-        printed = subprocess.run([self.program, method, options, str(TARGET), str(width), *files],
+        printed = subprocess.run([self.program, method, options, str(TARGET), str(width), "1", *files],
                                  check=True, capture_output=True, text=True).stdout
-        rows = [line.split() for line in printed.splitlines()]
+        rows = [line.split() for line in printed.split("\n\n")[0].splitlines()]
         return [int(row[0]) for row in rows], np.array([float(row[1]) for row in rows])
 
 

@@ -1,12 +1,18 @@
 /* What every selection policy promises, looped over the registry with pools of every shape: distinct
  * candidates, never more than the target, none without a reason, the same choice for the same seed; of those that
  * draw, that the draw is fair.
- * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES. */
+ * A new policy is tested by being in the registry; one with a required option needs a row in EXAMPLES.
+ *
+ * With arguments (POLICY OPTIONS TARGET SEEDS COLUMNS: options as YAML; a file of i64: ids, times, labels, triggers and
+ * past of all candidates) the program prints the places of what is chosen with each seed, a line a seed;
+ * selection_scipy_test.py says how likely each choice is. */
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "tests/unit/selector/choose.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { SAMPLES_MAX = 600, ROUNDS = 200 };
 
@@ -20,7 +26,9 @@ struct pool {
     size_t count;
     size_t target;
     bool bounded;
-    size_t runs_max; /* 0: all */
+    size_t runs_max;     /* 0: all */
+    const char *options; /* NULL: those of EXAMPLES */
+    uint64_t pipeline_seed;
 };
 
 static void draw_pool(struct pool *pool, uint64_t seed)
@@ -32,6 +40,8 @@ static void draw_pool(struct pool *pool, uint64_t seed)
     uint64_t skew = 1 + weir_rng_below(&rng, 20);
     uint64_t id = 0;
     pool->runs_max = 0;
+    pool->options = NULL;
+    pool->pipeline_seed = 0;
     for (size_t i = 0; i < pool->count; i++) {
         id += 1 + weir_rng_below(&rng, 5);
         pool->ids[i] = id;
@@ -68,14 +78,12 @@ static const char *example_of(const char *policy)
     return "{}";
 }
 
-static void *example_options(const struct selection_policy *policy)
+static void *read_options(const struct selection_policy *policy, const char *yaml)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     void *options = weir_calloc(1, policy->options_size + 1);
     struct weir_error err;
-    assert_int_equal(
-        weir_yaml_parse("example", weir_bytes_of(example_of(policy->name)), &document, &err),
-        WEIR_OK);
+    assert_int_equal(weir_yaml_parse("example", weir_bytes_of(yaml), &document, &err), WEIR_OK);
     assert_int_equal(cfg_read(policy->options, CFG_CLOSED, weir_yaml_root(document), "selection",
                               NULL, options, &err),
                      WEIR_OK);
@@ -88,7 +96,7 @@ static void *example_options(const struct selection_policy *policy)
 static void run(const struct selection_policy *policy, const struct pool *pool, uint64_t seed,
                 struct picked *output)
 {
-    void *options = example_options(policy);
+    void *options = read_options(policy, pool->options ? pool->options : example_of(policy->name));
     unsigned needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
     const struct given given = {
         .ids = needs & SELECTION_NEEDS_IDS ? pool->ids : NULL,
@@ -100,6 +108,7 @@ static void run(const struct selection_policy *policy, const struct pool *pool, 
         .target = pool->target,
         .bounded = pool->bounded,
         .runs_max = pool->runs_max,
+        .pipeline_seed = pool->pipeline_seed,
     };
     choose_by(policy, options, given, seed, output);
     free(options);
@@ -302,7 +311,53 @@ static void every_policy_is_complete_and_found_by_its_name(void **state)
     assert_null(selector_policy_names()[selector_policy_count()]);
 }
 
-int main(void)
+/* ---- choosing from a file ---- */
+
+static enum weir_status read_pool(const char *path, struct pool *pool, struct weir_error *err)
+{
+    WEIR_AUTO_BUF bytes = {0};
+    enum weir_status status = weir_file_read(path, sizeof *pool, &bytes, err);
+    if (status)
+        return status;
+    const int64_t *column = (const int64_t *)(const void *)bytes.at;
+    pool->count = bytes.size / sizeof *column / 5;
+    if (pool->count == 0 || pool->count > SAMPLES_MAX)
+        return weir_fail(err, WEIR_INVALID, "%s: expected 1 to %d candidates", path, SAMPLES_MAX);
+    for (size_t i = 0; i < pool->count; i++) {
+        pool->ids[i] = (uint64_t)column[i];
+        pool->times[i] = column[pool->count + i];
+        pool->labels[i] = column[2 * pool->count + i];
+        pool->triggers[i] = column[3 * pool->count + i];
+        pool->past[i] = (uint8_t)column[4 * pool->count + i];
+    }
+    return WEIR_OK;
+}
+
+static int choose_from_file(char **argv)
+{
+    static struct pool pool;
+    struct weir_error err;
+    size_t chosen[SAMPLES_MAX];
+    float weights[SAMPLES_MAX];
+    if (read_pool(argv[5], &pool, &err) != WEIR_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    pool.target = strtoul(argv[3], NULL, 10);
+    pool.bounded = true;
+    pool.options = argv[2];
+    for (uint64_t seed = 0; seed < strtoul(argv[4], NULL, 10); seed++) {
+        struct picked output = {.chosen = chosen, .weights = weights};
+        pool.pipeline_seed = seed;
+        run(selector_policy_find(argv[1]), &pool, seed, &output);
+        for (size_t i = 0; i < output.count; i++)
+            printf("%zu ", chosen[i]);
+        printf("\n");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_policy_is_complete_and_found_by_its_name),
@@ -313,5 +368,7 @@ int main(void)
         cmocka_unit_test(a_pool_of_one_is_chosen_or_refused),
         cmocka_unit_test(a_reading_that_ends_early_harms_nobody),
     };
+    if (argc == 6)
+        return choose_from_file(argv);
     return cmocka_run_group_tests_name("selection policies", tests, NULL, NULL);
 }
