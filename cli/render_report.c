@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 6, PERCENT = 100 };
+enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 6, PERCENT = 100, CHECKS_SHOWN = 20 };
 
 /* The metrics of a report in the order of their first appearance: a column each. */
 struct metrics {
@@ -103,6 +103,31 @@ static void add_row(struct cli_table *table, const json_t *row, const struct met
     cli_cell_cost(table, json_object_get(row, "cost"));
 }
 
+/* What the trigger policy found at its newest checks. */
+static void show_checks(const json_t *checks, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"check", true}, {"at", false}, {"new", true}, {"trigger", true}, {"because", false}};
+    size_t count = json_array_size(checks);
+    if (count == 0)
+        return;
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    for (size_t i = count > CHECKS_SHOWN ? count - CHECKS_SHOWN : 0; i < count; i++) {
+        const json_t *check = json_array_get(checks, i);
+        int64_t trigger = cli_number(check, "trigger");
+        cli_cell(&table, "%lld", (long long)cli_number(check, "check"));
+        cli_cell(&table, "%s", cli_text(check, "at"));
+        cli_cell_count(&table, cli_number(check, "samples_new"));
+        if (trigger > 0)
+            cli_cell(&table, "%lld", (long long)trigger);
+        else
+            cli_cell(&table, "-");
+        cli_cell(&table, "%s", cli_text(check, "because"));
+    }
+    cli_line(page, "newest checks of the trigger policy:");
+    cli_table_show(&table, page);
+}
+
 void cli_render_report(const json_t *answer, struct cli_page *page)
 {
     struct cli_column columns[CLI_COLUMNS_MAX] = {
@@ -128,6 +153,7 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
         cli_line(page, "%s: each model on the samples that came after it", metrics.evaluation);
     if (replaced)
         cli_line(page, "* retrained after an erasure; measured is the model it replaces");
+    show_checks(json_object_get(answer, "checks"), page);
 }
 
 /* ---- predict ---- */

@@ -29,11 +29,23 @@ static void show_progress(const json_t *pipeline, struct cli_page *page)
              cli_real(progress, "loss"));
 }
 
+/* Why its policy fired or did not, the last time it checked. */
+static void show_check(const json_t *pipeline, struct cli_page *page)
+{
+    const json_t *check = json_object_get(pipeline, "check");
+    if (!json_is_object(check))
+        return;
+    cli_line(page, "%s: check %lld at %s %s: %s", cli_text(pipeline, "pipeline"),
+             (long long)cli_number(check, "check"), cli_text(check, "at"),
+             cli_flag(check, "verdict") ? "fired" : "did not fire", cli_text(check, "because"));
+}
+
 static void show_errors(const json_t *pipelines, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(pipelines); i++) {
         const json_t *pipeline = json_array_get(pipelines, i);
         show_progress(pipeline, page);
+        show_check(pipeline, page);
         if (cli_text(pipeline, "error")[0] != '\0')
             cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
     }

@@ -2,6 +2,7 @@
 #include "orchestrator/config.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/drift/judge.h"
 #include "orchestrator/triggers/trigger.h"
 
 #include <ctype.h>
@@ -388,6 +389,7 @@ void orchestrator_config_describe(struct weir_buf *out)
     cfg_document(PIPELINE_KEYS, out);
     weir_buf_append_text(out, "\n");
     describe_triggers(out);
+    orchestrator_judge_describe(out);
     weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
     cfg_document(EVALUATION_KEYS, out);
     weir_buf_append_text(out, "\n");

@@ -5,6 +5,7 @@
 #include "core/service/options.h"
 #include "orchestrator/config.h"
 #include "orchestrator/local.h"
+#include "orchestrator/pipeline/machine.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/siblings.h"
 
@@ -22,6 +23,7 @@ struct command {
     const char *check_config;
     const char *print_config;
     bool describe_config;
+    bool describe_states;
     bool json;
     bool hold;
     bool help;
@@ -40,6 +42,8 @@ static const struct weir_option OPTIONS[] = {
     {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"describe-config", NULL, "print the reference of all sections", OPTION(describe_config)},
+    {"describe-states", NULL, "print the states of a pipeline and what leads from one to the next",
+     OPTION(describe_states)},
     {"help", NULL, "print this", OPTION(help)},
     {"version", NULL, "print the version", OPTION(version)},
     WEIR_OPTION_END,
@@ -147,6 +151,19 @@ static int describe_config(void)
     return EXIT_DONE;
 }
 
+static int describe_states(void)
+{
+    WEIR_AUTO_BUF out = {0};
+    weir_buf_append_text(
+        &out, "# The states of a pipeline\n\n"
+              "Generated from the table in `orchestrator/pipeline/machine.c`. An edge is one "
+              "transaction: the new state, its effect, and the event that tells people. A "
+              "state's work may begin again from its front at any time.\n\n");
+    pipeline_states_describe(&out);
+    (void)fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
 /* ---- run and serve ---- */
 
 static bool read_workers(const struct command *command, const struct orchestrator_system *system,
@@ -211,6 +228,8 @@ static int dispatch(const struct command *command, int count, char **words)
         return print_config(command->print_config);
     if (command->describe_config)
         return describe_config();
+    if (command->describe_states)
+        return describe_states();
     if (count == 2 && strcmp(words[0], "run") == 0)
         return run(command, words[1]);
     if (count == 1 && strcmp(words[0], "serve") == 0)

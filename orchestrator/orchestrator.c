@@ -64,6 +64,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->prices = options->prices;
     orch->trainers = options->trainers;
     orch->listener = options->listener;
+    orch->now_us = options->now_us != NULL ? options->now_us : weir_now_wall_us;
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();

@@ -45,7 +45,8 @@ struct orchestrator_options {
     struct orchestrator_prices prices;
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
-    bool hold; /* leave unfinished pipelines as they are; erasures go on */
+    int64_t (*now_us)(void); /* wall clock, for triggers of live pipelines; NULL: the system's */
+    bool hold;               /* leave unfinished pipelines as they are; erasures go on */
 };
 
 struct orchestrator {
@@ -59,6 +60,7 @@ struct orchestrator {
     struct orchestrator_prices prices;
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
+    int64_t (*now_us)(void);
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;

@@ -10,6 +10,7 @@
 
 static const int64_t DAY_US = INT64_C(86400000000);
 static const int64_t MONTHS_MAX = 1200;
+enum { PERIOD_TEXT_MAX = 64 };
 
 /* The word behind the number, as months, or 0. */
 static int64_t months_of_unit(const char *unit)
@@ -40,17 +41,51 @@ static bool parse_calendar(const char *text, int64_t *ret_months)
     return true;
 }
 
+/* "03:00" */
+static bool parse_time_of_day(const char *text, int64_t *ret_us)
+{
+    for (size_t i = 0; i < 5; i++)
+        if (i == 2 ? text[i] != ':' : !isdigit((unsigned char)text[i]))
+            return false;
+    int64_t hours = (text[0] - '0') * 10 + text[1] - '0';
+    int64_t minutes = (text[3] - '0') * 10 + text[4] - '0';
+    *ret_us = (hours * 60 + minutes) * INT64_C(60000000);
+    return text[5] == '\0' && hours < 24 && minutes < 60;
+}
+
+/* Cuts " at 03:00" off `text`. False: what stands there is no time of day. */
+static bool split_time_of_day(char *text, int64_t *ret_us)
+{
+    char *at = strstr(text, " at ");
+    *ret_us = 0;
+    if (at == NULL)
+        return true;
+    *at = '\0';
+    return parse_time_of_day(at + strlen(" at "), ret_us);
+}
+
+static bool parse(const char *text, struct orchestrator_period *ret_period)
+{
+    char length[PERIOD_TEXT_MAX];
+    struct orchestrator_period period = {0};
+    if (text == NULL || strlen(text) >= sizeof length)
+        return false;
+    memcpy(length, text, strlen(text) + 1);
+    if (!split_time_of_day(length, &period.at_us) ||
+        (!parse_calendar(length, &period.months) &&
+         (!cfg_parse_duration(length, &period.us) || period.us <= 0)))
+        return false;
+    *ret_period = period;
+    return period.at_us == 0 || period.months > 0 || period.us % DAY_US == 0;
+}
+
 enum weir_status orchestrator_period_parse(const char *text, struct orchestrator_period *ret_period,
                                            struct weir_error *err)
 {
-    struct orchestrator_period period = {0};
-    if (text != NULL && (parse_calendar(text, &period.months) ||
-                         (cfg_parse_duration(text, &period.us) && period.us > 0))) {
-        *ret_period = period;
+    if (parse(text, ret_period))
         return WEIR_OK;
-    }
     return weir_fail(err, WEIR_INVALID,
-                     "expected a period such as 1d, 12h, 1w or 1 month, found '%s'",
+                     "expected a period such as 1d, 12h, 1w, 1 month or 1d at 03:00, found '%s'",
                      text == NULL ? "" : text);
 }
 
@@ -91,8 +126,8 @@ static int64_t next_month(int64_t months, int64_t time_us)
 int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us)
 {
     if (period->months > 0)
-        return next_month(period->months, time_us);
-    int64_t origin = origin_of(period);
+        return next_month(period->months, time_us - period->at_us) + period->at_us;
+    int64_t origin = origin_of(period) + period->at_us;
     int64_t past = (time_us - origin) % period->us;
     if (past < 0)
         past += period->us;

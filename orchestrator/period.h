@@ -10,13 +10,15 @@
 
 #include <stdint.h>
 
-/* Exactly one of the two is positive. */
+/* Exactly one of the first two is positive. */
 struct orchestrator_period {
     int64_t months;
     int64_t us;
+    int64_t at_us; /* the grid lies so much later: below a day */
 };
 
-/* "1 month", "3 months", "1 year", "1d", "12h". INVALID otherwise. */
+/* "1 month", "3 months", "1 year", "1d", "12h"; of whole days, weeks or months also "1d at 03:00". INVALID
+ * otherwise. */
 enum weir_status orchestrator_period_parse(const char *text, struct orchestrator_period *ret_period,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* The same, with the place of `node` in front of the error. */

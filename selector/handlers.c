@@ -75,6 +75,23 @@ static void on_set_read(void *owner, struct weir_request *request)
         weir_rpc_reply(request->server, &request->route, MSG_set_part, &part, NULL);
 }
 
+/* The ids are all there is to a window: it needs neither feed nor pool, and is written here, beside the lanes. */
+static void on_window_seal(void *owner, struct weir_request *request)
+{
+    const struct selector *selector = owner;
+    const struct msg_window_seal *asked = request->message;
+    struct selector_sealed sealed = {.policy = "window", .candidates = asked->ids.count};
+    struct weir_error err;
+    if (selector_sealed_window(selector->data_dir, SELECTOR_LANES, asked, &sealed, &err) !=
+        WEIR_OK) {
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    WEIR_AUTO_FREE char *path = selector_sealed_path(selector->data_dir, &sealed);
+    const struct msg_selected selected = selector_sealed_message(&sealed, path);
+    weir_rpc_reply(request->server, &request->route, MSG_selected, &selected, NULL);
+}
+
 /* Reads alone: answered at once, between two steps of a task. */
 static void on_sets_ask(void *owner, struct weir_request *request)
 {
@@ -92,6 +109,7 @@ const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
     WEIR_ON(select, on_select),
     WEIR_ON(interval_seal, on_interval_seal),
+    WEIR_ON(window_seal, on_window_seal),
     WEIR_ON(preview, on_preview),
     WEIR_ON(scores_take, on_scores_take),
     WEIR_ON(scores_purge, on_scores_purge),

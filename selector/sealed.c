@@ -58,6 +58,25 @@ enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
     return status;
 }
 
+enum weir_status selector_sealed_window(const char *data_dir, size_t writer,
+                                        const struct msg_window_seal *asked,
+                                        struct selector_sealed *sealed, struct weir_error *err)
+{
+    const uint64_t *ids = asked->ids.at;
+    for (size_t i = 1; i < asked->ids.count; i++)
+        if (ids[i] <= ids[i - 1])
+            return weir_fail(err, WEIR_INVALID,
+                             "window_seal.ids: found %" PRIu64 " behind %" PRIu64
+                             ", expected ids that ascend",
+                             ids[i], ids[i - 1]);
+    struct selector_set set = {0};
+    selector_set_of_ids(&set, ids, asked->ids.count);
+    const struct selector_sealing sealing = {.data_dir = data_dir, .writer = writer, .set = &set};
+    enum weir_status status = selector_sealed_write(&sealing, sealed, err);
+    selector_set_fini(&set);
+    return status;
+}
+
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
                                               uint64_t trigger, struct selector_sealed *ret_sealed,
                                               struct weir_error *err)

@@ -50,6 +50,12 @@ enum weir_status selector_sealed_write(const struct selector_sealing *sealing,
                                        struct selector_sealed *sealed,
                                        struct weir_error *err) WEIR_MUST_USE;
 
+/* The same for the ids that are asked for: INVALID unless they ascend. Their samples may be gone. */
+enum weir_status selector_sealed_window(const char *data_dir, size_t writer,
+                                        const struct msg_window_seal *asked,
+                                        struct selector_sealed *sealed,
+                                        struct weir_error *err) WEIR_MUST_USE;
+
 /* NOT_FOUND when that trigger (interval) was not answered yet. */
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
                                               uint64_t trigger, struct selector_sealed *ret_sealed,

@@ -42,6 +42,7 @@ struct trainer {
 struct run_mode {
     const char *name;
     bool learns; /* makes a model */
+    bool asks;   /* a model */
     /* Floats per sample that the mode writes; 0: nothing is written. */
     uint32_t (*width)(const struct trainer *trainer);
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,

@@ -132,6 +132,8 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
 
 enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err)
 {
+    if (!trainer->mode->asks)
+        return WEIR_OK;
     enum weir_status status = configure_learner(trainer, err);
     if (status != WEIR_OK)
         return status;
@@ -161,6 +163,8 @@ enum weir_status trainer_meet(struct trainer *trainer, const struct weir_batch *
 {
     struct learner *learner = &trainer->learner;
     trainer->is_checked = true;
+    if (!trainer->mode->asks)
+        return WEIR_OK;
     if (!learner_has_begun(learner))
         return learner_begin(learner, batch, trainer->order.seed, err);
     struct model_plan plan = learner->plan;

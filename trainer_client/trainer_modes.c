@@ -1,7 +1,9 @@
 /* The modes of a run: train makes a model; evaluate and predict say what it predicts, score what
- * each sample costs and how steeply, gradient in which direction, embed where each sample lies. */
+ * each sample costs and how steeply, gradient in which direction, embed where each sample lies. features
+ * says what the operators made of each, without a model. */
 #include "core/base/bytes.h"
 #include "core/base/memory.h"
+#include "trainer_client/features.h"
 #include "trainer_client/trainer.h"
 
 #include <math.h>
@@ -136,13 +138,38 @@ static enum weir_status take_embed(struct trainer *trainer, const struct weir_ba
     return status;
 }
 
+/* How wide it is the first batch shows. */
+static uint32_t width_unknown(const struct trainer *trainer)
+{
+    (void)trainer;
+    return 0;
+}
+
+static enum weir_status take_features(struct trainer *trainer, const struct weir_batch *batch,
+                                      struct weir_error *err)
+{
+    uint32_t width = 0;
+    enum weir_status status = features_width(batch, &width, err);
+    if (status == WEIR_OK && trainer->collector.width != 0 && width != trainer->collector.width)
+        status = weir_fail(err, WEIR_INVALID, "a batch has %u numbers per sample, the first had %u",
+                           width, trainer->collector.width);
+    if (status != WEIR_OK)
+        return status;
+    trainer->collector.width = width;
+    float *features = room_for(trainer, batch);
+    features_take(batch, width, features);
+    collector_add(&trainer->collector, batch, features);
+    return WEIR_OK;
+}
+
 static const struct run_mode MODES[] = {
-    {"train", true, width_reported, take_train},
-    {"evaluate", false, width_outputs, take_predict},
-    {"predict", false, width_outputs, take_predict},
-    {"score", false, width_scores, take_score},
-    {"gradient", false, width_outputs, take_gradient},
-    {"embed", false, width_embedding, take_embed},
+    {"train", true, true, width_reported, take_train},
+    {"evaluate", false, true, width_outputs, take_predict},
+    {"predict", false, true, width_outputs, take_predict},
+    {"score", false, true, width_scores, take_score},
+    {"gradient", false, true, width_outputs, take_gradient},
+    {"embed", false, true, width_embedding, take_embed},
+    {"features", false, false, width_unknown, take_features},
 };
 
 const struct run_mode *run_mode_find(const char *name)

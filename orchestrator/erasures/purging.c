@@ -1,10 +1,12 @@
 /* PURGING: no run is under way, so everything below runs/ is left over from one: checkpoints, optimizer state, what a
  * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on.
- * So do the scores that the selector keeps of the samples. */
+ * So do what is kept of the reference windows of triggers, and the scores that the selector keeps of the samples. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/lineage.h"
+#include "orchestrator/pipeline/probe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,11 +48,26 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
     return status;
 }
 
+/* The windows of trigger policies hold labels. */
+static enum weir_status forget_in_triggers(const struct erasure *erasure, struct weir_error *err)
+{
+    struct id_blocks blocks = {0};
+    enum weir_status status =
+        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &blocks, err);
+    for (struct pipeline *p = erasure->orch->pipelines; p != NULL && status == WEIR_OK;
+         p = orchestrator_pipeline_next(p))
+        status = orchestrator_pipeline_forget(p, &blocks, err);
+    id_blocks_fini(&blocks);
+    return status;
+}
+
 static enum weir_status effect_purged(struct erasure *erasure, const void *what,
                                       struct weir_error *err)
 {
     const uint64_t *scores = what;
     enum weir_status status = forget_runs(erasure->orch, err);
+    if (status == WEIR_OK)
+        status = forget_in_triggers(erasure, err);
     if (status == WEIR_OK) {
         status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
                         DB_I64(erasure->purged), DB_I64(*scores));
@@ -76,7 +93,8 @@ void erasure_purge(struct erasure *erasure)
         return;
     }
     erasure->purged = 0;
-    if (remove_runs(erasure->orch, &erasure->purged, &err) == WEIR_OK)
+    if (remove_runs(erasure->orch, &erasure->purged, &err) == WEIR_OK &&
+        orchestrator_probes_purge(erasure->orch, &erasure->purged, &err) == WEIR_OK)
         erasure_purge_scores(erasure, on_scores_purged);
     else
         erasure_trouble(erasure, &err);

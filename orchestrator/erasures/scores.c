@@ -65,15 +65,6 @@ void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done)
 
 /* ---- counting ---- */
 
-static size_t expand(const struct id_block *block, uint64_t *ids)
-{
-    size_t count = 0;
-    for (size_t row = 0; row < WEIR_BLOCK_ROWS; row++)
-        if (weir_bits_get(&block->rows, row))
-            ids[count++] = (uint64_t)block->block * WEIR_BLOCK_ROWS + row;
-    return count;
-}
-
 enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int64_t number,
                                                  struct erasure_scores_place *place,
                                                  weir_rpc_done_fn *done, void *owner,
@@ -88,7 +79,7 @@ enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int6
     WEIR_AUTO_FREE uint64_t *ids =
         weir_calloc((size_t)BLOCKS_ASKED_AT_ONCE * WEIR_BLOCK_ROWS, sizeof *ids);
     for (size_t i = place->block; i < end; i++)
-        count += expand(&blocks.at[i], ids + count);
+        count += id_block_ids(&blocks.at[i], ids + count);
     place->block = end < blocks.count ? end : 0;
     id_blocks_fini(&blocks);
     const struct msg_scores_purge asked = {

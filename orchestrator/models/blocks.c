@@ -86,3 +86,12 @@ void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
     for (size_t i = 0; i < shared_words(from, what); i++)
         from->words[i] &= ~what->words[i];
 }
+
+size_t id_block_ids(const struct id_block *block, uint64_t *ids)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < WEIR_BLOCK_ROWS; row++)
+        if (weir_bits_get(&block->rows, row))
+            ids[count++] = (uint64_t)block->block * WEIR_BLOCK_ROWS + row;
+    return count;
+}

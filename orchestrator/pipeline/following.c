@@ -1,7 +1,7 @@
 /* Reading live: the change feed of every dataset in order of change sequence (C3, C4), row by row past the policy. A
  * trigger ends with a row of the feed, since a row is what the selector's cursor moves by. The cursor is committed with
  * the policy's state row by row: storage drops what a consumer has passed. */
-#include "orchestrator/pipeline/reader.h"
+#include "orchestrator/pipeline/decisions.h"
 
 #include "core/wire/sample.h"
 
@@ -32,24 +32,13 @@ static bool take_row(struct reader *reader, const struct msg_columns_is *columns
     return due;
 }
 
-/* A due trigger is not passed by this: pipeline_fire() commits the row with the trigger. */
-static enum weir_status effect_passed(void *subject, const void *what, struct weir_error *err)
+static enum weir_status commit_passed(void *subject, const void *what, struct weir_error *err)
 {
-    struct pipeline *pipeline = subject;
-    const struct reader *reader = what;
-    WEIR_AUTO_BUF saved = {0};
-    orchestrator_trigger_save(reader->policy, &saved);
-    enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
-               DB_I64(reader->samples_new), DB_I64(reader->last_time), DB_I64(reader->last_id),
-               DB_BYTES(weir_buf_view(&saved)));
-    return status == WEIR_OK
-               ? DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
-                        DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]))
-               : status;
+    return pipeline_effect_passed(subject, what, err);
 }
 
-/* The feed is through up to `passed`; `due`: the policy has said true on the way. What was missed is told with the
+/* The feed is through up to `passed`; `due`: the policy has said true on the way. A due trigger is not passed here:
+ * pipeline_fire() commits the row with it, as a check does with what it decides. What was missed is told with the
  * first step behind the gap, so that it counts once whatever dies. */
 static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
 {
@@ -60,11 +49,16 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
         due |= orchestrator_trigger_erased(reader->policy, reader->missed);
     reader->missed = 0;
     if (due) {
-        pipeline_fire(pipeline);
+        (void)pipeline_fire(pipeline);
+        return;
+    }
+    if (orchestrator_trigger_asks(reader->policy)) {
+        if (pipeline_check(pipeline))
+            ask_feed(pipeline);
         return;
     }
     enum weir_status status =
-        orchestrator_commit(pipeline->orch, effect_passed, pipeline, pipeline->reader, &err);
+        orchestrator_commit(pipeline->orch, commit_passed, pipeline, NULL, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;
@@ -109,11 +103,26 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
     rows_done(pipeline, pipeline->reader->passed, take_row(pipeline->reader, reply->message));
 }
 
+/* Everything there is was taken: periods that end while nothing comes end by the clock. */
+static bool tick(struct pipeline *pipeline)
+{
+    struct reader *reader = pipeline->reader;
+    if (orchestrator_trigger_tick(reader->policy, pipeline->orch->now_us())) {
+        if (reader->samples_new > 0) {
+            (void)pipeline_fire(pipeline);
+            return false;
+        }
+        orchestrator_trigger_fired(reader->policy);
+    }
+    return !orchestrator_trigger_asks(reader->policy) || pipeline_check(pipeline);
+}
+
 static void look_on(void *owner)
 {
     struct pipeline *pipeline = owner;
     pipeline->timer = 0;
-    ask_feed(pipeline);
+    if (tick(pipeline))
+        ask_feed(pipeline);
 }
 
 static void next_dataset(struct pipeline *pipeline)
@@ -191,5 +200,6 @@ void pipeline_read_live(struct pipeline *pipeline)
         pipeline_trouble(pipeline, err.status, &err);
         return;
     }
-    ask_feed(pipeline);
+    if (!orchestrator_trigger_asks(pipeline->reader->policy) || pipeline_check(pipeline))
+        ask_feed(pipeline);
 }

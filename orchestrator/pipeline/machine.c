@@ -13,6 +13,10 @@ struct transition {
 static const struct transition TRANSITIONS[] = {
     {PIPELINE_DECLARING,  PIPELINE_ON_DECLARED,  PIPELINE_SCANNING},
     {PIPELINE_SCANNING,   PIPELINE_ON_SCANNED,   PIPELINE_READING},
+    {PIPELINE_READING,    PIPELINE_ON_ASKED,     PIPELINE_MEASURING},
+    {PIPELINE_MEASURING,  PIPELINE_ON_ASKED,     PIPELINE_MEASURING}, /* a check of another policy of the ensemble */
+    {PIPELINE_MEASURING,  PIPELINE_ON_MEASURED,  PIPELINE_READING},
+    {PIPELINE_MEASURING,  PIPELINE_ON_TRIGGERED, PIPELINE_SELECTING},
     {PIPELINE_READING,    PIPELINE_ON_TRIGGERED, PIPELINE_SELECTING},
     {PIPELINE_READING,    PIPELINE_ON_EXHAUSTED, PIPELINE_CLOSING},
     {PIPELINE_SELECTING,  PIPELINE_ON_SKIPPED,   PIPELINE_READING},
@@ -32,6 +36,7 @@ static const struct transition TRANSITIONS[] = {
     {PIPELINE_DECLARING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_SCANNING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_READING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+    {PIPELINE_MEASURING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_SELECTING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_SCORING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_TRAINING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
@@ -102,4 +107,36 @@ bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
         }
     }
     return false;
+}
+
+/* Failing and stopping are the same everywhere: said in words, they leave a diagram that can be read. */
+static bool is_drawn(const struct transition *edge)
+{
+    return edge->on != PIPELINE_ON_FAILED && edge->on != PIPELINE_ON_STOPPED &&
+           edge->on != PIPELINE_ON_RESUMED;
+}
+
+void pipeline_states_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "```mermaid\nstateDiagram-v2\n    [*] --> DECLARING\n");
+    for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
+        const struct transition *edge = &TRANSITIONS[i];
+        if (is_drawn(edge))
+            weir_buf_printf(out, "    %s --> %s: %s\n", STATES[edge->from].name,
+                            STATES[edge->to].name, EVENTS[edge->on]);
+    }
+    weir_buf_append_text(
+        out, "    FINISHED --> [*]\n```\n\n| state | meaning | leads to |\n|---|---|---|\n");
+    for (size_t state = 0; state < PIPELINE_STATES; state++) {
+        const char *between = "";
+        weir_buf_printf(out, "| `%s` | %s | ", STATES[state].name, STATES[state].text);
+        for (size_t i = 0; i < WEIR_COUNT(TRANSITIONS); i++) {
+            if (TRANSITIONS[i].from != state)
+                continue;
+            weir_buf_printf(out, "%s%s: `%s`", between, EVENTS[TRANSITIONS[i].on],
+                            STATES[TRANSITIONS[i].to].name);
+            between = ", ";
+        }
+        weir_buf_append_text(out, " |\n");
+    }
 }

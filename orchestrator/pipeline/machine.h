@@ -3,6 +3,8 @@
 #ifndef ORCHESTRATOR_PIPELINE_MACHINE_H
 #define ORCHESTRATOR_PIPELINE_MACHINE_H
 
+#include "core/base/bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +13,7 @@
     X(DECLARING,  "storage is told of the datasets")                                    \
     X(SCANNING,   "storage takes stock for the first time")                             \
     X(READING,    "samples pass the trigger policy")                                    \
+    X(MEASURING,  "samples are measured that the trigger policy wants to know more of")  \
     X(SELECTING,  "the selector seals the set of the newest trigger")                   \
     X(SCORING,    "a model scores samples that the set is chosen among")               \
     X(TRAINING,   "a trainer learns from that set")                                     \
@@ -22,7 +25,7 @@
     X(FAILED,     "something that asking again does not cure; run it again to retry")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
-    X(DECLARED)  X(SCANNED)   X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED)  \
+    X(DECLARED)  X(SCANNED)   X(ASKED)     X(MEASURED) X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED)  \
     X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
 // clang-format on
 
@@ -47,6 +50,9 @@ bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
 bool pipeline_at_rest(enum pipeline_state state);
 /* Between two triggers: an erasure may replace models now. */
 bool pipeline_between_triggers(enum pipeline_state state);
+
+/* Appends the table as a diagram (Mermaid) and the states in words. */
+void pipeline_states_describe(struct weir_buf *out);
 
 const char *pipeline_state_name(enum pipeline_state state); /* "READING" */
 const char *pipeline_state_text(enum pipeline_state state); /* one sentence */

@@ -2,6 +2,7 @@
 #include "orchestrator/pipeline/pipeline.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -17,11 +18,11 @@
 typedef void work_fn(struct pipeline *pipeline);
 
 static work_fn *const WORK[PIPELINE_STATES] = {
-    [PIPELINE_DECLARING] = pipeline_declare, [PIPELINE_SCANNING] = pipeline_scan,
-    [PIPELINE_READING] = pipeline_read,      [PIPELINE_SELECTING] = pipeline_select,
-    [PIPELINE_SCORING] = pipeline_score,     [PIPELINE_TRAINING] = pipeline_train,
-    [PIPELINE_STORING] = pipeline_store,     [PIPELINE_EVALUATING] = pipeline_evaluate,
-    [PIPELINE_CLOSING] = pipeline_finish,
+    [PIPELINE_DECLARING] = pipeline_declare,   [PIPELINE_SCANNING] = pipeline_scan,
+    [PIPELINE_READING] = pipeline_read,        [PIPELINE_MEASURING] = pipeline_measure,
+    [PIPELINE_SELECTING] = pipeline_select,    [PIPELINE_SCORING] = pipeline_score,
+    [PIPELINE_TRAINING] = pipeline_train,      [PIPELINE_STORING] = pipeline_store,
+    [PIPELINE_EVALUATING] = pipeline_evaluate, [PIPELINE_CLOSING] = pipeline_finish,
 };
 
 /* ---- driving ---- */
@@ -102,8 +103,11 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
                          pipeline->config->name, pipeline_state_name(pipeline->state),
                          pipeline_event_name(event));
     }
+    if (weir_fault("pipeline.edge"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
+        (void)weir_fault("pipeline.edged"); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
                  pipeline->config->name, pipeline_state_name(pipeline->state),
                  pipeline_event_name(event), pipeline_state_name(edge->to));

@@ -43,6 +43,11 @@ struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline);
 /* Change sequence per dataset up to which samples count, in the order of the file. */
 struct weir_u64s orchestrator_pipeline_positions(const struct pipeline *pipeline);
 struct weir_u64s orchestrator_pipeline_datasets(const struct pipeline *pipeline);
+/* Inside a transaction. What its trigger policy keeps of these samples goes. */
+struct id_blocks;
+enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
+                                              const struct id_blocks *blocks,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* Samples that its triggers may have covered were erased. */
 void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count);
 

@@ -45,8 +45,10 @@ struct pipeline {
     size_t asking;                /* index of the dataset a question is about */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */
     int64_t end_time;
-    uint64_t pending; /* live: samples taken since the newest trigger, and the newest of them */
+    uint64_t
+        pending; /* samples passed since the newest trigger, and the newest of them: live, or up to a check */
     int64_t pending_time, pending_id;
+    int64_t checks; /* of the trigger policy, made so far */
     struct weir_buf trigger_saved;
     struct trigger_row newest;
     struct reader *reader;
@@ -74,6 +76,7 @@ void pipeline_attach(struct pipeline *pipeline);
 void pipeline_declare(struct pipeline *pipeline);
 void pipeline_scan(struct pipeline *pipeline);
 void pipeline_read(struct pipeline *pipeline);
+void pipeline_measure(struct pipeline *pipeline);
 void pipeline_select(struct pipeline *pipeline);
 void pipeline_score(struct pipeline *pipeline);
 void pipeline_train(struct pipeline *pipeline);
@@ -108,6 +111,7 @@ struct fired {
     uint64_t samples_new;
     int64_t until_time, until_id;
     const uint64_t *positions;
+    json_t *decision; /* of the check that it fired at; NULL: it was none */
 };
 /* Effect of TRIGGERED. */
 enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,

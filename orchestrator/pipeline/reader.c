@@ -1,5 +1,6 @@
 /* The reading pipeline's memory, and firing. */
 #include "orchestrator/pipeline/reader.h"
+#include "orchestrator/pipeline/probe.h"
 
 #include "core/base/memory.h"
 
@@ -18,8 +19,8 @@ struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error 
     reader->last_time = pipeline->pending > 0 ? pipeline->pending_time : pipeline->after_time;
     reader->last_id = (uint64_t)(pipeline->pending > 0 ? pipeline->pending_id : pipeline->after_id);
     for (size_t i = 0; i < reader->page_count; i++) {
-        reader->pages[i].after_time = pipeline->after_time;
-        reader->pages[i].after_id = (uint64_t)pipeline->after_id;
+        reader->pages[i].after_time = reader->last_time;
+        reader->pages[i].after_id = reader->last_id;
     }
     return reader;
 }
@@ -34,7 +35,15 @@ void pipeline_reader_free(struct reader *reader)
         free(reader->pages[i].labels);
     }
     orchestrator_trigger_close(reader->policy);
+    json_decref(reader->decision);
+    pipeline_probe_free(reader->probe);
     free(reader);
+}
+
+void pipeline_reader_drop(struct pipeline *pipeline)
+{
+    pipeline_reader_free(pipeline->reader);
+    pipeline->reader = NULL;
 }
 
 void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
@@ -59,7 +68,7 @@ void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct w
     page->at = 0;
 }
 
-void pipeline_fire(struct pipeline *pipeline)
+bool pipeline_fire(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
     WEIR_AUTO_BUF reason = {0};
@@ -72,9 +81,11 @@ void pipeline_fire(struct pipeline *pipeline)
         .until_time = reader->last_time,
         .until_id = (int64_t)reader->last_id,
         .positions = pipeline->positions,
+        .decision = reader->decision,
     };
-    if (pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, pipeline_effect_fired, &fired)) {
-        pipeline_reader_free(pipeline->reader);
-        pipeline->reader = NULL;
-    }
+    bool committed =
+        pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, pipeline_effect_fired, &fired);
+    if (committed)
+        pipeline_reader_drop(pipeline);
+    return committed;
 }

@@ -18,6 +18,8 @@ struct reader_page {
     bool end;
 };
 
+struct probe;
+
 struct reader {
     struct trigger *policy;
     struct reader_page pages[ORCHESTRATOR_DATASETS_MAX];
@@ -27,16 +29,20 @@ struct reader {
     bool snapshot;   /* live: the feed was not kept, ask for what is live */
     uint64_t
         missed; /* live: samples erased where the feed was not kept, to be told with the next rows */
+    json_t *decision;     /* of the check at hand; NULL: none */
+    struct probe *probe;  /* MEASURING: what is being measured for it */
     uint64_t samples_new; /* since the newest trigger */
     int64_t last_time;    /* newest sample taken */
     uint64_t last_id;
 };
 
 struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
+/* pipeline->reader goes: what it held is committed. */
+void pipeline_reader_drop(struct pipeline *pipeline);
 /* Replaces what the page holds. */
 void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
                         struct weir_i64s labels);
-/* The policy has said true: commits the trigger that ends at the last sample taken. */
-void pipeline_fire(struct pipeline *pipeline);
+/* The policy has said true: commits the trigger that ends at the last sample taken. False: it could not. */
+bool pipeline_fire(struct pipeline *pipeline);
 
 #endif

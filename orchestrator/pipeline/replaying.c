@@ -1,5 +1,5 @@
 /* Reading a replay: pages of every dataset merged in order of (event time, id), sample by sample past the policy. */
-#include "orchestrator/pipeline/reader.h"
+#include "orchestrator/pipeline/decisions.h"
 
 static void walk(struct pipeline *pipeline);
 
@@ -55,23 +55,29 @@ static struct reader_page *first_page(struct reader *reader, int64_t *ret_missin
     return best;
 }
 
-/* True: a trigger fires, before or after `sample`. */
-static bool pass(struct reader *reader, struct reader_page *page)
+enum passing { PASSED, ASKS, FIRES };
+
+/* Takes the next sample, unless a trigger or a check falls before it. */
+static enum passing pass(struct reader *reader, struct reader_page *page)
 {
     struct trigger_sample sample = {.id = page->ids[page->at],
                                     .time_us = page->times[page->at],
                                     .label = page->labels[page->at]};
     if (orchestrator_trigger_before(reader->policy, &sample)) {
         if (reader->samples_new > 0)
-            return true;
+            return FIRES;
         orchestrator_trigger_fired(
             reader->policy); /* a period without samples: nothing to train on */
     }
+    if (orchestrator_trigger_asks(reader->policy))
+        return ASKS;
     page->at++;
     reader->samples_new++;
     reader->last_time = sample.time_us;
     reader->last_id = sample.id;
-    return orchestrator_trigger_observe(reader->policy, &sample);
+    if (orchestrator_trigger_observe(reader->policy, &sample))
+        return FIRES;
+    return orchestrator_trigger_asks(reader->policy) ? ASKS : PASSED;
 }
 
 static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
@@ -88,10 +94,11 @@ static void walk(struct pipeline *pipeline)
     int64_t missing = -1;
     struct reader_page *page = NULL;
     while ((page = first_page(reader, &missing)) != NULL) {
-        if (pass(reader, page)) {
-            pipeline_fire(pipeline);
+        enum passing passing = pass(reader, page);
+        if (passing == FIRES)
+            (void)pipeline_fire(pipeline);
+        if (passing == FIRES || (passing == ASKS && !pipeline_check(pipeline)))
             return;
-        }
     }
     if (missing >= 0) {
         ask_page(pipeline, (size_t)missing);
@@ -100,8 +107,7 @@ static void walk(struct pipeline *pipeline)
     int64_t end_time = reader->last_time;
     if (pipeline_advance(pipeline, PIPELINE_ON_EXHAUSTED, effect_end, &end_time)) {
         pipeline->end_time = end_time;
-        pipeline_reader_free(pipeline->reader);
-        pipeline->reader = NULL;
+        pipeline_reader_drop(pipeline);
     }
 }
 
@@ -118,8 +124,9 @@ void pipeline_read_replay(struct pipeline *pipeline)
     pipeline->erased = 0;
     if (erased > 0 && pipeline->newest.number > 0 &&
         orchestrator_trigger_erased(pipeline->reader->policy, erased)) {
-        pipeline_fire(pipeline);
+        (void)pipeline_fire(pipeline);
         return;
     }
-    walk(pipeline);
+    if (!orchestrator_trigger_asks(pipeline->reader->policy) || pipeline_check(pipeline))
+        walk(pipeline);
 }

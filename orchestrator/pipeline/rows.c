@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
+#include "orchestrator/pipeline/decisions.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,8 @@ enum {
     COL_END_TIME,
     COL_PENDING,
     COL_PENDING_TIME,
-    COL_PENDING_ID
+    COL_PENDING_ID,
+    COL_CHECKS
 };
 
 static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
@@ -52,6 +54,7 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
     pipeline->pending = (uint64_t)weir_rows_i64(rows, 0, COL_PENDING);
     pipeline->pending_time = weir_rows_i64(rows, 0, COL_PENDING_TIME);
     pipeline->pending_id = weir_rows_i64(rows, 0, COL_PENDING_ID);
+    pipeline->checks = weir_rows_i64(rows, 0, COL_CHECKS);
     struct weir_bytes saved = weir_rows_bytes(rows, 0, COL_TRIGGER_STATE);
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);
@@ -128,14 +131,16 @@ enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *wh
         status = DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                         DB_I64(i), DB_I64(fired->positions[i]));
     }
+    if (status == WEIR_OK && fired->decision != NULL)
+        status = pipeline_decision_add(pipeline, fired->decision, number, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_fired/%lld", (long long)number);
-    return orchestrator_event_put(pipeline->orch,
-                                  &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
-                                  json_pack("{ss,sI,ss,sI,so}", "pipeline", pipeline->config->name,
-                                            "trigger", (json_int_t)number, "reason", fired->reason,
-                                            "samples_new", (json_int_t)fired->samples_new, "until",
-                                            orchestrator_json_time(fired->until_time)),
-                                  err);
+    return orchestrator_event_put(
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "trigger_fired"},
+        json_pack("{ss,sI,ss,sI,so,sO*}", "pipeline", pipeline->config->name, "trigger",
+                  (json_int_t)number, "reason", fired->reason, "samples_new",
+                  (json_int_t)fired->samples_new, "until",
+                  orchestrator_json_time(fired->until_time), "decision", fired->decision),
+        err);
 }

@@ -39,6 +39,12 @@ static void trigger_fired(const json_t *event, struct weir_buf *out)
                     text_of(event, "until"), text_of(event, "reason"));
 }
 
+static void trigger_considered(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "check %lld at %.*s: %s", number_of(event, "check"), DAY_TEXT,
+                    text_of(event, "at"), text_of(event, "because"));
+}
+
 static void trigger_skipped(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "  skipped: %s", text_of(event, "reason"));
@@ -125,6 +131,7 @@ static const struct {
 } LINES[] = {
     {"dataset_scanned", dataset_scanned},
     {"trigger_fired", trigger_fired},
+    {"trigger_considered", trigger_considered},
     {"trigger_skipped", trigger_skipped},
     {"selection_sealed", selection_sealed},
     {"scoring_finished", scoring_finished},

@@ -5,6 +5,8 @@
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/topic.h"
 
+enum { CHECKS_SHOWN = 100 };
+
 /* Columns of Q_report. */
 enum {
     COL_NUMBER,
@@ -22,6 +24,7 @@ enum {
     COL_PARENT,
     COL_COST,
     COL_ORIGINAL,
+    COL_DECISION,
 };
 
 static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
@@ -39,6 +42,22 @@ static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
         row, "stall_fraction",
         json_real(seconds > 0 ? (double)weir_rows_i64(rows, i, COL_WAIT) / 1e9 / seconds : 0));
     json_object_set_new(row, "audit", audit);
+}
+
+enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
+                                  json_t *checks, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(orch->db, Q_decision_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        json_t *decision = orchestrator_json_of(weir_rows_text(rows, i, 1));
+        int64_t trigger = weir_rows_i64(rows, i, 0);
+        if (trigger > 0)
+            json_object_set_new(decision, "trigger", json_integer(trigger));
+        json_array_append_new(checks, decision);
+    }
+    return status;
 }
 
 /* Metrics of the model; a replacement that was not measured shows none. */
@@ -75,6 +94,10 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
         orchestrator_json_time(weir_rows_i64(rows, i, COL_UNTIL)), "selected",
         (json_int_t)weir_rows_i64(rows, i, COL_SELECTED), "skipped",
         weir_rows_text(rows, i, COL_SKIPPED), "digest", weir_rows_text(rows, i, COL_DIGEST));
+    if (!weir_rows_is_null(rows, i, COL_DECISION)) {
+        json_object_set_new(row, "decision",
+                            orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)));
+    }
     add_training(row, rows, i);
     json_array_append_new(report, row);
     if (!stored)
@@ -110,13 +133,17 @@ void topic_report(struct topic_call *call)
     enum weir_status status = DB_RUN(orch->db, Q_report, &rows, &err, DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = add_row(orch, id, rows, i, report, &err);
+    json_t *checks = json_array();
+    if (status == WEIR_OK)
+        status = topic_add_checks(orch, id, CHECKS_SHOWN, checks, &err);
     if (status != WEIR_OK) {
         json_decref(report);
+        json_decref(checks);
         topic_refuse(call, &err);
         return;
     }
-    topic_answer(call,
-                 json_pack("{ss,ss,so}", "pipeline", orchestrator_pipeline_config(pipeline)->name,
-                           "state", pipeline_state_name(orchestrator_pipeline_state(pipeline)),
-                           "triggers", report));
+    topic_answer(call, json_pack("{ss,ss,so,so}", "pipeline",
+                                 orchestrator_pipeline_config(pipeline)->name, "state",
+                                 pipeline_state_name(orchestrator_pipeline_state(pipeline)),
+                                 "triggers", report, "checks", checks));
 }

@@ -16,6 +16,18 @@ static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
                      "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss);
 }
 
+/* The newest check of its trigger policy, why it fired or did not; null: there was none. */
+static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, json_t *json,
+                                  struct weir_error *err)
+{
+    json_t *checks = json_array();
+    enum weir_status status = topic_add_checks(orch, pipeline, 1, checks, err);
+    json_t *newest = json_array_get(checks, 0);
+    json_object_set(json, "check", newest == NULL ? json_null() : newest);
+    json_decref(checks);
+    return status;
+}
+
 static enum weir_status pipeline_json(struct orchestrator *orch, const struct pipeline *pipeline,
                                       json_t **ret_json, struct weir_error *err)
 {
@@ -45,7 +57,7 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         "models", (json_int_t)weir_rows_i64(counts, 0, 2), "active_model",
         weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
         progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
-    return WEIR_OK;
+    return add_check(orch, id, *ret_json, err);
 }
 
 static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasures,
@@ -68,7 +80,7 @@ void topic_status(struct topic_call *call)
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
         status = pipeline_json(orch, p, &one, &err);
-        if (status == WEIR_OK)
+        if (one != NULL)
             json_array_append_new(pipelines, one);
     }
     if (status != WEIR_OK) {

@@ -44,6 +44,9 @@ struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
 enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
                                     json_t **ret_json, struct weir_error *err) WEIR_MUST_USE;
+/* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
+enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
+                                  json_t *checks, struct weir_error *err) WEIR_MUST_USE;
 /* The texts or numbers of the arguments that name samples; borrowed from the call's arguments, but for the arrays,
  * which topic_names_fini() frees. INVALID when there are none or too many. */
 struct topic_names {

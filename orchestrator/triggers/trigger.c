@@ -4,7 +4,9 @@
 
 #include "core/base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { POLICIES_MAX = 32 };
 
@@ -90,9 +92,37 @@ bool orchestrator_trigger_observe(struct trigger *trigger, const struct trigger_
     return trigger->policy->observe != NULL && trigger->policy->observe(trigger->state, sample);
 }
 
+bool orchestrator_trigger_tick(struct trigger *trigger, int64_t now_us)
+{
+    return trigger->policy->tick != NULL && trigger->policy->tick(trigger->state, now_us);
+}
+
 bool orchestrator_trigger_erased(struct trigger *trigger, uint64_t count)
 {
     return trigger->policy->erased != NULL && trigger->policy->erased(trigger->state, count);
+}
+
+bool orchestrator_trigger_asks(const struct trigger *trigger)
+{
+    return trigger->policy->asks != NULL && trigger->policy->asks(trigger->state);
+}
+
+void orchestrator_trigger_wish(struct trigger *trigger, struct trigger_wish *ret_wish)
+{
+    *ret_wish = (struct trigger_wish){0};
+    trigger->policy->wish(trigger->state, ret_wish);
+}
+
+bool orchestrator_trigger_measured(struct trigger *trigger, const struct trigger_measured *measured,
+                                   json_t *decision)
+{
+    return trigger->policy->measured(trigger->state, measured, decision);
+}
+
+void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids)
+{
+    if (trigger->policy->forget != NULL)
+        trigger->policy->forget(trigger->state, ids);
 }
 
 void orchestrator_trigger_fired(struct trigger *trigger)
@@ -129,11 +159,66 @@ enum weir_status orchestrator_trigger_take_u64(struct weir_bytes *bytes, uint64_
     return WEIR_OK;
 }
 
+enum weir_status orchestrator_trigger_take_bool(struct weir_bytes *bytes, bool *ret_value,
+                                                struct weir_error *err)
+{
+    uint64_t value = 0;
+    enum weir_status status = orchestrator_trigger_take_u64(bytes, &value, err);
+    if (status == WEIR_OK && value > 1) {
+        status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected 0 or 1, found %llu",
+                           (unsigned long long)value);
+    }
+    if (status == WEIR_OK)
+        *ret_value = value == 1;
+    return status;
+}
+
+const char *orchestrator_trigger_subject_name(enum trigger_subject subject)
+{
+    static const char *const NAMES[] = {
+        [TRIGGER_NOTHING] = "",
+        [TRIGGER_FEATURES] = "features",
+        [TRIGGER_EMBEDDINGS] = "embeddings",
+        [TRIGGER_PREDICTIONS] = "predictions",
+    };
+    return NAMES[subject];
+}
+
 void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value)
 {
     uint8_t bytes[8];
     weir_put_u64(bytes, value);
     weir_buf_append(out, bytes, sizeof bytes);
+}
+
+void orchestrator_trigger_put_text(struct weir_buf *out, const char *text)
+{
+    orchestrator_trigger_put_u64(out, strlen(text));
+    weir_buf_append_text(out, text);
+}
+
+enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *text, size_t size,
+                                                struct weir_error *err)
+{
+    uint64_t length = 0;
+    enum weir_status status = orchestrator_trigger_take_u64(bytes, &length, err);
+    if (status == WEIR_OK && length > bytes->size) {
+        status =
+            weir_fail(err, WEIR_INVALID, "saved trigger state: a text of %llu bytes, found %zu",
+                      (unsigned long long)length, bytes->size);
+    }
+    if (status != WEIR_OK)
+        return status;
+    size_t kept = length < size - 1 ? (size_t)length : size - 1;
+    memcpy(text, bytes->at, kept);
+    text[kept] = '\0';
+    *bytes = weir_bytes(bytes->at + length, bytes->size - (size_t)length);
+    return WEIR_OK;
+}
+
+json_t *orchestrator_trigger_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 enum weir_status orchestrator_trigger_print(const struct weir_yaml_node *node, int indent,

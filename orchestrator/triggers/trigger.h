@@ -2,6 +2,10 @@
  * no clock, file or socket, so the same samples always fire the same triggers, however they are cut
  * into pages, and a restart that restores its saved state goes on as if nothing had happened.
  *
+ * A policy that cannot tell from ids, times and labels asks: at a check, which comes due every so many samples
+ * or so much event time, it says of which samples it wants to know what. The pipeline has that measured, which may
+ * take a training's length and outlive a restart, and tells it the numbers. Meanwhile no sample passes.
+ *
  * One file per policy: trigger_NAME.c holds `const struct trigger_policy trigger_NAME`, named in
  * registry.c. */
 #ifndef ORCHESTRATOR_TRIGGERS_TRIGGER_H
@@ -10,11 +14,44 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/config/schema.h"
+#include "core/wire/wire.h"
+
+#include <jansson.h>
 
 struct trigger_sample {
     uint64_t id;
     int64_t time_us; /* event time */
     int64_t label;
+};
+
+/* What is to be known of samples. */
+enum trigger_subject {
+    TRIGGER_NOTHING,     /* no more than the policy has been shown: it only decides now */
+    TRIGGER_FEATURES,    /* the tensors that the operators make of each, as one row of numbers */
+    TRIGGER_EMBEDDINGS,  /* by the newest model */
+    TRIGGER_PREDICTIONS, /* by the newest model, beside the label */
+    TRIGGER_SUBJECTS
+};
+const char *orchestrator_trigger_subject_name(enum trigger_subject subject); /* "embeddings" */
+
+/* Ids ascend. */
+struct trigger_wish {
+    enum trigger_subject subject;
+    struct weir_u64s reference; /* the same samples as at the check before, often */
+    struct weir_u64s current;
+};
+
+/* What was found, in order of id; samples that are erased or cannot be read are not in it. */
+struct trigger_points {
+    const uint64_t *ids;
+    const int64_t *labels;
+    const float *values; /* (count, width) */
+    size_t count, width;
+};
+
+struct trigger_measured {
+    bool has_model; /* false: there was none to ask, nothing is known */
+    struct trigger_points reference, current;
 };
 
 /* At least one of before(), observe() and erased() is there. `state` is `state_size` zeroed bytes,
@@ -35,15 +72,28 @@ struct trigger_policy {
     bool (*before)(void *state, const struct trigger_sample *sample);
     /* Optional. Takes `sample`. True: a trigger ends with it. */
     bool (*observe)(void *state, const struct trigger_sample *sample);
+    /* Optional. Of a live pipeline that has taken all there is: it is `now_us`, and samples of that time may never come.
+     * True: a trigger ends here. */
+    bool (*tick)(void *state, int64_t now_us);
     /* Optional. `count` samples that this pipeline has taken before were erased. True: a trigger
      * ends here. */
     bool (*erased)(void *state, uint64_t count);
-    /* Optional. A trigger has ended here, by whatever policy. */
+    /* Optional, these three together. True: a check is due, and wish() may be called. Asked wherever a trigger may
+     * end; until measured() is called the answer stays, then it is false. */
+    bool (*asks)(const void *state);
+    /* The same whenever it is called between two samples. The ids are the policy's and stay until the next call. */
+    void (*wish)(void *state, struct trigger_wish *ret_wish);
+    /* True: a trigger ends here. Adds to `decision` (an object) what a person needs to see why: score, threshold,
+     * window, counts, `verdict`. */
+    bool (*measured)(void *state, const struct trigger_measured *measured, json_t *decision);
+    /* Optional. These samples (ascending) are erased: what the state tells of them has to go. */
+    void (*forget)(void *state, struct weir_u64s ids);
+    /* Optional. A trigger has ended here, by whatever policy. A check that was due is so no more. */
     void (*fired)(void *state);
     /* Required. Why it said true, or how far it is: "500 new samples". */
     void (*explain)(const void *state, struct weir_buf *out);
-    /* Required. save() appends a fixed number of bytes for a given configuration; restore() takes
-     * them back from the front of `*bytes`, INVALID when they are too few. */
+    /* Required. restore() takes back from the front of `*bytes` what save() has appended; INVALID when that is not
+     * what it finds, the state then is only good to be released. */
     void (*save)(const void *state, struct weir_buf *out);
     enum weir_status (*restore)(void *state, struct weir_bytes *bytes, struct weir_error *err);
     /* Optional. Releases what init() acquired, not the state itself. */
@@ -72,7 +122,13 @@ const struct trigger_policy *orchestrator_trigger_policy(const struct trigger *t
 /* What the policy's functions of the same names answer; false where it has none. */
 bool orchestrator_trigger_before(struct trigger *trigger, const struct trigger_sample *sample);
 bool orchestrator_trigger_observe(struct trigger *trigger, const struct trigger_sample *sample);
+bool orchestrator_trigger_tick(struct trigger *trigger, int64_t now_us);
 bool orchestrator_trigger_erased(struct trigger *trigger, uint64_t count);
+bool orchestrator_trigger_asks(const struct trigger *trigger);
+void orchestrator_trigger_wish(struct trigger *trigger, struct trigger_wish *ret_wish);
+bool orchestrator_trigger_measured(struct trigger *trigger, const struct trigger_measured *measured,
+                                   json_t *decision);
+void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids);
 void orchestrator_trigger_fired(struct trigger *trigger);
 void orchestrator_trigger_explain(const struct trigger *trigger, struct weir_buf *out);
 void orchestrator_trigger_save(const struct trigger *trigger, struct weir_buf *out);
@@ -82,6 +138,16 @@ enum weir_status orchestrator_trigger_restore(struct trigger *trigger, struct we
 enum weir_status orchestrator_trigger_take_u64(struct weir_bytes *bytes, uint64_t *ret_value,
                                                struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value);
+/* The same for a truth value: INVALID unless it is 0 or 1. */
+enum weir_status orchestrator_trigger_take_bool(struct weir_bytes *bytes, bool *ret_value,
+                                                struct weir_error *err) WEIR_MUST_USE;
+
+/* A text, of which what does not fit `size` bytes is cut off. */
+void orchestrator_trigger_put_text(struct weir_buf *out, const char *text);
+enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *text, size_t size,
+                                                struct weir_error *err) WEIR_MUST_USE;
+/* null unless finite */
+json_t *orchestrator_trigger_number(double value);
 
 /* Appends the effective options of the section as YAML, indented. */
 enum weir_status orchestrator_trigger_print(const struct weir_yaml_node *node, int indent,

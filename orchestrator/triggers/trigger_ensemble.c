@@ -21,6 +21,7 @@ struct ensemble {
     uint64_t count;
     uint64_t needed; /* votes to fire */
     uint64_t votes;  /* bit i: member i has voted */
+    bool measures;   /* a member may ask */
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -46,6 +47,7 @@ static enum weir_status open_members(struct ensemble *ensemble, const struct wei
         if (status != WEIR_OK)
             return status;
         ensemble->count = i + 1;
+        ensemble->measures |= orchestrator_trigger_policy(ensemble->members[i])->asks != NULL;
     }
     return WEIR_OK;
 }
@@ -102,6 +104,15 @@ static bool observe(void *state, const struct trigger_sample *sample)
     return decided(ensemble);
 }
 
+static bool tick(void *state, int64_t now_us)
+{
+    struct ensemble *ensemble = state;
+    for (uint64_t i = 0; i < ensemble->count; i++)
+        if (orchestrator_trigger_tick(ensemble->members[i], now_us))
+            ensemble->votes |= UINT64_C(1) << i;
+    return decided(ensemble);
+}
+
 static bool erased(void *state, uint64_t count)
 {
     struct ensemble *ensemble = state;
@@ -109,6 +120,51 @@ static bool erased(void *state, uint64_t count)
         if (orchestrator_trigger_erased(ensemble->members[i], count))
             ensemble->votes |= UINT64_C(1) << i;
     return decided(ensemble);
+}
+
+/* The first member whose check is due; they are measured one after the other. NULL: none is. */
+static struct trigger *asking(const struct ensemble *ensemble, uint64_t *ret_index)
+{
+    for (uint64_t i = 0; i < ensemble->count; i++) {
+        if (orchestrator_trigger_asks(ensemble->members[i])) {
+            *ret_index = i;
+            return ensemble->members[i];
+        }
+    }
+    return NULL;
+}
+
+static bool asks(const void *state)
+{
+    const struct ensemble *ensemble = state;
+    uint64_t index = 0;
+    return ensemble->measures && asking(ensemble, &index) != NULL;
+}
+
+static void wish(void *state, struct trigger_wish *ret_wish)
+{
+    uint64_t index = 0;
+    struct trigger *member = asking(state, &index);
+    weir_require(member != NULL);
+    orchestrator_trigger_wish(member, ret_wish);
+}
+
+static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
+{
+    struct ensemble *ensemble = state;
+    uint64_t index = 0;
+    struct trigger *member = asking(ensemble, &index);
+    weir_require(member != NULL);
+    if (orchestrator_trigger_measured(member, measured, decision))
+        ensemble->votes |= UINT64_C(1) << index;
+    return decided(ensemble);
+}
+
+static void forget(void *state, struct weir_u64s ids)
+{
+    struct ensemble *ensemble = state;
+    for (uint64_t i = 0; i < ensemble->count; i++)
+        orchestrator_trigger_forget(ensemble->members[i], ids);
 }
 
 static void fired(void *state)
@@ -144,6 +200,10 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
 {
     struct ensemble *ensemble = state;
     enum weir_status status = orchestrator_trigger_take_u64(bytes, &ensemble->votes, err);
+    if (status == WEIR_OK && ensemble->votes >> ensemble->count != 0)
+        status =
+            weir_fail(err, WEIR_INVALID, "saved trigger state: votes of more than %llu policies",
+                      (unsigned long long)ensemble->count);
     for (uint64_t i = 0; i < ensemble->count && status == WEIR_OK; i++)
         status = orchestrator_trigger_restore(ensemble->members[i], bytes, err);
     return status;
@@ -165,7 +225,12 @@ const struct trigger_policy trigger_ensemble = {
     .init = init,
     .before = before,
     .observe = observe,
+    .tick = tick,
     .erased = erased,
+    .asks = asks,
+    .wish = wish,
+    .measured = measured,
+    .forget = forget,
     .fired = fired,
     .explain = explain,
     .save = save,

@@ -1,6 +1,7 @@
 /* time: a trigger whenever event time crosses a boundary of a fixed grid ("every: 1 month" is the
  * first of each month at midnight UTC). It ends before the first sample behind the boundary.
- * Boundaries that pass without samples between them make one trigger together, not one each. */
+ * Boundaries that pass without samples between them make one trigger together, not one each. In a live pipeline that has
+ * taken all there is, the clock crosses boundaries, too. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/clock.h"
@@ -22,7 +23,8 @@ struct time_state {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct time_options, every, .required = true,
-             .doc = "length of event time between triggers: 1h, 1d, 1w, 1 month"),
+             .doc =
+                 "length of event time between triggers: 1h, 1d, 1w, 1 month, 1d at 03:00 (UTC)"),
     CFG_END,
 };
 
@@ -34,6 +36,15 @@ static enum weir_status init(void *state, const void *options, const struct weir
     return orchestrator_period_read(weir_yaml_get(node, "every"), time->every, &time->period, err);
 }
 
+static bool cross(struct time_state *time, int64_t time_us)
+{
+    if (time_us < time->next_us)
+        return false;
+    time->crossed_us = time->next_us;
+    time->next_us = orchestrator_period_next(&time->period, time_us);
+    return true;
+}
+
 static bool before(void *state, const struct trigger_sample *sample)
 {
     struct time_state *time = state;
@@ -42,11 +53,13 @@ static bool before(void *state, const struct trigger_sample *sample)
         time->next_us = orchestrator_period_next(&time->period, sample->time_us);
         return false;
     }
-    if (sample->time_us < time->next_us)
-        return false;
-    time->crossed_us = time->next_us;
-    time->next_us = orchestrator_period_next(&time->period, sample->time_us);
-    return true;
+    return cross(time, sample->time_us);
+}
+
+static bool tick(void *state, int64_t now_us)
+{
+    struct time_state *time = state;
+    return time->started != 0 && cross(time, now_us);
 }
 
 static void explain(const void *state, struct weir_buf *out)
@@ -91,6 +104,7 @@ const struct trigger_policy trigger_time = {
     .state_size = sizeof(struct time_state),
     .init = init,
     .before = before,
+    .tick = tick,
     .explain = explain,
     .save = save,
     .restore = restore,

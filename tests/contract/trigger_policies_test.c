@@ -1,5 +1,5 @@
-/* What every trigger policy promises, looped over the registry: the same samples fire the same triggers, and a saved
- * state goes on where it was. A new policy needs a row in EXAMPLES and nothing else. */
+/* What every trigger policy promises, looped over the registry: the same samples fire the same triggers, a saved state goes
+ * on where it was, and bytes that are none do no harm. A new policy needs a row in EXAMPLES and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +10,10 @@
 #include "orchestrator/triggers/trigger.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 500 };
+enum { SAMPLES = 500, CHANGE = 250, CHECKS_MAX = 64, HOSTILE = 400 };
 
 static const struct {
     const char *policy, *yaml;
@@ -22,18 +23,20 @@ static const struct {
     {"ensemble",
      "{policy: ensemble, all: [{policy: time, every: 1w}, {policy: amount, samples: 11}]}"},
     {"deletion", "{policy: deletion, samples: 3}"},
+    {"drift", "{policy: drift, on: labels, samples: 20, reference: 60, current: 40, statistics: "
+              "[{name: psi, criterion: {policy: threshold, value: 0.3}}]}"},
+    {"drift",
+     "{policy: drift, on: embeddings, every: 1 month, reference: 90d, current: 30d, "
+     "after_trigger: slide, sample_size: 10, warmup: 3, warmup_policy: {policy: amount, "
+     "samples: 9}, votes: 1, statistics: [{name: mmd, criterion: {policy: quantile, window: "
+     "5}}, {name: ks, criterion: {policy: rolling_average, window: 5}}]}"},
+    {"performance", "{policy: performance, samples: 25, avoidable: 5, expected_accuracy: 0.9, "
+                    "criteria: [{policy: threshold, value: 0.5}]}"},
+    {"ensemble",
+     "{policy: ensemble, of: [{policy: amount, samples: 90}, {policy: performance, samples: 30, "
+     "criteria: [{policy: quantile, window: 4}]}, {policy: ensemble, any: [{policy: drift, on: features, "
+     "samples: 30, reference: 30, current: 30, statistics: [ks]}]}], at_least: 2}"},
 };
-
-static const char *example_of(const char *policy)
-{
-    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
-        if (strcmp(EXAMPLES[i].policy, policy) == 0) {
-            return EXAMPLES[i].yaml;
-        }
-    }
-    fail_msg("trigger policy '%s' has no example in this test", policy);
-    return NULL;
-}
 
 static struct trigger *open_trigger(const struct weir_yaml *document)
 {
@@ -61,6 +64,54 @@ static void note(struct trigger *trigger, size_t taken, struct weir_buf *out)
     orchestrator_trigger_fired(trigger);
 }
 
+/* What a model of a stream that changes half-way makes of it. */
+static struct trigger_points measure(struct weir_u64s ids, int64_t *labels, float *values)
+{
+    for (size_t i = 0; i < ids.count; i++) {
+        uint64_t draw = weir_mix64(ids.at[i]);
+        labels[i] = (int64_t)(draw & 1);
+        values[i] = (ids.at[i] < CHANGE ? 0.25F : 0.6F) * (float)(draw >> 40) / (float)(1 << 24);
+    }
+    return (struct trigger_points){
+        .ids = ids.at, .labels = labels, .values = values, .count = ids.count, .width = 1};
+}
+
+/* Whatever is due is measured, one check after the other. */
+static void check(struct trigger *trigger, size_t taken, struct weir_buf *out)
+{
+    static int64_t labels[2][SAMPLES];
+    static float values[2][SAMPLES];
+    for (int checks = 0; orchestrator_trigger_asks(trigger); checks++) {
+        struct trigger_wish wish, again;
+        assert_true(checks < CHECKS_MAX);
+        orchestrator_trigger_wish(trigger, &wish);
+        assert_true(wish.reference.count <= SAMPLES && wish.current.count <= SAMPLES);
+        struct trigger_measured measured = {
+            .has_model = true,
+            .reference = measure(wish.reference, labels[0], values[0]),
+            .current = measure(wish.current, labels[1], values[1]),
+        };
+        size_t wished = wish.current.count;
+        for (size_t i = 1; i < wished; i++)
+            assert_true(wish.current.at[i - 1] < wish.current.at[i]);
+        orchestrator_trigger_wish(trigger, &again);
+        assert_int_equal(again.current.count, wished);
+        measured.reference.ids = again.reference.at;
+        measured.current.ids = again.current.at;
+        json_t *decision = json_object();
+        bool fires = orchestrator_trigger_measured(trigger, &measured, decision);
+        assert_non_null(json_object_get(decision, "policy"));
+        assert_non_null(json_object_get(decision, "verdict"));
+        assert_true(strlen(json_string_value(json_object_get(decision, "because"))) > 0);
+        char *text = json_dumps(decision, JSON_COMPACT);
+        weir_buf_printf(out, "%zu:%s;", taken, text);
+        free(text);
+        json_decref(decision);
+        if (fires)
+            note(trigger, taken, out);
+    }
+}
+
 /* Walks a fixed random stream; every `save_every` samples the trigger is replaced by one restored from its state. */
 static void walk(const struct weir_yaml *document, size_t save_every, struct weir_buf *out)
 {
@@ -70,14 +121,17 @@ static void walk(const struct weir_yaml *document, size_t save_every, struct wei
     int64_t time_us = INT64_C(1000000000000000);
     for (size_t i = 0; i < SAMPLES; i++) {
         time_us += (int64_t)weir_rng_below(&rng, INT64_C(86400000000) * 3);
-        struct trigger_sample sample = {.id = i, .time_us = time_us, .label = (int64_t)(i & 1)};
+        struct trigger_sample sample = {
+            .id = i, .time_us = time_us, .label = (int64_t)(weir_mix64(i) % (i < CHANGE ? 2 : 5))};
         if (orchestrator_trigger_before(trigger, &sample)) {
             note(trigger, i, out);
             assert_false(orchestrator_trigger_before(trigger, &sample));
         }
+        check(trigger, i, out);
         if (orchestrator_trigger_observe(trigger, &sample)) {
             note(trigger, i + 1, out);
         }
+        check(trigger, i + 1, out);
         if (i % 50 == 49 && orchestrator_trigger_erased(trigger, 1)) {
             note(trigger, i + 1, out);
         }
@@ -95,25 +149,32 @@ static void walk(const struct weir_yaml *document, size_t save_every, struct wei
     orchestrator_trigger_close(trigger);
 }
 
-static void check_policy(const struct trigger_policy *policy)
-{
-    WEIR_AUTO(weir_yaml) document = parse(example_of(policy->name));
-    WEIR_AUTO_BUF straight = {0};
-    WEIR_AUTO_BUF again = {0};
-    WEIR_AUTO_BUF restored = {0};
-    walk(document, 0, &straight);
-    walk(document, 0, &again);
-    walk(document, 3, &restored);
-    assert_true(straight.size > 0);
-    assert_string_equal(weir_buf_text(&straight), weir_buf_text(&again));
-    assert_string_equal(weir_buf_text(&straight), weir_buf_text(&restored));
-}
-
 static void the_same_samples_fire_the_same_triggers(void **state)
 {
     (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
+        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO_BUF straight = {0};
+        walk(document, 0, &straight);
+        assert_non_null(strchr(weir_buf_text(&straight), ';'));
+        for (size_t save_every = 0; save_every < 4; save_every += 1 + save_every) {
+            WEIR_AUTO_BUF again = {0};
+            walk(document, save_every, &again);
+            assert_string_equal(weir_buf_text(&straight), weir_buf_text(&again));
+        }
+    }
+}
+
+static void every_policy_has_an_example(void **state)
+{
+    (void)state;
     for (size_t i = 0; i < orchestrator_trigger_count(); i++) {
-        check_policy(orchestrator_trigger_at(i));
+        bool found = false;
+        for (size_t k = 0; k < WEIR_COUNT(EXAMPLES); k++)
+            found |= strcmp(EXAMPLES[k].policy, orchestrator_trigger_at(i)->name) == 0;
+        if (!found)
+            fail_msg("trigger policy '%s' has no example in this test",
+                     orchestrator_trigger_at(i)->name);
     }
 }
 
@@ -129,32 +190,120 @@ static void every_policy_is_whole(void **state)
         assert_non_null(policy->save);
         assert_non_null(policy->restore);
         assert_true(policy->before != NULL || policy->observe != NULL || policy->erased != NULL);
+        assert_int_equal(policy->asks != NULL, policy->wish != NULL);
+        assert_int_equal(policy->asks != NULL, policy->measured != NULL);
         for (const struct cfg_key *key = policy->options; key->name != NULL; key++) {
             assert_non_null(key->doc);
         }
     }
 }
 
+/* A state in the middle of the stream. */
+static void save_amidst(const struct weir_yaml *document, struct weir_buf *saved)
+{
+    WEIR_AUTO(trigger) trigger = open_trigger(document);
+    WEIR_AUTO_BUF out = {0};
+    for (size_t i = 0; i < 100; i++) {
+        struct trigger_sample sample = {
+            .id = i, .time_us = (int64_t)i * INT64_C(86400000000), .label = (int64_t)(i % 2)};
+        if (orchestrator_trigger_before(trigger, &sample) ||
+            orchestrator_trigger_observe(trigger, &sample))
+            orchestrator_trigger_fired(trigger);
+        check(trigger, i, &out);
+    }
+    orchestrator_trigger_save(trigger, saved);
+}
+
+static enum weir_status restore(struct trigger *trigger, const void *bytes, size_t size)
+{
+    struct weir_bytes view = weir_bytes(bytes, size);
+    struct weir_error err = {0};
+    return orchestrator_trigger_restore(trigger, &view, &err);
+}
+
 static void a_short_saved_state_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < orchestrator_trigger_count(); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(example_of(orchestrator_trigger_at(i)->name));
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
+        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO_BUF saved = {0};
+        save_amidst(document, &saved);
+        for (size_t size = 0; size < saved.size; size++) {
+            WEIR_AUTO(trigger) trigger = open_trigger(document);
+            assert_int_equal(restore(trigger, saved.at, size), WEIR_INVALID);
+        }
+    }
+}
+
+static void decide_without_model(struct trigger *trigger)
+{
+    struct trigger_wish wish;
+    json_t *decision = json_object();
+    orchestrator_trigger_wish(trigger, &wish);
+    (void)orchestrator_trigger_measured(trigger, &(struct trigger_measured){0}, decision);
+    json_decref(decision);
+}
+
+static void hostile_saved_bytes_are_refused_or_taken_and_do_no_harm(void **state)
+{
+    (void)state;
+    struct weir_rng rng;
+    weir_rng_init(&rng, 11);
+    for (size_t i = 0; i < HOSTILE; i++) {
+        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i % WEIR_COUNT(EXAMPLES)].yaml);
         WEIR_AUTO(trigger) trigger = open_trigger(document);
         WEIR_AUTO_BUF saved = {0};
-        struct weir_error err = {0};
-        orchestrator_trigger_save(trigger, &saved);
-        struct weir_bytes cut = weir_bytes(saved.at, saved.size - 1);
-        assert_int_equal(orchestrator_trigger_restore(trigger, &cut, &err), WEIR_INVALID);
+        save_amidst(document, &saved);
+        for (uint64_t k = weir_rng_below(&rng, 4) + 1; k > 0; k--)
+            saved.at[weir_rng_below(&rng, saved.size)] = (uint8_t)weir_rng_next(&rng);
+        if (restore(trigger, saved.at, saved.size) != WEIR_OK)
+            continue;
+        for (size_t row = 0; row < 50; row++) {
+            struct trigger_sample sample = {.id = SAMPLES + row,
+                                            .time_us = (int64_t)weir_rng_next(&rng)};
+            (void)orchestrator_trigger_before(trigger, &sample);
+            if (orchestrator_trigger_observe(trigger, &sample))
+                orchestrator_trigger_fired(trigger);
+            if (orchestrator_trigger_asks(trigger))
+                decide_without_model(trigger);
+        }
+    }
+}
+
+/* Nothing that a state says differs from one that never met what it forgot. */
+static void what_is_forgotten_is_in_no_window(void **state)
+{
+    (void)state;
+    static const uint64_t FORGOTTEN[] = {3, 50, 51, 99};
+    for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
+        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO(trigger) trigger = open_trigger(document);
+        WEIR_AUTO_BUF saved = {0};
+        save_amidst(document, &saved);
+        assert_int_equal(restore(trigger, saved.at, saved.size), WEIR_OK);
+        orchestrator_trigger_forget(trigger, (struct weir_u64s){FORGOTTEN, WEIR_COUNT(FORGOTTEN)});
+        if (!orchestrator_trigger_asks(trigger))
+            continue;
+        struct trigger_wish wish;
+        orchestrator_trigger_wish(trigger, &wish);
+        for (size_t k = 0; k < WEIR_COUNT(FORGOTTEN); k++) {
+            for (size_t at = 0; at < wish.current.count; at++)
+                assert_true(wish.current.at[at] != FORGOTTEN[k]);
+            for (size_t at = 0; at < wish.reference.count; at++)
+                assert_true(wish.reference.at[at] != FORGOTTEN[k]);
+        }
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_policy_has_an_example),
         cmocka_unit_test(every_policy_is_whole),
         cmocka_unit_test(the_same_samples_fire_the_same_triggers),
         cmocka_unit_test(a_short_saved_state_is_refused),
+        cmocka_unit_test(hostile_saved_bytes_are_refused_or_taken_and_do_no_harm),
+        cmocka_unit_test(what_is_forgotten_is_in_no_window),
     };
     return cmocka_run_group_tests_name("trigger_policies", tests, NULL, NULL);
 }

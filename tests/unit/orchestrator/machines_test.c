@@ -24,6 +24,49 @@ static void a_trigger_goes_round_once(void **state)
     assert_int_equal(at, PIPELINE_FINISHED);
 }
 
+/* Every pair: what the event leads to from the state; "" is nowhere. Written a second time here, on purpose. */
+static void every_pair_of_state_and_event_leads_where_it_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from;
+        const char *to[PIPELINE_EVENTS];
+    } PAIRS[] = {
+#define TO(event, state) [PIPELINE_ON_##event] = #state
+        {"DECLARING", {TO(DECLARED, SCANNING), TO(FAILED, FAILED)}},
+        {"SCANNING", {TO(SCANNED, READING), TO(FAILED, FAILED)}},
+        {"READING",
+         {TO(ASKED, MEASURING), TO(TRIGGERED, SELECTING), TO(EXHAUSTED, CLOSING),
+          TO(STOPPED, STOPPED), TO(FAILED, FAILED)}},
+        {"MEASURING",
+         {TO(ASKED, MEASURING), TO(MEASURED, READING), TO(TRIGGERED, SELECTING),
+          TO(FAILED, FAILED)}},
+        {"SELECTING",
+         {TO(SKIPPED, READING), TO(SEALED, TRAINING), TO(UNSCORED, SCORING), TO(FAILED, FAILED)}},
+        {"SCORING", {TO(SCORED, SELECTING), TO(FAILED, FAILED)}},
+        {"TRAINING", {TO(SKIPPED, READING), TO(TRAINED, STORING), TO(FAILED, FAILED)}},
+        {"STORING", {TO(STORED, EVALUATING), TO(FAILED, FAILED)}},
+        {"EVALUATING", {TO(EVALUATED, READING), TO(FAILED, FAILED)}},
+        {"CLOSING", {TO(CLOSED, FINISHED), TO(FAILED, FAILED)}},
+        {"FINISHED", {NULL}},
+        {"STOPPED", {TO(RESUMED, DECLARING)}},
+        {"FAILED", {TO(RESUMED, DECLARING)}},
+#undef TO
+    };
+    assert_int_equal(WEIR_COUNT(PAIRS), PIPELINE_STATES);
+    for (int from = 0; from < PIPELINE_STATES; from++) {
+        assert_string_equal(PAIRS[from].from, pipeline_state_name((enum pipeline_state)from));
+        for (int event = 0; event < PIPELINE_EVENTS; event++) {
+            enum pipeline_state to = PIPELINE_STATES;
+            bool leads =
+                pipeline_next_state((enum pipeline_state)from, (enum pipeline_event)event, &to);
+            assert_int_equal(leads, PAIRS[from].to[event] != NULL);
+            if (leads)
+                assert_string_equal(PAIRS[from].to[event], pipeline_state_name(to));
+        }
+    }
+}
+
 static void every_working_state_can_fail_and_come_back(void **state)
 {
     (void)state;
@@ -111,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trigger_goes_round_once),
+        cmocka_unit_test(every_pair_of_state_and_event_leads_where_it_is_told),
         cmocka_unit_test(every_working_state_can_fail_and_come_back),
         cmocka_unit_test(no_state_is_a_dead_end_or_out_of_reach),
         cmocka_unit_test(an_erasure_goes_straight_to_its_receipt),

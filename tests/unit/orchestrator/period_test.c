@@ -39,8 +39,9 @@ static void periods_are_read_in_words_and_units(void **state)
 static void what_is_no_period_is_refused_with_examples(void **state)
 {
     (void)state;
-    static const char *const WRONG[] = {"",    "month", "0 month",    "1 moon",
-                                        "-1d", "0s",    "2000 months"};
+    static const char *const WRONG[] = {"",           "month",        "0 month",     "1 moon",
+                                        "-1d",        "0s",           "2000 months", "1d at 24:00",
+                                        "1d at 3:00", "12h at 03:00", "1d at",       " at 03:00"};
     for (size_t i = 0; i < WEIR_COUNT(WRONG); i++) {
         struct orchestrator_period period;
         struct weir_error err;
@@ -56,6 +57,12 @@ static void boundaries_lie_on_a_fixed_grid(void **state)
         const char *every, *time, *next;
     } CASES[] = {
         {"1 month", "2002-08-22T11:36:23Z", "2002-09-01"},
+        {"1d at 03:00", "2002-08-22T02:59:59Z", "2002-08-22T03:00:00Z"},
+        {"1d at 03:00", "2002-08-22T03:00:00Z", "2002-08-23T03:00:00Z"},
+        {"1w at 03:30", "2002-08-22T11:36:23Z", "2002-08-26T03:30:00Z"}, /* Mondays */
+        {"1 month at 23:00", "2002-02-28T23:30:00Z", "2002-03-01T23:00:00Z"},
+        {"1 month at 23:00", "2002-03-01T22:00:00Z", "2002-03-01T23:00:00Z"},
+        {"1 month", "2004-02-29T12:00:00Z", "2004-03-01"},
         {"1 month", "2002-09-01", "2002-10-01"}, /* strictly after */
         {"1 month", "2002-12-31T23:59:59.999999Z", "2003-01-01"},
         {"1 month", "1969-12-15", "1970-01-01"},

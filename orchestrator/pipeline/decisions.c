@@ -1,0 +1,191 @@
+/* Deciding at a check, and the rows that decisions are kept in. */
+#include "orchestrator/pipeline/decisions.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/blocks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- kept ---- */
+
+static enum weir_status tell(const struct pipeline *pipeline, int64_t number, json_t *decision,
+                             struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *key = weir_format("trigger_considered/%" PRId64, number);
+    const struct event_about about = {pipeline->id, 0, key, "trigger_considered"};
+    json_t *body = json_pack("{ss}", "pipeline", pipeline->config->name);
+    json_object_update(body, decision);
+    return orchestrator_event_put(pipeline->orch, &about, body, err);
+}
+
+static void complete(const struct reader *reader, int64_t number, json_t *decision)
+{
+    json_object_set_new(decision, "check", json_integer(number));
+    json_object_set_new(decision, "at", orchestrator_json_time(reader->last_time));
+    json_object_set_new(decision, "samples_new", json_integer((json_int_t)reader->samples_new));
+}
+
+enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decision, int64_t trigger,
+                                       struct weir_error *err)
+{
+    struct weir_db *db = pipeline->orch->db;
+    const struct reader *reader = pipeline->reader;
+    int64_t number = pipeline->checks + 1;
+    complete(reader, number, decision);
+    char *text = json_dumps(decision, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    enum weir_status status =
+        DB_RUN(db, Q_decision_add, NULL, err, DB_I64(pipeline->id), DB_I64(number), DB_I64(trigger),
+               DB_I64(reader->last_time), DB_I64(reader->samples_new), DB_TEXT(text));
+    free(text);
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_decision_count, NULL, err, DB_I64(pipeline->id), DB_I64(number));
+    if (status == WEIR_OK && number > DECISIONS_KEPT) {
+        status = DB_RUN(db, Q_decision_drop, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(number - DECISIONS_KEPT));
+    }
+    return status == WEIR_OK && trigger == 0 ? tell(pipeline, number, decision, err) : status;
+}
+
+enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *what,
+                                        struct weir_error *err)
+{
+    const struct reader *reader = pipeline->reader;
+    WEIR_AUTO_BUF saved = {0};
+    (void)what;
+    orchestrator_trigger_save(reader->policy, &saved);
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
+               DB_I64(reader->samples_new), DB_I64(reader->last_time), DB_I64(reader->last_id),
+               DB_BYTES(weir_buf_view(&saved)));
+    if (status == WEIR_OK) {
+        status = DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
+                        DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]));
+    }
+    return status == WEIR_OK && reader->decision != NULL
+               ? pipeline_decision_add(pipeline, reader->decision, 0, err)
+               : status;
+}
+
+/* ---- made ---- */
+
+static enum weir_status commit_passed(void *subject, const void *what, struct weir_error *err)
+{
+    return pipeline_effect_passed(subject, what, err);
+}
+
+/* Nothing fires, and the state stays: the cursor moves on. */
+static bool pass(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status =
+        orchestrator_commit(pipeline->orch, commit_passed, pipeline, NULL, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return false;
+    }
+    pipeline->checks++;
+    json_decref(pipeline->reader->decision);
+    pipeline->reader->decision = NULL;
+    return true;
+}
+
+/* Nothing fires, and the state changes. */
+static bool leave(struct pipeline *pipeline, enum pipeline_event event)
+{
+    bool left = pipeline_advance(pipeline, event, pipeline_effect_passed, NULL);
+    if (left)
+        pipeline_reader_drop(pipeline);
+    return left;
+}
+
+static void add_cost(const struct pipeline *pipeline, const struct run_result *run,
+                     json_t *decision)
+{
+    WEIR_AUTO_BUF cost = {0};
+    orchestrator_cost_json(&pipeline->orch->prices, &run->cost, &cost);
+    json_object_set_new(decision, "run", json_integer((json_int_t)run->number));
+    json_object_set_new(decision, "cost", orchestrator_json_of(weir_buf_text(&cost)));
+    if (run->base_model != NULL)
+        json_object_set_new(decision, "model", json_string(run->base_model));
+}
+
+bool pipeline_decide(struct pipeline *pipeline, const struct trigger_measured *measured,
+                     const struct run_result *run)
+{
+    struct reader *reader = pipeline->reader;
+    json_decref(reader->decision);
+    reader->decision = json_object();
+    bool fires = orchestrator_trigger_measured(reader->policy, measured, reader->decision);
+    if (run != NULL)
+        add_cost(pipeline, run, reader->decision);
+    if (fires)
+        return pipeline_fire(pipeline);
+    if (pipeline->state == PIPELINE_READING)
+        return pass(pipeline);
+    return leave(pipeline, orchestrator_trigger_asks(reader->policy) ? PIPELINE_ON_ASKED
+                                                                     : PIPELINE_ON_MEASURED);
+}
+
+/* Whether there is something to measure: embeddings and predictions need a model. */
+static enum weir_status can_measure(const struct pipeline *pipeline, enum trigger_subject subject,
+                                    bool *ret_can, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
+    *ret_can = subject == TRIGGER_FEATURES;
+    if (subject == TRIGGER_EMBEDDINGS || subject == TRIGGER_PREDICTIONS) {
+        status = DB_RUN(pipeline->orch->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+        *ret_can = status == WEIR_OK && weir_rows_count(rows) > 0;
+    }
+    return status;
+}
+
+bool pipeline_check(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    struct trigger_wish wish;
+    bool can = false;
+    orchestrator_trigger_wish(pipeline->reader->policy, &wish);
+    enum weir_status status = can_measure(pipeline, wish.subject, &can, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return false;
+    }
+    if (!can)
+        return pipeline_decide(pipeline, &(struct trigger_measured){.has_model = false}, NULL) &&
+               pipeline->reader != NULL;
+    (void)leave(pipeline, PIPELINE_ON_ASKED);
+    return false;
+}
+
+/* ---- forgotten ---- */
+
+static void forget_blocks(struct trigger *policy, const struct id_blocks *blocks)
+{
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
+    for (size_t i = 0; i < blocks->count; i++) {
+        size_t count = id_block_ids(&blocks->at[i], ids);
+        orchestrator_trigger_forget(policy, (struct weir_u64s){ids, count});
+    }
+}
+
+enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
+                                              const struct id_blocks *blocks,
+                                              struct weir_error *err)
+{
+    WEIR_AUTO(trigger) policy = NULL;
+    WEIR_AUTO_BUF saved = {0};
+    enum weir_status status = pipeline_load(pipeline, err);
+    if (status != WEIR_OK || pipeline->trigger_saved.size == 0)
+        return status;
+    status = pipeline_open_trigger(pipeline, &policy, err);
+    if (status != WEIR_OK)
+        return status;
+    forget_blocks(policy, blocks);
+    orchestrator_trigger_save(policy, &saved);
+    return DB_RUN(pipeline->orch->db, Q_pipeline_policy, NULL, err, DB_I64(pipeline->id),
+                  DB_BYTES(weir_buf_view(&saved)));
+}

@@ -1,0 +1,118 @@
+/* MEASURING: the trigger policy wants to know more of samples before it decides. They are sealed as a set, a run goes
+ * over them, and the policy is told what it found. The policy, its wish and the cursor are in the pipeline's row since
+ * the edge that led here, so whoever begins again asks for the same. */
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/pipeline/decisions.h"
+#include "orchestrator/pipeline/probe.h"
+#include "orchestrator/pipeline/training.h"
+
+#include <inttypes.h>
+
+static const char *const MODE_OF[TRIGGER_SUBJECTS] = {
+    [TRIGGER_FEATURES] = "features",
+    [TRIGGER_EMBEDDINGS] = "embed",
+    [TRIGGER_PREDICTIONS] = "predict",
+};
+
+/* ---- the run ---- */
+
+static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (run == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    int64_t number = run->number;
+    struct probe *probe = pipeline->reader->probe;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
+    bool is_hollow = run->outputs_file[0] == '\0' || orchestrator_run_is_hollow(run);
+    enum weir_status status =
+        pipeline_probe_take(pipeline, probe, is_hollow ? NULL : path, &problem);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &problem);
+        return;
+    }
+    const struct trigger_measured measured = pipeline_probe_measured(probe);
+    if (pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
+        orchestrator_run_remove_files(pipeline->orch, number, &problem) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+}
+
+static enum weir_status start_run(struct pipeline *pipeline, const struct msg_selected *selected,
+                                  struct weir_error *err)
+{
+    const struct probe *probe = pipeline->reader->probe;
+    WEIR_AUTO_FREE char *purpose = weir_format("probe/%" PRId64, pipeline->checks + 1);
+    const struct run_wanted run = {
+        .pipeline = pipeline->id,
+        .purpose = purpose,
+        .mode = MODE_OF[probe->wish.subject],
+        .trigger = pipeline->newest.number + 1,
+        .set_digest = selected->digest,
+        .set_path = selected->path,
+        .epochs = 1,
+        .seed = pipeline->config->seed,
+        .base_model = probe->model,
+    };
+    return orchestrator_run_start(pipeline->orch, &run, on_run, pipeline, err);
+}
+
+static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    enum weir_status status =
+        reply->type == MSG_selected
+            ? start_run(pipeline, reply->message, &problem)
+            : weir_fail(&problem, WEIR_INTERNAL, "selector: unexpected answer to window_seal");
+    if (status != WEIR_OK)
+        pipeline_trouble(pipeline, status, &problem);
+}
+
+/* ---- the windows ---- */
+
+static enum weir_status find_wish(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct trigger_wish wish = {0};
+    enum weir_status status = pipeline_load(pipeline, err);
+    if (status == WEIR_OK)
+        status = pipeline_load_newest(pipeline, err);
+    if (status != WEIR_OK)
+        return status;
+    pipeline_reader_free(pipeline->reader);
+    pipeline->reader = pipeline_reader_new(pipeline, err);
+    if (pipeline->reader == NULL)
+        return err->status;
+    if (orchestrator_trigger_asks(pipeline->reader->policy))
+        orchestrator_trigger_wish(pipeline->reader->policy, &wish);
+    if (wish.subject == TRIGGER_NOTHING || wish.current.count == 0) {
+        return weir_fail(err, WEIR_INTERNAL,
+                         "pipeline %s: the trigger policy wants nothing measured",
+                         pipeline->config->name);
+    }
+    return pipeline_probe_new(pipeline, &wish, &pipeline->reader->probe, err);
+}
+
+void pipeline_measure(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = find_wish(pipeline, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    const struct probe *probe = pipeline->reader->probe;
+    const struct msg_window_seal seal = {
+        .pipeline = pipeline->config->name,
+        .ids = {probe->ids, probe->count},
+    };
+    weir_rpc_call(pipeline->orch->selector, MSG_window_seal, &seal, ORCHESTRATOR_ASK_MS, on_sealed,
+                  pipeline);
+}

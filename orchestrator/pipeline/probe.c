@@ -1,0 +1,218 @@
+/* Windows in, numbers out, and the files of reference windows. */
+#include "orchestrator/pipeline/probe.h"
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char FOLDER[] = "probes";
+
+/* ---- files ---- */
+
+/* "7-embeddings-": of one pipeline and subject there is one reference at a time. */
+static char *prefix_of(const struct pipeline *pipeline, enum trigger_subject subject)
+{
+    return weir_format("%" PRId64 "-%s-", pipeline->id, orchestrator_trigger_subject_name(subject));
+}
+
+static char *name_of(const struct pipeline *pipeline, const struct probe *probe)
+{
+    WEIR_AUTO(weir_hasher) hasher = weir_hasher_new();
+    char digest[WEIR_DIGEST_TEXT_MAX];
+    if (probe->model != NULL)
+        weir_hasher_add(hasher, probe->model, strlen(probe->model));
+    weir_hasher_add(hasher, probe->wish.reference.at,
+                    probe->wish.reference.count * sizeof *probe->wish.reference.at);
+    const struct weir_digest whole = weir_hasher_digest(hasher);
+    weir_digest_text(&whole, digest);
+    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->wish.subject);
+    return weir_format("%s%s", prefix, digest);
+}
+
+/* Removes the files whose names begin with `prefix`, but for the one called `but` (NULL: none is spared). */
+static enum weir_status remove_files(const struct orchestrator *orch, const char *prefix,
+                                     const char *but, int64_t *ret_removed, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = orchestrator_path(orch, FOLDER, ".");
+    DIR *directory = opendir(folder);
+    if (directory == NULL) {
+        return errno == ENOENT
+                   ? WEIR_OK
+                   : weir_fail(err, WEIR_IO, "%s: cannot be read: %s", folder, strerror(errno));
+    }
+    enum weir_status status = WEIR_OK;
+    const struct dirent *entry = NULL;
+    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
+        if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            (but != NULL && strcmp(entry->d_name, but) == 0))
+            continue;
+        WEIR_AUTO_FREE char *path = orchestrator_path(orch, FOLDER, entry->d_name);
+        if (unlink(path) < 0 && errno != ENOENT)
+            status = weir_fail(err, WEIR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+        (*ret_removed)++;
+    }
+    (void)closedir(directory);
+    return status;
+}
+
+enum weir_status orchestrator_probes_purge(const struct orchestrator *orch, int64_t *ret_removed,
+                                           struct weir_error *err)
+{
+    return remove_files(orch, "", NULL, ret_removed, err);
+}
+
+/* What is kept spares work, no more: trouble with it is no trouble of the check. */
+static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
+{
+    const struct probe_found *found = &probe->reference;
+    const struct weir_outputs outputs = {.ids = found->ids,
+                                         .labels = found->labels,
+                                         .values = found->values,
+                                         .count = found->count,
+                                         .width = found->width};
+    struct weir_error err;
+    int64_t removed = 0;
+    WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->orch, FOLDER, ".");
+    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->wish.subject);
+    WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
+    enum weir_status status = weir_make_directories(folder, 0700, &err);
+    if (status == WEIR_OK)
+        status = weir_outputs_write(probe->kept_path, &outputs, &err);
+    if (status == WEIR_OK)
+        status = remove_files(pipeline->orch, prefix, name, &removed, &err);
+    if (status != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "a reference window is not kept", "because=\"%s\"", err.text);
+}
+
+/* ---- a probe ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Both windows, or the current one alone; a sample may be in both. */
+static void unite(struct probe *probe)
+{
+    const struct weir_u64s *current = &probe->wish.current;
+    const struct weir_u64s *reference = &probe->wish.reference;
+    size_t asked = probe->has_kept ? 0 : reference->count;
+    size_t count = current->count + asked;
+    probe->ids = weir_calloc(count + 1, sizeof *probe->ids);
+    if (current->count > 0)
+        memcpy(probe->ids, current->at, current->count * sizeof *probe->ids);
+    if (asked > 0)
+        memcpy(probe->ids + current->count, reference->at, asked * sizeof *probe->ids);
+    qsort(probe->ids, count, sizeof *probe->ids, ascending);
+    for (size_t i = 0; i < count; i++)
+        if (probe->count == 0 || probe->ids[i] != probe->ids[probe->count - 1])
+            probe->ids[probe->count++] = probe->ids[i];
+}
+
+enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trigger_wish *wish,
+                                    struct probe **ret_probe, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
+    if (status != WEIR_OK)
+        return status;
+    struct probe *probe = weir_calloc(1, sizeof *probe);
+    struct weir_error inner;
+    probe->wish = *wish;
+    if (weir_rows_count(rows) > 0)
+        probe->model = weir_strdup(weir_rows_text(rows, 0, 0));
+    WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
+    probe->kept_path = orchestrator_path(pipeline->orch, FOLDER, name);
+    probe->has_kept = wish->reference.count > 0 &&
+                      weir_outputs_open(probe->kept_path, &probe->kept, &inner) == WEIR_OK;
+    unite(probe);
+    *ret_probe = probe;
+    return WEIR_OK;
+}
+
+static void found_fini(struct probe_found *found)
+{
+    free(found->ids);
+    free(found->labels);
+    free(found->values);
+}
+
+void pipeline_probe_free(struct probe *probe)
+{
+    if (probe == NULL)
+        return;
+    if (probe->has_kept)
+        weir_outputs_close(&probe->kept);
+    found_fini(&probe->reference);
+    found_fini(&probe->current);
+    free(probe->ids);
+    free(probe->model);
+    free(probe->kept_path);
+    free(probe);
+}
+
+/* The rows of `outputs` whose samples are among `ids`; both ascend. */
+static struct probe_found pick(const struct weir_outputs *outputs, struct weir_u64s ids)
+{
+    size_t width = outputs->width, count = 0;
+    uint64_t *picked = weir_calloc(ids.count + 1, sizeof *picked);
+    int64_t *labels = weir_calloc(ids.count + 1, sizeof *labels);
+    float *values = weir_calloc(ids.count * width + 1, sizeof *values);
+    for (size_t i = 0, k = 0; i < outputs->count && k < ids.count;) {
+        if (outputs->ids[i] < ids.at[k]) {
+            i++;
+        } else if (outputs->ids[i] > ids.at[k]) {
+            k++;
+        } else {
+            picked[count] = outputs->ids[i];
+            labels[count] = outputs->labels[i];
+            memcpy(values + count++ * width, outputs->values + i * width, width * sizeof *values);
+            i++;
+            k++;
+        }
+    }
+    return (struct probe_found){
+        .ids = picked, .labels = labels, .values = values, .count = count, .width = width};
+}
+
+enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
+                                     const char *path, struct weir_error *err)
+{
+    struct weir_outputs outputs = {0};
+    enum weir_status status = path == NULL ? WEIR_OK : weir_outputs_open(path, &outputs, err);
+    if (status != WEIR_OK)
+        return status;
+    probe->current = pick(&outputs, probe->wish.current);
+    probe->reference = pick(probe->has_kept ? &probe->kept : &outputs, probe->wish.reference);
+    if (path != NULL)
+        weir_outputs_close(&outputs);
+    if (!probe->has_kept && probe->reference.count > 0)
+        keep_reference(pipeline, probe);
+    return WEIR_OK;
+}
+
+static struct trigger_points points_of(const struct probe_found *found)
+{
+    return (struct trigger_points){.ids = found->ids,
+                                   .labels = found->labels,
+                                   .values = found->values,
+                                   .count = found->count,
+                                   .width = found->width};
+}
+
+struct trigger_measured pipeline_probe_measured(const struct probe *probe)
+{
+    return (struct trigger_measured){.has_model = true,
+                                     .reference = points_of(&probe->reference),
+                                     .current = points_of(&probe->current)};
+}

@@ -1,0 +1,402 @@
+/* drift: a trigger when the newest samples have drifted from those of the newest trigger. At every check two windows
+ * are compared: what was newest when the newest trigger fired (reference), and what is newest now (current): by their
+ * labels, which the stream tells; by what the operators make of the samples; or by what the newest model makes of them.
+ * The first check has nothing to compare with and fires, unless the warm-up's policy decides. */
+#include "orchestrator/triggers/trigger.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/drift/judge.h"
+#include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHY_MAX = 512 };
+
+enum drift_on { ON_LABELS, ON_FEATURES, ON_EMBEDDINGS };
+static const char *const ON[] = {"labels", "features", "embeddings", NULL};
+static const enum trigger_subject SUBJECT_ON[] = {
+    [ON_LABELS] = TRIGGER_NOTHING,
+    [ON_FEATURES] = TRIGGER_FEATURES,
+    [ON_EMBEDDINGS] = TRIGGER_EMBEDDINGS,
+};
+enum drift_labels { LABELS_CLASSES, LABELS_INTEGERS, LABELS_REALS };
+static const char *const LABELS[] = {"classes", "integers", "reals", NULL};
+enum drift_after { AFTER_RESET, AFTER_SLIDE };
+static const char *const AFTER[] = {"reset", "slide", NULL};
+
+struct drift_options {
+    struct trigger_checks_options checks;
+    int on, labels, after_trigger;
+    const char *reference, *current;
+    uint64_t sample_size, seed;
+    const struct weir_yaml_node *statistics;
+    const char *votes;
+};
+
+struct drift {
+    const struct drift_options *options;
+    struct drift_judge *judge;
+    struct trigger_checks checks;
+    struct window recent; /* what a trigger would make the reference */
+    struct window current, reference;
+    uint64_t taken; /* samples of the stream */
+    bool has_reference;
+    char why[WHY_MAX]; /* what the newest check found */
+    uint64_t *ids[2];  /* of the newest wish */
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_CHOICE(struct drift_options, on, .fallback = "features", .choices = ON,
+               .doc =
+                   "what is compared: labels; features, the tensors that the operators make of a "
+                   "sample; embeddings by the newest model"),
+    TRIGGER_CHECKS_KEYS(struct drift_options, checks),
+    CFG_TEXT(struct drift_options, reference, .fallback = "1000",
+             .doc =
+                 "length of the reference window, a number of samples or a time such as 30d: what "
+                 "was newest when the newest trigger fired"),
+    CFG_TEXT(struct drift_options, current, .fallback = "1000",
+             .doc = "length of the current window: what is newest at the check"),
+    CFG_CHOICE(struct drift_options, after_trigger, .fallback = "reset", .choices = AFTER,
+               .doc = "the current window begins anew with every trigger, or slides on"),
+    CFG_U64(struct drift_options, sample_size, .fallback = "5000", .min = 2, .max = 20000,
+            .doc = "samples of a window that are compared, drawn from it at random"),
+    CFG_U64(struct drift_options, seed, .fallback = "1", .doc = "of the statistics that draw"),
+    CFG_CHOICE(struct drift_options, labels, .fallback = "classes", .choices = LABELS,
+               .doc = "with on: labels, what they are"),
+    CFG_NODE(struct drift_options, statistics, .required = true,
+             .doc = "how far apart the windows are, and when that is too far; a list"),
+    CFG_TEXT(struct drift_options, votes, .fallback = "majority",
+             .doc = "how many of the statistics must say so: majority, or a number"),
+    CFG_END,
+};
+
+/* ---- opening ---- */
+
+static enum weir_status open_windows(struct drift *drift, const struct weir_yaml_node *node,
+                                     struct weir_error *err)
+{
+    const struct drift_options *options = drift->options;
+    struct window_length reference = {0}, current = {0};
+    enum weir_status status =
+        window_length_read(options->reference, weir_yaml_get(node, "reference"), &reference, err);
+    if (status == WEIR_OK)
+        status =
+            window_length_read(options->current, weir_yaml_get(node, "current"), &current, err);
+    size_t room = (size_t)(2 * options->sample_size + 1024);
+    drift->recent = (struct window){.length = reference, .room = room};
+    drift->reference = drift->recent;
+    drift->current = (struct window){.length = current, .room = room};
+    return status;
+}
+
+static enum weir_status init(void *state, const void *options, const struct weir_yaml_node *node,
+                             struct weir_error *err)
+{
+    struct drift *drift = state;
+    drift->options = options;
+    enum weir_status status =
+        trigger_checks_init(&drift->checks, &drift->options->checks, node, err);
+    if (status == WEIR_OK)
+        status = open_windows(drift, node, err);
+    if (status == WEIR_OK) {
+        status = orchestrator_judge_open(drift->options->statistics, drift->options->votes,
+                                         drift->options->on == ON_LABELS &&
+                                             drift->options->labels == LABELS_CLASSES,
+                                         "trigger.statistics", &drift->judge, err);
+    }
+    return status;
+}
+
+static void fini(void *state)
+{
+    struct drift *drift = state;
+    orchestrator_judge_close(drift->judge);
+    trigger_checks_fini(&drift->checks);
+    window_fini(&drift->recent);
+    window_fini(&drift->current);
+    window_fini(&drift->reference);
+    free(drift->ids[0]);
+    free(drift->ids[1]);
+}
+
+/* ---- the stream ---- */
+
+static bool before(void *state, const struct trigger_sample *sample)
+{
+    return trigger_checks_before(&((struct drift *)state)->checks, sample);
+}
+
+static bool tick(void *state, int64_t now_us)
+{
+    return trigger_checks_tick(&((struct drift *)state)->checks, now_us);
+}
+
+static bool observe(void *state, const struct trigger_sample *sample)
+{
+    struct drift *drift = state;
+    const struct window_sample kept = {
+        .id = sample->id,
+        .number = ++drift->taken,
+        .time_us = sample->time_us,
+        .label = drift->options->on == ON_LABELS ? sample->label : 0,
+    };
+    window_add(&drift->recent, &kept);
+    window_add(&drift->current, &kept);
+    return trigger_checks_observe(&drift->checks, sample);
+}
+
+/* What is newest is what later samples are compared with. */
+static void set_reference(struct drift *drift)
+{
+    window_slide(&drift->recent, drift->taken);
+    window_copy(&drift->reference, &drift->recent);
+    if (drift->options->after_trigger == AFTER_RESET)
+        window_clear(&drift->current);
+    drift->has_reference = true;
+}
+
+static void fired(void *state)
+{
+    struct drift *drift = state;
+    set_reference(drift);
+    trigger_checks_fired(&drift->checks);
+    drift->why[0] = '\0';
+}
+
+static void forget(void *state, struct weir_u64s ids)
+{
+    struct drift *drift = state;
+    window_forget(&drift->recent, ids);
+    window_forget(&drift->current, ids);
+    window_forget(&drift->reference, ids);
+}
+
+/* ---- checks ---- */
+
+static bool asks(const void *state)
+{
+    return ((const struct drift *)state)->checks.is_due;
+}
+
+static struct weir_u64s draw(struct drift *drift, size_t which, const struct window *window)
+{
+    struct weir_u64s drawn = {0};
+    free(drift->ids[which]);
+    drift->ids[which] = window_draw(window, (size_t)drift->options->sample_size, &drawn.count);
+    drawn.at = drift->ids[which];
+    return drawn;
+}
+
+static void wish(void *state, struct trigger_wish *ret_wish)
+{
+    struct drift *drift = state;
+    window_slide(&drift->current, drift->taken);
+    if (!drift->has_reference || drift->reference.count == 0 || drift->current.count == 0)
+        return; /* nothing to compare */
+    ret_wish->subject = SUBJECT_ON[drift->options->on];
+    if (ret_wish->subject == TRIGGER_NOTHING)
+        return;
+    ret_wish->reference = draw(drift, 0, &drift->reference);
+    ret_wish->current = draw(drift, 1, &drift->current);
+}
+
+/* Labels as numbers; the caller frees. */
+static float *numbers_of(const struct drift *drift, const struct window *window)
+{
+    float *numbers = weir_calloc(window->count + 1, sizeof *numbers);
+    for (size_t i = 0; i < window->count; i++) {
+        double real = (double)window->at[i].label;
+        if (drift->options->labels == LABELS_REALS)
+            memcpy(&real, &window->at[i].label, sizeof real);
+        numbers[i] = (float)real;
+    }
+    return numbers;
+}
+
+static int64_t *labels_of(const struct window *window)
+{
+    int64_t *labels = weir_calloc(window->count + 1, sizeof *labels);
+    for (size_t i = 0; i < window->count; i++)
+        labels[i] = window->at[i].label;
+    return labels;
+}
+
+static void measure_labels(const struct drift *drift, struct drift_findings *findings)
+{
+    bool classes = drift->options->labels == LABELS_CLASSES;
+    WEIR_AUTO_FREE int64_t *reference = classes ? labels_of(&drift->reference) : NULL;
+    WEIR_AUTO_FREE int64_t *current = classes ? labels_of(&drift->current) : NULL;
+    WEIR_AUTO_FREE float *old = classes ? NULL : numbers_of(drift, &drift->reference);
+    WEIR_AUTO_FREE float *new = classes ? NULL : numbers_of(drift, &drift->current);
+    const struct drift_input input = {
+        .reference = {.count = drift->reference.count, .values = old, .labels = reference},
+        .current = {.count = drift->current.count, .values = new, .labels = current},
+        .width = 1,
+        .seed = drift->options->seed,
+    };
+    orchestrator_judge_measure(drift->judge, &input, findings);
+}
+
+static void measure_points(const struct drift *drift, const struct trigger_measured *measured,
+                           struct drift_findings *findings)
+{
+    const struct trigger_points *reference = &measured->reference;
+    const struct trigger_points *current = &measured->current;
+    bool alike = reference->width == current->width; /* not if one of them is empty */
+    const struct drift_input input = {
+        .reference = {.count = alike ? reference->count : 0, .values = reference->values},
+        .current = {.count = alike ? current->count : 0, .values = current->values},
+        .width = current->width,
+        .seed = drift->options->seed,
+    };
+    orchestrator_judge_measure(drift->judge, &input, findings);
+}
+
+static void tell(const struct drift *drift, const struct drift_findings *findings, json_t *decision)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct drift_finding *found = &findings->of[i];
+        json_array_append_new(
+            list, json_pack("{ss,so,so,so,ss,sb}", "statistic",
+                            orchestrator_judge_statistic(drift->judge, i)->name, "distance",
+                            orchestrator_trigger_number(found->distance), "p_value",
+                            orchestrator_trigger_number(found->p_value), "limit",
+                            orchestrator_trigger_number(found->limit), "limit_of",
+                            found->by_p_value ? "p_value" : "distance", "verdict", found->fires));
+    }
+    json_object_set_new(decision, "statistics", list);
+    json_object_set_new(decision, "votes", json_integer((json_int_t)findings->votes));
+    json_object_set_new(decision, "needed", json_integer((json_int_t)findings->needed));
+}
+
+/* A sentence into why. */
+static void explain_findings(struct drift *drift, const struct drift_findings *findings)
+{
+    WEIR_AUTO_BUF text = {0};
+    weir_buf_printf(&text, "drift of %s: ", ON[drift->options->on]);
+    orchestrator_judge_explain(drift->judge, findings, &text);
+    (void)snprintf(drift->why, sizeof drift->why, "%s", weir_buf_text(&text));
+}
+
+/* True: the windows are too far apart. */
+static bool compare(struct drift *drift, const struct trigger_measured *measured, json_t *decision)
+{
+    struct drift_findings findings = {0};
+    if (drift->options->on == ON_LABELS)
+        measure_labels(drift, &findings);
+    else
+        measure_points(drift, measured, &findings);
+    if (trigger_checks_warm_up(&drift->checks))
+        orchestrator_judge_learn(drift->judge, &findings);
+    else
+        orchestrator_judge_decide(drift->judge, &findings);
+    tell(drift, &findings, decision);
+    explain_findings(drift, &findings);
+    return findings.fires;
+}
+
+static bool is_comparable(const struct drift *drift, const struct trigger_measured *measured)
+{
+    return drift->has_reference && drift->reference.count > 0 && drift->current.count > 0 &&
+           (measured->has_model || drift->options->on == ON_LABELS);
+}
+
+static void begin_decision(const struct drift *drift, json_t *decision)
+{
+    json_object_set_new(decision, "policy", json_string("drift"));
+    json_object_set_new(decision, "on", json_string(ON[drift->options->on]));
+    json_object_set_new(decision, "reference", window_json(&drift->reference));
+    json_object_set_new(decision, "current", window_json(&drift->current));
+}
+
+static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
+{
+    struct drift *drift = state;
+    bool fires = true;
+    begin_decision(drift, decision);
+    if (is_comparable(drift, measured))
+        fires = compare(drift, measured, decision);
+    else
+        (void)snprintf(drift->why, sizeof drift->why, "drift: nothing to compare with yet");
+    if (trigger_checks_made(&drift->checks)) {
+        fires = false;
+        set_reference(drift); /* so that usual distances are learnt, from one check to the next */
+        json_object_set_new(decision, "warmup", json_true());
+    }
+    json_object_set_new(decision, "because", json_string(drift->why));
+    json_object_set_new(decision, "verdict", json_boolean(fires));
+    return fires;
+}
+
+static void explain(const void *state, struct weir_buf *out)
+{
+    const struct drift *drift = state;
+    if (trigger_checks_warm_up(&drift->checks))
+        orchestrator_trigger_explain(drift->checks.warmup_policy, out);
+    else
+        weir_buf_append_text(out, drift->why);
+}
+
+/* ---- saved ---- */
+
+static void save(const void *state, struct weir_buf *out)
+{
+    const struct drift *drift = state;
+    trigger_checks_save(&drift->checks, out);
+    orchestrator_trigger_put_u64(out, drift->taken);
+    orchestrator_trigger_put_u64(out, drift->has_reference);
+    orchestrator_trigger_put_text(out, drift->why);
+    window_save(&drift->recent, out);
+    window_save(&drift->current, out);
+    window_save(&drift->reference, out);
+    orchestrator_judge_save(drift->judge, out);
+}
+
+static enum weir_status restore_windows(struct drift *drift, struct weir_bytes *bytes,
+                                        struct weir_error *err)
+{
+    enum weir_status status = window_restore(&drift->recent, bytes, err);
+    if (status == WEIR_OK)
+        status = window_restore(&drift->current, bytes, err);
+    return status == WEIR_OK ? window_restore(&drift->reference, bytes, err) : status;
+}
+
+static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
+{
+    struct drift *drift = state;
+    enum weir_status status = trigger_checks_restore(&drift->checks, bytes, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_u64(bytes, &drift->taken, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_bool(bytes, &drift->has_reference, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_text(bytes, drift->why, sizeof drift->why, err);
+    if (status == WEIR_OK)
+        status = restore_windows(drift, bytes, err);
+    return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;
+}
+
+const struct trigger_policy trigger_drift = {
+    .name = "drift",
+    .summary = "when the newest samples have drifted from those of the newest trigger",
+    .options = OPTIONS,
+    .options_size = sizeof(struct drift_options),
+    .state_size = sizeof(struct drift),
+    .init = init,
+    .before = before,
+    .observe = observe,
+    .tick = tick,
+    .asks = asks,
+    .wish = wish,
+    .measured = measured,
+    .forget = forget,
+    .fired = fired,
+    .explain = explain,
+    .save = save,
+    .restore = restore,
+    .fini = fini,
+};

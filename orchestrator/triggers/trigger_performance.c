@@ -1,0 +1,376 @@
+/* performance: a trigger when the newest model does badly on what came since the check before. At every check it predicts
+ * the new samples; a metric of its predictions is judged by criteria, of which one is enough, and the misclassifications
+ * that a model trained now would have avoided are counted up to a number. As long as there is no model, a check
+ * fires, unless the warm-up's policy decides. */
+#include "orchestrator/triggers/trigger.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/drift/criterion.h"
+#include "orchestrator/metrics/metric.h"
+#include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CRITERIA_MAX = 8, WHY_MAX = 512 };
+
+struct performance_options {
+    struct trigger_checks_options checks;
+    uint64_t sample_size;
+    const char *metric;
+    const struct weir_yaml_node *criteria;
+    uint64_t avoidable;
+    double expected_accuracy;
+    bool allow_reduction;
+};
+
+struct performance {
+    const struct performance_options *options;
+    struct asked_metric *asked; /* NULL: accuracy */
+    const struct metric *metric;
+    struct criterion *criteria[CRITERIA_MAX];
+    size_t criterion_count;
+    struct trigger_checks checks;
+    struct window fresh; /* since the check before */
+    uint64_t taken;      /* samples of the stream */
+    double avoidable;    /* misclassifications since the newest trigger */
+    char why[WHY_MAX];   /* what the newest check found */
+    uint64_t *ids;       /* of the newest wish */
+};
+
+static const struct cfg_key OPTIONS[] = {
+    TRIGGER_CHECKS_KEYS(struct performance_options, checks),
+    CFG_U64(struct performance_options, sample_size, .fallback = "5000", .min = 1, .max = 20000,
+            .doc = "samples that are predicted at a check, drawn from the new ones at random"),
+    CFG_TEXT(struct performance_options, metric, .fallback = "accuracy",
+             .doc = "what is measured of the predictions: see weir policies"),
+    CFG_NODE(struct performance_options, criteria,
+             .doc = "when the metric is too bad: a list, of which one is enough"),
+    CFG_U64(struct performance_options, avoidable,
+            .doc = "or: so many misclassifications since the newest trigger that a model of "
+                   "expected_accuracy would not have made"),
+    CFG_F64(struct performance_options, expected_accuracy, .min = 0, .max = 1,
+            .doc = "of a model trained now"),
+    CFG_BOOL(struct performance_options, allow_reduction, .fallback = "false",
+             .doc = "a check that is better than expected makes up for earlier ones"),
+    CFG_END,
+};
+
+/* ---- opening ---- */
+
+static enum weir_status open_criteria(struct performance *performance, struct weir_error *err)
+{
+    const struct weir_yaml_node *list = performance->options->criteria;
+    size_t count = weir_yaml_length(list);
+    if (count > CRITERIA_MAX) {
+        return weir_yaml_fail(list, err, "trigger.criteria: expected at most %d, found %zu",
+                              CRITERIA_MAX, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        enum weir_status status = orchestrator_criterion_open(
+            weir_yaml_at(list, i), "trigger.criteria", &performance->criteria[i], err);
+        if (status != WEIR_OK)
+            return status;
+        performance->criterion_count = i + 1;
+        if (orchestrator_criterion_kind(performance->criteria[i])->wants_p_value) {
+            return weir_yaml_fail(weir_yaml_at(list, i), err,
+                                  "trigger.criteria: a metric has no p-value to be judged by");
+        }
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status check_options(const struct performance *performance,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    const struct performance_options *options = performance->options;
+    if (options->criteria == NULL && options->avoidable == 0) {
+        return weir_yaml_fail(
+            node, err, "trigger: performance: expected criteria, avoidable, or both: when to fire");
+    }
+    if ((options->avoidable > 0) != (weir_yaml_get(node, "expected_accuracy") != NULL)) {
+        return weir_yaml_fail(
+            node, err, "trigger: performance: expected avoidable and expected_accuracy together");
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status open_metric(struct performance *performance,
+                                    const struct weir_yaml_node *node, struct weir_error *err)
+{
+    const struct weir_yaml_node *named = weir_yaml_get(node, "metric");
+    enum weir_status status = WEIR_OK;
+    if (named != NULL)
+        status = orchestrator_metric_open(named, "trigger.metric", &performance->asked, err);
+    performance->metric = performance->asked != NULL ? orchestrator_metric_of(performance->asked)
+                                                     : orchestrator_metric_find("accuracy");
+    return status;
+}
+
+static enum weir_status init(void *state, const void *options, const struct weir_yaml_node *node,
+                             struct weir_error *err)
+{
+    struct performance *performance = state;
+    performance->options = options;
+    performance->fresh =
+        (struct window){.length = {.samples = UINT64_MAX},
+                        .room = (size_t)(2 * performance->options->sample_size + 1024)};
+    enum weir_status status = open_metric(performance, node, err);
+    if (status == WEIR_OK)
+        status = check_options(performance, node, err);
+    if (status == WEIR_OK) {
+        status =
+            trigger_checks_init(&performance->checks, &performance->options->checks, node, err);
+    }
+    return status == WEIR_OK ? open_criteria(performance, err) : status;
+}
+
+static void fini(void *state)
+{
+    struct performance *performance = state;
+    orchestrator_metric_close(performance->asked);
+    for (size_t i = 0; i < performance->criterion_count; i++)
+        orchestrator_criterion_close(performance->criteria[i]);
+    trigger_checks_fini(&performance->checks);
+    window_fini(&performance->fresh);
+    free(performance->ids);
+}
+
+/* ---- the stream ---- */
+
+static bool before(void *state, const struct trigger_sample *sample)
+{
+    return trigger_checks_before(&((struct performance *)state)->checks, sample);
+}
+
+static bool tick(void *state, int64_t now_us)
+{
+    return trigger_checks_tick(&((struct performance *)state)->checks, now_us);
+}
+
+static bool observe(void *state, const struct trigger_sample *sample)
+{
+    struct performance *performance = state;
+    const struct window_sample kept = {
+        .id = sample->id, .number = ++performance->taken, .time_us = sample->time_us};
+    window_add(&performance->fresh, &kept);
+    return trigger_checks_observe(&performance->checks, sample);
+}
+
+static void fired(void *state)
+{
+    struct performance *performance = state;
+    performance->avoidable = 0;
+    window_clear(&performance->fresh);
+    trigger_checks_fired(&performance->checks);
+    performance->why[0] = '\0';
+}
+
+static void forget(void *state, struct weir_u64s ids)
+{
+    window_forget(&((struct performance *)state)->fresh, ids);
+}
+
+/* ---- checks ---- */
+
+static bool asks(const void *state)
+{
+    return ((const struct performance *)state)->checks.is_due;
+}
+
+static void wish(void *state, struct trigger_wish *ret_wish)
+{
+    struct performance *performance = state;
+    free(performance->ids);
+    performance->ids = window_draw(&performance->fresh, (size_t)performance->options->sample_size,
+                                   &ret_wish->current.count);
+    ret_wish->current.at = performance->ids;
+    ret_wish->subject = ret_wish->current.count > 0 ? TRIGGER_PREDICTIONS : TRIGGER_NOTHING;
+}
+
+/* What the metric (NULL: accuracy) says; NaN: it is undefined. */
+static double measure(const struct asked_metric *asked, const struct trigger_points *points)
+{
+    const struct metric_input input = {.values = points->values,
+                                       .labels = points->labels,
+                                       .count = points->count,
+                                       .width = points->width};
+    double value = NAN;
+    bool is_defined = false;
+    if (points->count > 0 && asked != NULL)
+        is_defined = orchestrator_metric_value(asked, &input, &value);
+    else if (points->count > 0)
+        is_defined = orchestrator_metric_find("accuracy")->measure(NULL, &input, &value);
+    return is_defined ? value : (double)NAN;
+}
+
+/* One of the criteria is enough. */
+static bool judge_metric(struct performance *performance, double value, json_t *decision)
+{
+    json_t *list = json_array();
+    bool fires = false;
+    for (size_t i = 0; i < performance->criterion_count; i++) {
+        struct criterion *criterion = performance->criteria[i];
+        const struct criterion_value judged = {
+            .value = value,
+            .p_value = NAN,
+            .lower_is_worse = performance->metric->higher_is_better,
+        };
+        struct criterion_verdict verdict = {.limit = NAN};
+        if (trigger_checks_warm_up(&performance->checks))
+            orchestrator_criterion_learn(criterion, &judged);
+        else
+            verdict = orchestrator_criterion_judge(criterion, &judged);
+        if (verdict.fires && !fires) {
+            (void)snprintf(performance->why, sizeof performance->why, "%s %.6g, limit %.6g (%s)",
+                           performance->options->metric, value, verdict.limit,
+                           orchestrator_criterion_kind(criterion)->name);
+        }
+        fires |= verdict.fires;
+        json_array_append_new(list, json_pack("{ss,so,sb}", "criterion",
+                                              orchestrator_criterion_kind(criterion)->name, "limit",
+                                              orchestrator_trigger_number(verdict.limit), "verdict",
+                                              verdict.fires));
+    }
+    json_object_set_new(decision, "criteria", list);
+    return fires;
+}
+
+/* Of all samples since the check before, by the share among those that were predicted. */
+static bool count_avoidable(struct performance *performance, const struct trigger_points *points,
+                            json_t *decision)
+{
+    const struct performance_options *options = performance->options;
+    double accuracy = measure(NULL, points);
+    if (options->avoidable == 0 || isnan(accuracy))
+        return false;
+    double added = (options->expected_accuracy - accuracy) * (double)performance->checks.since;
+    added = options->allow_reduction ? added : fmax(0, added);
+    performance->avoidable = fmax(0, performance->avoidable + nearbyint(added));
+    bool fires = performance->avoidable >= (double)options->avoidable;
+    if (fires && performance->why[0] == '\0') {
+        (void)snprintf(performance->why, sizeof performance->why,
+                       "%.0f avoidable misclassifications (accuracy %.4g, expected %.4g)",
+                       performance->avoidable, accuracy, options->expected_accuracy);
+    }
+    json_object_set_new(decision, "avoidable", json_real(performance->avoidable));
+    json_object_set_new(decision, "avoidable_limit", json_integer((json_int_t)options->avoidable));
+    return fires;
+}
+
+static bool judge(struct performance *performance, const struct trigger_points *points,
+                  json_t *decision)
+{
+    double value = measure(performance->asked, points);
+    performance->why[0] = '\0';
+    json_object_set_new(decision, "value", orchestrator_trigger_number(value));
+    json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
+    bool fires = judge_metric(performance, value, decision);
+    fires |= count_avoidable(performance, points, decision);
+    if (!fires && !isnan(value)) {
+        (void)snprintf(performance->why, sizeof performance->why, "%s %.6g",
+                       performance->options->metric, value);
+    }
+    return fires;
+}
+
+static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
+{
+    struct performance *performance = state;
+    bool fires = true;
+    json_object_set_new(decision, "policy", json_string("performance"));
+    json_object_set_new(decision, "metric", json_string(performance->options->metric));
+    json_object_set_new(decision, "current", window_json(&performance->fresh));
+    if (measured->has_model)
+        fires = judge(performance, &measured->current, decision);
+    else
+        (void)snprintf(performance->why, sizeof performance->why,
+                       "performance: there is no model yet");
+    if (trigger_checks_made(&performance->checks)) {
+        performance->avoidable = 0;
+        fires = false;
+        json_object_set_new(decision, "warmup", json_true());
+    }
+    window_clear(&performance->fresh);
+    json_object_set_new(decision, "because", json_string(performance->why));
+    json_object_set_new(decision, "verdict", json_boolean(fires));
+    return fires;
+}
+
+static void explain(const void *state, struct weir_buf *out)
+{
+    const struct performance *performance = state;
+    if (trigger_checks_warm_up(&performance->checks))
+        orchestrator_trigger_explain(performance->checks.warmup_policy, out);
+    else
+        weir_buf_append_text(out, performance->why);
+}
+
+/* ---- saved ---- */
+
+static void save(const void *state, struct weir_buf *out)
+{
+    const struct performance *performance = state;
+    uint64_t avoidable = 0;
+    memcpy(&avoidable, &performance->avoidable, sizeof avoidable);
+    trigger_checks_save(&performance->checks, out);
+    orchestrator_trigger_put_u64(out, performance->taken);
+    orchestrator_trigger_put_u64(out, avoidable);
+    orchestrator_trigger_put_text(out, performance->why);
+    window_save(&performance->fresh, out);
+    for (size_t i = 0; i < performance->criterion_count; i++)
+        orchestrator_criterion_save(performance->criteria[i], out);
+}
+
+static enum weir_status restore_numbers(struct performance *performance, struct weir_bytes *bytes,
+                                        struct weir_error *err)
+{
+    uint64_t avoidable = 0;
+    enum weir_status status = orchestrator_trigger_take_u64(bytes, &performance->taken, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_u64(bytes, &avoidable, err);
+    memcpy(&performance->avoidable, &avoidable, sizeof avoidable);
+    if (status == WEIR_OK && !(performance->avoidable >= 0 && isfinite(performance->avoidable)))
+        status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected a number of samples");
+    return status;
+}
+
+static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
+{
+    struct performance *performance = state;
+    enum weir_status status = trigger_checks_restore(&performance->checks, bytes, err);
+    if (status == WEIR_OK)
+        status = restore_numbers(performance, bytes, err);
+    if (status == WEIR_OK) {
+        status =
+            orchestrator_trigger_take_text(bytes, performance->why, sizeof performance->why, err);
+    }
+    if (status == WEIR_OK)
+        status = window_restore(&performance->fresh, bytes, err);
+    for (size_t i = 0; i < performance->criterion_count && status == WEIR_OK; i++)
+        status = orchestrator_criterion_restore(performance->criteria[i], bytes, err);
+    return status;
+}
+
+const struct trigger_policy trigger_performance = {
+    .name = "performance",
+    .summary = "when the newest model does badly on the newest samples",
+    .options = OPTIONS,
+    .options_size = sizeof(struct performance_options),
+    .state_size = sizeof(struct performance),
+    .init = init,
+    .before = before,
+    .observe = observe,
+    .tick = tick,
+    .asks = asks,
+    .wish = wish,
+    .measured = measured,
+    .forget = forget,
+    .fired = fired,
+    .explain = explain,
+    .save = save,
+    .restore = restore,
+    .fini = fini,
+};

@@ -1,0 +1,94 @@
+/* Dense tensors side by side, ragged ones as histograms. */
+#include "trainer_client/features.h"
+
+#include "core/base/bytes.h"
+#include "core/base/rng.h"
+
+#include <string.h>
+
+typedef double read_fn(const void *data, size_t index);
+
+#define READER(name, type)                             \
+    static double name(const void *data, size_t index) \
+    {                                                  \
+        return (double)((const type *)data)[index];    \
+    }
+READER(read_u8, uint8_t)
+READER(read_i32, int32_t)
+READER(read_i64, int64_t)
+READER(read_f32, float)
+READER(read_f64, double)
+READER(read_u32, uint32_t)
+#undef READER
+
+static read_fn *const READERS[] = {
+    [WEIR_TENSOR_U8] = read_u8,   [WEIR_TENSOR_I32] = read_i32, [WEIR_TENSOR_I64] = read_i64,
+    [WEIR_TENSOR_F32] = read_f32, [WEIR_TENSOR_F64] = read_f64, [WEIR_TENSOR_U32] = read_u32,
+};
+
+/* Numbers of one sample, of one element where the tensor is ragged. */
+static uint64_t inner_of(const struct weir_tensor *tensor)
+{
+    uint64_t inner = 1;
+    for (uint32_t i = 1; i < tensor->rank; i++)
+        if (__builtin_mul_overflow(inner, tensor->shape[i], &inner))
+            return UINT64_MAX;
+    return inner;
+}
+
+static uint64_t width_of(const struct weir_tensor *tensor)
+{
+    return tensor->offsets != NULL ? FEATURES_BUCKETS : inner_of(tensor);
+}
+
+enum weir_status features_width(const struct weir_batch *batch, uint32_t *ret_width,
+                                struct weir_error *err)
+{
+    uint64_t width = 0;
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        const struct weir_tensor *tensor = &batch->tensors[i];
+        uint64_t own = width_of(tensor);
+        if (own > FEATURES_MAX - width)
+            return weir_fail(err, WEIR_INVALID,
+                             "tensor '%s': %llu numbers per sample beside %llu others, expected at "
+                             "most %d to measure drift on: use on: embeddings",
+                             tensor->name, (unsigned long long)own, (unsigned long long)width,
+                             FEATURES_MAX);
+        width += own;
+    }
+    *ret_width = (uint32_t)width;
+    return WEIR_OK;
+}
+
+static void take_dense(const struct weir_tensor *tensor, size_t sample, float *out)
+{
+    size_t inner = inner_of(tensor);
+    for (size_t k = 0; k < inner; k++)
+        out[k] = (float)READERS[tensor->type](tensor->data, sample * inner + k);
+}
+
+static void take_ragged(const struct weir_tensor *tensor, size_t sample, float *out)
+{
+    size_t inner = inner_of(tensor);
+    size_t from = tensor->offsets[sample] * inner, to = tensor->offsets[sample + 1] * inner;
+    memset(out, 0, FEATURES_BUCKETS * sizeof *out);
+    for (size_t k = from; k < to; k++) {
+        int64_t name = (int64_t)READERS[tensor->type](tensor->data, k);
+        out[weir_mix64((uint64_t)name) % FEATURES_BUCKETS] += 1.0F / (float)(to - from);
+    }
+}
+
+void features_take(const struct weir_batch *batch, uint32_t width, float *features)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        const struct weir_tensor *tensor = &batch->tensors[i];
+        for (size_t s = 0; s < batch->samples; s++) {
+            if (tensor->offsets != NULL)
+                take_ragged(tensor, s, features + s * width + at);
+            else
+                take_dense(tensor, s, features + s * width + at);
+        }
+        at += width_of(tensor);
+    }
+}
