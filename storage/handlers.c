@@ -2,6 +2,7 @@
 #include "storage/doctor/doctor.h"
 #include "storage/erasure/erasing.h"
 #include "storage/push/push.h"
+#include "storage/reading/late_reads.h"
 #include "storage/reading/serve.h"
 
 #include "core/base/clock.h"
@@ -108,12 +109,15 @@ static void on_locate(void *owner, struct weir_request *request)
 
 static void on_read(void *owner, struct weir_request *request)
 {
+    struct storage *storage = owner;
     struct msg_read_is message = {0};
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
-    enum weir_status status =
-        storage_read(owner, request->message, request->arena, &message, &frames, &err);
+    enum weir_status status;
 
+    if (storage_read_later(storage->late_reads, request))
+        return;
+    status = storage_read(storage, request->message, request->arena, &message, &frames, &err);
     if (status == WEIR_OK)
         weir_rpc_reply(request->server, &request->route, MSG_read_is, &message, &frames);
     else

@@ -14,8 +14,10 @@
 #include "storage/keys/run_policy.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_owed.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/push/push.h"
 #include "storage/queries.h"
+#include "storage/reading/late_reads.h"
 #include "storage/reading/serve.h"
 
 #include <stdlib.h>
@@ -36,7 +38,14 @@ struct scan_tools storage_tools(struct storage *storage)
         .erased = &storage->erased,
         .watch = storage->watch,
         .files = storage->files,
+        .ranges = storage->ranges,
     };
+}
+
+struct gather_from storage_gather_from(const struct storage *storage)
+{
+    return (struct gather_from){
+        .files = storage->files, .secret = &storage->secret, .objects = storage->ranges};
 }
 
 /* ---- loading ---- */
@@ -102,6 +111,7 @@ void storage_scan_dirty(struct storage *storage)
             continue;
         }
         dataset->scan_started_ms = now_ms;
+        dataset->scan_busy_ms = 0;
         storage_scan_start(dataset);
     }
     storage_pump(storage);
@@ -196,8 +206,9 @@ static void on_changed(void *owner, uint32_t number, const char *path)
 static void end_scan(struct storage *storage, struct dataset *dataset,
                      const struct scan_outcome *outcome)
 {
+    bool is_remote = dataset->declaration->is_remote;
     int64_t now_ms = weir_now_ms();
-    int64_t took_ms = now_ms - dataset->scan_started_ms;
+    int64_t took_ms = is_remote ? dataset->scan_busy_ms : now_ms - dataset->scan_started_ms;
 
     note_trouble(storage, dataset, NULL);
     if (outcome->is_whole) {
@@ -206,6 +217,9 @@ static void end_scan(struct storage *storage, struct dataset *dataset,
     } else {
         dataset->next_scan_ms = now_ms + REST_SCANS * took_ms;
     }
+    if (is_remote &&
+        dataset->next_scan_ms < now_ms + RETRY_MS) /* a bucket is not asked again at once */
+        dataset->next_scan_ms = now_ms + RETRY_MS;
     weir_log(WEIR_LOG_DEBUG, "scan finished", "dataset=%s whole=%d ms=%lld sequence=%llu live=%llu",
              dataset->name, outcome->is_whole, (long long)took_ms,
              (unsigned long long)dataset->sequence, (unsigned long long)dataset->accounts.live);
@@ -235,13 +249,18 @@ static bool step_scans(struct storage *storage)
             storage->catalog->datasets[storage->turn++ % storage->catalog->count];
         struct scan_outcome outcome;
         enum weir_status status;
+        int64_t began_ms;
 
         if (!storage_scan_is_running(dataset))
             continue;
+        began_ms = weir_now_ms();
         status = storage_scan_step(dataset, &tools, &outcome, &err);
+        dataset->scan_busy_ms += weir_now_ms() - began_ms;
         if (status == WEIR_OK) {
             if (outcome.is_done)
                 end_scan(storage, dataset, &outcome);
+            if (outcome.is_waiting)
+                continue;
             if (outcome.wait_ms > 0) {
                 look_again(storage, outcome.wait_ms);
                 continue;
@@ -469,6 +488,8 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
     storage->mirrors = storage_mirrors_new(storage);
+    storage->ranges = s3_ranges_new(storage);
+    storage->late_reads = storage_late_reads_new(storage);
     storage->owed = storage_owed_new(storage);
     status = open_store(storage, options, err);
     if (status != WEIR_OK) {
@@ -495,7 +516,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->pump_timer);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
-    storage_mirrors_free(storage->mirrors);
+    storage_late_reads_free(storage->late_reads);
     storage_owed_free(storage->owed);
     storage_key_merge_free(storage->merge);
     storage_erasing_free(storage->erasing);
@@ -506,6 +527,8 @@ void storage_close(void *state)
     storage_open_files_free(storage->files);
     weir_borrowed_free(storage->borrowed);
     storage_catalog_free(storage->catalog);
+    s3_ranges_free(storage->ranges);
+    storage_mirrors_free(storage->mirrors);
     weir_db_close(storage->db);
     for (size_t i = 0; i < storage->trouble_count; i++)
         free(storage->troubles[i]);

@@ -8,7 +8,8 @@
 #include "storage/catalog/secret.h"
 #include "storage/chunks/chunk_cache.h"
 #include "storage/erasure/erasure.h"
-#include "storage/reading/open_files.h"
+#include "storage/reading/gather.h"
+#include "storage/reading/id_fetch.h"
 #include "storage/scanning/scan.h"
 
 struct erasing;
@@ -17,6 +18,8 @@ struct mirrors;
 struct owed;
 struct pushes;
 struct replays;
+struct late_reads;
+struct s3_ranges;
 
 struct storage {
     struct weir_loop *loop;
@@ -41,6 +44,12 @@ struct storage {
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
     struct mirrors *mirrors;
+    struct s3_ranges *ranges;      /* bytes of objects that stay in buckets, */
+    struct late_reads *late_reads; /* and who waits for them */
+    struct erase_check {
+        uint64_t erasure, after;
+        struct id_fetch fetch;
+    } check;                 /* of an erasure, which waits for them too */
     struct owed *owed;       /* what erasures still have to do in buckets */
     struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
@@ -70,5 +79,6 @@ enum weir_status storage_stop_merge(struct storage *storage, struct weir_error *
 /* Starts scans of the datasets that are marked dirty, now or as soon as they may. */
 void storage_scan_dirty(struct storage *storage);
 struct scan_tools storage_tools(struct storage *storage);
+struct gather_from storage_gather_from(const struct storage *storage);
 
 #endif

@@ -47,6 +47,16 @@ static void answered(struct worker_task *task, enum weir_status status,
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
+/* What no path is told of, storage reads. */
+static void leave_to_storage(struct worker_task *task)
+{
+    const struct located *located = &task->located;
+    for (uint32_t i = 0; i < located->file_count; i++) {
+        if (*located->files[i].path == '\0')
+            fetched_add_file(&task->fetched, i);
+    }
+}
+
 static void on_located(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
@@ -54,6 +64,8 @@ static void on_located(void *owner, const struct weir_reply *reply, const struct
     enum weir_status status = WEIR_INVALID;
     if (reply != NULL && reply->type == MSG_located)
         status = located_take(&task->located, reply->message, &reason);
+    if (status == WEIR_OK)
+        leave_to_storage(task);
     answered(task, status, err != NULL ? err : &reason);
 }
 

@@ -93,6 +93,7 @@ struct dataset {
     struct notes notes;       /* what of the source could not be looked at */
     struct scope dirty;       /* what may have changed since a scan last looked at it */
     int64_t scan_started_ms;  /* of the newest scan */
+    int64_t scan_busy_ms;     /* …: without what it waited for */
     int64_t next_scan_ms;     /* not before: scans may take a fifth of the time at most */
     int64_t next_whole_ms;    /* the same for scans of everything */
     int64_t next_periodic_ms; /* when everything is to be looked at without being asked */

@@ -1,5 +1,6 @@
 /* Declaring datasets, and how they stand. */
 #include "storage/objects/s3_mirror.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/queries.h"
 #include "storage/reading/serve.h"
 
@@ -167,6 +168,8 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     trouble = storage_mirror_trouble(storage->mirrors, dataset);
+    if (!trouble)
+        trouble = s3_ranges_trouble(storage->ranges, dataset);
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
     for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)

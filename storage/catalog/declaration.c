@@ -214,7 +214,7 @@ static enum weir_status read_source(struct declaration *d, const char *path,
         return status;
     d->options = weir_calloc(1, d->format->options_size + 1);
     d->is_pushed = d->source.push;
-    d->is_copied = d->source.import == 1 || d->is_pushed;
+    d->is_copied = (d->source.import == 1 && !d->is_mirrored) || d->is_pushed;
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
 }
 
@@ -674,8 +674,10 @@ void storage_declarations_document(struct weir_buf *out)
     weir_buf_append_text(out, "## `datasets`\n\nRead by storage: a list of datasets.\n\n");
     cfg_document(DATASET, out);
     document(out, "datasets[].source", "Where the files are and what they look like.", SOURCE);
-    document(out, "datasets[].source.s3", "A bucket, which is mirrored into the data directory.",
-             STORAGE_S3_KEYS);
+    document(
+        out, "datasets[].source.s3",
+        "A bucket, which is read by ranges, or mirrored into the data directory (import: copy).",
+        STORAGE_S3_KEYS);
     for (size_t i = 0; i < format_count(); i++) {
         WEIR_AUTO_FREE char *title =
             weir_format("datasets[].source.format: %s", format_at(i)->name);

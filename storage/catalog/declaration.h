@@ -90,6 +90,7 @@ struct declaration {
     bool is_copied;   /* readers open files that storage owns: copies, or segments of pushes */
     bool is_pushed;   /* there is no source to scan */
     bool is_mirrored; /* the source is a bucket's mirror, which storage owns */
+    bool is_remote;   /* … of shells: bytes stay in the bucket (storage/objects/s3_shell.h) */
     struct s3_source s3;
     enum on_erase on_erase;
 };

@@ -26,7 +26,7 @@ const struct cfg_key STORAGE_S3_KEYS[] = {
     CFG_DURATION(struct s3_source, every, .fallback = "30s", .min = 1e5, .max = 86400e6,
                  .doc = "pause between two listings of the bucket"),
     CFG_U64(struct s3_source, transfers, .fallback = "4", .min = 1, .max = 64,
-            .doc = "objects that are fetched at the same time, in pieces of 8 MiB"),
+            .doc = "pieces of objects, 8 MiB at most, that are fetched at the same time"),
     CFG_END,
 };
 
@@ -74,13 +74,13 @@ enum weir_status storage_s3_declared(struct declaration *d, const char *path,
 
     if (!d->source.s3)
         return WEIR_OK;
-    if (d->source.path || d->source.push || d->source.import == 1)
-        return weir_yaml_fail(node, err, "%s: expected s3 without path, push or import: copy",
-                              path);
+    if (d->source.path || d->source.push)
+        return weir_yaml_fail(node, err, "%s: expected s3 without path or push", path);
     status = cfg_read(STORAGE_S3_KEYS, CFG_CLOSED, d->source.s3, below, NULL, &d->s3, err);
     if (status == WEIR_OK)
         status = check(&d->s3, below, d->source.s3, err);
     d->is_mirrored = status == WEIR_OK;
+    d->is_remote = d->is_mirrored && d->source.import == 0;
     return status;
 }
 

@@ -153,7 +153,7 @@ static bool begin_file(struct storage *storage, struct doctor *doctor,
         say_file(storage, doctor, file, what);
         return false;
     }
-    if (!doctor->is_deep)
+    if (!doctor->is_deep || dataset->declaration->is_remote) /* it holds nothing */
         return false;
     doctor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (doctor->fd < 0)

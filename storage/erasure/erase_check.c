@@ -3,6 +3,7 @@
 #include "storage/erasure/open_erasure.h"
 #include "storage/intake/extent.h"
 #include "storage/keys/key_identify.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/queries.h"
 
 #include "core/base/file.h"
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SAMPLES_PER_ASK = 2048 };
+enum { SAMPLES_PER_ASK = 2048, BUCKET_PATIENCE_MS = 5000 };
 
 /* ---- samples of the same people ---- */
 
@@ -24,8 +25,8 @@ static enum weir_status count_named(struct storage *storage, const struct open_e
                                     const struct id_list *ids, uint64_t *ret_count,
                                     struct weir_error *err)
 {
-    WEIR_AUTO(key_identifier)
-    identifier = storage_key_identifier_new(storage->files, &storage->secret);
+    const struct gather_from from = storage_gather_from(storage);
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < ids->count && i < SAMPLES_PER_ASK; i++) {
@@ -84,6 +85,24 @@ static bool is_what_was_erased(const struct storage *storage, const struct locat
     return d->on_erase == ON_ERASE_UNLINK || !is_overwritten(d, content);
 }
 
+/* What the bucket holds there now, if it still is the object that is known. */
+static void look_at_object(struct storage *storage, const struct located *found,
+                           struct msg_erase_checked *answer)
+{
+    const struct s3_span span = {.dataset = found->dataset,
+                                 .file = found->file,
+                                 .offset = found->offset,
+                                 .length = found->length};
+    WEIR_AUTO_BUF content = {0};
+
+    weir_buf_reserve(&content, found->length + 1);
+    content.size = found->length;
+    if (s3_ranges_read(storage->ranges, &span, content.at))
+        answer->present += is_what_was_erased(storage, found, weir_buf_view(&content));
+    else
+        answer->unseen += storage->check.fetch.why != NULL;
+}
+
 static void look_at_bytes(const struct storage *storage, const struct located *found,
                           struct msg_erase_checked *answer)
 {
@@ -115,12 +134,53 @@ static enum weir_status look_at(struct storage *storage, uint64_t id,
         return status;
     answer->checked++;
     answer->readable += found.state != WEIR_SAMPLE_ERASED;
-    if (storage_scrub_has_bytes(&found))
+    if (!storage_scrub_has_bytes(&found))
+        return WEIR_OK;
+    if (found.dataset->declaration->is_mirrored)
+        look_at_object(storage, &found, answer);
+    if (!found.dataset->declaration->is_remote)
         look_at_bytes(storage, &found, answer);
     return WEIR_OK;
 }
 
 /* ---- some of them ---- */
+
+static bool has_bucket(const struct storage *storage, const struct id_list *ids)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        uint32_t number = weir_sample_dataset(ids->at[i]);
+
+        if (number != last &&
+            storage_catalog_at(storage->catalog, number)->declaration->is_mirrored)
+            return true;
+        last = number;
+    }
+    return false;
+}
+
+/* UNAVAILABLE, which is asked again, until what lies in buckets is here: it is fetched anew for this. */
+static enum weir_status fetch_some(struct storage *storage, const struct msg_erase_check *asked,
+                                   struct id_list *ids, struct weir_error *err)
+{
+    struct erase_check *check = &storage->check;
+    const struct id_fetching fetching = {.ids = ids->at,
+                                         .count = ids->count,
+                                         .at = 0,
+                                         .wants_mirrored = true,
+                                         .patience_ms = BUCKET_PATIENCE_MS};
+
+    if (check->erasure != asked->erasure || check->after != asked->after)
+        storage_id_fetch_fini(&check->fetch);
+    check->erasure = asked->erasure;
+    check->after = asked->after;
+    if (storage_id_fetch(storage, &check->fetch, &fetching)) {
+        ids->count = has_bucket(storage, ids) ? check->fetch.upto : ids->count;
+        return WEIR_OK;
+    }
+    return weir_fail(err, WEIR_UNAVAILABLE, "what is in the bucket is on its way");
+}
 
 static enum weir_status look_at_some(struct storage *storage, const struct msg_erase_check *asked,
                                      struct msg_erase_checked *answer, struct weir_error *err)
@@ -133,8 +193,12 @@ static enum weir_status look_at_some(struct storage *storage, const struct msg_e
 
     if (status == WEIR_OK)
         storage_id_list_unpack(weir_rows_bytes(rows, 0, 0), &ids);
+    if (status == WEIR_OK)
+        status = fetch_some(storage, asked, &ids, err);
     for (size_t i = 0; status == WEIR_OK && i < ids.count; i++)
         status = look_at(storage, ids.at[i], answer, err);
+    if (status == WEIR_OK)
+        storage_id_fetch_fini(&storage->check.fetch);
     free(ids.at);
     return status;
 }

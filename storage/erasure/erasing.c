@@ -29,6 +29,7 @@ struct erasing {
 void storage_open_erasure_free(struct open_erasure *erasure)
 {
     storage_key_identifier_free(erasure->identifier);
+    storage_id_fetch_fini(&erasure->fetch);
     free(erasure->names.at);
     free(erasure->hashes.at);
     free(erasure->subjects.at);
@@ -584,7 +585,8 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             status = verify(storage, erasure, err);
         else
             continue;
-        *ret_more = !erasure->owing.is_waiting;
+        call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);
+        *ret_more = !erasure->owing.is_waiting && storage_id_fetch_wait_ms(&erasure->fetch) == 0;
     }
     return status;
 }
@@ -601,7 +603,9 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_ACCEPTED)
             status = tombstone(storage, erasing->at[i], err);
-        *ret_more = *ret_more || erasing->at[i]->state == ERASURE_ACCEPTED;
+        call_within(storage_id_fetch_wait_ms(&erasing->at[i]->fetch), ret_wait_ms);
+        *ret_more = *ret_more || (erasing->at[i]->state == ERASURE_ACCEPTED &&
+                                  storage_id_fetch_wait_ms(&erasing->at[i]->fetch) == 0);
     }
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         int64_t wait_ms = 0;

@@ -68,6 +68,7 @@ struct open_erasure {
 
     /* While ids are being resolved. */
     struct key_identifier *identifier; /* NULL: not begun */
+    struct id_fetch fetch;             /* also when bytes are read before they are overwritten */
     size_t checked, kept;              /* of `ids` */
     bool is_blind;                     /* a sample could not be read: its hashes are not known */
 

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/intake/extent.h"
+#include "storage/objects/s3_shell.h"
 #include "storage/queries.h"
 #include "storage/scanning/file_job.h"
 #include "storage/scanning/sidecar.h"
@@ -116,6 +117,29 @@ static bool is_untouched(int fd, const struct stored_file *file)
             (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
 }
 
+/* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket does not answer: the
+ * erasure comes back to it. */
+static enum weir_status read_object(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, struct weir_buf *content,
+                                    struct weir_error *err)
+{
+    const struct s3_span span = {.dataset = found->dataset,
+                                 .file = found->file,
+                                 .offset = found->offset,
+                                 .length = found->length};
+
+    weir_buf_reserve(content, found->length + 1);
+    content->size = found->length;
+    if (s3_ranges_read(storage->ranges, &span, content->at))
+        return WEIR_OK;
+    if (!erasure->fetch.why)
+        return WEIR_NOT_FOUND;
+    erasure->round.error = EHOSTUNREACH;
+    return weir_fail(err, WEIR_IO, "s3://%.100s/%.100s cannot be read: %s",
+                     found->dataset->declaration->s3.bucket, found->dataset->declaration->s3.prefix,
+                     erasure->fetch.why);
+}
+
 enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err)
 {
@@ -138,12 +162,14 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     }
-    if (!read_range(fd, found.offset, &content, found.length)) {
-        if (errno != 0)
-            return stuck(erasure, path, "read", err);
+    if (found.dataset->declaration->is_remote)
+        status = read_object(storage, erasure, &found, &content, err);
+    else if (!read_range(fd, found.offset, &content, found.length))
+        status = errno != 0 ? stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
+    if (status == WEIR_NOT_FOUND)
         storage_erasure_remark(erasure, CHANGED);
-        return WEIR_OK;
-    }
+    if (status != WEIR_OK)
+        return status == WEIR_NOT_FOUND ? WEIR_OK : status;
     storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
     if (!found.dataset->declaration->format->is_one_sample)
         storage_id_list_add(&erasure->blocked,
@@ -495,7 +521,12 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (status != WEIR_OK)
         return status;
     path = storage_dataset_path(found.dataset, found.file);
+    if (found.dataset->declaration->is_remote)
+        s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, path, err);
+    if (found.dataset->declaration->is_remote) /* the object is written anew without it */
+        return s3_shell_empty(path, err) == WEIR_OK ? WEIR_OK
+                                                    : stuck(erasure, path, "overwritten", err);
     return overwrite_sample(storage, erasure, &found, end_before(storage, &found, id), path, err);
 }

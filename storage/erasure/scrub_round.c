@@ -16,6 +16,7 @@ enum {
     SYNCS_PER_STEP = 16,
     PAUSE_FIRST_MS = 500,
     PAUSE_MAX_MS = 60000,
+    BUCKET_PATIENCE_MS = 60000,
 };
 
 static void forget_list(struct id_list *list)
@@ -85,6 +86,18 @@ static enum weir_status look(struct storage *storage, struct open_erasure *erasu
     return WEIR_OK;
 }
 
+/* What lies in buckets comes together. */
+static bool is_fetched(struct storage *storage, struct open_erasure *erasure,
+                       const struct id_list *list)
+{
+    const struct id_fetching asked = {.ids = list->at,
+                                      .count = list->count,
+                                      .at = erasure->round.at,
+                                      .patience_ms = BUCKET_PATIENCE_MS};
+
+    return storage_id_fetch(storage, &erasure->fetch, &asked);
+}
+
 static enum weir_status look_at_some(struct storage *storage, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
@@ -92,7 +105,11 @@ static enum weir_status look_at_some(struct storage *storage, struct open_erasur
     const struct id_list *list = erasure->is_prepared ? &round->reread : &erasure->ids;
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < SAMPLES_PER_STEP && round->at < list->count; i++)
+    if (!is_fetched(storage, erasure, list))
+        return WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < SAMPLES_PER_STEP && round->at < list->count &&
+                       round->at < erasure->fetch.upto;
+         i++)
         status = look(storage, erasure, list->at[round->at++], err);
     if (status != WEIR_OK || round->at < list->count)
         return status;
@@ -100,6 +117,7 @@ static enum weir_status look_at_some(struct storage *storage, struct open_erasur
     if (status != WEIR_OK)
         return status;
     erasure->is_prepared = round->is_read = true;
+    storage_id_fetch_fini(&erasure->fetch);
     forget_list(&round->reread);
     round->at = round->synced = 0;
     return WEIR_OK;
@@ -214,7 +232,7 @@ enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure
     *ret_done = erasure->is_overwritten;
     if (*ret_done)
         return WEIR_OK;
-    if (round->at == 0 && !round->is_read)
+    if (round->at == 0 && !round->is_read && erasure->fetch.upto == 0)
         begin_round(erasure);
     if (!round->is_read)
         return look_at_some(storage, erasure, err);

@@ -5,26 +5,21 @@
 #include "core/base/memory.h"
 #include "storage/formats/manifest.h"
 #include "storage/intake/intake.h"
-#include "storage/reading/open_files.h"
 #include "storage/scanning/sidecar.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct key_identifier {
-    struct open_files *files;
-    const struct storage_secret *secret;
+    struct gather_from from;
     const struct dataset *dataset; /* whose manifest is held */
     struct manifest *manifest;     /* NULL: there is none */
 };
 
-struct key_identifier *storage_key_identifier_new(struct open_files *files,
-                                                  const struct storage_secret *secret)
+struct key_identifier *storage_key_identifier_new(const struct gather_from *from)
 {
     struct key_identifier *identifier = weir_calloc(1, sizeof *identifier);
 
-    identifier->files = files;
-    identifier->secret = secret;
+    identifier->from = *from;
     return identifier;
 }
 
@@ -86,14 +81,36 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
 
 /* ---- reading it ---- */
 
-static bool read_at(int fd, uint64_t offset, size_t size, struct weir_buf *bytes)
+static size_t size_of_head(const struct located *found)
 {
-    ssize_t got;
+    const struct declaration *d = found->dataset->declaration;
 
-    weir_buf_reserve(bytes, size + 1);
-    got = pread(fd, bytes->at, size, (off_t)offset);
-    bytes->size = got > 0 ? (size_t)got : 0;
-    return bytes->size == size;
+    if (d->format->is_one_sample && d->is_remote) /* nothing of it says whose it is */
+        return 0;
+    return found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
+}
+
+/* The beginning of the file and the record; false when they are not what was indexed any more. */
+static bool read_both(const struct gather_from *from, const struct located *found,
+                      struct weir_buf *head, struct weir_buf *window)
+{
+    bool is_one_sample = found->dataset->declaration->format->is_one_sample;
+    struct gather_range ranges[2] = {
+        {.dataset = found->dataset, .file = found->file, .length = size_of_head(found)},
+        {.dataset = found->dataset,
+         .file = found->file,
+         .offset = found->offset,
+         .length = is_one_sample ? 0 : found->length},
+    };
+
+    weir_buf_reserve(head, ranges[0].length + 1);
+    weir_buf_reserve(window, ranges[1].length + 1);
+    ranges[0].to = head->at;
+    ranges[1].to = window->at;
+    storage_gather(from, ranges, WEIR_COUNT(ranges));
+    head->size = ranges[0].length;
+    window->size = ranges[1].length;
+    return ranges[0].is_read && ranges[1].is_read;
 }
 
 static void read_record(struct key_identifier *identifier, const struct located *found,
@@ -101,10 +118,6 @@ static void read_record(struct key_identifier *identifier, const struct located 
 {
     const struct declaration *d = found->dataset->declaration;
     const struct format_sink sink = {.owner = reading, .sample = on_sample, .refuse = on_refuse};
-    struct open_files *files = identifier->files;
-    int fd = storage_open_files_get(files, found->dataset, found->file);
-    size_t head_size =
-        found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
     struct format_input input = {.at = found->offset,
                                  .record = 1,
                                  .size = found->file->size,
@@ -115,10 +128,7 @@ static void read_record(struct key_identifier *identifier, const struct located 
     WEIR_AUTO_BUF head = {0};
     WEIR_AUTO_BUF window = {0};
 
-    if (fd < 0 || !read_at(fd, 0, head_size, &head) ||
-        !read_at(fd, found->offset, d->format->is_one_sample ? 0 : (size_t)found->length,
-                 &window) ||
-        !storage_open_files_check(files, fd, found->file, reading->secret))
+    if (!read_both(&identifier->from, found, &head, &window))
         return;
     input.head = weir_buf_view(&head);
     input.window = weir_buf_view(&window);
@@ -163,7 +173,7 @@ struct key_identity storage_key_identify(struct key_identifier *identifier,
                                          const struct located *found)
 {
     const struct format_fields *fields = &found->dataset->declaration->fields;
-    struct reading reading = {.secret = identifier->secret, .fields = fields};
+    struct reading reading = {.secret = identifier->from.secret, .fields = fields};
     bool wants_row = is_beside(&fields->subject) || is_beside(&fields->key);
     struct sidecar sidecar = {0};
 

@@ -4,6 +4,7 @@
 #define WEIR_STORAGE_KEY_IDENTIFY_H
 
 #include "storage/keys/key_names.h"
+#include "storage/reading/gather.h"
 #include "storage/reading/serve.h"
 
 struct key_identity {
@@ -12,10 +13,9 @@ struct key_identity {
     struct key_name subject, key;
 };
 
-/* Reads through `files`; both are borrowed. Keeps a manifest from one sample to the next, for as long as an erasure looks at samples. */
+/* What it reads from is borrowed. Keeps a manifest from one sample to the next, for as long as an erasure looks at samples. */
 struct key_identifier;
-struct key_identifier *storage_key_identifier_new(struct open_files *files,
-                                                  const struct storage_secret *secret);
+struct key_identifier *storage_key_identifier_new(const struct gather_from *from);
 void storage_key_identifier_free(struct key_identifier *identifier);
 WEIR_DEFINE_AUTO(key_identifier, storage_key_identifier_free)
 

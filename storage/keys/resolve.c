@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { SAMPLES_PER_STEP = 2048 };
+enum { SAMPLES_PER_STEP = 2048, PATIENCE_MS = 1000 };
 
 static void add_if_known(const struct storage *storage, const struct open_erasure *erasure,
                          uint64_t id, struct id_list *ids)
@@ -105,11 +105,26 @@ static enum weir_status check_one(struct storage *storage, struct open_erasure *
 static enum weir_status begin_checking(struct storage *storage, struct open_erasure *erasure,
                                        struct weir_error *err)
 {
+    const struct gather_from from = storage_gather_from(storage);
+
+    storage_id_fetch_fini(&erasure->fetch);
     erasure->ids.count = erasure->hashes.count = 0;
     erasure->checked = erasure->kept = 0;
     erasure->is_blind = false;
-    erasure->identifier = storage_key_identifier_new(storage->files, &storage->secret);
+    erasure->identifier = storage_key_identifier_new(&from);
     return storage_resolve(storage, erasure, &erasure->ids, err);
+}
+
+/* Records in buckets, a few at a time. Nobody waits long for them: who cannot be told from others counts as meant. */
+static bool is_fetched(struct storage *storage, struct open_erasure *erasure)
+{
+    const struct id_fetching asked = {.ids = erasure->ids.at,
+                                      .count = erasure->ids.count,
+                                      .at = erasure->checked,
+                                      .wants_head = true,
+                                      .patience_ms = PATIENCE_MS};
+
+    return storage_id_fetch(storage, &erasure->fetch, &asked);
 }
 
 enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
@@ -119,13 +134,19 @@ enum weir_status storage_resolve_step(struct storage *storage, struct open_erasu
 
     if (!erasure->identifier)
         status = begin_checking(storage, erasure, err);
+    *ret_done = false;
+    if (status == WEIR_OK && !is_fetched(storage, erasure))
+        return WEIR_OK;
     for (size_t i = 0;
-         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->checked < erasure->ids.count; i++)
+         status == WEIR_OK && i < SAMPLES_PER_STEP && erasure->checked < erasure->ids.count &&
+         erasure->checked < erasure->fetch.upto;
+         i++)
         status = check_one(storage, erasure, erasure->ids.at[erasure->checked++], err);
     *ret_done = status == WEIR_OK && erasure->checked == erasure->ids.count;
     if (status == WEIR_OK && !*ret_done)
         return WEIR_OK;
     storage_key_identifier_free(erasure->identifier);
+    storage_id_fetch_fini(&erasure->fetch);
     erasure->identifier = NULL;
     erasure->ids.count = erasure->kept;
     storage_id_list_sort(&erasure->hashes);

@@ -126,6 +126,7 @@ static void take_piece(struct s3_fetch *fetch, struct weir_bytes piece)
 static void on_piece(void *owner, const struct s3_answer *answer, const char *why)
 {
     struct s3_fetch *fetch = owner;
+    const struct s3_range asked = {fetch->fetched, piece_bytes(fetch)};
     char text[128];
 
     if (!answer) {
@@ -135,8 +136,8 @@ static void on_piece(void *owner, const struct s3_answer *answer, const char *wh
     } else if (answer->code != 206) {
         s3_try_describe(answer, 206, text);
         end(fetch, S3_FETCHED_NOTHING, text);
-    } else if (answer->body.size != piece_bytes(fetch)) {
-        s3_try_again(fetch->question, "found an answer of another length than was asked for");
+    } else if (!s3_answer_is(answer, &asked, fetch->job.object->etag, text)) {
+        s3_try_again(fetch->question, text);
     } else {
         take_piece(fetch, answer->body);
     }

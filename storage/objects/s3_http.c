@@ -3,9 +3,12 @@
 
 #include "core/base/memory.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { CONNECT_MS = 5000, STILL_S = 20, SOCKETS_MAX = 8 };
@@ -138,21 +141,65 @@ static void forget(struct s3_http *http)
     http->headers = NULL;
 }
 
+/* In `arena`: the answer outlives the request. */
+static const char *header_of(struct s3_http *http, const char *name, struct weir_arena *arena)
+{
+    struct curl_header *header;
+    bool is_there = curl_easy_header(http->easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
+
+    return is_there ? weir_arena_format(arena, "%s", header->value) : "";
+}
+
+/* What tells how an object is to be shown and kept, and what its owner wrote on it. */
+static bool is_kept(const char *name)
+{
+    static const char *const NAMES[] = {
+        "cache-control",       "content-disposition",
+        "content-encoding",    "content-language",
+        "content-type",        "expires",
+        "x-amz-storage-class", "x-amz-website-redirect-location",
+    };
+    bool is_one = strncasecmp(name, "x-amz-meta-", 11) == 0;
+
+    for (size_t i = 0; i < WEIR_COUNT(NAMES); i++)
+        is_one = is_one || strcasecmp(name, NAMES[i]) == 0;
+    return is_one;
+}
+
+static void keep_headers(struct s3_http *http, struct weir_arena *arena, struct s3_answer *answer)
+{
+    const char **kept = weir_arena_alloc(arena, (S3_KEPT_MAX + 1) * sizeof *kept);
+    struct curl_header *header = NULL;
+    size_t count = 0, bytes = 0;
+
+    while ((header = curl_easy_nextheader(http->easy, CURLH_HEADER, -1, header)) != NULL) {
+        char *text;
+
+        if (!is_kept(header->name))
+            continue;
+        text = weir_arena_format(arena, "%s: %s", header->name, header->value);
+        for (char *c = text; *c != ':'; c++)
+            *c = (char)tolower((unsigned char)*c);
+        bytes += strlen(text);
+        answer->is_cut = answer->is_cut || count == S3_KEPT_MAX || bytes > S3_KEPT_BYTES_MAX;
+        if (!answer->is_cut)
+            kept[count++] = text;
+    }
+    answer->kept = kept;
+}
+
 static void finish(struct s3_http *http, CURLcode result)
 {
     struct s3_answer answer = {.code = 0};
     struct weir_buf body = http->body;
     s3_done_fn *done = http->done;
-    WEIR_AUTO_FREE char *etag = NULL;
-    struct curl_header *header;
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err;
 
     curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &answer.code);
-    etag =
-        weir_strdup(curl_easy_header(http->easy, "ETag", 0, CURLH_HEADER, -1, &header) == CURLHE_OK
-                        ? header->value
-                        : "");
-    answer.etag = etag;
+    answer.etag = header_of(http, "ETag", arena);
+    answer.range = header_of(http, "Content-Range", arena);
+    keep_headers(http, arena, &answer);
     http->body = (struct weir_buf){0};
     forget(http); /* the owner may ask anew at once */
     answer.body = weir_buf_view(&body);

@@ -28,9 +28,15 @@ struct s3_call {
     const struct s3_upload *upload; /* copied; NULL: nothing is sent */
 };
 
+enum { S3_KEPT_MAX = 64, S3_KEPT_BYTES_MAX = 16 << 10 };
+
 struct s3_answer {
-    long code;              /* of HTTP */
-    const char *etag;       /* its header, with quotes; "" when there is none */
+    long code;         /* of HTTP */
+    const char *etag;  /* its header, with quotes; "" when there is none */
+    const char *range; /* Content-Range; "" */
+    const char *const *
+        kept; /* "name: value" of what an object was sent with, names in lower case, NULL-terminated */
+    bool is_cut; /* there were more of these than S3_KEPT_MAX, or than S3_KEPT_BYTES_MAX */
     struct weir_bytes body; /* all valid during the callback */
 };
 /* With an answer, whatever its code; or with NULL and UNAVAILABLE (no or half an answer) or LIMIT (more than

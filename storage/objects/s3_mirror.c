@@ -7,9 +7,13 @@
 #include "storage/intake/intake.h"
 #include "storage/objects/s3_fetch.h"
 #include "storage/objects/s3_list.h"
+#include "storage/objects/s3_purge.h"
+#include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_remote.h"
+#include "storage/objects/s3_shell.h"
 #include "storage/objects/s3_try.h"
 #include "storage/queries.h"
+#include "storage/scanning/copy.h"
 #include "storage/scanning/listing.h"
 
 #include <errno.h>
@@ -41,7 +45,7 @@ struct mirror {
     struct weir_arena *arena; /* of the page at hand */
     struct s3_page page;
     char *after;  /* key up to which this pass has come; "" at first */
-    size_t *todo; /* objects of the page that are to be fetched */
+    size_t *todo; /* objects of the page that are to be fetched, or get shells */
     size_t todo_count, at_todo;
 };
 
@@ -54,6 +58,12 @@ struct mirrors {
 static void begin_pass(void *owner);
 static void ask_page(struct mirror *mirror);
 static void fetch_next(struct mirror *mirror);
+static void check_next(struct mirror *mirror);
+
+static struct dataset *dataset_of(const struct mirror *mirror)
+{
+    return storage_catalog_at(mirror->mirrors->storage->catalog, mirror->dataset);
+}
 
 static struct weir_db *db_of(const struct mirror *mirror)
 {
@@ -155,6 +165,12 @@ static enum weir_status remember(struct mirror *mirror, const struct s3_object *
                   DB_I64(object->modified_us));
 }
 
+/* What is read from the bucket from now on is another object. */
+static void forget_ranges(const struct mirror *mirror, const char *key)
+{
+    s3_ranges_forget(mirror->mirrors->storage->ranges, dataset_of(mirror), name_of(mirror, key));
+}
+
 /* First the file, then the row: a death between them finds the row again. */
 static enum weir_status remove_object(struct mirror *mirror, struct weir_bytes key,
                                       struct weir_error *err)
@@ -164,6 +180,8 @@ static enum weir_status remove_object(struct mirror *mirror, struct weir_bytes k
 
     if (path && unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
         return weir_fail(err, WEIR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    if (path)
+        forget_ranges(mirror, text);
     mirror->has_changed = true;
     return DB_RUN(db_of(mirror), Q_object_drop, NULL, err, DB_I64(mirror->dataset), DB_BYTES(key));
 }
@@ -186,11 +204,28 @@ static bool is_known(const struct weir_rows *rows, size_t i, const struct s3_obj
 /* What no scan would look at is as if it were not in the bucket. */
 static bool is_wanted(const struct mirror *mirror, const struct s3_object *object)
 {
-    const struct dataset *dataset =
-        storage_catalog_at(mirror->mirrors->storage->catalog, mirror->dataset);
     const char *name = name_of(mirror, object->key);
 
-    return !name || storage_listing_wants(dataset, name);
+    return !name || storage_listing_wants(dataset_of(mirror), name);
+}
+
+static bool gets_shell(const struct mirror *mirror, const struct s3_object *object)
+{
+    const char *name = name_of(mirror, object->key);
+
+    return name && s3_shell_is_for(dataset_of(mirror), name);
+}
+
+/* Once per start: a store of an older Weir has all of it. */
+static enum weir_status keep_empty(const struct mirror *mirror, const struct s3_object *object,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = NULL;
+
+    if (mirror->is_complete || !gets_shell(mirror, object))
+        return WEIR_OK;
+    path = path_of(mirror, object->key);
+    return s3_shell_empty(path, err);
 }
 
 /* Rows and objects are in the same order: what only a row knows is gone, the rest is fetched or the same. */
@@ -213,6 +248,8 @@ static enum weir_status compare(struct mirror *mirror, const struct weir_rows *r
         else if ((order > 0 || !is_known(rows, row, &page->objects[i])) &&
                  is_wanted(mirror, &page->objects[i]))
             mirror->todo[mirror->todo_count++] = i;
+        else if (order == 0)
+            status = keep_empty(mirror, &page->objects[i], err);
         row += order <= 0;
         i += order >= 0;
     }
@@ -264,7 +301,7 @@ static void on_page(void *owner, const struct s3_answer *answer, const char *why
     else if (compare_page(mirror, &err) != WEIR_OK)
         fail_pass(mirror, err.text);
     else
-        fetch_next(mirror);
+        check_next(mirror);
 }
 
 static void ask_page(struct mirror *mirror)
@@ -287,7 +324,7 @@ static void begin_pass(void *owner)
     ask_page(mirror);
 }
 
-/* ---- objects ---- */
+/* ---- shells ---- */
 
 /* A death between the file and its row: the file is whole, since it has the object's time. */
 static bool was_fetched(const char *path, const struct s3_object *object)
@@ -299,6 +336,151 @@ static bool was_fetched(const char *path, const struct s3_object *object)
            found.st_mtim.tv_sec == object->modified_us / 1000000 &&
            found.st_mtim.tv_nsec == object->modified_us % 1000000 * 1000;
 }
+
+/* The object at hand is what an erasure made of the one that is known, and a death came before that was written down:
+ * the same samples. */
+static enum weir_status adopt(struct mirror *mirror, const struct s3_object *object,
+                              const struct s3_answer *answer, bool *ret_adopted,
+                              struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO_FREE char *expected = NULL;
+    enum weir_status status = DB_RUN(db_of(mirror), Q_object_get, &rows, err,
+                                     DB_I64(mirror->dataset), DB_BYTES(weir_bytes_of(object->key)));
+
+    *ret_adopted = false;
+    if (status != WEIR_OK || weir_rows_count(rows) == 0 || answer->code != 206 ||
+        (uint64_t)weir_rows_i64(rows, 0, 1) != object->size)
+        return status;
+    expected = weir_format("%s: %s", S3_REPLACES, weir_rows_text(rows, 0, 0));
+    for (const char *const *kept = answer->kept; *kept; kept++)
+        *ret_adopted = *ret_adopted || strcmp(*kept, expected) == 0;
+    if (*ret_adopted)
+        forget_ranges(mirror, object->key);
+    return *ret_adopted ? remember(mirror, object, err) : WEIR_OK;
+}
+
+static void on_checked(void *owner, const struct s3_answer *answer, const char *why)
+{
+    struct mirror *mirror = owner;
+    size_t *todo = &mirror->todo[mirror->at_todo];
+    bool is_adopted = false;
+    struct weir_error err;
+
+    if (!answer) {
+        fail_pass(mirror, why);
+        return;
+    }
+    if (adopt(mirror, &mirror->page.objects[*todo], answer, &is_adopted, &err) != WEIR_OK) {
+        fail_pass(mirror, err.text);
+        return;
+    }
+    if (is_adopted)
+        memmove(todo, todo + 1, (--mirror->todo_count - mirror->at_todo) * sizeof *todo);
+    mirror->at_todo += !is_adopted;
+    check_next(mirror);
+}
+
+static void ask_first_byte(struct mirror *mirror, const struct s3_object *object)
+{
+    const struct s3_piece piece = {.key = object->key, .etag = object->etag};
+    struct s3_question question;
+
+    s3_ask_piece(&mirror->remote, &piece, weir_now_wall_us(), &question);
+    s3_try_ask(mirror->listing, &question, S3_PAGE_BYTES_MAX, on_checked, mirror);
+}
+
+static bool may_be_ours(const struct mirror *mirror, const struct s3_object *object)
+{
+    return object->size > 0 && gets_shell(mirror, object) &&
+           storage_mirror_rewrites(mirror->mirrors, dataset_of(mirror),
+                                   name_of(mirror, object->key));
+}
+
+static enum weir_status put_shell(const struct mirror *mirror, const struct s3_object *object,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = path_of(mirror, object->key);
+    WEIR_AUTO_FREE char *incoming = weir_format("%s.incoming", mirror->root);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db_of(mirror), Q_object_get, &rows, err,
+                                     DB_I64(mirror->dataset), DB_BYTES(weir_bytes_of(object->key)));
+
+    if (status != WEIR_OK)
+        return status;
+    if (was_fetched(path, object) &&
+        (weir_rows_count(rows) == 0 || weir_rows_i64(rows, 0, 2) != object->modified_us))
+        return WEIR_OK;
+    forget_ranges(mirror, object->key);
+    return s3_shell_put(incoming, path, object, err);
+}
+
+/* The page's new ones; before the first row is written all of them are on disk. */
+static enum weir_status put_shells(struct mirror *mirror, size_t *ret_count, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    *ret_count = 0;
+    for (size_t i = 0; status == WEIR_OK && i < mirror->todo_count; i++) {
+        const struct s3_object *object = &mirror->page.objects[mirror->todo[i]];
+
+        if (!gets_shell(mirror, object))
+            continue;
+        ++*ret_count;
+        status = put_shell(mirror, object, err);
+    }
+    if (status == WEIR_OK && *ret_count > 0)
+        status = storage_copy_sync(dataset_of(mirror), err);
+    return status;
+}
+
+static enum weir_status remember_shells(struct mirror *mirror, struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(db_of(mirror), err);
+    size_t kept = 0;
+
+    for (size_t i = 0; status == WEIR_OK && i < mirror->todo_count; i++) {
+        const struct s3_object *object = &mirror->page.objects[mirror->todo[i]];
+
+        if (gets_shell(mirror, object))
+            status = remember(mirror, object, err);
+        else
+            mirror->todo[kept++] = mirror->todo[i];
+    }
+    if (status == WEIR_OK)
+        status = weir_db_commit(db_of(mirror), err);
+    if (status != WEIR_OK)
+        weir_db_rollback(db_of(mirror));
+    mirror->todo_count = kept;
+    return status;
+}
+
+/* Before an object counts as another one: is it what an erasure wrote? Then shells, then what is fetched. */
+static void check_next(struct mirror *mirror)
+{
+    struct weir_error err;
+    size_t shells;
+    enum weir_status status;
+
+    for (; mirror->at_todo < mirror->todo_count; mirror->at_todo++) {
+        const struct s3_object *object = &mirror->page.objects[mirror->todo[mirror->at_todo]];
+
+        if (may_be_ours(mirror, object)) {
+            ask_first_byte(mirror, object);
+            return;
+        }
+    }
+    mirror->at_todo = 0;
+    status = put_shells(mirror, &shells, &err);
+    if (status == WEIR_OK && shells > 0)
+        status = remember_shells(mirror, &err);
+    if (status == WEIR_OK)
+        fetch_next(mirror);
+    else
+        fail_pass(mirror, err.text);
+}
+
+/* ---- objects ---- */
 
 static void on_fetched(void *owner, const struct s3_object *object, enum s3_fetched what,
                        const char *why)
@@ -442,7 +624,7 @@ bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *data
         else
             mirror->trouble = weir_strdup(err.text);
     }
-    return mirror->is_complete || dataset->is_scanned;
+    return mirror->is_complete || (dataset->is_scanned && !dataset->declaration->is_remote);
 }
 
 void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset)
@@ -454,6 +636,28 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
     weir_loop_cancel(mirrors->storage->loop, mirror->timer);
     mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
     mirror->is_resting = false;
+}
+
+const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
+                                              const struct dataset *dataset)
+{
+    const struct mirror *mirror;
+
+    (void)storage_mirror_is_ready(mirrors, dataset); /* it exists from now on */
+    mirror = find(mirrors, dataset);
+    return mirror->remote.base ? &mirror->remote : NULL;
+}
+
+bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
+                             const char *path)
+{
+    WEIR_AUTO_FREE char *key = weir_format("%s%s", dataset->declaration->s3.prefix, path);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_error err;
+    enum weir_status status = DB_RUN(mirrors->storage->db, Q_owed_rewrites, &rows, &err,
+                                     DB_I64(dataset->number), DB_BYTES(weir_bytes_of(key)));
+
+    return status != WEIR_OK || weir_rows_i64(rows, 0, 0) > 0; /* in doubt it is asked for again */
 }
 
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset)

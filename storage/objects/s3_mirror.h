@@ -1,5 +1,5 @@
 /* Mirrors of buckets: each object of a dataset that is read from an object store lies as a file below
- * DATA_DIR/storage/DATASET, where scans find it like any other. A mirror lists its bucket again and again,
+ * DATA_DIR/storage/DATASET, where scans find it like any other; of `import: reference` as a shell (s3_shell.h). A mirror lists its bucket again and again,
  * fetches what is new or has another ETag, size or time, and removes what is gone. What no scan would look at (names that
  * `include` leaves out) is not fetched.
  *
@@ -21,6 +21,12 @@ void storage_mirrors_free(struct mirrors *mirrors);
 bool storage_mirror_is_ready(struct mirrors *mirrors, const struct dataset *dataset);
 /* The next pass begins now, unless one is under way. */
 void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset);
+/* How its bucket is asked; NULL when that cannot be, which the trouble says. */
+const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
+                                              const struct dataset *dataset);
+/* Whether an erasure has yet to write the object of this path anew, or is about to. */
+bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
+                             const char *path);
 /* Why the newest pass failed, or NULL. */
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset);
 

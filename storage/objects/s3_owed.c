@@ -9,6 +9,8 @@
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_owed_row.h"
 #include "storage/objects/s3_purge.h"
+#include "storage/objects/s3_ranges.h"
+#include "storage/objects/s3_rewrite.h"
 #include "storage/queries.h"
 
 #include <inttypes.h>
@@ -21,6 +23,7 @@ enum { PAUSE_FIRST_MS = 200, PAUSE_MAX_MS = 3600 * 1000, DATABASE_MS = 1000 };
 struct owed {
     struct storage *storage;
     struct s3_purge *purge;
+    struct s3_rewrite *rewrite; /* of objects that are not mirrored */
     uint64_t timer;
     size_t settled; /* so far */
 
@@ -51,6 +54,7 @@ static void come_back(struct owed *owed, int64_t delay_ms)
 
 static void forget_object(struct owed *owed)
 {
+    s3_rewrite_drop(owed->rewrite);
     s3_remote_close(&owed->remote);
     free(owed->key);
     free(owed->path);
@@ -200,6 +204,9 @@ static enum weir_status adopt(struct owed *owed, const struct s3_versions *versi
             weir_str_equal(owed->ready, owed->etag) || !owed->ready ||
             lstat(owed->path, &found) < 0)
             continue;
+        s3_ranges_forget(owed->storage->ranges,
+                         storage_catalog_at(owed->storage->catalog, owed->dataset),
+                         owed->key + strlen(owed->remote.prefix));
         return DB_RUN(owed->storage->db, Q_object_put, NULL, err, DB_I64(owed->dataset),
                       DB_BYTES(weir_bytes_of(owed->key)), DB_TEXT(owed->etag),
                       DB_I64(found.st_size), DB_I64(version->modified_us));
@@ -232,11 +239,40 @@ static enum weir_status wrote(void *owner, const char *etag, struct weir_error *
                   DB_I64(owed->dataset), DB_BYTES(weir_bytes_of(owed->key)), DB_TEXT(etag));
 }
 
+static void on_rewritten(void *owner, enum s3_rewritten what, const char *why)
+{
+    static const struct s3_outcome OTHER = {S3_END_LATER,
+                                            "another object was written there meanwhile"};
+    struct owed *owed = owner;
+
+    if (what == S3_REWRITTEN)
+        s3_purge_prepared(owed->purge, NULL);
+    else
+        s3_purge_prepared(owed->purge, what == S3_REWRITTEN_OTHER
+                                           ? &OTHER
+                                           : &(struct s3_outcome){S3_END_SILENT, why});
+}
+
+static void prepare(void *owner, const char *etag)
+{
+    struct owed *owed = owner;
+    struct stat found;
+    bool is_there = lstat(owed->path, &found) == 0;
+    const struct s3_rewrite_job job = {.remote = &owed->remote,
+                                       .dataset = owed->dataset,
+                                       .key = owed->key,
+                                       .etag = etag,
+                                       .size = is_there ? (uint64_t)found.st_size : 0};
+
+    s3_rewrite_begin(owed->rewrite, &job, on_rewritten, owed);
+}
+
 static void begin(struct owed *owed, const struct weir_rows *row)
 {
     const struct dataset *dataset;
     struct weir_bytes key = weir_rows_bytes(row, 0, 2);
     struct weir_error err;
+    bool is_remote;
 
     owed->erasure = (uint64_t)weir_rows_i64(row, 0, 0);
     owed->dataset = (uint32_t)weir_rows_i64(row, 0, 1);
@@ -254,14 +290,17 @@ static void begin(struct owed *owed, const struct weir_rows *row)
         on_done(owed, &(struct s3_outcome){.end = S3_END_SILENT, .why = err.text});
         return;
     }
+    is_remote = dataset->declaration->is_remote;
     owed->path = weir_format("%s/%s", dataset->root, owed->key + strlen(owed->remote.prefix));
-    s3_purge_begin(owed->purge, &(struct s3_purge_job){.remote = &owed->remote,
-                                                       .key = owed->key,
-                                                       .path = owed->path,
-                                                       .look = look,
-                                                       .wrote = wrote,
-                                                       .done = on_done,
-                                                       .owner = owed});
+    s3_purge_begin(owed->purge, &(struct s3_purge_job){
+                                    .remote = &owed->remote,
+                                    .key = owed->key,
+                                    .path = is_remote ? s3_rewrite_path(owed->rewrite) : owed->path,
+                                    .prepare = is_remote ? prepare : NULL,
+                                    .look = look,
+                                    .wrote = wrote,
+                                    .done = on_done,
+                                    .owner = owed});
 }
 
 void storage_owed_pump(struct owed *owed)
@@ -313,6 +352,7 @@ struct owed *storage_owed_new(struct storage *storage)
 
     owed->storage = storage;
     owed->purge = s3_purge_new(storage->loop);
+    owed->rewrite = s3_rewrite_new(storage);
     return owed;
 }
 
@@ -323,5 +363,6 @@ void storage_owed_free(struct owed *owed)
     weir_loop_cancel(owed->storage->loop, owed->timer);
     s3_purge_free(owed->purge);
     forget_object(owed);
+    s3_rewrite_free(owed->rewrite);
     free(owed);
 }

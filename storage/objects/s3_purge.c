@@ -15,6 +15,8 @@ struct s3_purge {
     struct s3_http *http;
     struct s3_question question;
     struct s3_write *write;
+    char *etag;  /* of what is written anew, */
+    char **also; /* and what that was sent with; NULL-terminated */
 
     struct weir_arena *arena; /* of the versions at hand */
     struct s3_versions versions;
@@ -29,8 +31,19 @@ static void delete_next(struct s3_purge *purge);
 
 /* ---- the end ---- */
 
+static void forget_written(struct s3_purge *purge)
+{
+    for (char **also = purge->also; also && *also; also++)
+        free(*also);
+    free(purge->also);
+    free(purge->etag);
+    purge->also = NULL;
+    purge->etag = NULL;
+}
+
 static void end(struct s3_purge *purge, enum s3_end how, const char *why)
 {
+    forget_written(purge);
     free(purge->deleted_first);
     purge->deleted_first = NULL;
     s3_question_fini(&purge->question);
@@ -93,12 +106,68 @@ static void on_written(void *owner, const struct s3_answer *answer,
         ask_versions(purge);
 }
 
-static void write_anew(struct s3_purge *purge, const char *etag)
+static void send(struct s3_purge *purge)
 {
-    const struct s3_write_job job = {
-        .remote = purge->job.remote, .key = purge->job.key, .etag = etag, .path = purge->job.path};
+    const struct s3_write_job job = {.remote = purge->job.remote,
+                                     .key = purge->job.key,
+                                     .etag = purge->etag,
+                                     .path = purge->job.path,
+                                     .also = (const char *const *)purge->also};
 
     s3_write_begin(purge->write, &job, on_written, purge);
+}
+
+void s3_purge_prepared(struct s3_purge *purge, const struct s3_outcome *problem)
+{
+    if (problem)
+        end(purge, problem->end, problem->why);
+    else
+        send(purge);
+}
+
+/* All that it was sent with, and what it takes the place of. */
+static void copy_kept(struct s3_purge *purge, const char *const *kept)
+{
+    size_t count = 0;
+
+    purge->also = weir_calloc(S3_ALSO_MAX, sizeof *purge->also);
+    for (; *kept; kept++) {
+        if (strncmp(*kept, S3_REPLACES ":", sizeof S3_REPLACES) != 0)
+            purge->also[count++] = weir_strdup(*kept);
+    }
+    purge->also[count] = weir_format("%s: %s", S3_REPLACES, purge->etag);
+}
+
+static void on_first_byte(void *owner, const struct s3_answer *answer,
+                          const struct weir_error *problem)
+{
+    struct s3_purge *purge = owner;
+
+    if (answer && (answer->code == 412 || answer->code == 404))
+        end(purge, S3_END_LATER, "another object was written there meanwhile");
+    else if (!is_good(purge, "asking what it was sent with", answer, problem))
+        return;
+    else if (answer->is_cut)
+        end(purge, S3_END_REFUSED, "it has more metadata than S3 allows: write it anew there");
+    else {
+        copy_kept(purge, answer->kept);
+        if (purge->job.prepare)
+            purge->job.prepare(purge->job.owner, purge->etag);
+        else
+            send(purge);
+    }
+}
+
+/* Its first byte comes with all that it was sent with. */
+static void write_anew(struct s3_purge *purge, const char *etag)
+{
+    struct s3_piece piece = {.key = purge->job.key, .etag = etag, .from = 0, .to = 0};
+    struct s3_question question;
+
+    forget_written(purge);
+    purge->etag = weir_strdup(etag);
+    s3_ask_piece(purge->job.remote, &piece, weir_now_wall_us(), &question);
+    ask(purge, "GET", question, on_first_byte);
 }
 
 /* ---- versions ---- */
@@ -252,6 +321,7 @@ void s3_purge_free(struct s3_purge *purge)
     s3_write_free(purge->write);
     s3_question_fini(&purge->question);
     weir_arena_free(purge->arena);
+    forget_written(purge);
     free(purge->deleted_first);
     free(purge->refusal);
     free(purge);

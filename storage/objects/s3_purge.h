@@ -24,7 +24,9 @@ struct s3_outcome {
 struct s3_purge_job {
     const struct s3_remote *remote; /* these live until it is done */
     const char *key;
-    const char *path; /* of the mirrored file, which a rewrite sends */
+    const char *path; /* of the file that a rewrite sends */
+    /* NULL: it is there. Else it is made from the object with this ETag, and s3_purge_prepared() called. */
+    void (*prepare)(void *owner, const char *etag);
     /* What is wanted, asked anew for each list of versions; what it points to lives until the next call. */
     enum weir_status (*look)(void *owner, const struct s3_versions *versions,
                              struct s3_aim *ret_aim, struct weir_error *err);
@@ -40,5 +42,10 @@ struct s3_purge *s3_purge_new(struct weir_loop *loop);
 /* Drops what is under way. */
 void s3_purge_free(struct s3_purge *purge);
 void s3_purge_begin(struct s3_purge *purge, const struct s3_purge_job *job);
+/* The file is made; or it ends, which `problem` says. Not from inside `prepare`. */
+void s3_purge_prepared(struct s3_purge *purge, const struct s3_outcome *problem);
+
+/* Metadata of an object that was written anew: the ETag of the one it took the place of. */
+#define S3_REPLACES "x-amz-meta-weir-replaces"
 
 #endif

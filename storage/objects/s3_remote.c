@@ -135,6 +135,10 @@ static void sign(const struct s3_remote *remote, const struct s3_request *reques
     add_header(question, "x-amz-content-sha256", s3_body_sha256(request));
     add_header(question, "x-amz-date", request->date);
     add_header(question, "Authorization", weir_buf_text(&authorization));
+    for (const char *const *also = request->also; also && *also; also++) {
+        weir_require(question->header_count + 1 < S3_HEADERS_MAX);
+        question->headers[question->header_count++] = weir_strdup(*also);
+    }
 }
 
 static char *bucket_path(const struct s3_remote *remote)
@@ -247,6 +251,7 @@ void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writi
                                  .query = "",
                                  .if_match = writing->etag,
                                  .sha256 = writing->sha256,
+                                 .also = writing->also,
                                  .region = remote->region};
 
     object_path(remote, writing->key, &path);

@@ -22,7 +22,7 @@ enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote
                                 struct weir_error *err) WEIR_MUST_USE;
 void s3_remote_close(struct s3_remote *remote);
 
-enum { S3_HEADERS_MAX = 8 };
+enum { S3_HEADERS_MAX = 8 + S3_ALSO_MAX };
 
 /* A question ready to be sent. Zeroed is none. */
 struct s3_question {
@@ -55,8 +55,9 @@ void s3_ask_lock(const struct s3_remote *remote, const char *key, const char *ve
 /* An object written anew, as long as it is the one with this ETag. */
 struct s3_writing {
     const char *key;
-    const char *etag;   /* NULL: whatever it is */
-    const char *sha256; /* of the new one, 64 hexadecimal digits */
+    const char *etag;        /* NULL: whatever it is */
+    const char *sha256;      /* of the new one, 64 hexadecimal digits */
+    const char *const *also; /* what else it is sent with, as in s3_request; at most S3_ALSO_MAX */
 };
 void s3_ask_write(const struct s3_remote *remote, const struct s3_writing *writing, int64_t now_us,
                   struct s3_question *ret_question);

@@ -1,7 +1,11 @@
 /* Signing: see s3_sign.h. */
 #include "storage/objects/s3_sign.h"
 
+#include "core/base/error.h"
+#include "core/base/memory.h"
+
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,15 +36,65 @@ void s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out)
     }
 }
 
-static const char *signed_headers(const struct s3_request *request)
-{
-    static const char *const NAMES[2][2] = {
-        {"host;x-amz-content-sha256;x-amz-date", "host;range;x-amz-content-sha256;x-amz-date"},
-        {"host;if-match;x-amz-content-sha256;x-amz-date",
-         "host;if-match;range;x-amz-content-sha256;x-amz-date"},
-    };
+/* What is signed, in the order of names. */
+struct signed_header {
+    const char *name;
+    size_t name_size;
+    const char *value;
+};
+struct signed_headers {
+    struct signed_header at[S3_ALSO_MAX + 5];
+    size_t count;
+};
 
-    return NAMES[request->if_match != NULL][request->range != NULL];
+static int by_name(const void *a, const void *b)
+{
+    const struct signed_header *x = a, *y = b;
+    size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
+    int order = memcmp(x->name, y->name, size);
+
+    return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
+}
+
+static void add(struct signed_headers *headers, const char *name, const char *value)
+{
+    headers->at[headers->count++] =
+        (struct signed_header){.name = name, .name_size = strcspn(name, ":"), .value = value};
+}
+
+static void list_headers(const struct s3_request *request, struct signed_headers *headers)
+{
+    headers->count = 0;
+    add(headers, "host", request->host);
+    if (request->if_match)
+        add(headers, "if-match", request->if_match);
+    if (request->range)
+        add(headers, "range", request->range);
+    add(headers, "x-amz-content-sha256", s3_body_sha256(request));
+    add(headers, "x-amz-date", request->date);
+    for (const char *const *also = request->also; also && *also; also++) {
+        weir_require(headers->count < WEIR_COUNT(headers->at));
+        add(headers, *also, *also + strcspn(*also, ":") + 1);
+    }
+    qsort(headers->at, headers->count, sizeof *headers->at, by_name);
+}
+
+static void append_names(const struct signed_headers *headers, struct weir_buf *out)
+{
+    for (size_t i = 0; i < headers->count; i++)
+        weir_buf_printf(out, "%s%.*s", i > 0 ? ";" : "", (int)headers->at[i].name_size,
+                        headers->at[i].name);
+}
+
+/* Without spaces around it, and with single ones in it. */
+static void append_value(const char *value, struct weir_buf *out)
+{
+    while (*value == ' ')
+        value++;
+    for (; *value; value++) {
+        if (*value != ' ' || (value[1] != ' ' && value[1] != '\0'))
+            weir_buf_append(out, value, 1);
+    }
 }
 
 const char *s3_body_sha256(const struct s3_request *request)
@@ -50,16 +104,18 @@ const char *s3_body_sha256(const struct s3_request *request)
 
 static void append_canonical(const struct s3_request *request, struct weir_buf *out)
 {
-    const char *sha256 = s3_body_sha256(request);
+    struct signed_headers headers;
 
-    weir_buf_printf(out, "%s\n%s\n%s\nhost:%s\n", request->method, request->path, request->query,
-                    request->host);
-    if (request->if_match)
-        weir_buf_printf(out, "if-match:%s\n", request->if_match);
-    if (request->range)
-        weir_buf_printf(out, "range:%s\n", request->range);
-    weir_buf_printf(out, "x-amz-content-sha256:%s\nx-amz-date:%s\n\n%s\n%s", sha256, request->date,
-                    signed_headers(request), sha256);
+    list_headers(request, &headers);
+    weir_buf_printf(out, "%s\n%s\n%s\n", request->method, request->path, request->query);
+    for (size_t i = 0; i < headers.count; i++) {
+        weir_buf_printf(out, "%.*s:", (int)headers.at[i].name_size, headers.at[i].name);
+        append_value(headers.at[i].value, out);
+        weir_buf_append_text(out, "\n");
+    }
+    weir_buf_append_text(out, "\n");
+    append_names(&headers, out);
+    weir_buf_printf(out, "\n%s", s3_body_sha256(request));
 }
 
 static void hmac(const uint8_t *key, size_t key_size, const char *text, uint8_t out[32])
@@ -109,11 +165,12 @@ void s3_authorization(const struct s3_request *request, const struct s3_credenti
                       struct weir_buf *out)
 {
     char signature[S3_SIGNATURE_TEXT];
+    struct signed_headers headers;
 
     s3_signature(request, credentials, signature);
-    weir_buf_printf(out,
-                    "AWS4-HMAC-SHA256 Credential=%s/%.*s/%s/s3/aws4_request,SignedHeaders=%s,"
-                    "Signature=%s",
-                    credentials->key_id, DAY_TEXT, request->date, request->region,
-                    signed_headers(request), signature);
+    list_headers(request, &headers);
+    weir_buf_printf(out, "AWS4-HMAC-SHA256 Credential=%s/%.*s/%s/s3/aws4_request,SignedHeaders=",
+                    credentials->key_id, DAY_TEXT, request->date, request->region);
+    append_names(&headers, out);
+    weir_buf_printf(out, ",Signature=%s", signature);
 }

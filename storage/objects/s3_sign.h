@@ -5,7 +5,7 @@
 
 #include "core/base/bytes.h"
 
-enum { S3_DATE_TEXT = 17, S3_SIGNATURE_TEXT = 65 };
+enum { S3_DATE_TEXT = 17, S3_SIGNATURE_TEXT = 65, S3_ALSO_MAX = 80 /* headers beside those */ };
 
 /* The SHA-256 of no bytes, which every request without a body carries. */
 #define S3_EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -23,6 +23,8 @@ struct s3_request {
     const char *range;    /* value of the Range header, or NULL */
     const char *if_match; /* value of the If-Match header, or NULL */
     const char *sha256;   /* of the body, 64 hexadecimal digits; NULL: there is none */
+    const char *const
+        *also; /* "name: value" of other headers, names in lower case; NULL, or NULL-terminated */
     const char *region;
     char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
 };

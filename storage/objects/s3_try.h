@@ -27,6 +27,14 @@ void s3_try_ask(struct s3_try *question, struct s3_question *asked, size_t bytes
 /* Inside `done`: the answer is none. The same is asked again, and `done` is called once more. */
 void s3_try_again(struct s3_try *question, const char *why);
 
+/* Bytes of an object. */
+struct s3_range {
+    uint64_t from, size;
+};
+/* Whether a 206 holds these bytes of the object with this ETag, and says so; else what it is, in 128 characters. */
+bool s3_answer_is(const struct s3_answer *answer, const struct s3_range *asked, const char *etag,
+                  char text[128]);
+
 /* "found HTTP status 403 AccessDenied, expected 200", in 128 characters. */
 void s3_try_describe(const struct s3_answer *answer, long expected, char text[128]);
 

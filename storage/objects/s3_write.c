@@ -53,7 +53,8 @@ static void send(struct s3_write *write)
 {
     const struct s3_writing writing = {.key = write->job.key,
                                        .etag = write->is_conditional ? write->job.etag : NULL,
-                                       .sha256 = write->sha256};
+                                       .sha256 = write->sha256,
+                                       .also = write->job.also};
     struct s3_question question;
 
     s3_ask_write(write->job.remote, &writing, weir_now_wall_us(), &question);
@@ -131,9 +132,11 @@ static void open_file(void *owner)
     }
     write->upload.size = (uint64_t)found.st_size;
     if (write->upload.size > S3_WRITE_BYTES_MAX) {
-        weir_fail(&err, WEIR_LIMIT,
-                  "it has %" PRIu64 " bytes, and can be written anew up to %" PRIu64,
-                  write->upload.size, S3_WRITE_BYTES_MAX);
+        weir_fail(
+            &err, WEIR_LIMIT,
+            "it has %" PRIu64 " bytes, and only up to %" PRIu64
+            " can be written anew at once: write it anew there in smaller objects, or delete it",
+            write->upload.size, S3_WRITE_BYTES_MAX);
         give_up(write, &err);
         return;
     }

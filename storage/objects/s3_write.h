@@ -7,7 +7,8 @@
 #include "storage/objects/s3_http.h"
 #include "storage/objects/s3_remote.h"
 
-#define S3_WRITE_BYTES_MAX (UINT64_C(5) << 30) /* of one PUT */
+#define S3_WRITE_BYTES_MAX \
+    (UINT64_C(5) << 30) /* of one PUT: parts of an upload cannot be bound to an ETag */
 
 struct s3_write;
 
@@ -18,8 +19,9 @@ void s3_write_free(struct s3_write *write);
 struct s3_write_job {
     const struct s3_remote *remote; /* these live until it is done */
     const char *key;
-    const char *etag; /* what it must still be */
-    const char *path; /* what it becomes */
+    const char *etag;        /* what it must still be */
+    const char *path;        /* what it becomes */
+    const char *const *also; /* what else it is sent with, as in s3_request */
 };
 
 /* `done` is told the store's answer, or IO, LIMIT of the file or what s3_http_ask() tells; never from inside. */

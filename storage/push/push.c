@@ -404,8 +404,8 @@ static enum weir_status commit(struct push_group *group, struct weir_error *err)
 {
     struct storage *storage = group->storage;
     const struct scan_tools tools = storage_tools(storage);
-    WEIR_AUTO(key_identifier)
-    identifier = storage_key_identifier_new(storage->files, &storage->secret);
+    const struct gather_from from = storage_gather_from(storage);
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
     enum weir_status status = write_group(group, err);
 
     if (status == WEIR_OK)

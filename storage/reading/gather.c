@@ -1,6 +1,8 @@
 /* Reading ranges of files: see gather.h. */
 #include "storage/reading/gather.h"
 
+#include "storage/objects/s3_ranges.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -83,11 +85,11 @@ static void do_run(int fd, const struct run *run, struct gather_range *ranges, i
 }
 
 /* All ranges are of one file. Returns how many of them are read. */
-static size_t read_file(struct open_files *files, const struct storage_secret *secret,
-                        struct gather_range *ranges, size_t count, int flags)
+static size_t read_file(const struct gather_from *from, struct gather_range *ranges, size_t count,
+                        int flags)
 {
     const struct stored_file *file = ranges[0].file;
-    int fd = storage_open_files_get(files, ranges[0].dataset, file);
+    int fd = storage_open_files_get(from->files, ranges[0].dataset, file);
     struct run run;
     size_t done = 0;
 
@@ -101,29 +103,47 @@ static size_t read_file(struct open_files *files, const struct storage_secret *s
     }
     for (size_t i = 0; i < count; i++)
         done += ranges[i].is_read;
-    if (done == 0 || storage_open_files_check(files, fd, file, secret))
+    if (done == 0 || storage_open_files_check(from->files, fd, file, from->secret))
         return done;
     for (size_t i = 0; i < count; i++)
         ranges[i].is_read = false;
     return 0;
 }
 
-static size_t read_all(struct open_files *files, const struct storage_secret *secret,
-                       struct gather_range *ranges, size_t count, int flags)
+/* All ranges are of one object. */
+static size_t read_object(const struct gather_from *from, struct gather_range *ranges, size_t count)
 {
-    size_t done = 0, end;
+    size_t done = 0;
 
-    for (size_t from = 0; from < count; from = end) {
-        for (end = from + 1; end < count && ranges[end].file == ranges[from].file; end++)
-            continue;
-        done += read_file(files, secret, ranges + from, end - from, flags);
+    for (size_t i = 0; i < count; i++) {
+        const struct s3_span span = {.dataset = ranges[i].dataset,
+                                     .file = ranges[i].file,
+                                     .offset = ranges[i].offset,
+                                     .length = ranges[i].length};
+
+        ranges[i].is_read = s3_ranges_read(from->objects, &span, ranges[i].to);
+        done += ranges[i].is_read;
     }
     return done;
 }
 
-void storage_gather(struct open_files *files, const struct storage_secret *secret,
-                    struct gather_range *ranges, size_t count)
+static size_t read_all(const struct gather_from *from, struct gather_range *ranges, size_t count,
+                       int flags)
 {
-    if (read_all(files, secret, ranges, count, RWF_NOWAIT) < count)
-        (void)read_all(files, secret, ranges, count, 0);
+    size_t done = 0, end;
+
+    for (size_t first = 0; first < count; first = end) {
+        for (end = first + 1; end < count && ranges[end].file == ranges[first].file; end++)
+            continue;
+        done += ranges[first].dataset->declaration->is_remote
+                    ? read_object(from, ranges + first, end - first)
+                    : read_file(from, ranges + first, end - first, flags);
+    }
+    return done;
+}
+
+void storage_gather(const struct gather_from *from, struct gather_range *ranges, size_t count)
+{
+    if (read_all(from, ranges, count, RWF_NOWAIT) < count)
+        (void)read_all(from, ranges, count, 0);
 }

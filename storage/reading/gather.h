@@ -15,8 +15,15 @@ struct gather_range {
     bool is_read;    /* set: `to` holds the bytes that were indexed */
 };
 
+struct s3_ranges;
+
+/* What they are read from. */
+struct gather_from {
+    struct open_files *files;
+    const struct storage_secret *secret;
+    struct s3_ranges *objects; /* of datasets whose bytes are in a bucket: what has been fetched */
+};
 /* Best in the order of files, and of offsets in each; any order is read. */
-void storage_gather(struct open_files *files, const struct storage_secret *secret,
-                    struct gather_range *ranges, size_t count);
+void storage_gather(const struct gather_from *from, struct gather_range *ranges, size_t count);
 
 #endif

@@ -71,9 +71,12 @@ static void describe_files(const struct answer *answer, struct weir_arena *arena
         const struct dataset *dataset = answer->found[i].dataset;
         const struct stored_file *file = answer->found[i].file;
 
-        paths[i] = weir_arena_format(
-            arena, "%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
-            file->path);
+        paths[i] = dataset->declaration->is_remote
+                       ? ""
+                       : weir_arena_format(arena, "%s/%s",
+                                           dataset->declaration->is_copied ? dataset->copies
+                                                                           : dataset->root,
+                                           file->path);
         layouts[i] = file->layout;
         devices[i] = file->device;
         inodes[i] = file->inode;

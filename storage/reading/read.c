@@ -129,8 +129,10 @@ static void place_ranges(struct reading *reading, uint8_t *payload)
 /* Returns how many bytes of `payload` are of samples. */
 static size_t read_payload(struct storage *storage, struct reading *reading, uint8_t *payload)
 {
+    const struct gather_from from = storage_gather_from(storage);
+
     place_ranges(reading, payload);
-    storage_gather(storage->files, &storage->secret, reading->ranges, reading->range_count);
+    storage_gather(&from, reading->ranges, reading->range_count);
     return is_complete(reading) ? reading->bytes : close_gaps(reading, payload);
 }
 

@@ -90,20 +90,28 @@ void storage_file_job_end(struct file_job *job)
     if (!job->is_open)
         return;
     storage_copy_abort(&job->copying);
+    storage_object_window_free(job->object);
     storage_intake_fini(&job->intake);
     weir_buf_fini(&job->head);
     weir_buf_fini(&job->window);
     *job = (struct file_job){0};
 }
 
-/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. */
+bool storage_file_job_is_waiting(const struct file_job *job)
+{
+    return storage_object_window_is_waiting(job->object);
+}
+
+/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. An object never does. */
 static uint64_t hash_source(const struct file_job *job)
 {
     const struct dataset *dataset = job->intake.dataset;
     uint64_t bytes = storage_is_expanded(dataset, job->file->path) ? (uint64_t)job->source.st_size
                                                                    : job->file->indexed;
 
-    return storage_source_hash(dataset, job->intake.secret, job->file->path, bytes);
+    return dataset->declaration->is_remote
+               ? 0
+               : storage_source_hash(dataset, job->intake.secret, job->file->path, bytes);
 }
 
 /* What readers will compare with, and what the next scan will. */
@@ -162,6 +170,11 @@ static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct w
     return WEIR_OK;
 }
 
+static bool is_owned(const struct declaration *declaration)
+{
+    return declaration->is_copied || (declaration->is_mirrored && !declaration->is_remote);
+}
+
 /* In a copy, what was kept out must not lie around either. */
 static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *err)
 {
@@ -169,8 +182,7 @@ static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *e
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
     WEIR_AUTO_FD int fd = -1;
 
-    if (job->intake.kept_out_count == 0 || !(job->intake.dataset->declaration->is_copied ||
-                                             job->intake.dataset->declaration->is_mirrored))
+    if (job->intake.kept_out_count == 0 || !is_owned(job->intake.dataset->declaration))
         return WEIR_OK;
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
@@ -303,9 +315,27 @@ static enum weir_status open_served(struct file_job *job, int *ret_fd, struct we
     return WEIR_OK;
 }
 
+/* The window that the next step reads of an object, and nothing else; -1 until it is there. */
+static enum weir_status open_window(struct file_job *job, int *ret_fd, struct weir_error *err)
+{
+    uint64_t from = job->file->indexed + job->passed;
+    uint64_t rest = job->file->size - from;
+    uint64_t size = job->passed > 0 ? FORMAT_RECORD_MAX : job->window_bytes;
+    const struct s3_span window = {.dataset = job->intake.dataset,
+                                   .file = job->file,
+                                   .offset = from,
+                                   .length = rest < size ? rest : size};
+
+    if (!job->object)
+        job->object = storage_object_window_new(job->ranges);
+    close(*ret_fd);
+    return storage_object_window_open(job->object, &window, job->head.size == 0, ret_fd, err);
+}
+
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, struct weir_error *err)
 {
     WEIR_AUTO_FD int fd = -1;
+    const struct declaration *d = job->intake.dataset->declaration;
     enum weir_status status;
 
     *ret_done = false;
@@ -314,7 +344,11 @@ enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, str
     status = open_served(job, &fd, err);
     if (status != WEIR_OK)
         return status;
-    if (!job->intake.dataset->declaration->is_copied)
+    if (!d->is_copied)
         describe(job, &job->source);
-    return step_index(job, fd, ret_done, err);
+    if (d->is_remote && !storage_is_compressed(job->intake.dataset, job->file->path))
+        status = open_window(job, &fd, err);
+    return status == WEIR_OK && !storage_file_job_is_waiting(job)
+               ? step_index(job, fd, ret_done, err)
+               : status;
 }

@@ -6,6 +6,7 @@
 
 #include "storage/intake/intake.h"
 #include "storage/scanning/copy.h"
+#include "storage/scanning/object_window.h"
 
 struct file_job {
     struct intake intake;
@@ -16,17 +17,20 @@ struct file_job {
     struct weir_buf head, window; /* their memory is kept from step to step */
     uint64_t passed; /* behind file->indexed, of a refused line whose end is looked for */
     bool is_copied;  /* nothing (more) to copy */
+    struct s3_ranges *ranges;
+    struct object_window *object; /* of a file whose bytes are in a bucket; NULL: none yet */
     bool is_open;
 };
 
 /* `job->intake` is filled by the caller, but for the file. */
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
                             const struct stat *source);
-/* One piece of work; *ret_done when the file is complete. STALE: it changes while it is read, and is
+/* One piece of work; *ret_done when the file is complete; nothing was done while it is_waiting. STALE: it changes while it is read, and is
  * left for the next scan as far as it came. */
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done,
                                        struct weir_error *err) WEIR_MUST_USE;
 void storage_file_job_end(struct file_job *job);
+bool storage_file_job_is_waiting(const struct file_job *job);
 
 /* True when `source` goes on where `file` was indexed up to: the same beginning, then whole records. */
 bool storage_file_has_grown(const struct dataset *dataset, const struct storage_secret *secret,

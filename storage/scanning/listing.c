@@ -182,17 +182,25 @@ static bool is_included(const struct dataset *dataset, const char *path, const c
     return fnmatch(pattern, name, FNM_PERIOD) == 0;
 }
 
+static bool is_hidden(const char *path)
+{
+    return path[0] == '.' || strstr(path, "/.");
+}
+
+bool storage_listing_is_sample(const struct dataset *dataset, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !is_hidden(path) && is_included(dataset, path, slash ? slash + 1 : path);
+}
+
 bool storage_listing_wants(const struct dataset *dataset, const char *path)
 {
     const struct declaration *d = dataset->declaration;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
 
-    if (path[0] == '.' || strstr(path, "/."))
-        return false;
-    return is_included(dataset, path, name) ||
-           (d->wants_sidecar && is_sidecar(d->source.sidecar, name)) ||
-           (d->wants_manifest && strcmp(path, d->source.manifest) == 0);
+    return storage_listing_is_sample(dataset, path) ||
+           (!is_hidden(path) && ((d->wants_sidecar && is_sidecar(d->source.sidecar, path)) ||
+                                 (d->wants_manifest && strcmp(path, d->source.manifest) == 0)));
 }
 
 static unsigned char type_of(const struct level *level, const struct dirent *entry)

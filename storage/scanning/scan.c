@@ -83,7 +83,9 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
     struct scan *scan = dataset->scan;
     enum weir_status status = WEIR_OK;
 
-    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(tools->files, tools->secret);
+    const struct gather_from from = {
+        .files = tools->files, .secret = tools->secret, .objects = tools->ranges};
+    WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
 
     if (scan->has_copied)
         status = storage_copy_sync(dataset, err);
@@ -115,6 +117,8 @@ static void on_folder(void *owner, const char *folder, int fd)
 {
     struct dataset *dataset = owner;
 
+    if (dataset->declaration->is_remote) /* the mirror tells */
+        return;
     if (!storage_watch_folder(dataset->scan->watch, dataset->number, folder, fd))
         storage_notes_put(
             &dataset->notes, "",
@@ -150,7 +154,7 @@ static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct w
     do
         status = storage_file_job_step(&scan->job, ret_done, err);
     while (status == WEIR_OK && !*ret_done && !storage_batch_is_full(scan->batch) &&
-           weir_now_ms() < until_ms);
+           !storage_file_job_is_waiting(&scan->job) && weir_now_ms() < until_ms);
     return status;
 }
 
@@ -213,8 +217,10 @@ static enum weir_status step_compare(struct dataset *dataset, const struct scan_
     int64_t until_ms = weir_now_ms() + STEP_MS;
     enum weir_status status = WEIR_OK;
 
-    if (scan->job.is_open)
-        return step_job(dataset, tools, err);
+    if (scan->job.is_open) {
+        ret_outcome->is_waiting = storage_file_job_is_waiting(&scan->job);
+        return ret_outcome->is_waiting ? WEIR_OK : step_job(dataset, tools, err);
+    }
     for (size_t i = 0; status == WEIR_OK; i++) {
         enum met met;
 

@@ -21,6 +21,7 @@ struct scan_tools {
     const struct erased_subjects *erased;
     struct watch *watch;
     struct open_files *files;
+    struct s3_ranges *ranges;
 };
 
 struct scan;
@@ -34,6 +35,7 @@ bool storage_scan_is_running(const struct dataset *dataset);
 struct scan_outcome {
     bool is_done;
     bool is_whole;   /* all of the source was looked at */
+    bool is_waiting; /* for bytes of an object: the storage is pumped when they are there */
     int64_t wait_ms; /* a first scan waits so long for a file that is being written */
 };
 

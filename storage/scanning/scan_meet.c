@@ -228,7 +228,8 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
         storage_batch_withdraw(scan->batch, file->path, false);
         file->is_complete = false;
     }
-    scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat)};
+    scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat),
+                                  .ranges = tools->ranges};
     storage_file_job_begin(&scan->job, file, &listed->stat);
     return WEIR_OK;
 }

@@ -1,8 +1,9 @@
 """An object store in memory that answers on loopback and believes nobody: signatures are checked with hmac alone.
 
 Written for the tests of the object store source. `faults` is a list of what the next answers do instead of what they
-should: "500", "half" (the connection ends in the middle), "long" (more bytes than were asked for), "nonsense" (no XML),
-"endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
+should: "500", "half" (the connection ends in the middle), "long" (more bytes than were asked for), "short" (fewer), "whole"
+(a 200 with all of the object), "shifted" (other bytes than were asked for, and says so), "other" (another object's), "busy", "nonsense"
+(no XML), "endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
 versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
 and `on_delete`, `on_put`, `on_get` (of an object) are called before each one. The bucket may stand in the path, or in front
 of the host.
@@ -26,7 +27,7 @@ def digest(key, text):
 def signature(handler, names, scope):
     """Of the request as it came in: Signature Version 4, from its description."""
     path, _, query = handler.path.partition("?")
-    headers = "".join(f"{name}:{handler.headers[name].strip()}\n" for name in names)
+    headers = "".join(f"{name}:{' '.join(handler.headers[name].split())}\n" for name in names)
     pairs = sorted(part if "=" in part else part + "=" for part in query.split("&") if part)
     canonical = "\n".join([handler.command, path, "&".join(pairs), headers, ";".join(names),
                            handler.headers["x-amz-content-sha256"]])
@@ -35,6 +36,11 @@ def signature(handler, names, scope):
                          hashlib.sha256(canonical.encode()).hexdigest()])
     key = digest(digest(digest(digest(("AWS4" + SECRET).encode(), day), region), service), "aws4_request")
     return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
+
+
+def is_kept(name):
+    """What an object is sent with, and given back with."""
+    return name.lower().startswith(("x-amz-meta-", "x-amz-storage-class")) or name.lower() in ("content-type", "cache-control")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -94,7 +100,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not key:
             return self.list(dict(urllib.parse.parse_qsl(query, keep_blank_values=True)), fault)
         store.on_get(key)
-        return self.get(key, fault)
+        return self.get(key, fault or store.object_fault)
 
     def do_DELETE(self):
         store = self.server.store
@@ -135,7 +141,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if wanted and (found is None or wanted != f'"{found["etag"]}"'):
                 return self.refuse(412, "PreconditionFailed")
             etag = hashlib.md5(self.body).hexdigest()
-            store.write(key, self.body, etag)
+            store.write(key, self.body, etag, {n: v for n, v in self.headers.items() if is_kept(n)})
         store.after_put(key)
         self.answer(200, ETag=f'"{etag}"')
 
@@ -183,14 +189,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             found = self.server.store.objects.get(key)
         if found is None:
             return self.refuse(404, "NoSuchKey")
+        if fault == "busy":
+            return self.refuse(503, "SlowDown")
         if self.headers.get("If-Match", f'"{found["etag"]}"') != f'"{found["etag"]}"':
             return self.refuse(412, "PreconditionFailed")
-        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
-        self.send_whole(206, found["body"][int(first):int(last) + 1] + (b"x" if fault == "long" else b""), fault)
+        first, last = (int(n) for n in self.headers["Range"].removeprefix("bytes=").split("-"))
+        first, last = (first + 1, last + 1) if fault == "shifted" else (first, min(last, len(found["body"]) - 1))
+        self.server.store.ranges.append((key, first, last))
+        body = found["body"][first:last + 1]
+        body = body[:-1] if fault == "short" else body + b"x" if fault == "long" else body
+        etag = "other" if fault == "other" else found["etag"]
+        if fault == "whole":
+            return self.answer(200, found["body"], ETag=f'"{etag}"')
+        self.send_whole(206, body, fault, ETag=f'"{etag}"', **found["meta"],
+                        Content_Range=f"bytes {first}-{last}/{len(found['body'])}")
 
-    def send_whole(self, code, body, fault):
+    def send_whole(self, code, body, fault, **headers):
         if fault != "half":
-            return self.answer(code, body)
+            return self.answer(code, body, **headers)
         self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -204,12 +220,14 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Store:
-    """`put`, `delete`, `faults`, `requests`; listens until `close`."""
+    """`put` (with metadata, underscores for dashes), `delete`, `faults`, `requests`, `ranges` that were asked for; listens until
+    `close`."""
 
     def __init__(self, page=3, versioned=False):
         self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
         self.versioned, self.written = versioned, 0
-        self.faults, self.requests, self.denied, self.locked = [], [], set(), {}
+        self.faults, self.requests, self.ranges, self.denied, self.locked = [], [], [], set(), {}
+        self.object_fault = None  # of every answer with bytes of an object
         self.on_delete = self.on_put = self.after_put = self.on_get = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.store = self
@@ -222,17 +240,18 @@ class Store:
         """What is listed: the newest of each key that is no delete marker."""
         return {k: v[0] for k, v in self.history.items() if v[0]["body"] is not None}
 
-    def write(self, key, body, etag):
+    def write(self, key, body, etag, meta=None):
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
         self.written += 1
-        new = {"id": f"v{self.written}/+=" if self.versioned else "null", "body": body, "etag": etag, "modified": stamp}
+        new = {"id": f"v{self.written}/+=" if self.versioned else "null", "body": body, "etag": etag, "modified": stamp,
+               "meta": meta or {}}
         self.history[key] = [new] + (self.history.get(key, []) if self.versioned else [])
 
-    def put(self, key, body):
+    def put(self, key, body, **meta):
         body = body.encode() if isinstance(body, str) else body
         with self.lock:
-            self.write(key, body, hashlib.md5(body).hexdigest())
+            self.write(key, body, hashlib.md5(body).hexdigest(), meta)
 
     def delete(self, key, version=None):
         with self.lock:

@@ -22,6 +22,7 @@ dataset:
   source:
     s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
     format: jsonl
+    import: copy
     settle: 0ms
     on_erase: scrub
   time:   {{from: field, field: ts}}
@@ -42,6 +43,7 @@ dataset:
   source:
     s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
     format: files
+    import: copy
     include: "*.txt"
     manifest: manifest.csv
     settle: 0ms

@@ -291,7 +291,7 @@ static void a_bucket_is_named_exactly(void **state)
         {BUCKET("https://x", "bucket: b, secret: s"), "datasets[0].source.s3.secret: unknown key"},
         {"datasets:\n  - name: a\n    source: {path: x, s3: {endpoint: \"https://x\", bucket: b}, "
          "format: csv}\n    time: {from: mtime}\n",
-         "expected s3 without path, push or import: copy"},
+         "expected s3 without path or push"},
     };
 
     (void)state;

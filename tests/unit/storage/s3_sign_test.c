@@ -19,6 +19,13 @@ static const struct {
 } EXAMPLES[] = {
     {{.path = "/test.txt", .query = "", .range = "bytes=0-9"},
      "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"},
+    {{.method = "PUT",
+      .path = "/test%24file.text",
+      .query = "",
+      .sha256 = "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072",
+      .also = (const char *const[]){"x-amz-storage-class: REDUCED_REDUNDANCY",
+                                    "date: Fri, 24 May 2013 00:00:00 GMT", NULL}},
+     "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"},
     {{.path = "/", .query = "lifecycle="},
      "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"},
     {{.path = "/", .query = "max-keys=2&prefix=J"},
@@ -29,7 +36,7 @@ static struct s3_request complete(const struct s3_request *example)
 {
     struct s3_request request = *example;
 
-    request.method = "GET";
+    request.method = request.method ? request.method : "GET";
     request.host = "examplebucket.s3.amazonaws.com";
     request.region = "us-east-1";
     s3_date(1369353600000000, request.date);

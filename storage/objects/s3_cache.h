@@ -1,0 +1,73 @@
+/* Blocks of objects that have been fetched, or are to be: a bounded cache in a file without a name, so that nothing of
+ * it outlives the process. What was not used for longest makes room, unless somebody has pinned it. Owned by struct
+ * s3_ranges, which says what is fetched when. */
+#ifndef WEIR_STORAGE_S3_CACHE_H
+#define WEIR_STORAGE_S3_CACHE_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+enum { S3_BLOCK_BYTES = 16 << 10 };
+
+/* An object, as the file in its place in the mirror and its ETag tell it from any other. */
+struct s3_body {
+    struct s3_body *next;
+    uint32_t dataset;
+    char *path; /* below the mirror */
+    char *etag;
+    uint64_t inode, size;
+    int64_t mtime_ns;
+    size_t block_count;
+    bool is_forgotten; /* not found any more; goes with its last block */
+};
+
+enum s3_block_state { S3_BLOCK_WANTED, S3_BLOCK_COMING, S3_BLOCK_THERE };
+
+struct s3_wait;
+
+struct s3_block {
+    struct s3_block *next;
+    struct s3_block *before,
+        *after; /* in the caller's list while wanted, in that of use when there */
+    struct s3_body *body;
+    uint64_t index;
+    enum s3_block_state state;
+    size_t slot; /* when there */
+    size_t pins;
+    struct s3_wait *waits; /* the caller's */
+};
+
+struct s3_cache;
+
+/* IO when no file can be made in `folder`. */
+enum weir_status s3_cache_new(const char *folder, size_t blocks_max, struct s3_cache **ret_cache,
+                              struct weir_error *err) WEIR_MUST_USE;
+/* Frees all blocks, pinned or not. */
+void s3_cache_free(struct s3_cache *cache);
+
+/* NULL when nothing is known of it. */
+struct s3_body *s3_cache_body(struct s3_cache *cache, uint32_t dataset, const char *path);
+/* Copies what `model` says; forgets what was known under that path. */
+struct s3_body *s3_cache_add_body(struct s3_cache *cache, const struct s3_body *model);
+/* What is there of it is overwritten with zeros, as soon as nobody pins it. */
+void s3_cache_forget(struct s3_cache *cache, struct s3_body *body);
+/* Frees a body that has no blocks, and is not known to anybody else. */
+void s3_cache_tidy(struct s3_cache *cache, struct s3_body *body);
+
+struct s3_block *s3_cache_find(struct s3_cache *cache, const struct s3_body *body, uint64_t index);
+/* A new one, wanted. */
+struct s3_block *s3_cache_add(struct s3_cache *cache, struct s3_body *body, uint64_t index);
+/* How long it is: the last one of an object is shorter. */
+size_t s3_block_size(const struct s3_block *block);
+/* Its bytes have come: it is there. IO when they cannot be kept. */
+enum weir_status s3_cache_store(struct s3_cache *cache, struct s3_block *block, const uint8_t *at,
+                                struct weir_error *err) WEIR_MUST_USE;
+/* Reads from one that is there, and counts as its use. */
+bool s3_cache_read(struct s3_cache *cache, struct s3_block *block, size_t from, size_t size,
+                   uint8_t *to);
+void s3_cache_pin(struct s3_block *block);
+void s3_cache_unpin(struct s3_cache *cache, struct s3_block *block);
+/* It will not come, and nobody pins it. */
+void s3_cache_drop(struct s3_cache *cache, struct s3_block *block);
+
+#endif

@@ -1,0 +1,95 @@
+/* See id_fetch.h. */
+#include "storage/reading/id_fetch.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/objects/s3_ranges.h"
+#include "storage/reading/serve.h"
+
+#include <stdlib.h>
+
+void storage_id_fetch_fini(struct id_fetch *fetch)
+{
+    s3_wish_drop(fetch->wish);
+    free(fetch->why);
+    *fetch = (struct id_fetch){0};
+}
+
+int64_t storage_id_fetch_wait_ms(const struct id_fetch *fetch)
+{
+    int64_t left_ms = fetch->wish ? fetch->until_ms - weir_now_ms() : 0;
+
+    return fetch->wish && left_ms < 1 ? 1 : left_ms;
+}
+
+static void on_there(void *owner, const char *why)
+{
+    struct id_fetch *fetch = owner;
+
+    fetch->wish = NULL;
+    fetch->why = why ? weir_strdup(why) : NULL;
+}
+
+/* What of the sample is in a bucket: its bytes, and the beginning of its file. */
+static size_t add_spans(const struct id_fetching *asked, const struct located *found,
+                        struct s3_span *spans)
+{
+    const struct declaration *d = found->dataset ? found->dataset->declaration : NULL;
+    struct s3_span span = {.dataset = found->dataset, .file = found->file};
+
+    if (!d || !(d->is_remote || (d->is_mirrored && asked->wants_mirrored)) || !found->file ||
+        !found->file->path || found->file->state != FILE_LIVE)
+        return 0;
+    span.offset = found->offset;
+    span.length = found->length;
+    spans[0] = span;
+    if (!asked->wants_head)
+        return 1;
+    span.offset = 0;
+    span.length = span.file->size < FORMAT_HEAD_MAX ? span.file->size : FORMAT_HEAD_MAX;
+    spans[1] = span;
+    return 2;
+}
+
+static size_t list_spans(struct storage *storage, const struct id_fetching *asked,
+                         struct s3_span *spans)
+{
+    size_t count = 0;
+
+    for (size_t i = asked->at; i < asked->count && i < asked->at + ID_FETCH_MAX; i++) {
+        struct located found;
+        struct weir_error err;
+        size_t added = storage_find(storage, asked->ids[i], &found, &err) == WEIR_OK
+                           ? add_spans(asked, &found, spans + count)
+                           : 0;
+
+        if (added > 0 && asked->wants_mirrored)
+            s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
+        count += added;
+    }
+    return count;
+}
+
+bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
+                      const struct id_fetching *asked)
+{
+    struct s3_span spans[2 * ID_FETCH_MAX];
+    size_t count;
+
+    if (fetch->wish && weir_now_ms() < fetch->until_ms)
+        return false;
+    if (fetch->wish) {
+        s3_wish_drop(fetch->wish);
+        fetch->wish = NULL;
+        fetch->why = weir_strdup("the bucket has not answered in time");
+    }
+    if (asked->at < fetch->upto)
+        return true;
+    free(fetch->why);
+    fetch->why = NULL;
+    count = list_spans(storage, asked, spans);
+    fetch->upto = asked->count - asked->at < ID_FETCH_MAX ? asked->count : asked->at + ID_FETCH_MAX;
+    fetch->until_ms = weir_now_ms() + asked->patience_ms;
+    fetch->wish = s3_ranges_ask(storage->ranges, spans, count, on_there, fetch);
+    return !fetch->wish;
+}

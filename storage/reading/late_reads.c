@@ -1,0 +1,211 @@
+/* See late_reads.h. */
+#include "storage/reading/late_reads.h"
+
+#include "core/base/memory.h"
+#include "storage/objects/s3_ranges.h"
+#include "storage/reading/serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct late_read {
+    struct late_reads *reads;
+    struct weir_rpc_server *server;
+    struct weir_route route;
+    struct weir_buf ids, loan; /* of the question */
+    struct s3_wish *wish;
+};
+
+struct late_reads {
+    struct storage *storage;
+    struct late_read *at[LATE_READS_MAX];
+    size_t count;
+};
+
+/* ---- what is missing ---- */
+
+struct looking {
+    struct s3_ranges *ranges;
+    struct s3_span
+        *spans; /* of the ids that the answer covers, by number; of no file: nothing to wait for */
+};
+
+static void on_found(void *owner, uint32_t number, const struct located *found)
+{
+    struct looking *looking = owner;
+
+    if (found->state == WEIR_SAMPLE_LIVE && found->dataset->declaration->is_remote)
+        looking->spans[number] = (struct s3_span){.dataset = found->dataset,
+                                                  .file = found->file,
+                                                  .offset = found->offset,
+                                                  .length = found->length};
+}
+
+static bool may_be_remote(const struct storage *storage, const struct weir_u64s *ids)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        uint32_t number = weir_sample_dataset(ids->at[i]);
+        const struct dataset *dataset =
+            number != last ? storage_catalog_at(storage->catalog, number) : NULL;
+
+        if (dataset && dataset->declaration->is_remote)
+            return true;
+        last = number;
+    }
+    return false;
+}
+
+/* How many ids are answered; `ret_count` spans of them are asked for, moved to the front. */
+static size_t cut(const struct looking *looking, size_t id_count, size_t *ret_count)
+{
+    size_t blocks = 0, bytes = 0, count = 0, i;
+
+    for (i = 0; i < id_count; i++) {
+        struct s3_span span = looking->spans[i];
+
+        if (!span.file)
+            continue;
+        blocks += s3_ranges_missing(looking->ranges, &span);
+        bytes += span.length;
+        if (i > 0 && (blocks > LATE_BLOCKS_MAX || bytes > READ_ANSWER_BYTES))
+            break;
+        looking->spans[count++] = span;
+    }
+    *ret_count = count;
+    return i;
+}
+
+/* ---- answering ---- */
+
+static void free_read(struct late_read *late)
+{
+    struct late_reads *reads = late->reads;
+    size_t at = 0;
+
+    while (reads->at[at] != late)
+        at++;
+    reads->at[at] = reads->at[--reads->count];
+    s3_wish_drop(late->wish);
+    weir_buf_fini(&late->ids);
+    weir_buf_fini(&late->loan);
+    free(late);
+}
+
+static enum weir_status answer(struct late_read *late, struct weir_arena *arena,
+                               struct weir_error *err)
+{
+    const struct msg_read asked = {
+        .ids = {(const uint64_t *)(const void *)late->ids.at, late->ids.size / sizeof(uint64_t)},
+        .loan = weir_buf_view(&late->loan)};
+    struct msg_read_is message = {0};
+    struct weir_frames frames = {.count = 0};
+    enum weir_status status =
+        storage_read(late->reads->storage, &asked, arena, &message, &frames, err);
+
+    if (status == WEIR_OK)
+        weir_rpc_reply(late->server, &late->route, MSG_read_is, &message, &frames);
+    return status;
+}
+
+static void on_there(void *owner, const char *why)
+{
+    struct late_read *late = owner;
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct weir_error err;
+    enum weir_status status =
+        why ? weir_fail(&err, WEIR_UNAVAILABLE, "what is in a bucket cannot be read: %s", why)
+            : answer(late, arena, &err);
+
+    late->wish = NULL; /* it is over */
+    if (status != WEIR_OK)
+        weir_rpc_refuse(late->server, &late->route, &err);
+    free_read(late);
+}
+
+/* ---- waiting ---- */
+
+static bool is_waiting(const struct late_reads *reads, const struct weir_route *route)
+{
+    for (size_t i = 0; i < reads->count; i++) {
+        const struct weir_route *other = &reads->at[i]->route;
+
+        if (other->request == route->request && other->identity_size == route->identity_size &&
+            memcmp(other->identity, route->identity, route->identity_size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void wait_for(struct late_reads *reads, const struct weir_request *request, size_t id_count,
+                     const struct s3_span *spans, size_t count)
+{
+    const struct msg_read *asked = request->message;
+    struct late_read *late = weir_calloc(1, sizeof *late);
+
+    late->reads = reads;
+    late->server = request->server;
+    late->route = request->route;
+    weir_buf_append(&late->ids, asked->ids.at, id_count * sizeof(uint64_t));
+    weir_buf_append(&late->loan, asked->loan.at, asked->loan.size);
+    reads->at[reads->count++] = late;
+    late->wish = s3_ranges_ask(reads->storage->ranges, spans, count, on_there, late);
+    weir_require(late->wish);
+}
+
+static bool is_missing(const struct looking *looking, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (s3_ranges_missing(looking->ranges, &looking->spans[i]) > 0)
+            return true;
+    }
+    return false;
+}
+
+bool storage_read_later(struct late_reads *reads, struct weir_request *request)
+{
+    struct storage *storage = reads->storage;
+    struct weir_u64s ids = ((const struct msg_read *)request->message)->ids;
+    struct looking looking = {.ranges = storage->ranges};
+    struct weir_error err;
+    size_t id_count, count;
+
+    if (ids.count > READ_IDS_MAX || storage_ready(storage, &err) != WEIR_OK ||
+        !may_be_remote(storage, &ids))
+        return false;
+    if (is_waiting(reads, &request->route))
+        return true;
+    looking.spans = weir_arena_alloc(request->arena, (ids.count + 1) * sizeof *looking.spans);
+    if (storage_find_all(storage, &ids, request->arena, on_found, &looking, &err) != WEIR_OK)
+        return false;
+    id_count = cut(&looking, ids.count, &count);
+    if (!is_missing(&looking, count))
+        return false;
+    if (reads->count < LATE_READS_MAX) {
+        wait_for(reads, request, id_count, looking.spans, count);
+    } else {
+        weir_fail(&err, WEIR_UNAVAILABLE, "%d reads wait for a bucket already", LATE_READS_MAX);
+        weir_rpc_refuse(request->server, &request->route, &err);
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+struct late_reads *storage_late_reads_new(struct storage *storage)
+{
+    struct late_reads *reads = weir_calloc(1, sizeof *reads);
+
+    reads->storage = storage;
+    return reads;
+}
+
+void storage_late_reads_free(struct late_reads *reads)
+{
+    if (!reads)
+        return;
+    while (reads->count > 0)
+        free_read(reads->at[0]);
+    free(reads);
+}

@@ -1,0 +1,21 @@
+/* Reads that wait for bytes of objects (s3_ranges.h): each is answered when they have come, others meanwhile. Bounded: what
+ * is too much is refused with UNAVAILABLE, and asked again. Owned by struct storage. */
+#ifndef WEIR_STORAGE_LATE_READS_H
+#define WEIR_STORAGE_LATE_READS_H
+
+#include "storage/storage.h"
+
+enum {
+    LATE_READS_MAX = 256,
+    LATE_BLOCKS_MAX = 1024, /* that one answer waits for; it ends before what would be more */
+};
+
+struct late_reads;
+
+struct late_reads *storage_late_reads_new(struct storage *storage);
+/* Those that wait are not answered. */
+void storage_late_reads_free(struct late_reads *reads);
+/* False when everything that is asked for can be read now. Otherwise the request is answered later. */
+bool storage_read_later(struct late_reads *reads, struct weir_request *request);
+
+#endif

@@ -1,0 +1,133 @@
+/* See object_window.h. */
+#include "storage/scanning/object_window.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+enum { AHEAD_BYTES = 4 * S3_RANGE_BYTES_MAX };
+
+struct object_window {
+    struct s3_ranges *ranges;
+    struct s3_wish *wish; /* NULL: nothing is waited for */
+    char *why;            /* of the last wish that was not fulfilled */
+    bool was_asked;       /* for what is wanted now */
+    uint64_t ahead;       /* what lies before it has been asked for */
+};
+
+struct object_window *storage_object_window_new(struct s3_ranges *ranges)
+{
+    struct object_window *window = weir_calloc(1, sizeof *window);
+
+    window->ranges = ranges;
+    return window;
+}
+
+void storage_object_window_free(struct object_window *window)
+{
+    if (!window)
+        return;
+    s3_wish_drop(window->wish);
+    free(window->why);
+    free(window);
+}
+
+bool storage_object_window_is_waiting(const struct object_window *window)
+{
+    return window && window->wish;
+}
+
+static void on_there(void *owner, const char *why)
+{
+    struct object_window *window = owner;
+
+    window->wish = NULL;
+    window->why = why ? weir_strdup(why) : NULL;
+}
+
+static void on_ahead(void *owner, const char *why)
+{
+    (void)owner;
+    (void)why; /* whoever needs it asks again */
+}
+
+/* By whole questions, so that there are few. */
+static void ask_ahead(struct object_window *window, const struct s3_span *wanted)
+{
+    uint64_t size = wanted->file->size;
+    uint64_t end = wanted->offset + wanted->length + AHEAD_BYTES;
+    struct s3_span ahead = *wanted;
+
+    ahead.offset = wanted->offset + wanted->length;
+    if (ahead.offset + AHEAD_BYTES / 2 < window->ahead || ahead.offset >= size)
+        return;
+    if (ahead.offset < window->ahead)
+        ahead.offset = window->ahead;
+    end -= end % S3_RANGE_BYTES_MAX;
+    end = end < size ? end : size;
+    if (end <= ahead.offset)
+        return;
+    ahead.length = end - ahead.offset;
+    window->ahead = end;
+    (void)s3_ranges_ask(window->ranges, &ahead, 1, on_ahead, NULL); /* nobody waits */
+}
+
+/* The beginning of the object that the format needs to see, as far as is known. */
+static struct s3_span head_of(struct object_window *window, const struct s3_span *wanted)
+{
+    const struct format *format = wanted->dataset->declaration->format;
+    uint64_t size = wanted->file->size;
+    struct s3_span head = *wanted;
+    WEIR_AUTO_BUF bytes = {0};
+    uint64_t needed;
+
+    head.offset = 0;
+    head.length = size < FORMAT_HEAD_MAX ? size : FORMAT_HEAD_MAX;
+    weir_buf_reserve(&bytes, head.length + 1);
+    if (!format->head_bytes || !s3_ranges_read(window->ranges, &head, bytes.at))
+        return head;
+    needed = format->head_bytes(weir_bytes(bytes.at, head.length));
+    needed = needed < FORMAT_RECORD_MAX ? needed : FORMAT_RECORD_MAX;
+    if (needed > head.length)
+        head.length = needed < size ? needed : size;
+    return head;
+}
+
+static enum weir_status tell_missing(struct object_window *window, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *why = WEIR_TAKE(window->why);
+
+    window->was_asked = false;
+    if (why)
+        return weir_fail(err, WEIR_STALE, "its object cannot be read: %s", why);
+    return weir_fail(err, WEIR_STALE, "its object is another one by now, or gone");
+}
+
+enum weir_status storage_object_window_open(struct object_window *window,
+                                            const struct s3_span *wanted, bool wants_head,
+                                            int *ret_fd, struct weir_error *err)
+{
+    struct s3_span spans[2] = {*wanted};
+    size_t count = 1, missing = s3_ranges_missing(window->ranges, wanted);
+    bool was_head = false;
+
+    *ret_fd = -1;
+    if (window->wish)
+        return WEIR_OK;
+    if (wants_head) {
+        spans[count] = head_of(window, wanted);
+        was_head = spans[count].length > FORMAT_HEAD_MAX;
+        missing += s3_ranges_missing(window->ranges, &spans[count++]);
+    }
+    if (missing > 0 && window->was_asked && (window->why || !was_head))
+        return tell_missing(window, err);
+    if (missing > 0)
+        window->wish = s3_ranges_ask(window->ranges, spans, count, on_there, window);
+    window->was_asked = missing > 0;
+    ask_ahead(window, wanted);
+    if (missing == 0)
+        *ret_fd = s3_ranges_open(window->ranges, spans, count);
+    if (missing == 0 && *ret_fd < 0)
+        return weir_fail(err, WEIR_STALE, "what was fetched of its object cannot be read");
+    return WEIR_OK;
+}

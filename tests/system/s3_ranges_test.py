@@ -1,0 +1,162 @@
+"""Objects that stay in their bucket (`import: reference`): indexed as they stream by, read by ranges, never other bytes."""
+
+import json
+import random
+import sys
+import threading
+
+from s3_test import (BUCKET, LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, REGION, Bucket, Store,
+                     assert_no_new_samples, erase_clara, holds_clara, letters, lines, shared)
+from weirlab import DEADLINE_S, Lab, Stream
+
+REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
+TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
+
+
+def on_disk(lab):
+    """Bytes that files below the mirror take, whatever their sizes say."""
+    return sum(p.stat().st_blocks * 512 for p in (lab.data_dir / "storage").rglob("*") if p.is_file())
+
+
+def put_stream(store, samples):
+    """Several objects, and the same as files in a folder of the lab that is returned."""
+    lab = Bucket(store, every=samples // 2, pipeline=TRAINED)
+    records = Stream(samples, 5).write_jsonl(lab.folder / "files", files=4)
+    for path in sorted((lab.folder / "files").iterdir()):
+        store.put("day/" + path.name, path.read_bytes())
+    return lab, records
+
+
+def assert_fine(lab):
+    examined = json.loads(lab.weir("doctor", "--deep", "--json"))
+    assert examined["wrong"] == 0, examined
+
+
+def verified(lab, expect=0):
+    return json.loads(lab.weir("erase", "verify", "1", "--json", expect=expect))["wrong"]
+
+
+def trained(run):
+    run.finish()
+    audits = [e["audit"] for e in run.of("training_finished")]
+    assert audits and all(a["delivered"] == a["set"] and a["lost"] == a["duplicated"] == a["gone"] == 0 for a in audits), audits
+    return [e["checksum"] for e in run.of("model_stored")]
+
+
+def test_a_run_over_a_bucket_stores_the_very_models_of_a_run_over_files():
+    store = Store()
+    lab, _ = put_stream(store, 800)
+    source = next(line for line in TRAINED.splitlines() if "s3:" in line)
+    files = Lab(samples=1, every=400, pipeline=TRAINED.replace(source, f"    path: {lab.folder}/files") % ())
+    expected = trained(files.run())
+    store.faults = [None, None, "half", "short", "shifted", "other", "whole", "500", "long"]
+    assert trained(lab.start().started) == expected and len(expected) == 2
+    assert on_disk(lab) == 0, on_disk(lab)
+    files.remove()
+    lab.end()
+    store.close()
+
+
+def test_an_erasure_writes_objects_anew_that_are_nowhere_else_and_others_keep_their_ids():
+    store = shared(versioned=True)
+    for key in ("day/a.jsonl", "day/b c+ü.jsonl"):  # once more, and with what is to stay
+        store.put(key, store.objects[key]["body"], Content_Type="application/x-ndjson", x_amz_meta_owner="ann  and bert")
+    lab = Bucket(store, pipeline=REFERENCE).start()
+    lab.await_that(lambda d: d["live"] == 25)
+    store.on_put = lambda number: number == 1 and lab.started.kill("storage")
+    store.after_put = lambda key: len([r for r in store.requests if r.startswith("PUT")]) == 2 and lab.started.kill("storage")
+    store.on_delete = lambda number: number in (1, 3) and lab.started.kill("storage")
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and not holds_clara(store), told
+    assert [len(v) for v in store.history.values()] == [1, 1, 1], store.history
+    for name in ("a", "b c+ü"):
+        left = store.objects[f"day/{name}.jsonl"]
+        assert OF_BERT.encode() in left["body"] and len(left["body"]) == len(OF_BERT + OF_CLARA_TOO) + 2, left
+        assert left["meta"]["content-type"] == "application/x-ndjson", left["meta"]
+        assert left["meta"]["x-amz-meta-owner"] == "ann  and bert", left["meta"]
+    assert_no_new_samples(lab, store)
+    assert on_disk(lab) == 0 and verified(lab) == 0
+    left["body"] = before = left["body"].replace(b" " * (len(OF_CLARA_TOO) - 1), OF_CLARA_TOO[:-1].encode())
+    assert before.count(b"clara") == 1 and verified(lab, expect=3) == 1  # the bucket itself is looked at
+    store.put("day/a.jsonl", before)  # somebody puts it back
+    lab.await_that(lambda d: d["blocked"] >= 1 and d["live"] == 23)
+    lab.end()
+    store.close()
+
+
+def test_what_changes_in_the_bucket_is_never_other_bytes():
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 40))
+    store.put("day/b.jsonl", lines(100, 40))
+    lab = Bucket(store, pipeline=REFERENCE).start()
+    lab.await_that(lambda d: d["live"] == 80)
+    store.put("day/a.jsonl", lines(200, 40))
+    found = lab.await_that(lambda d: d["replaced"] == 40 and d["live"] == 80)
+    assert found["removed"] == 0 and not found["complaints"], found
+    store.delete("day/b.jsonl")
+    lab.await_that(lambda d: d["removed"] == 40)
+    assert_fine(lab)
+    lab.end()
+    store.close()
+
+
+def test_letters_are_not_read_to_be_known_and_go_with_their_versions():
+    store = letters(versioned=True)
+    lab = Bucket(store, pipeline=LETTERS).start()
+    lab.await_that(lambda d: d["live"] == 5)
+    assert {key for key, *_ in store.ranges} == {"day/manifest.csv"}, store.ranges
+    store.on_delete = lambda number: number in (2, 5) and lab.started.kill("storage")
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and told["objects_cleaned"] == 3, told
+    assert not set(store.history) & set(OF_CLARA) and len(store.history) == 3, store.history.keys()
+    lab.end()
+    store.close()
+
+
+def test_a_large_object_streams_by_whatever_dies():
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 250_000))
+    store.put("day/b.jsonl", lines(10**6, 10))
+    lab = Bucket(store, pipeline=REFERENCE).start()
+    draw = random.Random(1)
+    for _ in range(4):
+        while lab.started.process.poll() is None and not lab.started.kill("storage"):
+            threading.Event().wait(0.05)  # it is not up again yet
+        threading.Event().wait(draw.uniform(0, 0.5))  # where the next kill falls: random, and no condition to wait for
+    found = lab.await_that(lambda d: d["scanned"] and d["live"] == 250_010)
+    assert found["ingested"] == 250_010 and found["replaced"] == 0, found
+    assert on_disk(lab) == 0
+    lab.end()
+    store.close()
+
+
+HOSTILE = {"whole": "found HTTP status 200", "short": "found an answer of", "shifted": "found an answer of the bytes 'bytes 1-",
+           "other": "another object", "long": "more than", "busy": "503 SlowDown"}
+
+
+def test_hostile_answers_are_told_and_nothing_of_them_is_taken():
+    store = Store()
+    store.object_fault = next(iter(HOSTILE))
+    store.put("day/a.jsonl", lines(0, 100))
+    lab = Bucket(store, pipeline=REFERENCE).start()
+    for fault, words in HOSTILE.items():
+        store.object_fault = fault
+        found = lab.await_that(lambda d: any(words in c for c in d["complaints"]))
+        assert found["live"] == found["quarantined"] == 0, found
+    store.object_fault = None
+    found = lab.await_that(lambda d: d["live"] == 100 and not d["complaints"])
+    assert found["ingested"] == 100 and found["quarantined"] == 0, found
+    lab.end()
+    store.close()
+
+
+def main():
+    wanted = sys.argv[1:]
+    for name, test in list(globals().items()):
+        if name.startswith("test_") and (not wanted or name in wanted):
+            test()
+            print(name[5:].replace("_", " "), flush=True)
+
+
+if __name__ == "__main__":
+    main()
