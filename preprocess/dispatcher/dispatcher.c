@@ -45,12 +45,10 @@ void dispatcher_let_go(struct dispatcher_entry *entry)
         dispatcher_entry_free(entry);
 }
 
-enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
-                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
+/* Out of Postgres. */
+static enum weir_status take_up(struct dispatcher *dispatcher, uint64_t number,
+                                struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
-    *ret_entry = dispatcher_in_memory(dispatcher, number);
-    if (*ret_entry != NULL)
-        return WEIR_OK;
     WEIR_AUTO(dispatcher_entry) entry = NULL;
     struct dispatcher_record record = {0};
     enum weir_status status = dispatcher_store_load(dispatcher->db, number, &entry, &record, err);
@@ -65,6 +63,17 @@ enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
     return WEIR_OK;
 }
 
+enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
+                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
+{
+    *ret_entry = dispatcher_in_memory(dispatcher, number);
+    if (*ret_entry != NULL) {
+        (*ret_entry)->silent_ms = 0;
+        return WEIR_OK;
+    }
+    return take_up(dispatcher, number, ret_entry, err);
+}
+
 static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct weir_error *err)
 {
     WEIR_AUTO_FREE uint64_t *numbers = NULL;
@@ -72,7 +81,7 @@ static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct wei
     enum weir_status status = dispatcher_store_list(dispatcher->db, &numbers, &count, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++) {
         struct dispatcher_entry *entry;
-        status = dispatcher_find(dispatcher, numbers[i], &entry, err);
+        status = take_up(dispatcher, numbers[i], &entry, err);
         if (status == WEIR_OK || status == WEIR_UNAVAILABLE)
             continue;
         weir_log(WEIR_LOG_WARN, "job cannot go on, ignoring it", "job=%lu reason=\"%s\"",
@@ -107,9 +116,26 @@ static enum weir_status close_job(struct dispatcher *dispatcher, struct dispatch
                                   struct weir_error *err)
 {
     enum weir_status status = dispatcher_store_report(dispatcher->db, entry, err);
+    if (status == WEIR_OK && entry->abandoned)
+        return dispatcher_store_abandon(dispatcher->db, entry->number, err);
     if (status == WEIR_OK)
-        status = dispatcher_store_close(dispatcher->db, entry->number, err);
+        status = dispatcher_store_close(dispatcher->db, entry, err);
     return status;
+}
+
+enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                   struct weir_error *err)
+{
+    bool was_closed = entry->closed;
+    enum weir_status status = dispatcher_store_reopen(dispatcher->db, entry->number, err);
+    if (status != WEIR_OK) {
+        dispatcher_let_go(entry);
+        return status;
+    }
+    entry->closed = entry->closing = entry->abandoned = false;
+    if (was_closed)
+        dispatcher_add(dispatcher, entry);
+    return WEIR_OK;
 }
 
 /* True when it is closed. */
@@ -146,20 +172,45 @@ void dispatcher_settle(struct dispatcher *dispatcher)
     weir_loop_soon(dispatcher->loop, settle, dispatcher);
 }
 
+/* Somebody may have forgotten to close it: it counts for how long nobody has asked. Time in which no
+ * dispatcher ran does not count, for nobody could ask. */
+static enum weir_status note_silence(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                     int64_t passed_ms, struct weir_error *err)
+{
+    entry->silent_ms += passed_ms;
+    int64_t unsaid_ms = entry->silent_ms - entry->silent_stored_ms;
+    if (entry->silent_ms >= DISPATCHER_ABANDONED_MS && !entry->closing) {
+        weir_log(WEIR_LOG_WARN, "nobody asks for this job any more, closing it", "job=%lu",
+                 entry->number);
+        entry->closing = entry->abandoned = true;
+    }
+    if (unsaid_ms >= 0 && unsaid_ms < DISPATCHER_SILENCE_MS)
+        return WEIR_OK;
+    enum weir_status status = dispatcher_store_silent(dispatcher->db, entry, err);
+    if (status == WEIR_OK)
+        entry->silent_stored_ms = entry->silent_ms;
+    return status;
+}
+
 /* What may be a little late, a few times a second; the database being away is met elsewhere. */
 static void on_timer(void *state)
 {
     struct dispatcher *dispatcher = state;
     struct weir_error err;
-    pool_look(&dispatcher->pool, weir_loop_now_ms(dispatcher->loop));
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    int64_t passed_ms = now_ms - dispatcher->looked_ms;
+    dispatcher->looked_ms = now_ms;
+    pool_look(&dispatcher->pool, now_ms);
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (dispatcher_store_report(dispatcher->db, dispatcher->entries[i], &err) != WEIR_OK) {
+        struct dispatcher_entry *entry = dispatcher->entries[i];
+        if (note_silence(dispatcher, entry, passed_ms, &err) != WEIR_OK ||
+            dispatcher_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
             weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
             return;
         }
-        if (dispatcher->entries[i]->job.fitting)
-            dispatcher_settle_fit(dispatcher, dispatcher->entries[i]);
-        if (dispatcher->entries[i]->closing)
+        if (entry->job.fitting)
+            dispatcher_settle_fit(dispatcher, entry);
+        if (entry->closing)
             dispatcher_settle(dispatcher);
     }
 }
@@ -183,6 +234,7 @@ enum weir_status dispatcher_open(const struct weir_service_options *options, str
         dispatcher_close(dispatcher);
         return status;
     }
+    dispatcher->looked_ms = weir_loop_now_ms(loop);
     dispatcher->timer =
         weir_loop_timer(loop, DISPATCHER_REPORT_MS, DISPATCHER_REPORT_MS, on_timer, dispatcher);
     weir_log(WEIR_LOG_INFO, "dispatcher is up", "incarnation=%lu jobs=%zu", incarnation,

@@ -10,7 +10,9 @@
 
 enum {
     DISPATCHER_REPORT_MS = 200,
-    DISPATCHER_ORDERS_MAX = 1024, /* leases of one worker, over all jobs */
+    DISPATCHER_SILENCE_MS = 10 * 60 * 1000, /* how old what is stored of a silence may be */
+    DISPATCHER_ABANDONED_MS = 7 * 24 * 60 * 60 * 1000, /* nobody asked for so long: it is closed */
+    DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
 };
 
 /* An answer that waits until what it says is durable. */
@@ -45,8 +47,9 @@ struct dispatcher {
     size_t entry_count;
     size_t turn; /* which job is asked first when a worker wants work */
     uint64_t timer;
-    bool settling; /* settle() is due in the next round */
-    bool flushing; /* dispatcher_flush() is */
+    int64_t looked_ms; /* when the timer fired last */
+    bool settling;     /* settle() is due in the next round */
+    bool flushing;     /* dispatcher_flush() is */
     struct dispatcher_owed *owed;
     size_t owed_count, owed_capacity;
     struct dispatcher_orders orders;
@@ -70,6 +73,9 @@ void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entr
 /* Works out, and stores, what the audit of a final job must add up to. UNAVAILABLE: not done yet; it goes
  * on by itself, ask again. */
 enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Takes up an abandoned job again: its owner has returned. It is in use from then on. */
+enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* Goes on with all such sums in the next rounds, and closes the jobs that are to be closed. */
 void dispatcher_settle(struct dispatcher *dispatcher);

@@ -202,3 +202,19 @@ struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, ui
     entry->costs[entry->cost_count] = (struct dispatcher_cost){.session = session};
     return &entry->costs[entry->cost_count++];
 }
+
+struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *entry)
+{
+    struct dispatcher_cost total = {0};
+    for (size_t i = 0; i < entry->cost_count; i++) {
+        const struct dispatcher_cost *cost = &entry->costs[i];
+        total.cpu_ns += cost->cpu_ns;
+        total.bytes_read += cost->bytes_read;
+        total.bytes_sent += cost->bytes_sent;
+        for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
+            total.operator_ns[k] += cost->operator_ns[k];
+            total.operator_bytes[k] += cost->operator_bytes[k];
+        }
+    }
+    return total;
+}

@@ -30,7 +30,10 @@ struct dispatcher_entry {
     uint32_t ranks;
     uint64_t seed;
     bool closed;
-    bool closing; /* to be closed as soon as everything is stored */
+    bool abandoned;           /* closed, or to be, because nobody asked for it any more */
+    int64_t silent_ms;        /* for how long nobody has */
+    int64_t silent_stored_ms; /* as it is stored */
+    bool closing;             /* to be closed as soon as everything is stored */
     bool has_expected;
     uint64_t expected;                 /* fingerprint of the whole delivery */
     struct preprocess_sum sum;         /* that it is made of … */
@@ -76,6 +79,8 @@ void dispatcher_entry_fit(struct dispatcher_entry *entry, const struct preproces
  * before dispatcher_job_fitted(). When it cannot be made, entry->failure says why. */
 bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry);
 
+/* What all worker sessions have spent; session 0. */
+struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *entry);
 /* The cost row of a worker session, made if it is not there. */
 struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session);
 

@@ -22,6 +22,8 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
     enum weir_status status = dispatcher_find(dispatcher, ask->job, ret_entry, err);
+    if (status == WEIR_OK && (*ret_entry)->abandoned)
+        status = dispatcher_reopen(dispatcher, *ret_entry, err);
     if (status == WEIR_OK && !weir_str_equal((*ret_entry)->set_digest, ask->set_digest)) {
         status = weir_fail(err, WEIR_EXISTS, "job %lu delivers set %s, found %s", ask->job,
                            (*ret_entry)->set_digest, ask->set_digest);
@@ -62,25 +64,19 @@ static void on_job_open(void *state, struct weir_request *request)
 static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
                       struct msg_job_is *answer)
 {
+    struct dispatcher_cost total = dispatcher_entry_total(entry);
     size_t count = chain_operators(entry->plan.chain);
     const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
-    int64_t *cpu_ns = weir_arena_alloc(arena, (count + 1) * sizeof(*cpu_ns));
-    uint64_t *bytes = weir_arena_alloc(arena, (count + 1) * sizeof(*bytes));
     for (size_t i = 0; i < count; i++)
         names[i] = chain_cost(entry->plan.chain, i).name;
-    for (size_t k = 0; k < entry->cost_count; k++) {
-        const struct dispatcher_cost *cost = &entry->costs[k];
-        answer->worker_cpu_ns += cost->cpu_ns;
-        answer->bytes_read += cost->bytes_read;
-        answer->bytes_sent += cost->bytes_sent;
-        for (size_t i = 0; i < count; i++) {
-            cpu_ns[i] += cost->operator_ns[i];
-            bytes[i] += cost->operator_bytes[i];
-        }
-    }
+    answer->worker_cpu_ns = total.cpu_ns;
+    answer->bytes_read = total.bytes_read;
+    answer->bytes_sent = total.bytes_sent;
     answer->operators = (struct weir_strs){names, count};
-    answer->operator_ns = (struct weir_i64s){cpu_ns, count};
-    answer->operator_bytes = (struct weir_u64s){bytes, count};
+    answer->operator_ns = (struct weir_i64s){
+        weir_arena_copy(arena, total.operator_ns, count * sizeof(int64_t)), count};
+    answer->operator_bytes = (struct weir_u64s){
+        weir_arena_copy(arena, total.operator_bytes, count * sizeof(uint64_t)), count};
 }
 
 static const char *state_name(const struct dispatcher_entry *entry)
@@ -146,6 +142,7 @@ static void on_job_close(void *state, struct weir_request *request)
         return;
     }
     entry->closing = true;
+    entry->abandoned = false;
     dispatcher_settle(dispatcher);
 }
 

@@ -73,6 +73,8 @@ enum {
     COL_FINAL,
     COL_EXPECTED,
     COL_CLOSED,
+    COL_SILENT_MS,
+    COL_ABANDONED,
 };
 
 static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_t number)
@@ -90,6 +92,8 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_
         .ranks = (uint32_t)weir_rows_i64(rows, 0, COL_RANKS),
     });
     entry->closed = weir_rows_bool(rows, 0, COL_CLOSED);
+    entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, COL_SILENT_MS);
+    entry->abandoned = weir_rows_bool(rows, 0, COL_ABANDONED);
     entry->has_expected = !weir_rows_is_null(rows, 0, COL_EXPECTED);
     if (entry->has_expected)
         entry->expected = (uint64_t)weir_rows_i64(rows, 0, COL_EXPECTED);
@@ -337,7 +341,45 @@ enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispat
     return DB_RUN(db, Q_job_expect, NULL, err, DB_I64(entry->number), DB_I64(entry->expected));
 }
 
-enum weir_status dispatcher_store_close(struct weir_db *db, uint64_t number, struct weir_error *err)
+static enum weir_status compact(struct weir_db *db, const struct dispatcher_entry *entry,
+                                struct weir_error *err)
 {
-    return DB_RUN(db, Q_job_close, NULL, err, DB_I64(number));
+    struct dispatcher_cost total = dispatcher_entry_total(entry);
+    enum weir_status status = DB_RUN(db, Q_job_close, NULL, err, DB_I64(entry->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(entry->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
+    return status == WEIR_OK ? save_cost(db, entry, &total, err) : status;
+}
+
+enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
+                                        struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(db, err);
+    if (status != WEIR_OK)
+        return status;
+    status = compact(db, entry, err);
+    if (status == WEIR_OK)
+        return weir_db_commit(db, err);
+    weir_db_rollback(db);
+    return status;
+}
+
+enum weir_status dispatcher_store_abandon(struct weir_db *db, uint64_t number,
+                                          struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_abandon, NULL, err, DB_I64(number));
+}
+
+enum weir_status dispatcher_store_reopen(struct weir_db *db, uint64_t number,
+                                         struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_reopen, NULL, err, DB_I64(number));
+}
+
+enum weir_status dispatcher_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_silent, NULL, err, DB_I64(entry->number), DB_I64(entry->silent_ms));
 }

@@ -31,7 +31,16 @@ enum weir_status dispatcher_store_fitted(struct weir_db *db, const struct dispat
                                          struct weir_error *err) WEIR_MUST_USE;
 enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_close(struct weir_db *db, uint64_t number,
+/* Keeps what the audit needs: of what workers have spent, the sum. */
+enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
                                         struct weir_error *err) WEIR_MUST_USE;
+/* Keeps everything, for who returns after all and opens it again. */
+enum weir_status dispatcher_store_abandon(struct weir_db *db, uint64_t number,
+                                          struct weir_error *err) WEIR_MUST_USE;
+enum weir_status dispatcher_store_reopen(struct weir_db *db, uint64_t number,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* For how long nobody has asked for it. */
+enum weir_status dispatcher_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 #endif
