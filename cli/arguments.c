@@ -211,3 +211,17 @@ json_t *cli_arguments_predict(const struct cli_call *call, struct weir_error *er
                 set_text(arguments, "to", options->to);
     return finish(arguments, good, err);
 }
+
+json_t *cli_arguments_evaluate(const struct cli_call *call, struct weir_error *err)
+{
+    const struct cli_options *options = &call->options;
+    if (!time_is_good("from", options->from, err) || !time_is_good("to", options->to, err))
+        return NULL;
+    json_t *arguments = json_object();
+    bool good = set_text(arguments, "pipeline", call->operands[0]) &&
+                set_text(arguments, "model", options->model) &&
+                set_text(arguments, "evaluation", options->evaluation) &&
+                set_text(arguments, "from", options->from) &&
+                set_text(arguments, "to", options->to);
+    return finish(arguments, good, err);
+}

@@ -37,6 +37,7 @@ struct cli_options {
     const char *from;
     const char *to;
     const char *limit;
+    const char *evaluation;
     const char *client;
 };
 

@@ -89,6 +89,15 @@ static const struct weir_option PREDICT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option EVALUATE_OPTIONS[] = {
+    {"evaluation", "NAME", "this one of the pipeline's file (all of them)", OPTION(evaluation)},
+    {"model", "MODEL", "this model alone (all; with an interval the newest one)", OPTION(model)},
+    {"from", "TIME", "on samples from this event time on, instead of the intervals of the file",
+     OPTION(from)},
+    {"to", "TIME", "on samples before this event time", OPTION(to)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option SELECT_OPTIONS[] = {
     {"dry-run", NULL, "what the next trigger would pick, if it fired now; changes nothing",
      OPTION(dry_run)},
@@ -144,6 +153,11 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir predict --from 2002-12-01 --to 2003-01-01 --limit 5",
      .options = PREDICT_OPTIONS, .topic = "predict", .arguments = cli_arguments_predict,
      .render = cli_render_predict},
+    {.words = "evaluate", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "measure models now, where that is not done yet, and show how good they are",
+     .example = "weir evaluate quickstart --from 2002-12-01 --to 2003-01-01",
+     .options = EVALUATE_OPTIONS, .topic = "evaluate", .arguments = cli_arguments_evaluate,
+     .render = cli_render_evaluate},
     {.words = "models list", .summary = "every model that was stored",
      .example = "weir models list",
      .options = PIPELINE_OPTIONS, .topic = "models", .arguments = cli_arguments_pipeline,

@@ -47,6 +47,31 @@ void cli_render_models(const json_t *answer, struct cli_page *page)
 
 /* ---- one model ---- */
 
+static void cell_metric(struct cli_table *table, const json_t *one)
+{
+    const json_t *value = json_object_get(one, "value");
+    const json_t *bounds = json_object_get(one, "bootstrap");
+    if (!json_is_number(value))
+        cli_cell(table, "undefined");
+    else if (bounds == NULL)
+        cli_cell(table, "%.4f", json_number_value(value));
+    else
+        cli_cell(table, "%.4f (%.4f to %.4f)", json_number_value(value),
+                 json_number_value(json_array_get(bounds, 0)),
+                 json_number_value(json_array_get(bounds, 1)));
+}
+
+static void row_evaluation(struct cli_table *table, const json_t *one)
+{
+    const json_t *interval = json_object_get(one, "interval");
+    cli_cell(table, "%s", cli_text(one, "name"));
+    cli_cell_time(table, cli_text(interval, "from"));
+    cli_cell_time(table, cli_text(interval, "to"));
+    cli_cell(table, "%s", cli_text(one, "metric"));
+    cell_metric(table, one);
+    cli_cell_count(table, cli_number(one, "samples"));
+}
+
 static void show_evaluations(const json_t *evaluations, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -54,22 +79,27 @@ static void show_evaluations(const json_t *evaluations, struct cli_page *page)
         {"metric", false},     {"value", true}, {"samples", true},
     };
     CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(evaluations); i++) {
-        const json_t *one = json_array_get(evaluations, i);
-        const json_t *interval = json_object_get(one, "interval");
-        const json_t *value = json_object_get(one, "value");
-        cli_cell(&table, "%s", cli_text(one, "name"));
-        cli_cell_time(&table, cli_text(interval, "from"));
-        cli_cell_time(&table, cli_text(interval, "to"));
-        cli_cell(&table, "%s", cli_text(one, "metric"));
-        if (json_is_number(value))
-            cli_cell(&table, "%.4f", json_number_value(value));
-        else
-            cli_cell(&table, "undefined");
-        cli_cell_count(&table, cli_number(one, "samples"));
-    }
+    for (size_t i = 0; i < json_array_size(evaluations); i++)
+        row_evaluation(&table, json_array_get(evaluations, i));
     if (table.cell_count > 0)
         weir_buf_append_text(page->out, "\n");
+    cli_table_show(&table, page);
+}
+
+void cli_render_evaluate(const json_t *answer, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"model", false},  {"evaluation", false}, {"from", false},   {"to", false},
+        {"metric", false}, {"value", true},       {"samples", true},
+    };
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    const json_t *evaluations = json_object_get(answer, "evaluations");
+    for (size_t i = 0; i < json_array_size(evaluations); i++) {
+        cli_cell(&table, "%s", cli_text(json_array_get(evaluations, i), "model"));
+        row_evaluation(&table, json_array_get(evaluations, i));
+    }
+    if (table.cell_count == 0)
+        cli_line(page, "nothing to measure: no model, or no samples in the intervals asked for");
     cli_table_show(&table, page);
 }
 

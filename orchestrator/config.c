@@ -11,8 +11,6 @@
 
 static const char *const MODES[] = {"replay", "live", NULL};
 static const char *const DELETIONS[] = {"retrain_now", "retire", "keep", NULL};
-static const char *const ON[] = {"new", "holdout", NULL};
-static const char *const STRATEGIES[] = {"slicing", NULL};
 
 /* The whole file. Sections that belong to others are only named here. */
 struct file_section {
@@ -48,31 +46,6 @@ static const struct cfg_key PIPELINE_KEYS[] = {
     CFG_CHOICE(struct pipeline_section, mode, .fallback = "replay", .choices = MODES,
                .doc =
                    "replay walks what is there in order of event time; live follows what arrives"),
-    CFG_END,
-};
-
-struct evaluation_section {
-    const char *name;
-    int on;
-    int strategy;
-    const char *every;
-    const struct weir_yaml_node *metrics;
-};
-
-static const struct cfg_key EVALUATION_KEYS[] = {
-    CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
-    CFG_CHOICE(
-        struct evaluation_section, on, .fallback = "new", .choices = ON,
-        .doc = "samples that are newer than the model's trigger; holdout: of these, the ones that "
-               "datasets[].holdout keeps from all training"),
-    CFG_CHOICE(
-        struct evaluation_section, strategy, .fallback = "slicing", .choices = STRATEGIES,
-        .doc =
-            "slices of event time: a model is evaluated on the first one that starts after its newest sample"),
-    CFG_TEXT(struct evaluation_section, every, .required = true,
-             .doc = "length of a slice: 1d, 1w, 1 month"),
-    CFG_NODE(struct evaluation_section, metrics, .required = true,
-             .doc = "names, or mappings such as {name: top_n, n: 5}"),
     CFG_END,
 };
 
@@ -157,51 +130,19 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     return WEIR_OK;
 }
 
-static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
-                                     const struct weir_yaml_node *node, struct weir_error *err)
-{
-    size_t count = weir_yaml_length(node);
-    if (count == 0 || count > ORCHESTRATOR_METRICS_MAX) {
-        return weir_yaml_fail(node, err, "evaluation.metrics: expected 1 to %d metrics, found %zu",
-                              ORCHESTRATOR_METRICS_MAX, count);
-    }
-    evaluation->metrics_node = node;
-    for (size_t i = 0; i < count; i++) {
-        const struct weir_yaml_node *item = weir_yaml_at(node, i);
-        struct asked_metric **metric = &evaluation->metrics[evaluation->metric_count];
-        enum weir_status status = orchestrator_metric_open(item, "evaluation.metrics", metric, err);
-        if (status != WEIR_OK)
-            return status;
-        const char *label = orchestrator_metric_label(*metric);
-        for (size_t j = 0; j < evaluation->metric_count; j++)
-            if (strcmp(orchestrator_metric_label(evaluation->metrics[j]), label) == 0)
-                return weir_yaml_fail(item, err, "evaluation.metrics: '%s' is given twice", label);
-        evaluation->metric_count++;
-    }
-    return WEIR_OK;
-}
-
 static enum weir_status read_evaluation(struct orchestrator_config *config,
                                         const struct weir_yaml_node *node, struct weir_error *err)
 {
-    struct evaluation_section section = {0};
-    enum weir_status status =
-        cfg_read(EVALUATION_KEYS, CFG_CLOSED, node, "evaluation", NULL, &section, err);
+    size_t index = config->evaluation_count++; /* whatever becomes of it, it is released */
+    struct orchestrator_evaluation *evaluation = &config->evaluations[index];
+    enum weir_status status = orchestrator_evaluation_read(node, evaluation, err);
     if (status != WEIR_OK)
         return status;
-    for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, section.name) == 0)
-            return weir_yaml_fail(node, err, "evaluation.name: '%s' is given twice", section.name);
-    struct orchestrator_evaluation *evaluation = &config->evaluations[config->evaluation_count++];
-    evaluation->name = section.name;
-    evaluation->every_text = section.every;
-    evaluation->holdout = section.on != 0;
-    status = check_name(weir_yaml_get(node, "name"), section.name, "evaluation.name", err);
-    if (status == WEIR_OK) {
-        status = orchestrator_period_read(weir_yaml_get(node, "every"), section.every,
-                                          &evaluation->every, err);
-    }
-    return status == WEIR_OK ? read_metrics(evaluation, section.metrics, err) : status;
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(config->evaluations[i].name, evaluation->name) == 0)
+            return weir_yaml_fail(node, err, "evaluation.name: '%s' is given twice",
+                                  evaluation->name);
+    return check_name(weir_yaml_get(node, "name"), evaluation->name, "evaluation.name", err);
 }
 
 static enum weir_status read_evaluations(struct orchestrator_config *config,
@@ -334,21 +275,11 @@ void orchestrator_config_free(struct orchestrator_config *config)
     if (config == NULL)
         return;
     for (size_t i = 0; i < config->evaluation_count; i++)
-        for (size_t j = 0; j < ORCHESTRATOR_METRICS_MAX; j++)
-            orchestrator_metric_close(config->evaluations[i].metrics[j]);
+        orchestrator_evaluation_fini(&config->evaluations[i]);
     models_settings_fini(&config->models);
     promote_settings_fini(&config->promote);
     weir_yaml_free(config->document);
     free(config);
-}
-
-static void print_evaluation(const struct orchestrator_evaluation *evaluation, struct weir_buf *out)
-{
-    weir_buf_printf(out,
-                    "  - name: %s\n    on: %s\n    strategy: slicing\n    every: %s\n    metrics: ",
-                    evaluation->name, ON[evaluation->holdout], evaluation->every_text);
-    weir_yaml_print(evaluation->metrics_node, out);
-    weir_buf_append_text(out, "\n");
 }
 
 enum weir_status orchestrator_config_print(const struct orchestrator_config *config,
@@ -362,7 +293,7 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
     if (config->evaluation_count > 0)
         weir_buf_append_text(out, "evaluation:\n");
     for (size_t i = 0; i < config->evaluation_count; i++)
-        print_evaluation(&config->evaluations[i], out);
+        orchestrator_evaluation_print(&config->evaluations[i], out);
     promote_settings_print(&config->promote, out);
     models_settings_print(&config->models, out);
     struct deletion_section deletion = {config->deletion, config->deletion_within_us};
@@ -390,10 +321,7 @@ void orchestrator_config_describe(struct weir_buf *out)
     weir_buf_append_text(out, "\n");
     describe_triggers(out);
     orchestrator_judge_describe(out);
-    weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
-    cfg_document(EVALUATION_KEYS, out);
-    weir_buf_append_text(out, "\n");
-    orchestrator_metric_describe(out);
+    orchestrator_evaluation_describe(out);
     models_settings_describe(out);
     weir_buf_append_text(out, "\n## deletion\n\n");
     cfg_document(DELETION_KEYS, out);

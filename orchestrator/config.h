@@ -4,13 +4,11 @@
 #define ORCHESTRATOR_CONFIG_H
 
 #include "core/config/schema.h"
-#include "orchestrator/metrics/metric.h"
+#include "orchestrator/evaluations/section.h"
 #include "orchestrator/models/settings.h"
-#include "orchestrator/period.h"
 
 enum {
     ORCHESTRATOR_EVALUATIONS_MAX = 8,
-    ORCHESTRATOR_METRICS_MAX = 16,
     ORCHESTRATOR_DATASETS_MAX = 64,
     ORCHESTRATOR_NAME_MAX = 64,
 };
@@ -19,16 +17,6 @@ enum orchestrator_mode { MODE_REPLAY, MODE_LIVE };
 
 /* What happens to models that have seen erased samples. */
 enum orchestrator_deletion { DELETION_RETRAIN_NOW, DELETION_RETIRE, DELETION_KEEP };
-
-struct orchestrator_evaluation {
-    const char *name;
-    bool holdout; /* on what datasets[].holdout keeps from training */
-    struct orchestrator_period every;
-    const char *every_text;
-    const struct weir_yaml_node *metrics_node;
-    struct asked_metric *metrics[ORCHESTRATOR_METRICS_MAX]; /* owned */
-    size_t metric_count;
-};
 
 /* Texts are borrowed from the document. */
 struct orchestrator_config {

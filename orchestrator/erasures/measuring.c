@@ -1,5 +1,5 @@
-/* The models that took the place of others are measured where those were, pipeline by pipeline; a new active model also
- * on the slice behind its newest sample. A model that cannot be measured is replaced all the same: the receipt says so. */
+/* The models that took the place of others are measured where those were, pipeline by pipeline; a new active model
+ * on whatever else its evaluations plan. A model that cannot be measured is replaced all the same: the receipt says so. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
@@ -46,10 +46,11 @@ static enum weir_status add_tasks(struct erasure *erasure, struct pipeline *pipe
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         if (weir_rows_i64(rows, i, COL_PIPELINE) == id)
             add_task(tasks, config, rows, i);
-    if (status == WEIR_OK && weir_rows_count(active) > 0)
-        evaluation_tasks_for(tasks, config, weir_rows_text(active, 0, 0),
-                             weir_rows_i64(active, 0, 1), INT64_MAX);
-    return status;
+    if (status != WEIR_OK || weir_rows_count(active) == 0)
+        return status;
+    const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
+                                             .model = weir_rows_text(active, 0, 0)};
+    return orchestrator_pipeline_plan(pipeline, &wanted, tasks, err);
 }
 
 enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started, struct weir_error *err)

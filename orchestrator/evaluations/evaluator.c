@@ -26,23 +26,13 @@ struct evaluator {
 void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
                           int64_t from_time, int64_t to_time)
 {
+    if (tasks->count == EVALUATION_TASKS_MAX)
+        return;
     tasks->at = weir_grow(tasks->at, tasks->count, &tasks->capacity, sizeof *tasks->at);
     struct evaluation_task *task = &tasks->at[tasks->count++];
     *task = (struct evaluation_task){
         .evaluation = evaluation, .from_time = from_time, .to_time = to_time};
     (void)snprintf(task->model, sizeof task->model, "%s", model);
-}
-
-void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
-                          const char *model, int64_t until_time, int64_t now_time)
-{
-    for (size_t i = 0; i < config->evaluation_count; i++) {
-        const struct orchestrator_period *every = &config->evaluations[i].every;
-        int64_t from = orchestrator_period_next(every, until_time);
-        int64_t to = orchestrator_period_after(every, from);
-        if (to <= now_time)
-            evaluation_tasks_add(tasks, model, i, from, to);
-    }
 }
 
 void evaluation_tasks_fini(struct evaluation_tasks *tasks)
@@ -134,9 +124,9 @@ static void start_run(struct evaluator *evaluator, const struct msg_selected *se
 {
     const struct evaluation_task *task = &evaluator->tasks.at[evaluator->at];
     const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
-    WEIR_AUTO_FREE char *purpose =
-        weir_format("evaluate/%s/%s/%" PRId64, config->evaluations[task->evaluation].name,
-                    task->model, task->from_time);
+    WEIR_AUTO_FREE char *purpose = weir_format("evaluate/%s/%s/%" PRId64 "/%" PRId64,
+                                               config->evaluations[task->evaluation].name,
+                                               task->model, task->from_time, task->to_time);
     struct weir_error err;
     struct run_wanted wanted = {
         .pipeline = orchestrator_pipeline_id(evaluator->pipeline),
@@ -178,7 +168,8 @@ static enum weir_status is_done(const struct evaluator *evaluator,
     enum weir_status status =
         DB_RUN(evaluator->orch->db, Q_evaluation_has, &rows, err,
                DB_I64(orchestrator_pipeline_id(evaluator->pipeline)), DB_TEXT(task->model),
-               DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time));
+               DB_TEXT(config->evaluations[task->evaluation].name), DB_I64(task->from_time),
+               DB_I64(task->to_time));
     if (status == WEIR_OK)
         *ret_done = weir_rows_count(rows) > 0;
     return status;

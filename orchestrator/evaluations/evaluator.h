@@ -1,10 +1,12 @@
-/* Evaluations: models measured on slices of event time. A list of tasks is worked off one after the other: the interval
+/* Evaluations: models measured on intervals of event time. A list of tasks is worked off one after the other: the interval
  * is sealed, a trainer runs over it in mode evaluate, metrics are computed from what it says, the numbers are kept and
  * what it said of each sample is removed. A task that is done already, or has no samples, is passed over. */
 #ifndef ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
 #define ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
 
 #include "orchestrator/pipeline/pipeline.h"
+
+enum { EVALUATION_TASKS_MAX = 200000 };
 
 struct evaluation_task {
     char model[ORCHESTRATOR_NAME_MAX + 64];
@@ -17,12 +19,9 @@ struct evaluation_tasks {
     size_t count, capacity;
 };
 
+/* Not beyond EVALUATION_TASKS_MAX. */
 void evaluation_tasks_add(struct evaluation_tasks *tasks, const char *model, size_t evaluation,
                           int64_t from_time, int64_t to_time);
-/* The slice behind the newest sample of a model, for every evaluation of its pipeline, if it is over
- * at `now_time`. */
-void evaluation_tasks_for(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
-                          const char *model, int64_t until_time, int64_t now_time);
 void evaluation_tasks_fini(struct evaluation_tasks *tasks);
 
 /* NULL: all are done. */

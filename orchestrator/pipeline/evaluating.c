@@ -1,15 +1,16 @@
-/* EVALUATING: the model of the newest trigger is to be measured on the slice behind it. That happens beside the next
- * triggers: the workers and the processor have room while a trainer learns. What a crash or an erasure interrupts is
- * made up for at the end (finishing.c). A replay has every slice already; a live pipeline measures
- * the models whose slice is over by now. */
+/* EVALUATING: what the newest model makes possible is measured. That happens beside the next triggers: the workers and
+ * the processor have room while a trainer learns. What a crash or an erasure interrupts is made up for by the first
+ * plan of the next process, and at the end (finishing.c). A replay has every interval already; a live pipeline
+ * measures on those that are over by now. */
 #include "core/base/log.h"
+#include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *what,
@@ -29,18 +30,90 @@ static void on_done(void *owner, const struct weir_error *err)
     }
 }
 
-enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now_time,
-                                          struct evaluation_tasks *tasks, struct weir_error *err)
+/* ---- what is to be measured ---- */
+
+/* Room for every model, in the order of their triggers; texts are borrowed from `rows`. */
+static size_t stored_models(struct weir_rows *rows, struct evaluation_model *ret_models)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        struct stored_model model;
+        orchestrator_model_row(rows, i, &model);
+        if (strcmp(model.state, "replacing") == 0 || strcmp(model.state, "replaced") == 0)
+            continue; /* there is another one of its trigger */
+        int64_t until = model.until_time;
+        if (count > 0 && ret_models[count - 1].until_time > until)
+            until = ret_models[count - 1].until_time; /* late samples */
+        ret_models[count++] = (struct evaluation_model){
+            .id = model.id, .until_time = until, .gone = strcmp(model.state, "stored") != 0};
+    }
+    return count;
+}
+
+struct planning {
+    const struct evaluation_stream *stream;
+    const struct evaluation_wanted *wanted;
+    size_t evaluation;
+    struct evaluation_tasks *tasks;
+};
+
+static void add_planned(void *owner, size_t model, struct evaluation_interval interval)
+{
+    const struct planning *planning = owner;
+    const char *id = planning->stream->models[model].id;
+    if (planning->wanted->model == NULL || strcmp(planning->wanted->model, id) == 0)
+        evaluation_tasks_add(planning->tasks, id, planning->evaluation, interval.from, interval.to);
+}
+
+static bool is_wanted(const struct orchestrator_evaluation *evaluation,
+                      const struct evaluation_wanted *wanted)
+{
+    return (wanted->when & 1U << evaluation->when) != 0 &&
+           (wanted->evaluation == NULL || strcmp(wanted->evaluation, evaluation->name) == 0);
+}
+
+static struct evaluation_scope scope_of(const struct pipeline *pipeline,
+                                        const struct evaluation_wanted *wanted,
+                                        const struct evaluation_stream *stream)
+{
+    bool live = pipeline->config->mode == MODE_LIVE;
+    struct evaluation_scope scope = {.over_since = INT64_MIN,
+                                     .now = live ? stream->end_time : INT64_MAX};
+    if (!wanted->newest || stream->count < 2)
+        return scope;
+    scope.first_model = stream->count - 2; /* what that one is measured on may have been open */
+    scope.over_since = live ? stream->models[scope.first_model].until_time : INT64_MAX;
+    return scope;
+}
+
+enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
+                                            const struct evaluation_wanted *wanted,
+                                            struct evaluation_tasks *tasks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = orchestrator_model_all(pipeline->orch, pipeline->id, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct stored_model model;
-        orchestrator_model_row(rows, i, &model);
-        if (strcmp(model.state, "stored") == 0 && model.erasure == 0)
-            evaluation_tasks_for(tasks, pipeline->config, model.id, model.until_time, now_time);
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE struct evaluation_model *models =
+        weir_calloc(weir_rows_count(rows) + 1, sizeof *models);
+    struct evaluation_stream stream = {
+        .models = models, .count = stored_models(rows, models), .ended = wanted->ended};
+    if (stream.count == 0)
+        return WEIR_OK;
+    stream.end_time = pipeline->config->mode == MODE_LIVE ? models[stream.count - 1].until_time
+                                                          : pipeline->end_time;
+    struct evaluation_scope scope = scope_of(pipeline, wanted, &stream);
+    for (size_t i = 0; i < pipeline->config->evaluation_count; i++) {
+        const struct orchestrator_evaluation *evaluation = &pipeline->config->evaluations[i];
+        struct planning planning = {&stream, wanted, i, tasks};
+        if (is_wanted(evaluation, wanted))
+            orchestrator_plan(&evaluation->wish, &stream, &scope, add_planned, &planning);
     }
-    return status;
+    if (tasks->count == EVALUATION_TASKS_MAX) {
+        weir_log(WEIR_LOG_WARN, "more to measure than is planned at once", "pipeline=%s tasks=%d",
+                 pipeline->config->name, EVALUATION_TASKS_MAX);
+    }
+    return WEIR_OK;
 }
 
 /* A replay does that at its end: until then, every model may have to be measured. */
@@ -55,23 +128,19 @@ void pipeline_evaluate(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct evaluation_tasks tasks = {0};
+    const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
+                                             .newest = pipeline->caught_up};
     enum weir_status status = pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)
         status = drop_old(pipeline, &err);
-    if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE) {
-        status = pipeline_tasks_of_models(pipeline, pipeline->newest.until_time, &tasks, &err);
-    } else if (status == WEIR_OK) {
-        char model[ORCHESTRATOR_NAME_MAX + 32];
-        (void)snprintf(model, sizeof model, "%s-%" PRId64, pipeline->config->name,
-                       pipeline->newest.number);
-        evaluation_tasks_for(&tasks, pipeline->config, model, pipeline->newest.until_time,
-                             INT64_MAX);
-    }
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_plan(pipeline, &wanted, &tasks, &err);
     if (status != WEIR_OK) {
         evaluation_tasks_fini(&tasks);
         pipeline_trouble(pipeline, status, &err);
         return;
     }
+    pipeline->caught_up = true;
     orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
     pipeline_advance(pipeline, PIPELINE_ON_EVALUATED, effect_evaluated, NULL);
 }

@@ -1,5 +1,4 @@
-/* CLOSING: every model is measured on the slice behind it, and on every slice the model that would have been active when
- * it began (a slice in which nothing triggered has no model of its own), where that is not done yet. Then models that
+/* CLOSING: everything that the evaluations of the stream plan is measured, where that is not done yet. Then models that
  * need not be kept are dropped, and the pipeline is finished. */
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
@@ -8,8 +7,6 @@
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <stdlib.h>
-
-enum { SLICES_MAX = 10000 };
 
 static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_error *err)
 {
@@ -79,37 +76,6 @@ static void on_done(void *owner, const struct weir_error *err)
         end_feed(pipeline);
 }
 
-static enum weir_status add_slice(struct pipeline *pipeline, size_t evaluation, int64_t from,
-                                  int64_t to, struct evaluation_tasks *tasks,
-                                  struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(pipeline->orch->db, Q_model_active_at, &rows, err,
-                                     DB_I64(pipeline->id), DB_I64(from));
-    if (status == WEIR_OK && weir_rows_count(rows) > 0)
-        evaluation_tasks_add(tasks, weir_rows_text(rows, 0, 0), evaluation, from, to);
-    return status;
-}
-
-static enum weir_status add_slices(struct pipeline *pipeline, size_t evaluation,
-                                   struct evaluation_tasks *tasks, struct weir_error *err)
-{
-    const struct orchestrator_period *every = &pipeline->config->evaluations[evaluation].every;
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_model_first_time, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK || weir_rows_is_null(rows, 0, 0))
-        return status;
-    int64_t from = orchestrator_period_next(every, weir_rows_i64(rows, 0, 0));
-    for (int slices = 0; from <= pipeline->end_time && slices < SLICES_MAX && status == WEIR_OK;
-         slices++) {
-        int64_t to = orchestrator_period_after(every, from);
-        status = add_slice(pipeline, evaluation, from, to, tasks, err);
-        from = to;
-    }
-    return status;
-}
-
 void pipeline_finish(struct pipeline *pipeline)
 {
     struct weir_error err;
@@ -122,9 +88,11 @@ void pipeline_finish(struct pipeline *pipeline)
     if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK)
-        status = pipeline_tasks_of_models(pipeline, INT64_MAX, &tasks, &err);
-    for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++)
-        status = add_slices(pipeline, i, &tasks, &err);
+        status = orchestrator_pipeline_plan(
+            pipeline,
+            &(struct evaluation_wanted){.when = EVALUATE_AFTER_TRAINING | EVALUATE_AFTER_PIPELINE,
+                                        .ended = true},
+            &tasks, &err);
     if (status != WEIR_OK) {
         evaluation_tasks_fini(&tasks);
         pipeline_trouble(pipeline, status, &err);

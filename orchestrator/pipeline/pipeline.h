@@ -48,6 +48,26 @@ struct id_blocks;
 enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
                                               const struct id_blocks *blocks,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* What of the evaluations of its file is to be measured. */
+enum {
+    EVALUATE_AFTER_TRAINING = 1 << WHEN_AFTER_TRAINING,
+    EVALUATE_AFTER_PIPELINE = 1 << WHEN_AFTER_PIPELINE,
+    EVALUATE_ON_DEMAND = 1 << WHEN_ON_DEMAND,
+    EVALUATE_ALWAYS = EVALUATE_AFTER_TRAINING | EVALUATE_AFTER_PIPELINE | EVALUATE_ON_DEMAND,
+};
+struct evaluation_wanted {
+    unsigned when;          /* of these alone */
+    bool newest;            /* what the newest model has made possible; else everything */
+    bool ended;             /* no model comes any more */
+    const char *model;      /* this one alone; NULL: all */
+    const char *evaluation; /* this one alone; NULL: all */
+};
+struct evaluation_tasks;
+/* Appends it, as far as the data are there. What is done already is among it. */
+enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
+                                            const struct evaluation_wanted *wanted,
+                                            struct evaluation_tasks *tasks,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Samples that its triggers may have covered were erased. */
 void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count);
 

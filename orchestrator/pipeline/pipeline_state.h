@@ -6,7 +6,6 @@
 #include "orchestrator/triggers/trigger.h"
 
 struct reader;
-struct evaluation_tasks;
 
 /* The newest trigger, as its row has it. */
 struct trigger_row {
@@ -34,6 +33,7 @@ struct pipeline {
     bool begun;    /* it works, or has worked, in this process */
     bool parked;   /* waits for an erasure */
     bool stop_asked;
+    bool caught_up; /* what was to be measured before this process began has been planned */
     struct pipeline
         *aside; /* itself: the owner of evaluations that run beside the pipeline's states */
     uint64_t timer;
@@ -89,11 +89,6 @@ void pipeline_read_replay(struct pipeline *pipeline);
 void pipeline_read_live(struct pipeline *pipeline);
 void pipeline_reader_free(struct reader *reader);
 
-/* What is to be measured of all its models, as far as the slices are over at `now_time`; what is done
- * already is passed over later. */
-enum weir_status pipeline_tasks_of_models(struct pipeline *pipeline, int64_t now_time,
-                                          struct evaluation_tasks *tasks,
-                                          struct weir_error *err) WEIR_MUST_USE;
 /* Reads the newest trigger's row. */
 enum weir_status pipeline_load_newest(struct pipeline *pipeline,
                                       struct weir_error *err) WEIR_MUST_USE;

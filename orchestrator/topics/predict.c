@@ -1,19 +1,16 @@
 /* predict: what a model says about the samples of a time interval. A run like any other, whose outputs are read once
  * and removed. */
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_ASK_MS = 10000 };
 
@@ -93,46 +90,6 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     call->forget = forget;
 }
 
-static enum weir_status read_time(const struct topic_call *call, const char *key, int64_t fallback,
-                                  int64_t *ret_time, struct weir_error *err)
-{
-    const char *text = topic_text(call, key, NULL);
-    *ret_time = fallback;
-    if (text != NULL && !weir_time_parse(text, strlen(text), ret_time)) {
-        return weir_fail(err, WEIR_INVALID, "%s: expected a time such as 2002-12-01, found '%.40s'",
-                         key, text);
-    }
-    return WEIR_OK;
-}
-
-/* The model asked for, or the active one of its pipeline. */
-static enum weir_status choose_model(struct topic_call *call, const struct pipeline *pipeline,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    const char *asked = topic_text(call, "model", NULL);
-    if (asked != NULL) {
-        struct stored_model model = {0};
-        enum weir_status status = orchestrator_model_get(call->orch, asked, &model, err);
-        if (status == WEIR_OK && strcmp(model.state, "stored") != 0) {
-            status = weir_fail(err, WEIR_NOT_FOUND, "model %s is %s: its files are gone", asked,
-                               model.state);
-        }
-        orchestrator_model_fini(&model);
-        call->text = weir_strdup(asked);
-        return status;
-    }
-    enum weir_status status = DB_RUN(call->orch->db, Q_model_newest, &rows, err,
-                                     DB_I64(orchestrator_pipeline_id(pipeline)));
-    if (status == WEIR_OK && weir_rows_count(rows) == 0) {
-        status = weir_fail(err, WEIR_NOT_FOUND, "pipeline %s has no model yet",
-                           orchestrator_pipeline_config(pipeline)->name);
-    }
-    if (status == WEIR_OK)
-        call->text = weir_strdup(weir_rows_text(rows, 0, 0));
-    return status;
-}
-
 void topic_predict(struct topic_call *call)
 {
     struct weir_error err;
@@ -148,11 +105,9 @@ void topic_predict(struct topic_call *call)
         .positions = orchestrator_pipeline_positions(pipeline),
     };
     call->number = orchestrator_pipeline_id(pipeline);
-    enum weir_status status = choose_model(call, pipeline, &err);
+    enum weir_status status = topic_choose_model(call, pipeline, &call->text, &err);
     if (status == WEIR_OK)
-        status = read_time(call, "from", INT64_MIN + 1, &seal.from_time, &err);
-    if (status == WEIR_OK)
-        status = read_time(call, "to", INT64_MAX, &seal.to_time, &err);
+        status = topic_interval(call, &seal.from_time, &seal.to_time, &err);
     if (status != WEIR_OK) {
         topic_refuse(call, &err);
         return;

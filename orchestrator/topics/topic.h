@@ -40,6 +40,13 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
 struct pipeline *topic_pipeline(struct topic_call *call);
 
+/* `from` and `to` of the arguments; all of time where they are absent. */
+enum weir_status topic_interval(const struct topic_call *call, int64_t *ret_from, int64_t *ret_to,
+                                struct weir_error *err) WEIR_MUST_USE;
+/* The model asked for, or the newest one of the pipeline; NOT_FOUND when its files are gone. */
+enum weir_status topic_choose_model(const struct topic_call *call, const struct pipeline *pipeline,
+                                    char **ret_model, struct weir_error *err) WEIR_MUST_USE;
+
 struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
 enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
@@ -61,9 +68,9 @@ void topic_names_fini(struct topic_names *names);
 typedef void topic_fn(struct topic_call *call);
 topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_lineage,
     topic_erase_request, topic_erase_plan, topic_erase_status, topic_erase_list,
-    topic_erase_receipt, topic_erase_verify, topic_predict, topic_select, topic_report,
-    topic_events, topic_stop, topic_push, topic_doctor, topic_feed_list, topic_feed_forget,
-    topic_sets;
+    topic_erase_receipt, topic_erase_verify, topic_predict, topic_evaluate, topic_select,
+    topic_report, topic_events, topic_stop, topic_push, topic_doctor, topic_feed_list,
+    topic_feed_forget, topic_sets;
 
 void orchestrator_on_ask(void *owner, struct weir_request *request);
 

@@ -23,6 +23,7 @@ static const struct topic {
     {"erase_receipt", topic_erase_receipt},
     {"erase_verify", topic_erase_verify},
     {"predict", topic_predict},
+    {"evaluate", topic_evaluate},
     {"select", topic_select},
     {"report", topic_report},
     {"events", topic_events},

@@ -1,0 +1,189 @@
+/* The keys of an evaluation: its own, then those of its strategy. */
+#include "orchestrator/evaluations/section.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRATEGIES_MAX = 16 };
+
+static const char *const ON[] = {"new", "holdout", NULL};
+static const char *const WHEN[] = {"after_training", "after_pipeline", "on_demand", NULL};
+
+/* The bits of enum evaluation_models, from the first. */
+static const char *const MODELS[] = {"next", "active", "trained", "matrix", NULL};
+
+struct evaluation_section {
+    const char *name;
+    int on;
+    const char *strategy;
+    struct cfg_texts models;
+    int when;
+    const struct weir_yaml_node *metrics;
+};
+
+static const struct cfg_key KEYS[] = {
+    CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
+    CFG_CHOICE(struct evaluation_section, on, .fallback = "new", .choices = ON,
+               .doc = "samples of the stream; holdout: of these, the ones that "
+                      "datasets[].holdout keeps from all training"),
+    CFG_TEXT(struct evaluation_section, strategy, .fallback = "slicing",
+             .doc = "which intervals of event time: one of those below, whose keys stand beside "
+                    "these"),
+    CFG_TEXTS(
+        struct evaluation_section, models,
+        .doc =
+            "which models on which intervals, one or several: next (each model on the first "
+            "interval that begins after its newest sample), active (on each interval the newest "
+            "model that had seen nothing of it), trained (the one after that), matrix (every model "
+            "on every interval); [next, active] if nothing is said; not with offset"),
+    CFG_CHOICE(
+        struct evaluation_section, when, .fallback = "after_training", .choices = WHEN,
+        .doc = "after_training: as soon as a model and its interval are there, and what is left "
+               "at the end; after_pipeline: at the end; on_demand: when weir evaluate asks"),
+    CFG_NODE(struct evaluation_section, metrics, .required = true,
+             .doc = "names, or mappings such as {name: top_n, n: 5}"),
+    CFG_END,
+};
+
+static struct cfg_key *keys_of(const struct evaluation_strategy *strategy)
+{
+    return cfg_join(KEYS, strategy->options, sizeof(struct evaluation_section));
+}
+
+static enum weir_status find_strategy(const struct weir_yaml_node *node,
+                                      const struct evaluation_strategy **ret_strategy,
+                                      struct weir_error *err)
+{
+    const struct weir_yaml_node *named = weir_yaml_get(node, "strategy");
+    const char *name = named == NULL ? "slicing" : weir_yaml_text(named);
+    const char *names[STRATEGIES_MAX + 1] = {NULL};
+    *ret_strategy = name == NULL ? NULL : orchestrator_strategy_find(name);
+    if (*ret_strategy != NULL)
+        return WEIR_OK;
+    for (size_t i = 0; i < orchestrator_strategy_count() && i < STRATEGIES_MAX; i++)
+        names[i] = orchestrator_strategy_at(i)->name;
+    const char *near = name == NULL ? NULL : cfg_nearest(name, names);
+    return weir_yaml_fail(named, err, "evaluation.strategy: unknown strategy '%s'%s%s%s",
+                          name == NULL ? "" : name, near == NULL ? "" : " (did you mean ",
+                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+}
+
+static enum weir_status read_models(struct orchestrator_evaluation *evaluation,
+                                    const struct cfg_texts *models, struct weir_error *err)
+{
+    struct evaluation_wish *wish = &evaluation->wish;
+    if (models->count > 0 && wish->strategy->intervals == NULL) {
+        return weir_yaml_fail(models->node, err,
+                              "evaluation.models: %s has intervals of each model: expected nothing",
+                              wish->strategy->name);
+    }
+    if (models->count == 0)
+        wish->models = MODELS_NEXT | MODELS_ACTIVE;
+    for (size_t i = 0; i < models->count; i++) {
+        const char *name = weir_yaml_text(weir_yaml_at(models->node, i));
+        size_t at = 0;
+        while (MODELS[at] != NULL && !weir_str_equal(MODELS[at], name))
+            at++;
+        if (MODELS[at] == NULL)
+            return weir_yaml_fail(
+                weir_yaml_at(models->node, i), err,
+                "evaluation.models: expected next, active, trained or matrix, found "
+                "'%.40s'",
+                name == NULL ? "" : name);
+        wish->models |= 1U << at;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status read_metrics(struct orchestrator_evaluation *evaluation,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    size_t count = weir_yaml_length(node);
+    if (count == 0 || count > ORCHESTRATOR_METRICS_MAX) {
+        return weir_yaml_fail(node, err, "evaluation.metrics: expected 1 to %d metrics, found %zu",
+                              ORCHESTRATOR_METRICS_MAX, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_yaml_node *item = weir_yaml_at(node, i);
+        struct asked_metric **metric = &evaluation->metrics[evaluation->metric_count];
+        enum weir_status status = orchestrator_metric_open(item, "evaluation.metrics", metric, err);
+        if (status != WEIR_OK)
+            return status;
+        const char *label = orchestrator_metric_label(*metric);
+        for (size_t j = 0; j < evaluation->metric_count; j++)
+            if (strcmp(orchestrator_metric_label(evaluation->metrics[j]), label) == 0)
+                return weir_yaml_fail(item, err, "evaluation.metrics: '%s' is given twice", label);
+        evaluation->metric_count++;
+    }
+    return WEIR_OK;
+}
+
+enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
+                                              struct orchestrator_evaluation *evaluation,
+                                              struct weir_error *err)
+{
+    const struct evaluation_strategy *strategy = NULL;
+    enum weir_status status = find_strategy(node, &strategy, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_require(strategy != NULL);
+    WEIR_AUTO_FREE struct cfg_key *keys = keys_of(strategy);
+    size_t own_at = sizeof(struct evaluation_section);
+    struct evaluation_section *section = weir_calloc(1, own_at + strategy->options_size);
+    evaluation->section = section;
+    evaluation->state = weir_calloc(1, strategy->state_size);
+    evaluation->wish = (struct evaluation_wish){.strategy = strategy, .state = evaluation->state};
+    status = cfg_read(keys, CFG_CLOSED, node, "evaluation", NULL, section, err);
+    if (status != WEIR_OK)
+        return status;
+    evaluation->name = section->name;
+    evaluation->holdout = section->on != 0;
+    evaluation->when = section->when;
+    status = strategy->init(evaluation->state, (const char *)section + own_at, node, err);
+    if (status == WEIR_OK)
+        status = read_models(evaluation, &section->models, err);
+    return status == WEIR_OK ? read_metrics(evaluation, section->metrics, err) : status;
+}
+
+void orchestrator_evaluation_fini(struct orchestrator_evaluation *evaluation)
+{
+    if (evaluation->state != NULL && evaluation->wish.strategy->fini != NULL)
+        evaluation->wish.strategy->fini(evaluation->state);
+    for (size_t i = 0; i < ORCHESTRATOR_METRICS_MAX; i++)
+        orchestrator_metric_close(evaluation->metrics[i]);
+    free(evaluation->state);
+    free(evaluation->section);
+    *evaluation = (struct orchestrator_evaluation){0};
+}
+
+void orchestrator_evaluation_print(const struct orchestrator_evaluation *evaluation,
+                                   struct weir_buf *out)
+{
+    WEIR_AUTO_FREE struct cfg_key *keys = keys_of(evaluation->wish.strategy);
+    size_t from = out->size;
+    cfg_print(keys, evaluation->section, 4, out);
+    out->at[from + 2] = '-';
+}
+
+static void describe_options(const struct cfg_key *options, struct weir_buf *out)
+{
+    if (options->name != NULL) {
+        cfg_document(options, out);
+        weir_buf_append_text(out, "\n");
+    }
+}
+
+void orchestrator_evaluation_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## evaluation\n\nA list.\n\n");
+    describe_options(KEYS, out);
+    for (size_t i = 0; i < orchestrator_strategy_count(); i++) {
+        const struct evaluation_strategy *strategy = orchestrator_strategy_at(i);
+        weir_buf_printf(out, "### evaluation.strategy: %s\n\n%s\n\n", strategy->name,
+                        strategy->summary);
+        describe_options(strategy->options, out);
+    }
+    orchestrator_metric_describe(out);
+}

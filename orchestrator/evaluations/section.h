@@ -1,0 +1,36 @@
+/* One entry of a pipeline file's `evaluation`: what is measured, on which samples, when. */
+#ifndef ORCHESTRATOR_EVALUATIONS_SECTION_H
+#define ORCHESTRATOR_EVALUATIONS_SECTION_H
+
+#include "orchestrator/evaluations/plan.h"
+#include "orchestrator/metrics/metric.h"
+
+enum { ORCHESTRATOR_METRICS_MAX = 16 };
+
+enum evaluation_when { WHEN_AFTER_TRAINING, WHEN_AFTER_PIPELINE, WHEN_ON_DEMAND };
+
+/* Texts are borrowed from the document, which must outlive it; the rest is owned. */
+struct orchestrator_evaluation {
+    const char *name;
+    bool holdout; /* on what datasets[].holdout keeps from training */
+    int when;     /* enum evaluation_when */
+    struct evaluation_wish wish;
+    void *section; /* as the keys of evaluation and strategy have it, for printing */
+    void *state;   /* the strategy's */
+    struct asked_metric *metrics[ORCHESTRATOR_METRICS_MAX];
+    size_t metric_count;
+};
+
+/* Leaves something to fini() when it fails, too. */
+enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
+                                              struct orchestrator_evaluation *evaluation,
+                                              struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_evaluation_fini(struct orchestrator_evaluation *evaluation);
+
+/* Appends the effective values as an element of a YAML list. */
+void orchestrator_evaluation_print(const struct orchestrator_evaluation *evaluation,
+                                   struct weir_buf *out);
+/* Appends the reference of the section, its strategies and metrics. */
+void orchestrator_evaluation_describe(struct weir_buf *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* Which intervals of event time models are measured on. A strategy is pure: a function of its options and of the
+ * models that a stream has made so far.
+ *
+ * One file per strategy: strategy_NAME.c holds `const struct evaluation_strategy strategy_NAME`, named in
+ * strategy.c. */
+#ifndef ORCHESTRATOR_EVALUATIONS_STRATEGY_H
+#define ORCHESTRATOR_EVALUATIONS_STRATEGY_H
+
+#include "core/config/schema.h"
+
+enum { EVALUATION_INTERVALS_MAX = 10000 };
+
+/* Samples with from <= time < to. */
+struct evaluation_interval {
+    int64_t from, to;
+};
+
+struct evaluation_intervals {
+    struct evaluation_interval *at;
+    size_t count, capacity;
+};
+
+/* Empty ones, and those beyond EVALUATION_INTERVALS_MAX, are left out. */
+void orchestrator_intervals_add(struct evaluation_intervals *intervals, int64_t from, int64_t to);
+void orchestrator_intervals_fini(struct evaluation_intervals *intervals);
+
+/* A model was trained on samples up to until_time, from behind the until_time of the one before it. */
+struct evaluation_model {
+    const char *id;
+    int64_t until_time;
+    bool gone; /* it was active in its time, but cannot be measured any more */
+};
+
+/* At least one model, in the order of their triggers. */
+struct evaluation_stream {
+    const struct evaluation_model *models;
+    size_t count;
+    int64_t end_time; /* of the newest sample */
+    bool ended;       /* no model comes any more */
+};
+
+struct evaluation_strategy {
+    const char *name;
+    const char *summary; /* one sentence */
+    const struct cfg_key *options;
+    size_t options_size;
+    size_t state_size;
+
+    /* Required. Takes over what `options` says; `node` is the evaluation's mapping, for places in errors
+     * and for what a table cannot say. `state` is `state_size` zeroed bytes, 8-aligned. */
+    enum weir_status (*init)(void *state, const void *options, const struct weir_yaml_node *node,
+                             struct weir_error *err);
+    /* Exactly one of the two. Appends the intervals of the stream, ascending by their beginnings, or those
+     * of one of its models, whatever the others are. */
+    void (*intervals)(const void *state, const struct evaluation_stream *stream,
+                      struct evaluation_intervals *intervals);
+    void (*intervals_of)(const void *state, const struct evaluation_stream *stream, size_t model,
+                         struct evaluation_intervals *intervals);
+    /* Optional. Releases what init() acquired. */
+    void (*fini)(void *state);
+};
+
+const struct evaluation_strategy *orchestrator_strategy_find(const char *name);
+size_t orchestrator_strategy_count(void);
+const struct evaluation_strategy *orchestrator_strategy_at(size_t index);
+
+/* Reads `text` as a time; NULL leaves the fallback. INVALID "PLACE: evaluation.KEY: …". */
+enum weir_status orchestrator_strategy_time(const struct weir_yaml_node *node, const char *key,
+                                            const char *text, int64_t *time_us,
+                                            struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,166 @@
+/* evaluate: what the evaluations of a pipeline's file plan, or its metrics on an interval that is asked for, measured
+ * now. What is measured already is only read. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/events.h"
+#include "orchestrator/topics/topic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void forget(struct topic_call *call)
+{
+    orchestrator_evaluator_forget(call->orch, call);
+}
+
+/* Columns of Q_evaluation_at. */
+enum { COL_METRIC, COL_VALUE, COL_SAMPLES, COL_LOW, COL_HIGH };
+
+static json_t *row_json(const struct weir_rows *rows, size_t row, const json_t *task)
+{
+    bool defined = !weir_rows_is_null(rows, row, COL_VALUE);
+    json_t *one = json_pack(
+        "{ss,ss,s{so,so},ss,so,sI}", "model", json_string_value(json_array_get(task, 0)), "name",
+        json_string_value(json_array_get(task, 1)), "interval", "from",
+        orchestrator_json_time(json_integer_value(json_array_get(task, 2))), "to",
+        orchestrator_json_time(json_integer_value(json_array_get(task, 3))), "metric",
+        weir_rows_text(rows, row, COL_METRIC), "value",
+        defined ? json_real(weir_rows_f64(rows, row, COL_VALUE)) : json_string("undefined"),
+        "samples", (json_int_t)weir_rows_i64(rows, row, COL_SAMPLES));
+    if (!weir_rows_is_null(rows, row, COL_LOW))
+        json_object_set_new(one, "bootstrap",
+                            json_pack("[ff]", weir_rows_f64(rows, row, COL_LOW),
+                                      weir_rows_f64(rows, row, COL_HIGH)));
+    return one;
+}
+
+/* An interval without samples has no rows. */
+static enum weir_status add_rows(const struct topic_call *call, const json_t *task, json_t *list,
+                                 struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(call->orch->db, Q_evaluation_at, &rows, err,
+                                     DB_I64(orchestrator_pipeline_id(call->pipeline)),
+                                     DB_TEXT(json_string_value(json_array_get(task, 0))),
+                                     DB_TEXT(json_string_value(json_array_get(task, 1))),
+                                     DB_I64(json_integer_value(json_array_get(task, 2))),
+                                     DB_I64(json_integer_value(json_array_get(task, 3))));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        json_array_append_new(list, row_json(rows, i, task));
+    return status;
+}
+
+static void on_done(void *owner, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    struct weir_error problem;
+    call->forget = NULL;
+    if (err != NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    json_t *list = json_array();
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < json_array_size(call->collected) && status == WEIR_OK; i++)
+        status = add_rows(call, json_array_get(call->collected, i), list, &problem);
+    if (status != WEIR_OK) {
+        json_decref(list);
+        topic_refuse(call, &problem);
+        return;
+    }
+    topic_answer(call,
+                 json_pack("{ss,sI,so}", "pipeline",
+                           orchestrator_pipeline_config(call->pipeline)->name, "tasks",
+                           (json_int_t)json_array_size(call->collected), "evaluations", list));
+}
+
+static enum weir_status check_names(const struct topic_call *call, struct weir_error *err)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(call->pipeline);
+    const char *wanted = topic_text(call, "evaluation", NULL);
+    if (config->evaluation_count == 0)
+        return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s: its file has no evaluation",
+                         config->name);
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        if (wanted == NULL || strcmp(config->evaluations[i].name, wanted) == 0)
+            return WEIR_OK;
+    return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s: its file has no evaluation '%.80s'",
+                     config->name, wanted);
+}
+
+/* The metrics of the evaluations on the interval that is asked for. */
+static enum weir_status plan_interval(const struct topic_call *call, struct evaluation_tasks *tasks,
+                                      struct weir_error *err)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(call->pipeline);
+    const char *wanted = topic_text(call, "evaluation", NULL);
+    struct evaluation_interval interval = {0};
+    WEIR_AUTO_FREE char *model = NULL;
+    enum weir_status status = topic_interval(call, &interval.from, &interval.to, err);
+    if (status == WEIR_OK)
+        status = topic_choose_model(call, call->pipeline, &model, err);
+    for (size_t i = 0; i < config->evaluation_count && status == WEIR_OK; i++)
+        if (wanted == NULL || strcmp(config->evaluations[i].name, wanted) == 0)
+            evaluation_tasks_add(tasks, model, i, interval.from, interval.to);
+    return status;
+}
+
+static enum weir_status plan(const struct topic_call *call, struct evaluation_tasks *tasks,
+                             struct weir_error *err)
+{
+    const struct evaluation_wanted wanted = {
+        .when = EVALUATE_ALWAYS,
+        .ended = orchestrator_pipeline_state(call->pipeline) == PIPELINE_FINISHED,
+        .model = topic_text(call, "model", NULL),
+        .evaluation = topic_text(call, "evaluation", NULL),
+    };
+    enum weir_status status = check_names(call, err);
+    if (status != WEIR_OK)
+        return status;
+    if (topic_text(call, "from", NULL) != NULL || topic_text(call, "to", NULL) != NULL)
+        return plan_interval(call, tasks, err);
+    if (wanted.model != NULL) { /* a word for one that is not there */
+        WEIR_AUTO_FREE char *model = NULL;
+        status = topic_choose_model(call, call->pipeline, &model, err);
+    }
+    return status == WEIR_OK ? orchestrator_pipeline_plan(call->pipeline, &wanted, tasks, err)
+                             : status;
+}
+
+static json_t *tasks_json(const struct orchestrator_config *config,
+                          const struct evaluation_tasks *tasks)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct evaluation_task *task = &tasks->at[i];
+        json_array_append_new(
+            list, json_pack("[ssII]", task->model, config->evaluations[task->evaluation].name,
+                            (json_int_t)task->from_time, (json_int_t)task->to_time));
+    }
+    return list;
+}
+
+void topic_evaluate(struct topic_call *call)
+{
+    struct weir_error err;
+    struct evaluation_tasks tasks = {0};
+    call->pipeline = topic_pipeline(call);
+    if (call->pipeline == NULL)
+        return;
+    if (orchestrator_erasures_claim(call->orch)) {
+        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
+                              "an erasure is replacing models")); /* asked again by itself */
+        topic_refuse(call, &err);
+        return;
+    }
+    if (plan(call, &tasks, &err) != WEIR_OK) {
+        evaluation_tasks_fini(&tasks);
+        topic_refuse(call, &err);
+        return;
+    }
+    call->collected = tasks_json(orchestrator_pipeline_config(call->pipeline), &tasks);
+    call->forget = forget;
+    orchestrator_evaluator_start(call->pipeline, &tasks, on_done, call);
+}
