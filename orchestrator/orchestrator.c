@@ -64,7 +64,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->prices = options->prices;
     orch->trainers = options->trainers;
     orch->listener = options->listener;
-    orch->now_us = options->now_us != NULL ? options->now_us : weir_now_wall_us;
+    orch->clock = options->clock;
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
@@ -126,6 +126,11 @@ void orchestrator_look_again(struct orchestrator *orch)
 {
     orchestrator_pipelines_look_again(orch);
     orchestrator_erasures_look_again(orch);
+}
+
+int64_t orchestrator_now_us(const struct orchestrator *orch)
+{
+    return orch->clock.now_us != NULL ? orch->clock.now_us(orch->clock.owner) : weir_now_wall_us();
 }
 
 bool orchestrator_may_pass(enum weir_status status)

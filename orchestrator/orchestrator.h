@@ -28,6 +28,12 @@ struct orchestrator_trainers {
     void (*end)(void *owner, int64_t run);
 };
 
+/* The wall clock by which triggers of live pipelines tick; now_us NULL: the system's. */
+struct orchestrator_clock {
+    void *owner;
+    int64_t (*now_us)(void *owner);
+};
+
 /* Who is told of events: committed ones in order, and progress that is not kept. */
 struct orchestrator_listener {
     void *owner;
@@ -45,8 +51,8 @@ struct orchestrator_options {
     struct orchestrator_prices prices;
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
-    int64_t (*now_us)(void); /* wall clock, for triggers of live pipelines; NULL: the system's */
-    bool hold;               /* leave unfinished pipelines as they are; erasures go on */
+    struct orchestrator_clock clock;
+    bool hold; /* leave unfinished pipelines as they are; erasures go on */
 };
 
 struct orchestrator {
@@ -60,7 +66,7 @@ struct orchestrator {
     struct orchestrator_prices prices;
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
-    int64_t (*now_us)(void);
+    struct orchestrator_clock clock;
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;
@@ -94,6 +100,8 @@ char *orchestrator_path(const struct orchestrator *orch, const char *folder,
 
 /* The pipelines may have come between two triggers, or an erasure may be through: whoever waits looks again. */
 void orchestrator_look_again(struct orchestrator *orch);
+
+int64_t orchestrator_now_us(const struct orchestrator *orch);
 
 /* Whether asking again may help: the service or database is away, or slow. */
 bool orchestrator_may_pass(enum weir_status status);

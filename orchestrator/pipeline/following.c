@@ -107,7 +107,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
 static bool tick(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
-    if (orchestrator_trigger_tick(reader->policy, pipeline->orch->now_us())) {
+    if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->orch))) {
         if (reader->samples_new > 0) {
             (void)pipeline_fire(pipeline);
             return false;

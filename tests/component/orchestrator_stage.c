@@ -12,6 +12,7 @@
 #include "orchestrator/runs/run.h"
 #include "tests/support/loop.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const int64_t DAY_US = INT64_C(86400000000);
@@ -53,13 +54,13 @@ static void on_dataset(void *owner, struct weir_request *request)
 /* Pages of seven, so that triggers fall inside and between them. */
 static void on_replay(void *owner, struct weir_request *request)
 {
-    (void)owner;
-    enum { PAGE = 7 };
+    const struct stage *stage = owner;
     const struct msg_replay_read *ask = request->message;
-    uint64_t ids[PAGE];
-    int64_t times[PAGE], labels[PAGE];
+    uint64_t ids[STAGE_SAMPLES];
+    int64_t times[STAGE_SAMPLES], labels[STAGE_SAMPLES];
+    size_t page = stage->page > 0 ? stage->page : 7;
     size_t row = ask->after_time < 0 ? 0 : (size_t)(ask->after_time / DAY_US) + 1, count = 0;
-    for (; row < STAGE_SAMPLES && count < PAGE; row++, count++) {
+    for (; row < STAGE_SAMPLES && count < page; row++, count++) {
         ids[count] = stage_id(row);
         times[count] = time_of(row);
         labels[count] = (int64_t)(row % 2);
@@ -208,6 +209,24 @@ static void on_interval(void *owner, struct weir_request *request)
     seal(owner, request, first < end ? first : end, end);
 }
 
+static void on_window(void *owner, struct weir_request *request)
+{
+    struct stage *stage = owner;
+    const struct msg_window_seal *window = request->message;
+    char text[WEIR_DIGEST_TEXT_MAX];
+    struct weir_error err;
+    struct weir_digest digest;
+    WEIR_AUTO_FREE char *path = weir_format("%s/sealing.set", stage->dir.path);
+    weir_require(weir_sample_set_write(path, window->ids.at, NULL, window->ids.count, &digest,
+                                       &err) == WEIR_OK);
+    weir_digest_text(&digest, text);
+    WEIR_AUTO_FREE char *kept = weir_format("%s/%s.set", stage->dir.path, text);
+    weir_require(rename(path, kept) == 0);
+    struct msg_selected answer = {
+        .digest = text, .samples = window->ids.count, .path = kept, .policy = "window"};
+    weir_rpc_reply(request->server, &request->route, MSG_selected, &answer, NULL);
+}
+
 /* There are no scores, so none had to go. */
 static void on_scores_purge(void *owner, struct weir_request *request)
 {
@@ -220,6 +239,7 @@ static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(scores_purge, on_scor
                                                    WEIR_ON(selection_open, on_selection_open),
                                                    WEIR_ON(select, on_select),
                                                    WEIR_ON(interval_seal, on_interval),
+                                                   WEIR_ON(window_seal, on_window),
                                                    {MSG_none, NULL}};
 
 /* ---- dispatcher ---- */
@@ -329,18 +349,34 @@ static void write_model(const struct stage *stage, const struct stage_job *job,
                                         &err) == WEIR_OK);
 }
 
-static void write_outputs(const struct weir_sample_set *set, const struct msg_run_is *order)
+static float say(const char *mode, uint64_t row)
+{
+    if (strcmp(mode, "embed") != 0 && strcmp(mode, "features") != 0)
+        return row % 2 == 1 ? 0.9F : 0.1F;
+    return (float)(weir_mix64(row) >> 40) / (float)(1 << 24) + (row < STAGE_CHANGE ? 0.0F : 2.0F);
+}
+
+/* Erased samples come to nobody. */
+static void write_outputs(struct stage *stage, const struct weir_sample_set *set,
+                          const struct msg_run_is *order)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/outputs", order->directory);
     WEIR_AUTO_FREE int64_t *labels = weir_calloc(set->count, sizeof *labels);
     WEIR_AUTO_FREE float *values = weir_calloc(set->count, sizeof *values);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set->count, sizeof *ids);
     struct weir_error err;
+    size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
-        labels[i] = weir_sample_row(set->ids[i]) % 2;
-        values[i] = labels[i] == 1 ? 0.9F : 0.1F;
+        uint64_t row = weir_sample_row(set->ids[i]);
+        if (weir_bits_get(&stage->erased, row))
+            continue;
+        ids[count] = set->ids[i];
+        labels[count] = (int64_t)(row % 2);
+        values[count++] = say(order->mode, row);
     }
+    stage->measured += count;
     struct weir_outputs outputs = {
-        .ids = set->ids, .labels = labels, .values = values, .count = set->count, .width = 1};
+        .ids = ids, .labels = labels, .values = values, .count = count, .width = 1};
     weir_require(weir_outputs_write(path, &outputs, &err) == WEIR_OK);
 }
 
@@ -362,7 +398,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     if (learns) {
         write_model(trainer->stage, job, &set, order);
     } else {
-        write_outputs(&set, order);
+        write_outputs(trainer->stage, &set, order);
     }
     weir_sample_set_close(&set);
     struct msg_run_done done = {.run = (uint64_t)trainer->run,
@@ -443,6 +479,11 @@ void stage_make(struct stage *stage)
     serve(stage, "dispatcher", DISPATCHER, &stage->dispatcher);
 }
 
+static int64_t read_clock(void *owner)
+{
+    return ((const struct stage *)owner)->now_us;
+}
+
 void stage_begin(struct stage *stage)
 {
     struct weir_error err;
@@ -453,6 +494,7 @@ void stage_begin(struct stage *stage)
         .prices = {.currency = "EUR"},
         .trainers = {.owner = stage, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = stage, .event = on_event, .rest = on_rest},
+        .clock = {.owner = stage, .now_us = read_clock},
     };
     stage->rests = false;
     if (orchestrator_open(stage->loop, &options, &stage->orch, &err) != WEIR_OK) {

@@ -1,5 +1,6 @@
 /* The orchestrator in process on a real Postgres, with storage, selector, dispatcher and trainers as scripts in the
- * same loop. The stream is `SAMPLES` samples a day apart, label = row % 2; a scripted model's file is the hash of what
+ * same loop. The stream is `SAMPLES` samples a day apart, label = row % 2; embeddings and features of the samples from
+ * row STAGE_CHANGE on are others than before; a scripted model's file is the hash of what
  * it was made from, so that a model made twice or in another order has another checksum. */
 #ifndef WEIR_TESTS_COMPONENT_ORCHESTRATOR_STAGE_H
 #define WEIR_TESTS_COMPONENT_ORCHESTRATOR_STAGE_H
@@ -9,7 +10,13 @@
 #include "orchestrator/pipeline/pipeline.h"
 #include "tests/support/postgres.h"
 
-enum { STAGE_SAMPLES = 100, STAGE_LIVE = 30, STAGE_JOBS_MAX = 512, STAGE_TRAINERS_MAX = 64 };
+enum {
+    STAGE_SAMPLES = 100,
+    STAGE_LIVE = 30,
+    STAGE_CHANGE = 55,
+    STAGE_JOBS_MAX = 512,
+    STAGE_TRAINERS_MAX = 64
+};
 
 struct stage;
 
@@ -45,7 +52,10 @@ struct stage {
     uint64_t lost;           /* what the dispatcher says of every job */
     unsigned trainers_fail;  /* so many of the next trainers end with an error */
     unsigned trainers_started;
-    bool rests; /* told since the last stage_begin() */
+    size_t page;       /* samples of a replay in one answer; 0: 7 */
+    int64_t now_us;    /* of the orchestrator's clock */
+    uint64_t measured; /* samples that runs have gone over which do not train */
+    bool rests;        /* told since the last stage_begin() */
 };
 
 void stage_make(struct stage *stage);

@@ -1,0 +1,225 @@
+/* Trigger policies that measure, in the orchestrator against real Postgres and scripted services: the same decisions however
+ * the stream is cut and whoever dies; reference windows are measured once; what is erased goes from all windows; a
+ * live pipeline checks by change and ticks by its clock. */
+#include "tests/component/orchestrator_stage.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure.h"
+#include "orchestrator/events.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FILE_OF(mode, trigger)                                                               \
+    "pipeline: {name: p, mode: " mode "}\ndatasets: [{name: notes}]\ntrigger: " trigger "\n" \
+    "selection: {}\npreprocess: {}\ntraining: {}\n"
+
+enum { CHECK = 10, REFERENCE = 20, DEATHS_MAX = 400 };
+static const int64_t DAY_US = INT64_C(86400000000);
+
+static const char EMBEDDINGS[] =
+    FILE_OF("replay", "{policy: drift, on: embeddings, samples: 10, reference: 20, current: 10, "
+                      "statistics: [{name: ks, criterion: {policy: threshold, value: 0.9}}]}");
+static const char TWO[] = FILE_OF(
+    "replay",
+    "{policy: ensemble, all: [{policy: drift, on: features, samples: 10, reference: 20, current: "
+    "10, statistics: [{name: ks, criterion: {policy: threshold, value: 0.9}}]}, {policy: "
+    "performance, samples: 20, criteria: [{policy: threshold, value: 1.1}]}]}");
+static const char LABELS[] =
+    FILE_OF("replay", "{policy: drift, on: labels, every: 1 month, reference: 20, current: 60d, "
+                      "statistics: [{name: psi, criterion: {policy: threshold, value: 0.5}}]}");
+
+static int make(void **state)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    stage_make(stage);
+    stage_begin(stage);
+    *state = stage;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    stage_remove(*state);
+    free(*state);
+    return 0;
+}
+
+/* As if nothing had been. */
+static void begin_anew(struct stage *stage)
+{
+    stage_kill(stage);
+    weir_test_postgres_reset(&stage->postgres);
+    weir_buf_clear(&stage->events);
+    stage->job_count = 0;
+    stage->measured = 0;
+    stage_begin(stage);
+}
+
+/* A run that is begun again may have another number. */
+static void cut_run(char *line)
+{
+    char *run = strstr(line, "\"run\":");
+    if (run == NULL)
+        return;
+    run += strlen("\"run\":");
+    char *behind = run + strspn(run, "0123456789");
+    memmove(run, behind, strlen(behind) + 1);
+}
+
+/* What is kept of triggers and checks, whichever process has told it. */
+static void decisions(struct stage *stage, struct weir_buf *out)
+{
+    char *rest = NULL;
+    struct weir_error err;
+    const struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
+    weir_buf_clear(&stage->events);
+    assert_int_equal(
+        orchestrator_events_recall(stage->orch, orchestrator_pipeline_id(pipeline), &err), WEIR_OK);
+    WEIR_AUTO_FREE char *events = weir_strdup(weir_buf_text(&stage->events));
+    for (char *line = strtok_r(events, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        if (strstr(line, "\"trigger_considered\"") != NULL ||
+            strstr(line, "\"trigger_fired\"") != NULL) {
+            cut_run(line);
+            weir_buf_printf(out, "%s\n", line);
+        }
+}
+
+static void a_change_is_noticed_and_told_with_its_reason(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_run(stage, EMBEDDINGS), PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 2);
+    assert_int_equal(stage_told(stage, "drift: nothing to compare with yet"),
+                     2); /* and as its reason */
+    assert_int_equal(
+        stage_told(stage, "\"reason\":\"drift of embeddings: ks 1 >= 0.9\",\"samples_new\":60"), 1);
+    assert_int_equal(stage_told(stage, "\"event\":\"trigger_considered\""), 8);
+}
+
+static void the_cut_of_the_stream_changes_nothing(void **state)
+{
+    struct stage *stage = *state;
+    static const size_t PAGES[] = {1, 13, 100};
+    static const char *const FILES[] = {EMBEDDINGS, TWO, LABELS};
+    for (size_t file = 0; file < WEIR_COUNT(FILES); file++) {
+        WEIR_AUTO_BUF expected = {0};
+        for (size_t i = 0; i < WEIR_COUNT(PAGES); i++) {
+            WEIR_AUTO_BUF found = {0};
+            begin_anew(stage);
+            stage->page = PAGES[i];
+            assert_int_equal(stage_run(stage, FILES[file]), PIPELINE_FINISHED);
+            decisions(stage, i == 0 ? &expected : &found);
+            if (i > 0)
+                assert_string_equal(weir_buf_text(&found), weir_buf_text(&expected));
+        }
+        assert_non_null(strstr(weir_buf_text(&expected), "trigger_fired"));
+    }
+}
+
+/* Of each check the current window, and the reference once for each trigger before it. */
+static void a_reference_window_is_measured_once(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_run(stage, EMBEDDINGS), PIPELINE_FINISHED);
+    assert_int_equal(stage->measured, 9 * CHECK + CHECK + REFERENCE);
+    assert_int_equal(stage->job_count, 2 + 9);
+}
+
+static void dying_anywhere_decides_the_same(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_BUF expected = {0};
+    WEIR_AUTO_BUF models = {0};
+    assert_int_equal(stage_run(stage, TWO), PIPELINE_FINISHED);
+    decisions(stage, &expected);
+    stage_models(stage, &models);
+    size_t jobs = stage->job_count;
+    for (int rounds = 2; rounds < 20; rounds += 9) {
+        WEIR_AUTO_BUF found = {0};
+        WEIR_AUTO_BUF found_models = {0};
+        begin_anew(stage);
+        struct pipeline *pipeline = stage_submit(stage, TWO);
+        for (int deaths = 0; orchestrator_pipeline_state(pipeline) != PIPELINE_FINISHED; deaths++) {
+            assert_true(deaths < DEATHS_MAX);
+            test_loop_rounds(stage->loop, rounds + deaths / 8);
+            stage_kill(stage);
+            stage_begin(stage);
+            pipeline = stage_submit(stage, TWO);
+        }
+        decisions(stage, &found);
+        stage_models(stage, &found_models);
+        assert_string_equal(weir_buf_text(&found), weir_buf_text(&expected));
+        assert_string_equal(weir_buf_text(&found_models), weir_buf_text(&models));
+        assert_int_equal(stage->job_count, jobs); /* nothing is measured or trained twice */
+    }
+}
+
+static bool is_empty(const char *folder)
+{
+    return rmdir(folder) == 0;
+}
+
+static void what_is_erased_goes_from_all_windows(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    assert_int_equal(stage_run(stage, EMBEDDINGS), PIPELINE_FINISHED);
+    assert_false(is_empty(temp_path(&stage->dir, "probes")));
+    weir_bits_set(&stage->erased, 60);
+    stage->erasures = 1;
+    stage->in_force = true;
+    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+    while (!orchestrator_erasures_idle(stage->orch))
+        weir_loop_step(stage->loop, 5);
+    assert_true(is_empty(temp_path(&stage->dir, "probes")));
+}
+
+/* Everything came with one change: one check at its end, then periods end by the clock. */
+static void a_live_pipeline_checks_by_change_and_ticks_by_its_clock(void **state)
+{
+    static const char FIRED[] = "\"event\":\"trigger_fired\"";
+    struct stage *stage = *state;
+    stage->now_us = 20 * DAY_US;
+    (void)stage_submit(stage, FILE_OF("live", "{policy: time, every: 1 month}"));
+    test_loop_rounds(stage->loop, 60);
+    assert_int_equal(stage_told(stage, FIRED), 0);
+    stage->now_us = 40 * DAY_US;
+    stage_until_told(stage, FIRED, 1);
+    assert_int_equal(
+        stage_told(stage,
+                   "\"reason\":\"1970-02-01 has passed (every 1 month)\",\"samples_new\":30"),
+        1);
+    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    stage->now_us = 400 * DAY_US; /* nothing came: nothing fires */
+    test_loop_rounds(stage->loop, 60);
+    assert_int_equal(stage_told(stage, FIRED), 1);
+    begin_anew(stage);
+    (void)stage_submit(stage,
+                       FILE_OF("live", "{policy: performance, samples: 25, criteria: [{policy: "
+                                       "threshold, value: 0.5}]}"));
+    stage_until_told(stage, FIRED, 1);
+    assert_int_equal(stage_told(stage, "there is no model yet\",\"samples_new\":30"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_change_is_noticed_and_told_with_its_reason, make, drop),
+        cmocka_unit_test_setup_teardown(the_cut_of_the_stream_changes_nothing, make, drop),
+        cmocka_unit_test_setup_teardown(a_reference_window_is_measured_once, make, drop),
+        cmocka_unit_test_setup_teardown(dying_anywhere_decides_the_same, make, drop),
+        cmocka_unit_test_setup_teardown(what_is_erased_goes_from_all_windows, make, drop),
+        cmocka_unit_test_setup_teardown(a_live_pipeline_checks_by_change_and_ticks_by_its_clock,
+                                        make, drop),
+    };
+    return cmocka_run_group_tests_name("orchestrator_checks", tests, NULL, NULL);
+}
