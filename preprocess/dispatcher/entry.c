@@ -86,6 +86,22 @@ void dispatcher_entry_free(struct dispatcher_entry *entry)
     free(entry);
 }
 
+/* Takes up what is fitted, or what the fit goes on from; a fit that takes no samples is made at once. */
+static enum weir_status take_fit(struct dispatcher_entry *entry, struct weir_error *err)
+{
+    struct chain *chain = entry->plan.chain;
+    enum weir_status status = WEIR_OK;
+    if (entry->fitted.size > 0)
+        return preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), err);
+    if (entry->base.size > 0)
+        status = chain_fit_extend(chain, weir_buf_view(&entry->base), err);
+    if (status == WEIR_OK && chain_wants_samples(chain))
+        status = chain_check_files(chain, err);
+    else if (status == WEIR_OK && chain_wants_fit(chain))
+        status = chain_fit_finish(chain, &entry->fitted, err);
+    return status;
+}
+
 enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
                                        struct dispatcher_fences *fences,
                                        const struct dispatcher_record *record,
@@ -104,13 +120,10 @@ enum weir_status dispatcher_entry_plan(struct dispatcher_entry *entry,
     enum weir_status status = preprocess_plan_open(&form, &entry->plan, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
-    bool is_fitted = entry->fitted.size > 0;
-    if (is_fitted)
-        status = preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), err);
-    else if (entry->base.size > 0)
-        status = chain_fit_extend(entry->plan.chain, weir_buf_view(&entry->base), err);
+    status = take_fit(entry, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
+    bool is_fitted = entry->fitted.size > 0;
     struct dispatcher_about about = {
         .job = entry->number,
         .geometry = entry->plan.geometry,

@@ -8,7 +8,8 @@ static enum weir_status check(const struct weir_yaml_node *root, struct weir_err
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO(chain) chain = NULL;
-    return chain_new(options.operators, &chain, err);
+    status = chain_new(options.operators, &chain, err);
+    return status == WEIR_OK ? chain_check_files(chain, err) : status;
 }
 
 static const struct weir_service DISPATCHER = {

@@ -51,7 +51,7 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct draft *dra
                                       struct weir_error *err)
 {
     struct operator_plan *plan = &step->plan;
-    bool is_late = step->behind_fit || step->op->fold != NULL;
+    bool is_late = step->behind_fit || step->op->finish != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
     for (size_t i = 0; i < plan->outputs; i++) {
         int place = i == 0 ? plan->in : (int)draft->schema.count;
@@ -77,12 +77,12 @@ static void drop_more(const struct chain_step *step, struct draft *draft)
         remove_column(draft, (size_t)places[i]);
 }
 
-static enum weir_status plan_fit(struct chain *chain, const struct chain_step *step,
+static enum weir_status plan_fit(struct chain *chain, struct chain_step *step,
                                  const struct draft *draft, struct weir_error *err)
 {
-    if (step->op->fold == NULL)
+    if (step->op->finish == NULL)
         return WEIR_OK;
-    if (step->behind_fit)
+    if (step->behind_fit && !chain_is_given(step))
         return weir_fail(err, WEIR_INVALID,
                          "column %s is made by a fitted operator, and all are fitted in one pass: "
                          "expected a column that comes before",
@@ -94,6 +94,8 @@ static enum weir_status plan_fit(struct chain *chain, const struct chain_step *s
     if (step->op->classify != NULL)
         chain->classifies = step;
     chain->fitted++;
+    chain->folding += !chain_is_given(step);
+    step->behind_fit = step->behind_fit || chain_is_given(step);
     return WEIR_OK;
 }
 
@@ -115,13 +117,23 @@ static enum weir_status plan_columns(struct chain *chain, struct chain_step *ste
     return status;
 }
 
+static enum weir_status check_place(const struct chain *chain, struct weir_error *err)
+{
+    if (chain->steps == 0 || !chain->step[chain->steps - 1].op->by_batch)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "stands behind %s, expected nothing behind it",
+                     chain->step[chain->steps - 1].op->name);
+}
+
 static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_node *node,
                                   struct draft *draft, struct weir_error *err)
 {
     struct chain_step *step = &chain->step[chain->steps];
+    struct weir_error reason;
     enum weir_status status = find_operator(node, &step->op, err);
     if (status != WEIR_OK)
         return status;
+    enum weir_status placed = check_place(chain, &reason);
     step->options = weir_calloc(1, step->op->options_size + 1);
     step->state = weir_calloc(1, step->op->state_size + 1);
     chain->steps++;
@@ -129,8 +141,7 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
                       step->options, err);
     if (status != WEIR_OK)
         return status;
-    struct weir_error reason;
-    status = plan_columns(chain, step, draft, &reason);
+    status = placed == WEIR_OK ? plan_columns(chain, step, draft, &reason) : placed;
     if (status != WEIR_OK)
         return weir_yaml_fail(node, err, "preprocess.operators: %s: %s", step->op->name,
                               reason.text);
@@ -213,6 +224,7 @@ void chain_free(struct chain *chain)
             step->op->fini(step->state);
         for (size_t k = 0; k < OPERATOR_OUTPUTS_MAX; k++)
             column_fini(&step->own[k]);
+        weir_buf_fini(&step->inherited);
         free(step->options);
         free(step->state);
     }

@@ -33,6 +33,10 @@ WEIR_DEFINE_AUTO(chain, chain_free)
 
 /* True when operators must be fitted before chain_run(). */
 bool chain_wants_fit(const struct chain *chain);
+/* True when that takes samples; else chain_fit_finish() can be called at once. */
+bool chain_wants_samples(const struct chain *chain);
+/* Are the files that operators name what they should be? INVALID, NOT_FOUND, LIMIT, with file and line. */
+enum weir_status chain_check_files(struct chain *chain, struct weir_error *err) WEIR_MUST_USE;
 /* Takes up fitted state as made by chain_fit_finish(). Empty is fine when nothing is fitted. */
 enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
                                 struct weir_error *err) WEIR_MUST_USE;

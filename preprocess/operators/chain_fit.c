@@ -16,6 +16,11 @@ bool chain_wants_fit(const struct chain *chain)
     return chain->fitted > 0;
 }
 
+bool chain_wants_samples(const struct chain *chain)
+{
+    return chain->folding > 0;
+}
+
 bool chain_has_classes(const struct chain *chain)
 {
     return chain->classifies != NULL;
@@ -103,9 +108,25 @@ static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fi
     weir_buf_append(fitted, name, sizeof(name));
     size_t place = fitted->size;
     weir_buf_append(fitted, &(uint64_t){0}, sizeof(uint64_t));
-    enum weir_status status = step->op->finish(step->state, fitted, err);
+    enum weir_status status = WEIR_OK;
+    if (step->inherited.size > 0)
+        weir_buf_append(fitted, step->inherited.at, step->inherited.size);
+    else
+        status = step->op->finish(step->state, fitted, err);
     if (status == WEIR_OK)
         weir_put_u64(fitted->at + place, fitted->size - place - sizeof(uint64_t));
+    return status;
+}
+
+enum weir_status chain_check_files(struct chain *chain, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
+        WEIR_AUTO_BUF given = {0};
+        struct chain_step *step = &chain->step[i];
+        if (chain_is_given(step) && step->inherited.size == 0)
+            status = step->op->finish(step->state, &given, err);
+    }
     return status;
 }
 
@@ -116,7 +137,7 @@ enum weir_status chain_fit_finish(struct chain *chain, struct weir_buf *fitted,
     for (size_t i = 0; i < chain->steps; i++) {
         struct chain_step *step = &chain->step[i];
         enum weir_status status = WEIR_OK;
-        if (step->op->fold != NULL)
+        if (step->op->finish != NULL)
             status = finish_step(step, fitted, err);
         if (status != WEIR_OK)
             return status;
@@ -161,32 +182,36 @@ static enum weir_status take_state(const struct chain_step *step, struct weir_by
     return WEIR_OK;
 }
 
-typedef enum weir_status use(void *state, struct weir_bytes fitted, struct weir_error *err);
+typedef enum weir_status step_use(struct chain_step *step, struct weir_bytes fitted,
+                                  struct weir_error *err);
 
-static use *load_of(const struct preprocess_operator *op)
+static enum weir_status load_step(struct chain_step *step, struct weir_bytes fitted,
+                                  struct weir_error *err)
 {
-    return op->load;
+    return step->op->load(step->state, fitted, err);
 }
 
-static use *extend_of(const struct preprocess_operator *op)
+static enum weir_status extend_step(struct chain_step *step, struct weir_bytes fitted,
+                                    struct weir_error *err)
 {
-    return op->extend;
+    if (chain_is_given(step))
+        weir_buf_append(&step->inherited, fitted.at, fitted.size);
+    return step->op->extend != NULL ? step->op->extend(step->state, fitted, err) : WEIR_OK;
 }
 
-/* Hands the state of each fitted operator to the function that `chosen` names of it, if any. */
-static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted,
-                                 use *(*chosen)(const struct preprocess_operator *),
+/* Hands the state of each fitted operator to `use`. */
+static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted, step_use *use,
                                  struct weir_error *err)
 {
     struct weir_bytes rest, part;
     enum weir_status status = open_seal(fitted, &rest, err);
     for (size_t i = 0; i < chain->steps && status == WEIR_OK; i++) {
         struct chain_step *step = &chain->step[i];
-        if (step->op->fold == NULL)
+        if (step->op->finish == NULL)
             continue;
         status = take_state(step, &rest, &part, err);
-        if (status == WEIR_OK && chosen(step->op) != NULL)
-            status = chosen(step->op)(step->state, part, err);
+        if (status == WEIR_OK)
+            status = use(step, part, err);
     }
     if (status == WEIR_OK && rest.size > 0)
         return weir_fail(err, WEIR_INVALID, "fitted state of more operators than there are");
@@ -196,7 +221,7 @@ static enum weir_status hand_out(struct chain *chain, struct weir_bytes fitted,
 enum weir_status chain_fit_load(struct chain *chain, struct weir_bytes fitted,
                                 struct weir_error *err)
 {
-    return chain_wants_fit(chain) ? hand_out(chain, fitted, load_of, err) : WEIR_OK;
+    return chain_wants_fit(chain) ? hand_out(chain, fitted, load_step, err) : WEIR_OK;
 }
 
 enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
@@ -204,6 +229,6 @@ enum weir_status chain_fit_extend(struct chain *chain, struct weir_bytes fitted,
 {
     bool extends = false;
     for (size_t i = 0; i < chain->steps; i++)
-        extends = extends || chain->step[i].op->extend != NULL;
-    return extends ? hand_out(chain, fitted, extend_of, err) : WEIR_OK;
+        extends = extends || chain->step[i].op->extend != NULL || chain_is_given(&chain->step[i]);
+    return extends ? hand_out(chain, fitted, extend_step, err) : WEIR_OK;
 }

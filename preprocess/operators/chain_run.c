@@ -192,7 +192,7 @@ void chain_fold(struct chain *chain, const struct operator_batch *batch,
 {
     partial->count = 0;
     start(chain, batch->rows);
-    for (size_t i = 0; i < chain->steps && partial->count < chain->fitted;) {
+    for (size_t i = 0; i < chain->steps && partial->count < chain->folding;) {
         struct chain_step *step = &chain->step[i];
         bool folds = step->op->fold != NULL;
         if (!folds && !step->behind_fit) {

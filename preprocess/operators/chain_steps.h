@@ -22,12 +22,15 @@ struct chain_step {
     uint64_t filtered;
     uint64_t warnings;
     char reason[OPERATOR_REASON_MAX];
+    struct weir_buf
+        inherited; /* what is given stays what it was for the model that training starts from */
 };
 
 struct chain {
     struct chain_step step[CHAIN_OPERATORS_MAX];
     size_t steps;
-    size_t fitted;                       /* steps that want a fit */
+    size_t fitted;                       /* steps that want a fit … */
+    size_t folding;                      /* … and those of them that want samples for it */
     const struct chain_step *classifies; /* NULL: none does */
     struct column payload;
     struct column *column[COLUMNS_MAX]; /* of the batch, as far as it has come */
@@ -36,6 +39,12 @@ struct chain {
     struct operator_failures failures;  /* of the newest batch */
     struct weir_buf rows;               /* what has become of each */
 };
+
+/* True when what the operator is made with is given by a file, not fitted on samples. */
+static inline bool chain_is_given(const struct chain_step *step)
+{
+    return step->op->finish != NULL && step->op->fold == NULL;
+}
 
 /* True when `next` reads what `step` makes, and both take one row after the other. */
 static inline bool chain_is_run(const struct chain_step *step, const struct chain_step *next)

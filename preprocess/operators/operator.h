@@ -142,6 +142,10 @@ struct preprocess_operator {
      * operators after each other, so that a picture stays in the cache from one to the next. */
     bool by_row;
 
+    /* What stands in a row of its output depends on the other rows of the batch: it comes last, when all rows that
+     * fail have failed. */
+    bool by_batch;
+
     /* Optional. What apply() will read of the picture in row `row`, of height x width pixels. */
     struct picture_window (*window)(const void *state, const struct operator_call *call, size_t row,
                                     uint32_t height, uint32_t width);
@@ -151,9 +155,10 @@ struct preprocess_operator {
      * not applied. */
     bool (*join)(void *state, const struct operator_next *next, struct column_about *output);
 
-    /* Fitted operators only (C16), the first four or none. A partial fit covers one group; partial fits
-     * are merged in group order, so that any number of workers gives the same result, to the bit.
-     * fold() adds the rows that are OK to `partial` (empty at first). */
+    /* Fitted operators only (C16): the first four; or finish() and load() alone when what is to be sealed is given,
+     * by a file that an option names: the only ones that read one, and then only in finish(), in the dispatcher.
+     * A partial fit covers one group; partial fits are merged in group order, so that any number of workers
+     * gives the same result, to the bit. fold() adds the rows that are OK to `partial` (empty at first). */
     void (*fold)(void *state, const struct operator_call *call, struct weir_buf *partial);
     /* Takes in the next `partial`; what was merged lies in `state`. INVALID when it is malformed. */
     enum weir_status (*merge)(void *state, struct weir_bytes partial, struct weir_error *err);

@@ -1,9 +1,11 @@
 /* Dispatcher and workers as real processes, a real consumer, a scripted storage: every sample of the
  * set arrives once per epoch, whatever dies, and what cannot arrive is a counted hole. */
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/component/preprocess_lab.h"
+#include "tests/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,19 +65,19 @@ struct seen {
     uint64_t padding; /* bytes by which the lines are shorter than the longest of their batch */
 };
 
-/* Of the line of a sample. */
-static uint64_t length_of(uint64_t id)
+/* The line of a sample; returns its length. */
+static uint64_t print_line(uint64_t id, char line[64])
 {
-    char line[64];
     unsigned long row = id - LAB_FIRST_ID;
-    return (uint64_t)snprintf(line, sizeof(line), "{\"a\": %lu, \"b\": %lu}", row, row * row);
+    return (uint64_t)snprintf(line, 64, "{\"a\": %lu, \"b\": %lu}", row, row * row);
 }
 
 static uint64_t padding_of(const struct weir_batch *batch)
 {
     uint64_t sum = 0, longest = 0;
     for (size_t i = 0; i < batch->samples; i++) {
-        uint64_t length = length_of(batch->ids[i]);
+        char line[64];
+        uint64_t length = print_line(batch->ids[i], line);
         longest = length > longest ? length : longest;
         sum += length;
     }
@@ -398,6 +400,88 @@ static void an_erasure_moves_no_sample_to_another_batch(void **state)
     lab_stop(lab);
 }
 
+/* ---- a given vocabulary ---- */
+
+enum { PACKED_LENGTH = 64, LINE_TOKENS_MAX = 40, DIGITS_AT = 8, DIGITS_BEHIND_AT = 18 };
+static const char MARKS[] = "?{}\"ab:,"; /* those in a line, by their numbers in VOCABULARY */
+static const char VOCABULARY[] = "[UNK]\n{\n}\n\"\na\nb\n:\n,\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+                                 "##0\n##1\n##2\n##3\n##4\n##5\n##6\n##7\n##8\n##9\n";
+
+/* What the line of a sample is in tokens. */
+static size_t tokens_of(uint64_t id, int32_t tokens[LINE_TOKENS_MAX])
+{
+    char line[64];
+    size_t count = 0;
+    bool is_behind = false;
+    (void)print_line(id, line);
+    for (const char *at = line; *at != '\0'; at++) {
+        bool is_digit = *at >= '0' && *at <= '9';
+        if (is_digit)
+            tokens[count++] = *at - '0' + (is_behind ? DIGITS_BEHIND_AT : DIGITS_AT);
+        else if (*at != ' ')
+            tokens[count++] = (int32_t)(strchr(MARKS, *at) - MARKS);
+        is_behind = is_digit;
+    }
+    return count;
+}
+
+/* Every sample's tokens stand in the packed rows under its number, and nowhere else. */
+static void expect_packed(const struct weir_batch *batch)
+{
+    assert_int_equal(batch->tensor_count, 2);
+    const struct weir_tensor *packed = &batch->tensors[0];
+    const int32_t *values = packed->data, *segments = batch->tensors[1].data;
+    size_t total = packed->offsets[batch->samples], at = 0, put_in = 0;
+    assert_int_equal(total % PACKED_LENGTH, 0);
+    for (size_t i = 0; i < total; i++)
+        put_in += segments[i] == 0;
+    for (size_t i = 0; i < batch->samples; i++) {
+        int32_t tokens[LINE_TOKENS_MAX];
+        size_t count = tokens_of(batch->ids[i], tokens), first = 0;
+        while (first < total && segments[first] != (int32_t)i + 1)
+            first++;
+        assert_true(first + count <= total);
+        assert_memory_equal(values + first, tokens, count * sizeof(*tokens));
+        at += count;
+    }
+    assert_int_equal(at + put_in, total);
+}
+
+/* The file is gone once the job is open, and everything dies. */
+static void a_given_vocabulary_is_sealed_with_the_job(void **state)
+{
+    struct temp_dir dir;
+    struct weir_error err;
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    uint64_t samples = 0;
+    temp_dir_make(&dir);
+    const char *path = temp_path(&dir, "vocab.txt");
+    WEIR_AUTO_FREE char *section =
+        weir_format("preprocess:\n"
+                    "  operators: [{op: wordpiece, vocabulary: %s}, {op: pack, length: 64}]\n"
+                    "  batch: {samples: 16}\n",
+                    path);
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(VOCABULARY), &err), WEIR_OK);
+    struct lab *lab = lab_start(*state, 2, -1);
+    lab_open_job(lab, 1, section, 1);
+    temp_dir_remove(&dir);
+    lab_kill_worker(lab, 0);
+    lab_kill_dispatcher(lab);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    while (weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+        expect_packed(batch);
+        samples += batch->samples;
+        weir_batch_release(batch);
+    }
+    commit(client, true);
+    weir_client_close(client);
+    assert_int_equal(samples, LAB_SAMPLES);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    expect_clean(&audit, LAB_SAMPLES);
+    lab_stop(lab);
+}
+
 static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
 {
     struct lab *lab = lab_start(*state, 2, 17);
@@ -588,6 +672,7 @@ int main(void)
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(samples_of_like_length_make_batches, reset),
         cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch, reset),
+        cmocka_unit_test_teardown(a_given_vocabulary_is_sealed_with_the_job, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),

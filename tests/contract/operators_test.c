@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#define GOLDEN WEIR_SOURCE_DIR "/tests/unit/preprocess/golden/"
+
 enum { ROWS = 24, ROUNDS = 60, ROW_BYTES_MAX = 200, PNG_SIDE_MAX = 9 };
 
 static const struct {
@@ -62,6 +64,9 @@ static const struct {
     {"truncate", "{length: 3, keep: last}", COLUMN_TOKENS, 0},
     {"pad", "{length: 4, side: start, lengths: true}", COLUMN_RAGGED, WEIR_I64},
     {"bucket_by_length", "{borders: [2, 5]}", COLUMN_TOKENS, 0},
+    {"wordpiece", "{begin: \"[CLS]\", vocabulary: " GOLDEN "wordpiece.vocab}", COLUMN_BYTES, 0},
+    {"bpe", "{vocabulary: " GOLDEN "bpe.vocab, merges: " GOLDEN "bpe.merges}", COLUMN_BYTES, 0},
+    {"pack", "{length: 24, too_long: fail}", COLUMN_RAGGED, WEIR_I64},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 
@@ -204,9 +209,13 @@ static void fit_on_nothing_much(struct planned *planned)
     uint8_t failed[2] = {0};
     draw_rows(planned, 3, 0, 2);
     struct operator_call call = {.rows = 2, .in = &planned->in, .failed = failed};
-    planned->op->fold(planned->state, &call, &partial);
-    assert_int_equal(planned->op->merge(planned->state, weir_buf_view(&partial), &err), WEIR_OK);
-    assert_int_equal(planned->op->finish(planned->state, &fitted, &err), WEIR_OK);
+    if (planned->op->fold != NULL) {
+        planned->op->fold(planned->state, &call, &partial);
+        assert_int_equal(planned->op->merge(planned->state, weir_buf_view(&partial), &err),
+                         WEIR_OK);
+    }
+    if (planned->op->finish(planned->state, &fitted, &err) != WEIR_OK)
+        fail_msg("%s: %s", planned->op->name, err.text);
     assert_int_equal(planned->op->load(planned->state, weir_buf_view(&fitted), &err), WEIR_OK);
 }
 
@@ -234,7 +243,7 @@ static void plan(struct planned *planned, size_t index)
         fail_msg("%s: %s", planned->op->name, err.text);
     for (size_t i = 0; i < planned->plan.outputs; i++)
         planned->out[i].about = planned->plan.output[i];
-    if (planned->op->fold != NULL)
+    if (planned->op->finish != NULL)
         fit_on_nothing_much(planned);
 }
 
@@ -333,7 +342,8 @@ static void every_operator_is_named_and_documented(void **state)
         assert_true(op->plan != NULL && op->apply != NULL);
         bool all = op->fold && op->merge && op->finish && op->load;
         bool none = !op->fold && !op->merge && !op->finish && !op->load;
-        assert_true(all || none);
+        bool is_given = !op->fold && !op->merge && op->finish && op->load;
+        assert_true(all || none || is_given);
         for (const struct cfg_key *key = op->options; key->name != NULL; key++) {
             if (key->doc == NULL || key->doc[0] == '\0')
                 fail_msg("%s.%s: has no sentence", op->name, key->name);
@@ -370,6 +380,8 @@ static void a_row_does_not_depend_on_its_batch(void **state)
     (void)state;
     for (size_t i = 0; i < operator_count(); i++) {
         struct planned whole, alone;
+        if (operator_at(i)->by_batch)
+            continue;
         plan(&whole, i);
         plan(&alone, i);
         uint8_t all[ROWS] = {0};

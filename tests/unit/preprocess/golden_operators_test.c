@@ -1,5 +1,6 @@
 /* Operators against another truth: what NumPy, or Python's own integers, made of the same rows
- * (golden/tabular.py writes golden/tabular.txt). A case is a line `operators:` (a YAML list), lines
+ * (golden/tabular.py writes golden/tabular.txt), and published algorithms written down once more in Python
+ * (golden/text.py writes golden/text.txt and its vocabularies). A case is a line `operators:` (a YAML list), lines
  * `row:` (payloads), and a line named by an element type: all numbers of the first tensor. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -12,10 +13,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#define GOLDEN_FILE WEIR_SOURCE_DIR "/tests/unit/preprocess/golden/tabular.txt"
+#define GOLDEN "tests/unit/preprocess/golden/"
 
 enum { GOLDEN_BYTES_MAX = 1 << 20, ROWS_MAX = 64 };
 
@@ -88,14 +90,14 @@ static void take_line(struct golden *golden, struct weir_bytes line)
     }
 }
 
-static void operators_agree_with_numpy(void **state)
+/* Returns how many cases the file has. */
+static size_t run_file(const char *path)
 {
-    (void)state;
     struct weir_error err;
     WEIR_AUTO_BUF file = {0};
     struct golden golden = {0};
     size_t cases = 0;
-    assert_int_equal(weir_file_read(GOLDEN_FILE, GOLDEN_BYTES_MAX, &file, &err), WEIR_OK);
+    assert_int_equal(weir_file_read(path, GOLDEN_BYTES_MAX, &file, &err), WEIR_OK);
     for (size_t at = 0; at < file.size;) {
         const uint8_t *newline = memchr(file.at + at, '\n', file.size - at);
         assert_non_null(newline);
@@ -108,13 +110,28 @@ static void operators_agree_with_numpy(void **state)
         }
         at += size + 1;
     }
-    assert_true(cases > 20);
+    return cases;
+}
+
+static void operators_agree_with_numpy(void **state)
+{
+    (void)state;
+    assert_true(run_file(GOLDEN "tabular.txt") > 20);
+}
+
+static void tokens_are_those_of_the_published_algorithms(void **state)
+{
+    (void)state;
+    assert_int_equal(run_file(GOLDEN "text.txt"), 10);
 }
 
 int main(void)
 {
+    if (chdir(WEIR_SOURCE_DIR) != 0) /* where the paths of vocabularies start */
+        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_agree_with_numpy),
+        cmocka_unit_test(tokens_are_those_of_the_published_algorithms),
     };
     return cmocka_run_group_tests_name("golden operators", tests, NULL, NULL);
 }

@@ -290,6 +290,69 @@ static void json_text_takes_a_field_and_says_what_it_lacks(void **state)
     test_chain_close(&test);
 }
 
+/* ---- pack ---- */
+
+enum { PACK_ROWS = 300, PACK_LENGTH = 50 };
+#define PACK_HASH "{op: tokenize_words}, {op: tokenize_hash, buckets: 1000000}"
+
+/* Row i has i * i % 58 words: some none, some more than a packed row takes. */
+static struct weir_bytes pack_row(size_t row, struct weir_buf *text)
+{
+    for (size_t k = 0; k < row * row % (PACK_LENGTH + 8); k++)
+        weir_buf_printf(text, "%zu_%zu ", row, k);
+    return weir_buf_view(text);
+}
+
+/* The numbers of the `number`-th sample stand together in one packed row, as they were. */
+static void expect_together(const struct test_chain *packed, int32_t number, const int32_t *wanted,
+                            size_t count)
+{
+    const int32_t *values = test_chain_ints(packed, 0), *segments = test_chain_ints(packed, 1);
+    size_t total = chain_output(packed->chain, 0)->values.size / sizeof(*values), first = 0;
+    while (first < total && segments[first] != number)
+        first++;
+    assert_int_equal(first == total, count == 0);
+    if (count == 0)
+        return;
+    assert_true(first % PACK_LENGTH + count <= PACK_LENGTH);
+    assert_memory_equal(values + first, wanted, count * sizeof(*values));
+    for (size_t i = first; i < total; i++)
+        assert_int_equal(segments[i] == number, i < first + count);
+}
+
+static void short_rows_are_packed_and_each_is_found_again(void **state)
+{
+    (void)state;
+    struct test_chain plain = {0}, packed = {0};
+    struct weir_bytes rows[PACK_ROWS];
+    struct weir_buf texts[PACK_ROWS] = {0};
+    int32_t number = 0;
+    size_t sum = 0;
+    for (size_t i = 0; i < PACK_ROWS; i++)
+        rows[i] = pack_row(i, &texts[i]);
+    test_chain_open(&plain, "[" PACK_HASH "]");
+    test_chain_open(&packed, "[" PACK_HASH ", {op: pack, length: 50, too_long: fail, value: -1}]");
+    test_chain_run(&plain, rows, PACK_ROWS);
+    test_chain_run(&packed, rows, PACK_ROWS);
+    const uint32_t *from = column_offsets(chain_output(plain.chain, 0));
+    const uint32_t *to = column_offsets(chain_output(packed.chain, 0));
+    for (size_t i = 0; i < PACK_ROWS; i++) {
+        size_t count = from[i + 1] - from[i];
+        bool fits = count <= PACK_LENGTH;
+        assert_int_equal(packed.failed[i], fits ? OPERATOR_ROW_OK : OPERATOR_ROW_FAILED);
+        assert_true(to[i + 1] == to[i] || (fits && to[i + 1] - to[i] == PACK_LENGTH));
+        if (!fits)
+            continue;
+        sum += count;
+        expect_together(&packed, ++number, test_chain_ints(&plain, 0) + from[i], count);
+    }
+    assert_in_range(to[PACK_ROWS], sum, sum + sum / 10); /* hardly anything is put in */
+    test_chain_close(&plain);
+    test_chain_close(&packed);
+    for (size_t i = 0; i < PACK_ROWS; i++)
+        weir_buf_fini(&texts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +365,7 @@ int main(void)
         cmocka_unit_test(texts_are_cut_between_characters),
         cmocka_unit_test(words_and_their_numbers_are_cut_alike),
         cmocka_unit_test(rows_are_filled_up_and_their_lengths_told),
+        cmocka_unit_test(short_rows_are_packed_and_each_is_found_again),
     };
     return cmocka_run_group_tests_name("text operators", tests, NULL, NULL);
 }
