@@ -92,6 +92,18 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* Those that are started from now on know which programs of the user are allowed. */
+static enum weir_status hand_on_programs(const char *system_file, struct weir_error *err)
+{
+    struct orchestrator_system system;
+    enum weir_status status = orchestrator_system_load(system_file, &system, err);
+    if (status != WEIR_OK)
+        return status;
+    weir_programs_hand_on(system.programs);
+    orchestrator_system_fini(&system);
+    return WEIR_OK;
+}
+
 static int check_config(const char *file)
 {
     WEIR_AUTO_BUF text = {0};
@@ -198,6 +210,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
+    weir_programs_hand_on(system.programs);
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
     else
@@ -208,9 +221,14 @@ static int work(const struct command *command, const char *file, struct weir_byt
 
 static int run(const struct command *command, const char *file)
 {
+    struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
-    int code = check_file(file, &text, &complaints);
+    int code = EXIT_USAGE;
+    if (hand_on_programs(command->system, &err) == WEIR_OK)
+        code = check_file(file, &text, &complaints);
+    else
+        weir_buf_append_text(&complaints, err.text);
     if (code != EXIT_DONE) {
         struct screen screen;
         screen_init(&screen, command->json);

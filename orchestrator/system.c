@@ -8,7 +8,7 @@ enum { WORKERS_MAX = 200 };
 struct system_section {
     uint64_t workers;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices;
+    const struct weir_yaml_node *postgres, *prices, *programs;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -23,6 +23,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_NODE(struct system_section, postgres,
              .doc = "{connection: …} of a running server, or {bin_dir: …}"),
     CFG_NODE(struct system_section, prices, .doc = "what cost is computed with"),
+    CFG_NODE(struct system_section, programs,
+             .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_END,
 };
 
@@ -52,6 +54,9 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
                           &system->prices, err);
     }
+    if (status == WEIR_OK)
+        status = weir_programs_check(section.programs, err);
+    system->programs = section.programs;
     system->workers = section.workers;
     system->launcher = section.launcher;
     system->user = section.user;
@@ -91,4 +96,5 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(POSTGRES_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
+    weir_programs_describe(out);
 }

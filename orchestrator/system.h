@@ -2,7 +2,7 @@
 #ifndef ORCHESTRATOR_SYSTEM_H
 #define ORCHESTRATOR_SYSTEM_H
 
-#include "core/config/schema.h"
+#include "core/service/programs.h"
 #include "orchestrator/prices.h"
 
 /* Texts are borrowed from the document. */
@@ -15,6 +15,7 @@ struct orchestrator_system {
     const char *postgres;         /* conninfo of a running server; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
+    const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
 };
 
 /* `path` NULL: defaults alone. INVALID with file:line:column. */

@@ -117,12 +117,16 @@ static enum weir_status plan_columns(struct chain *chain, struct chain_step *ste
     return status;
 }
 
-static enum weir_status check_place(const struct chain *chain, struct weir_error *err)
+static enum weir_status check_place(const struct chain *chain, const struct preprocess_operator *op,
+                                    struct weir_error *err)
 {
-    if (chain->steps == 0 || !chain->step[chain->steps - 1].op->by_batch)
-        return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID, "stands behind %s, expected nothing behind it",
-                     chain->step[chain->steps - 1].op->name);
+    if (chain->steps > 0 && chain->step[chain->steps - 1].op->by_batch)
+        return weir_fail(err, WEIR_INVALID, "stands behind %s, expected nothing behind it",
+                         chain->step[chain->steps - 1].op->name);
+    if (op->may_wait && chain->folding > 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "stands behind an operator that is fitted, expected it in front");
+    return WEIR_OK;
 }
 
 static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_node *node,
@@ -133,7 +137,7 @@ static enum weir_status plan_step(struct chain *chain, const struct weir_yaml_no
     enum weir_status status = find_operator(node, &step->op, err);
     if (status != WEIR_OK)
         return status;
-    enum weir_status placed = check_place(chain, &reason);
+    enum weir_status placed = check_place(chain, step->op, &reason);
     step->options = weir_calloc(1, step->op->options_size + 1);
     step->state = weir_calloc(1, step->op->state_size + 1);
     chain->steps++;

@@ -71,7 +71,9 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
         step->op->fold(step->state, &call, partial);
     else if (batch->rows > 0)
         step->op->apply(step->state, &call);
-    tally(step, &call);
+    chain->waits = call.waits;
+    if (!call.waits)
+        tally(step, &call);
     for (size_t i = 0; i < step->plan.outputs; i++)
         step->bytes += column_bytes(&step->own[i]);
     step->cpu_ns += weir_cpu_thread_ns() - before_ns;
@@ -172,6 +174,12 @@ static void start(struct chain *chain, size_t rows)
     chain->rows.size = rows;
     chain->column[0] = &chain->payload;
     chain->failures.count = 0;
+    chain->waits = false;
+}
+
+bool chain_waits(const struct chain *chain)
+{
+    return chain->waits;
 }
 
 const struct operator_failures *chain_failures(const struct chain *chain)
@@ -182,7 +190,7 @@ const struct operator_failures *chain_failures(const struct chain *chain)
 const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch)
 {
     start(chain, batch->rows);
-    for (size_t i = 0; i < chain->steps;)
+    for (size_t i = 0; i < chain->steps && !chain->waits;)
         i = run_steps(chain, i, batch);
     return chain->rows.at;
 }
@@ -192,7 +200,7 @@ void chain_fold(struct chain *chain, const struct operator_batch *batch,
 {
     partial->count = 0;
     start(chain, batch->rows);
-    for (size_t i = 0; i < chain->steps && partial->count < chain->folding;) {
+    for (size_t i = 0; i < chain->steps && partial->count < chain->folding && !chain->waits;) {
         struct chain_step *step = &chain->step[i];
         bool folds = step->op->fold != NULL;
         if (!folds && !step->behind_fit) {

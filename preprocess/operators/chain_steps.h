@@ -38,6 +38,7 @@ struct chain {
     uint64_t row_bytes;                 /* of those of them that are dense */
     struct operator_failures failures;  /* of the newest batch */
     struct weir_buf rows;               /* what has become of each */
+    bool waits;                         /* an operator needs the batch once more */
 };
 
 /* True when what the operator is made with is given by a file, not fitted on samples. */

@@ -81,6 +81,8 @@ struct operator_call {
     uint64_t warnings;                /* rows it could read, with something odd about them */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
     uint64_t filtered;                /* rows this call has dropped */
+    bool
+        waits; /* there is nothing yet: the same batch is to come again (operators that may wait) */
 };
 
 /* Marks a row that is OK as failed and keeps the reason. The text names what was found and what was expected. */
@@ -142,6 +144,9 @@ struct preprocess_operator {
      * operators after each other, so that a picture stays in the cache from one to the next. */
     bool by_row;
 
+    /* apply() may need several calls for a batch, so that nobody waits for long: it says call->waits. It stands
+     * in front of all operators that fold. */
+    bool may_wait;
     /* What stands in a row of its output depends on the other rows of the batch: it comes last, when all rows that
      * fail have failed. */
     bool by_batch;

@@ -8,7 +8,7 @@
     X(standardize) X(cast) X(log1p) X(hash_mod)                 \
     X(filter) X(concat) X(clamp) X(fill_missing) X(sigrid_hash) \
     X(bucketize) X(first_x) X(one_hot) X(ngram) X(boxcox)       \
-    X(wordpiece) X(bpe) X(pack)                                 \
+    X(wordpiece) X(bpe) X(pack) X(exec)                         \
     X(vocab) X(truncate) X(pad) X(bucket_by_length)             \
     X(decode_jpeg) X(random_resized_crop) X(resize)             \
     X(center_crop) X(flip) X(normalize) X(to_chw)               \

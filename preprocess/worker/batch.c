@@ -372,6 +372,8 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
         return status;
     const struct operator_batch about = about_batch(kitchen, recipe, rows);
     const uint8_t *flags = chain_run(chain, &about);
+    if (chain_waits(chain))
+        return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
     batch->samples = drop_rows(kitchen, chain, rows, flags);
     batch->holes = kitchen->holes.size / sizeof(struct hole);
@@ -395,5 +397,7 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
         return status;
     const struct operator_batch about = about_batch(kitchen, recipe, rows);
     chain_fold(recipe->plan->chain, &about, partial);
+    if (chain_waits(recipe->plan->chain))
+        return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
     return WEIR_OK;
 }

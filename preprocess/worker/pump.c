@@ -108,6 +108,8 @@ static void make(struct worker *worker, const struct worker_make *what)
         status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
+    if (status == WEIR_TIMEOUT)
+        return; /* the next round goes on with it */
     if (status != WEIR_OK)
         get_missing(worker, task, what->batch, status, &err);
     else if (lease->attempt == 0)

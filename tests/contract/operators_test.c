@@ -67,6 +67,7 @@ static const struct {
     {"wordpiece", "{begin: \"[CLS]\", vocabulary: " GOLDEN "wordpiece.vocab}", COLUMN_BYTES, 0},
     {"bpe", "{vocabulary: " GOLDEN "bpe.vocab, merges: " GOLDEN "bpe.merges}", COLUMN_BYTES, 0},
     {"pack", "{length: 24, too_long: fail}", COLUMN_RAGGED, WEIR_I64},
+    {"exec", "{program: numbers, width: 3}", COLUMN_BYTES, 0},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 
@@ -283,6 +284,11 @@ static void apply(struct planned *planned, size_t first, size_t rows, uint8_t *f
         .ids = ids,
     };
     planned->op->apply(planned->state, &call);
+    for (; call.waits; planned->op->apply(planned->state, &call)) {
+        call.waits = false;
+        for (size_t i = 0; i < planned->plan.outputs; i++)
+            column_begin(&planned->out[i]);
+    }
     if (call.failures > 0 && call.reason[0] == '\0')
         fail_msg("%s: a row failed without a reason", planned->op->name);
     uint64_t counts[OPERATOR_ROW_FILTERED + 1] = {0};
@@ -402,6 +408,10 @@ static void a_row_does_not_depend_on_its_batch(void **state)
 
 int main(void)
 {
+    (void)setenv("WEIR_PROGRAMS",
+                 "{numbers: {command: [/usr/bin/python3, " WEIR_SOURCE_DIR
+                 "/docs/guides/programs/text_numbers.py]}}",
+                 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_is_named_and_documented),
         cmocka_unit_test(every_row_has_a_result_or_is_a_counted_hole),

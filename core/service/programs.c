@@ -1,0 +1,116 @@
+/* Programs of the user that pipelines may name. */
+#include "core/service/programs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROGRAMS_MAX = 64, COMMAND_MAX = 32 };
+
+static const char VARIABLE[] = "WEIR_PROGRAMS";
+
+static const struct cfg_key KEYS[] = {
+    CFG_TEXTS(struct weir_allowed, command, .required = true,
+              .doc = "absolute path of the program, then its first arguments"),
+    CFG_SIZE(struct weir_allowed, memory, .fallback = "2GiB", .min = 1 << 20,
+             .doc = "address space it may take"),
+    CFG_DURATION(struct weir_allowed, timeout, .fallback = "30s", .min = 1000,
+                 .doc = "a batch that takes longer has failed"),
+    CFG_END,
+};
+
+static enum weir_status read_one(const struct weir_yaml_node *programs, size_t index,
+                                 struct weir_allowed *ret_allowed, struct weir_error *err)
+{
+    const struct weir_yaml_node *node = weir_yaml_value(programs, index);
+    enum weir_status status = cfg_read(KEYS, CFG_CLOSED, node, "programs", NULL, ret_allowed, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct cfg_texts *command = &ret_allowed->command;
+    if (command->count > COMMAND_MAX)
+        return weir_yaml_fail(node, err,
+                              "programs.%s.command: found %zu words, expected at most %d",
+                              weir_yaml_key(programs, index), command->count, COMMAND_MAX);
+    for (size_t i = 0; i < command->count; i++) {
+        const char *text = weir_yaml_text(weir_yaml_at(command->node, i));
+        if (text == NULL || (i == 0 && text[0] != '/'))
+            return weir_yaml_fail(
+                node, err, "programs.%s.command: found '%s', expected an absolute path, and words",
+                weir_yaml_key(programs, index), text != NULL ? text : "");
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weir_programs_check(const struct weir_yaml_node *programs, struct weir_error *err)
+{
+    size_t count = weir_yaml_pairs(programs);
+    if (programs != NULL && !weir_yaml_is_null(programs) && !weir_yaml_is_mapping(programs))
+        return weir_yaml_fail(programs, err, "programs: expected NAME: {command: […], …}");
+    if (count > PROGRAMS_MAX)
+        return weir_yaml_fail(programs, err, "programs: found %zu, expected at most %d", count,
+                              PROGRAMS_MAX);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        struct weir_allowed allowed = {0};
+        status = read_one(programs, i, &allowed, err);
+    }
+    return status;
+}
+
+void weir_programs_hand_on(const struct weir_yaml_node *programs)
+{
+    WEIR_AUTO_BUF text = {0};
+    if (weir_yaml_pairs(programs) > 0)
+        weir_yaml_print(programs, &text);
+    else
+        weir_buf_append_text(&text, "{}");
+    (void)setenv(VARIABLE, weir_buf_text(&text), 1);
+}
+
+static enum weir_status find_one(const struct weir_yaml_node *programs, const char *name,
+                                 struct weir_allowed *ret_allowed, struct weir_error *err)
+{
+    WEIR_AUTO_BUF names = {0};
+    for (size_t i = 0; i < weir_yaml_pairs(programs); i++) {
+        const char *key = weir_yaml_key(programs, i);
+        if (weir_str_equal(key, name))
+            return read_one(programs, i, ret_allowed, err);
+        weir_buf_printf(&names, "%s%s", i > 0 ? ", " : "", key);
+    }
+    return weir_fail(err, WEIR_INVALID,
+                     "program '%s' is not allowed: expected one of those that `programs` of the "
+                     "system file names: %s",
+                     name, names.size > 0 ? weir_buf_text(&names) : "none");
+}
+
+enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_allowed,
+                                    struct weir_error *err)
+{
+    struct weir_allowed allowed = {0};
+    WEIR_AUTO(weir_yaml) document = NULL;
+    const char *text = getenv(VARIABLE);
+    if (text == NULL) {
+        *ret_allowed = allowed;
+        return WEIR_OK;
+    }
+    enum weir_status status = weir_yaml_parse(VARIABLE, weir_bytes_of(text), &document, err);
+    if (status == WEIR_OK)
+        status = find_one(weir_yaml_root(document), name, &allowed, err);
+    if (status != WEIR_OK)
+        return status;
+    allowed.document = WEIR_TAKE(document);
+    *ret_allowed = allowed;
+    return WEIR_OK;
+}
+
+void weir_allowed_fini(struct weir_allowed *allowed)
+{
+    weir_yaml_free(allowed->document);
+    *allowed = (struct weir_allowed){0};
+}
+
+void weir_programs_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(
+        out, "\n## programs.NAME\n\nPrograms that pipelines may name (`op: exec`).\n\n");
+    cfg_document(KEYS, out);
+}

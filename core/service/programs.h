@@ -1,0 +1,32 @@
+/* Programs of the user that pipelines may name: `programs:` of the system file, and nothing else. Configuration
+ * carries no code: a pipeline says which, the system file says what that is, and how much it may take.
+ *
+ * The orchestrator checks the section and puts it into the environment variable WEIR_PROGRAMS; the processes it
+ * starts find it there. */
+#ifndef WEIR_SERVICE_PROGRAMS_H
+#define WEIR_SERVICE_PROGRAMS_H
+
+#include "core/config/schema.h"
+
+/* Texts are borrowed from `document`. */
+struct weir_allowed {
+    struct weir_yaml *document; /* owned; NULL: zeroed */
+    struct cfg_texts command;   /* the program, by its absolute path, and its first arguments */
+    uint64_t memory;            /* bytes of address space */
+    int64_t timeout;            /* microseconds that a batch may take */
+};
+
+/* Checks the section `programs` (NULL: none) of the system file. INVALID with file:line:column. */
+enum weir_status weir_programs_check(const struct weir_yaml_node *programs,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Lets the processes that are started from now on know it: those of the section (NULL: none) and no others. */
+void weir_programs_hand_on(const struct weir_yaml_node *programs);
+/* What program `name` is. INVALID, with those that are allowed, when it is none of them. Where nothing was handed on,
+ * because a pipeline file is checked by itself, any name is fine, and `command` is empty: nothing can be run. */
+enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_allowed,
+                                    struct weir_error *err) WEIR_MUST_USE;
+void weir_allowed_fini(struct weir_allowed *allowed);
+/* Appends the keys of a program to the reference page. */
+void weir_programs_describe(struct weir_buf *out);
+
+#endif

@@ -1,0 +1,239 @@
+/* A program of the user as a process of its own. */
+#include "preprocess/operators/exec/program.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "preprocess/operators/exec/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 64, PIECE_BYTES = 1 << 20, EXIT_NOT_STARTED = 126, NOBODY = 65534 };
+
+/* ---- life ---- */
+
+static void say(struct program *program, const char *what)
+{
+    snprintf(program->reason, sizeof(program->reason), "%s", what);
+}
+
+void program_stop(struct program *program)
+{
+    if (program->pid > 0) {
+        (void)kill(-program->pid, SIGKILL);
+        while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        (void)close(program->to);
+        (void)close(program->from);
+    }
+    program->pid = 0;
+    program->key = 0;
+}
+
+void program_fini(struct program *program)
+{
+    program_stop(program);
+    weir_buf_fini(&program->question);
+    weir_buf_fini(&program->answer);
+}
+
+static void limit(__rlimit_resource_t resource, rlim_t most)
+{
+    const struct rlimit limits = {most, most};
+    (void)setrlimit(resource, &limits); /* what is lower already stays so */
+}
+
+/* Between fork and exec: nothing here may take a lock. */
+static void become(const struct program *program, char *const *argv, char *const *env,
+                   const int pipes[4], pid_t parent)
+{
+    sigset_t none;
+    (void)setpgid(0, 0);
+    bool is_root = geteuid() == 0; /* of a worker that somebody started by hand */
+    if (is_root && (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+        _exit(EXIT_NOT_STARTED);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (getppid() != parent || dup2(pipes[0], 0) < 0 || dup2(pipes[3], 1) < 0)
+        _exit(EXIT_NOT_STARTED);
+    for (int number = 1; number < SIGRTMIN; number++)
+        (void)signal(number, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)close_range(3, ~0u, 0);
+    limit(RLIMIT_AS, program->allowed->memory);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_NOFILE, FILES_MAX);
+    if (chdir("/") == 0)
+        (void)execve(argv[0], argv, env);
+    _exit(EXIT_NOT_STARTED);
+}
+
+static char **words_of(const struct cfg_texts *command)
+{
+    char **argv = weir_calloc(command->count + 1, sizeof(*argv));
+    for (size_t i = 0; i < command->count; i++)
+        argv[i] = weir_strdup(weir_yaml_text(weir_yaml_at(command->node, i)));
+    return argv;
+}
+
+static void free_words(char **argv)
+{
+    for (size_t i = 0; argv[i] != NULL; i++)
+        free(argv[i]);
+    free(argv);
+}
+
+static bool spawn(struct program *program)
+{
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", language[] = "LANG=C.UTF-8";
+    char *const env[] = {path, language, NULL};
+    if (program->allowed->command.count == 0)
+        return false;
+    int pipes[4]; /* to the program: 1 → 0; from it: 3 → 2 */
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return false;
+    if (pipe2(pipes + 2, O_CLOEXEC) != 0) {
+        (void)close(pipes[0]);
+        (void)close(pipes[1]);
+        return false;
+    }
+    char **argv = words_of(&program->allowed->command);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        become(program, argv, env, pipes, parent);
+    free_words(argv);
+    (void)close(pipes[0]);
+    (void)close(pipes[3]);
+    program->to = pipes[1];
+    program->from = pipes[2];
+    program->pid = pid > 0 ? pid : 0;
+    if (pid > 0)
+        (void)setpgid(pid, pid); /* whoever comes first */
+    (void)fcntl(program->to, F_SETFL, O_NONBLOCK);
+    (void)fcntl(program->from, F_SETFL, O_NONBLOCK);
+    return pid > 0;
+}
+
+/* ---- a question ---- */
+
+/* How it ended, while it has not been waited for. */
+static void say_how_it_ended(struct program *program)
+{
+    siginfo_t how = {0};
+    bool is_over = waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT) == 0;
+    if (is_over && how.si_code == CLD_EXITED)
+        snprintf(program->reason, sizeof(program->reason), "it ended with exit code %d",
+                 how.si_status);
+    else
+        snprintf(program->reason, sizeof(program->reason), "it was ended by signal %d (%s)",
+                 how.si_status, strsignal(how.si_status));
+}
+
+static enum program_state died(struct program *program)
+{
+    program_stop(program);
+    return PROGRAM_DIED;
+}
+
+/* It has closed a pipe: kill it, if it has not ended; nobody is waited for who may never end. */
+static enum program_state ended(struct program *program)
+{
+    siginfo_t how = {0};
+    bool is_over =
+        waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 && how.si_pid > 0;
+    if (!is_over)
+        (void)kill(-program->pid, SIGTERM); /* closing may come shortly before the end */
+    struct pollfd nothing = {.fd = -1};
+    for (int i = 0; !is_over && i < 20; i++) {
+        (void)poll(&nothing, 1, 5);
+        is_over = waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+                  how.si_pid > 0;
+    }
+    say(program, "it closed its output");
+    if (is_over)
+        say_how_it_ended(program);
+    return died(program);
+}
+
+static bool write_on(struct program *program)
+{
+    while (program->written < program->question.size) {
+        ssize_t put = write(program->to, program->question.at + program->written,
+                            program->question.size - program->written);
+        if (put < 0)
+            return errno == EAGAIN || errno == EINTR;
+        program->written += (size_t)put;
+    }
+    return true;
+}
+
+/* False when it has ended. */
+static bool read_on(struct program *program)
+{
+    for (;;) {
+        weir_buf_reserve(&program->answer, PIECE_BYTES);
+        ssize_t got = read(program->from, program->answer.at + program->answer.size, PIECE_BYTES);
+        if (got < 0)
+            return errno == EAGAIN || errno == EINTR;
+        if (got == 0)
+            return false;
+        program->answer.size += (size_t)got;
+        if (program->answer.size > PROGRAM_ANSWER_BYTES_MAX)
+            return true;
+    }
+}
+
+enum program_state program_wait(struct program *program)
+{
+    int64_t until_ms = weir_now_ms() + PROGRAM_PATIENCE_MS;
+    for (;;) {
+        bool is_asking = program->written < program->question.size;
+        struct pollfd ends[] = {{.fd = program->from, .events = POLLIN},
+                                {.fd = is_asking ? program->to : -1, .events = POLLOUT}};
+        int64_t now_ms = weir_now_ms();
+        if (now_ms >= program->deadline_ms) {
+            say(program, "it took longer than it may");
+            return died(program);
+        }
+        if (now_ms >= until_ms)
+            return PROGRAM_WAITS;
+        (void)poll(ends, WEIR_COUNT(ends), (int)(until_ms - now_ms));
+        if ((is_asking && !write_on(program)) || !read_on(program))
+            return ended(program);
+        int64_t whole = frame_size(weir_buf_view(&program->answer));
+        if (whole < 0 || program->answer.size > PROGRAM_ANSWER_BYTES_MAX) {
+            say(program, "it did not answer in frames");
+            return died(program);
+        }
+        if (whole > 0 && program->answer.size >= (size_t)whole && !is_asking) {
+            program->key = 0;
+            return PROGRAM_ANSWERED;
+        }
+    }
+}
+
+enum program_state program_ask(struct program *program, uint64_t key)
+{
+    if (program->key != 0)
+        program_stop(program);
+    if (program->pid == 0 && !spawn(program)) {
+        say(program, "it cannot be started");
+        return PROGRAM_DIED;
+    }
+    weir_buf_clear(&program->answer);
+    program->written = 0;
+    program->key = key;
+    program->deadline_ms = weir_now_ms() + program->allowed->timeout / 1000;
+    return program_wait(program);
+}

@@ -1,0 +1,35 @@
+/* Which row of a batch a program dies of, found by halving: ask for all of them; when that fails, for the first half of
+ * those under suspicion, again and again. A row is found guilty when it fails alone. Pure. */
+#ifndef WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
+#define WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SUSPECTS_FAILURES_MAX = 256 /* of one batch */ };
+
+/* Zeroed: nobody is under suspicion. */
+struct suspects {
+    size_t first, end; /* rows under suspicion; end 0: none */
+    size_t failures;
+};
+
+struct suspects_range {
+    size_t first, end;
+};
+
+/* What comes of an outcome. */
+enum suspects_verdict {
+    SUSPECTS_GO_ON,    /* ask for suspects_next() */
+    SUSPECTS_DONE,     /* all rows have passed together */
+    SUSPECTS_GUILTY,   /* row `first` of what was asked for: leave it out, and begin again */
+    SUSPECTS_HOPELESS, /* too much has failed, or nothing by itself */
+};
+
+/* The rows to ask for next, of `count` (> 0). */
+struct suspects_range suspects_next(const struct suspects *suspects, size_t count);
+/* They have passed, or failed. */
+enum suspects_verdict suspects_passed(struct suspects *suspects, size_t count);
+enum suspects_verdict suspects_failed(struct suspects *suspects, size_t count);
+
+#endif

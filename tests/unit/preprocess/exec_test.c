@@ -1,0 +1,230 @@
+/* exec: a program in a process of its own. What it makes is taken up; when it dies, hangs or talks nonsense, that costs
+ * the row it cannot bear. The program is Python (exec_program.py): rows say what it is to do with them. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/service/programs.h"
+#include "tests/support/chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 40 };
+
+#define PROGRAM WEIR_SOURCE_DIR "/tests/unit/preprocess/exec_program.py"
+#define DENSE   "[{op: exec, program: numbers, width: 2, name: x}]"
+
+static void allow(const char *more)
+{
+    WEIR_AUTO_FREE char *text =
+        weir_format("{numbers: {command: [/usr/bin/python3, " PROGRAM "], %s},"
+                    " upper: {command: [/usr/bin/python3, " PROGRAM ", text]},"
+                    " backwards: {command: [/usr/bin/python3, " PROGRAM ", ragged]},"
+                    " gone: {command: [/no/such/program]}}",
+                    more);
+    (void)setenv("WEIR_PROGRAMS", text, 1);
+}
+
+/* Runs the chain until it waits for nothing. */
+static void run(struct test_chain *test, const char *const *texts, size_t count)
+{
+    struct weir_bytes rows[ROWS];
+    uint64_t ids[ROWS];
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = weir_bytes_of(texts[i]);
+        ids[i] = 1000 + i;
+    }
+    do {
+        test_chain_fill(test, rows, count);
+        test->failed = chain_run(test->chain, &(struct operator_batch){.rows = count, .ids = ids});
+    } while (chain_waits(test->chain));
+}
+
+/* All rows but `bad` (SIZE_MAX: none) are their length and their first byte. */
+static void expect_rows(const struct test_chain *test, const char *const *texts, size_t count,
+                        size_t bad)
+{
+    const float *x = test_chain_floats(test, 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(test->failed[i], i == bad ? OPERATOR_ROW_FAILED : OPERATOR_ROW_OK);
+        if (i == bad)
+            continue;
+        assert_true(x[2 * i] == (float)strlen(texts[i]));
+        assert_true(x[2 * i + 1] == (float)texts[i][0]);
+    }
+}
+
+static const char *reason_of(const struct test_chain *test)
+{
+    const struct operator_failures *failures = chain_failures(test->chain);
+    assert_int_equal(failures->count, 1);
+    return failures->of[0].reason;
+}
+
+static void fill(const char *texts[ROWS], size_t bad, const char *what)
+{
+    static const char *const GOOD[] = {"a", "bc", "some more", "x"};
+    for (size_t i = 0; i < ROWS; i++)
+        texts[i] = i == bad ? what : GOOD[i % WEIR_COUNT(GOOD)];
+}
+
+static void what_it_makes_is_taken_up(void **state)
+{
+    (void)state;
+    const char *texts[ROWS];
+    struct test_chain test = {0};
+    allow("timeout: 20s");
+    fill(texts, SIZE_MAX, NULL);
+    test_chain_open(&test, DENSE);
+    run(&test, texts, 7);
+    expect_rows(&test, texts, 7, SIZE_MAX);
+    run(&test, texts, ROWS);
+    expect_rows(&test, texts, ROWS, SIZE_MAX);
+    test_chain_close(&test);
+}
+
+static const struct {
+    const char *row, *reason;
+} BAD[] = {
+    {"!die", "program numbers: it ended with exit code 3"},
+    {"!kill", "program numbers: it was ended by signal 9 (Killed)"},
+    {"!nonsense", "program numbers: it did not answer in frames"},
+    {"!fewer", "program numbers: it answered"},
+    {"!fail", "program numbers: as it was told?"},
+    {"!memory", "program numbers: it ended with exit code 1"},
+};
+
+static void it_costs_the_row_that_it_cannot_bear(void **state)
+{
+    (void)state;
+    allow("timeout: 20s, memory: 256MiB");
+    for (size_t i = 0; i < WEIR_COUNT(BAD); i++) {
+        const char *texts[ROWS];
+        struct test_chain test = {0};
+        size_t bad = (7 * i + 5) % ROWS;
+        fill(texts, bad, BAD[i].row);
+        test_chain_open(&test, DENSE);
+        run(&test, texts, ROWS);
+        expect_rows(&test, texts, ROWS, bad);
+        if (strncmp(reason_of(&test), BAD[i].reason, strlen(BAD[i].reason)) != 0)
+            fail_msg("found '%s', expected '%s'", reason_of(&test), BAD[i].reason);
+        run(&test, texts, ROWS); /* and is not asked for again */
+        expect_rows(&test, texts, ROWS, bad);
+        test_chain_close(&test);
+    }
+}
+
+static void one_that_hangs_is_not_waited_for(void **state)
+{
+    (void)state;
+    const char *texts[ROWS];
+    struct test_chain test = {0};
+    struct weir_bytes rows[4];
+    allow("timeout: 300ms");
+    fill(texts, 2, "!hang");
+    for (size_t i = 0; i < WEIR_COUNT(rows); i++)
+        rows[i] = weir_bytes_of(texts[i]);
+    test_chain_open(&test, DENSE);
+    test_chain_run(&test, rows, WEIR_COUNT(rows));
+    assert_true(chain_waits(test.chain)); /* somebody else has a turn meanwhile */
+    run(&test, texts, 4);
+    expect_rows(&test, texts, 4, 2);
+    assert_non_null(strstr(reason_of(&test), "it took longer than it may"));
+    test_chain_close(&test);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+}
+
+static void a_program_that_cannot_run_fails_all_rows(void **state)
+{
+    (void)state;
+    const char *texts[ROWS];
+    struct test_chain test = {0};
+    allow("timeout: 20s");
+    fill(texts, SIZE_MAX, NULL);
+    test_chain_open(&test, "[{op: exec, program: gone, width: 2}]");
+    run(&test, texts, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(test.failed[i], OPERATOR_ROW_FAILED);
+    test_chain_close(&test);
+}
+
+static void text_and_ragged_numbers_go_on_to_other_operators(void **state)
+{
+    (void)state;
+    static const char *const TEXTS[] = {"ab c", "", "def"};
+    struct test_chain test = {0};
+    allow("timeout: 20s");
+    test_chain_open(&test, "[{op: exec, program: upper, makes: text},"
+                           " {op: exec, program: backwards, makes: ragged, type: i32}]");
+    run(&test, TEXTS, WEIR_COUNT(TEXTS));
+    const int32_t wanted[] = {'C', ' ', 'B', 'A',
+                              'F', 'E', 'D'}; /* upper case, then the bytes backwards */
+    assert_int_equal(chain_output(test.chain, 0)->values.size, sizeof(wanted));
+    assert_memory_equal(test_chain_ints(&test, 0), wanted, sizeof(wanted));
+    test_chain_close(&test);
+}
+
+static void expect_refused(const char *operators, const char *why)
+{
+    struct weir_error err = {0};
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(chain) chain = NULL;
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_bytes_of(operators), &document, &err), WEIR_OK);
+    assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    if (strstr(err.text, why) == NULL)
+        fail_msg("found '%s', expected '%s'", err.text, why);
+}
+
+static void what_is_not_allowed_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    allow("timeout: 20s");
+    expect_refused(
+        "[{op: exec, program: other}]",
+        "p.yaml:1:2: preprocess.operators: exec: program 'other' is not allowed: expected "
+        "one of those that `programs` of the system file names: numbers, upper, backwards, gone");
+    expect_refused("[{op: json_fields, fields: [a]}, {op: standardize}, {op: exec, program: gone}]",
+                   "stands behind an operator that is fitted");
+    (void)setenv("WEIR_PROGRAMS", "{}", 1);
+    expect_refused("[{op: exec, program: numbers}]", "names: none");
+}
+
+static void the_section_is_checked_with_its_place(void **state)
+{
+    (void)state;
+    static const char *const WRONG[][2] = {
+        {"programs: {a: {command: [python3]}}", "found 'python3', expected an absolute path"},
+        {"programs: {a: {comand: [/bin/x]}}", "command"},
+        {"programs: [a]", "expected NAME: {command"},
+        {"programs: {a: {command: [/bin/x], timeout: 1us}}", "timeout"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(WRONG); i++) {
+        struct weir_error err = {0};
+        WEIR_AUTO(weir_yaml) document = NULL;
+        assert_int_equal(
+            weir_yaml_parse("system.yaml", weir_bytes_of(WRONG[i][0]), &document, &err), WEIR_OK);
+        const struct weir_yaml_node *root = weir_yaml_root(document);
+        assert_int_equal(weir_programs_check(weir_yaml_get(root, "programs"), &err), WEIR_INVALID);
+        if (strstr(err.text, WRONG[i][1]) == NULL || strstr(err.text, "system.yaml:1:") == NULL)
+            fail_msg("found '%s', expected '%s'", err.text, WRONG[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_makes_is_taken_up),
+        cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
+        cmocka_unit_test(one_that_hangs_is_not_waited_for),
+        cmocka_unit_test(a_program_that_cannot_run_fails_all_rows),
+        cmocka_unit_test(text_and_ragged_numbers_go_on_to_other_operators),
+        cmocka_unit_test(what_is_not_allowed_is_refused_with_its_place),
+        cmocka_unit_test(the_section_is_checked_with_its_place),
+    };
+    return cmocka_run_group_tests_name("exec", tests, NULL, NULL);
+}
