@@ -128,6 +128,22 @@ static void show_checks(const json_t *checks, struct cli_page *page)
     cli_table_show(&table, page);
 }
 
+/* The samples that a training could not read, as far as they are listed, and how many more there were. */
+static void show_failures(const json_t *row, struct cli_page *page)
+{
+    const json_t *audit = json_object_get(row, "audit");
+    const json_t *failures = json_object_get(audit, "failures");
+    long long listed = (long long)json_array_size(failures);
+    for (size_t i = 0; i < json_array_size(failures); i++) {
+        const json_t *failure = json_array_get(failures, i);
+        cli_line(page, "trigger %lld: sample %lld: %s", (long long)cli_number(row, "trigger"),
+                 (long long)cli_number(failure, "sample"), cli_text(failure, "reason"));
+    }
+    if (listed > 0 && cli_number(audit, "failed") > listed)
+        cli_line(page, "trigger %lld: %lld could not be read in all, every epoch counted",
+                 (long long)cli_number(row, "trigger"), (long long)cli_number(audit, "failed"));
+}
+
 void cli_render_report(const json_t *answer, struct cli_page *page)
 {
     struct cli_column columns[CLI_COLUMNS_MAX] = {
@@ -153,6 +169,8 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
         cli_line(page, "%s: each model on the samples that came after it", metrics.evaluation);
     if (replaced)
         cli_line(page, "* retrained after an erasure; measured is the model it replaces");
+    for (size_t i = 0; i < json_array_size(triggers); i++)
+        show_failures(json_array_get(triggers, i), page);
     show_checks(json_object_get(answer, "checks"), page);
 }
 

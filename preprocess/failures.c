@@ -10,8 +10,12 @@ void failures_note(struct failures *failures, uint64_t id, const char *reason)
         at++;
     if (at == FAILURES_MAX)
         return;
-    failures->of[at].id = id;
-    snprintf(failures->of[at].reason, sizeof(failures->of[at].reason), "%s", reason);
+    struct failure *failure = &failures->of[at];
+    struct failure noted = {.id = id};
+    snprintf(noted.reason, sizeof(noted.reason), "%s", reason);
+    failures->is_changed = failures->is_changed || at == failures->count ||
+                           !weir_str_equal(failure->reason, noted.reason);
+    *failure = noted;
     if (at == failures->count)
         failures->count++;
 }

@@ -17,6 +17,7 @@ struct failure {
 struct failures {
     size_t count;
     struct failure of[FAILURES_MAX];
+    bool is_changed; /* since whoever keeps it has set this to false */
 };
 
 /* A sample that is listed already keeps its place, with the newer reason. */

@@ -39,7 +39,7 @@ struct dispatcher_entry {
     struct preprocess_sum sum;         /* that it is made of … */
     uint64_t sum_turn;                 /* … as of this turn */
     char *reason;                      /* why a sample failed, newest; NULL: none did */
-    struct failures failures;          /* the first samples that did; not durable */
+    struct failures failures;          /* the first samples that did */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
 
     size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */

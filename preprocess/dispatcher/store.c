@@ -183,6 +183,18 @@ static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *
     return status;
 }
 
+static enum weir_status load_failures(struct weir_db *db, struct dispatcher_entry *entry,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(db, Q_failures, &rows, err, DB_I64(entry->number));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        failures_note(&entry->failures, (uint64_t)weir_rows_i64(rows, i, 0),
+                      weir_rows_text(rows, i, 1));
+    entry->failures.is_changed = false;
+    return status;
+}
+
 enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record, struct weir_error *err)
@@ -198,6 +210,8 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
     status = load_seats(db, number, ret_record, err);
     if (status == WEIR_OK)
         status = load_costs(db, entry, err);
+    if (status == WEIR_OK)
+        status = load_failures(db, entry, err);
     if (status == WEIR_OK)
         *ret_entry = WEIR_TAKE(entry);
     return status;
@@ -313,6 +327,18 @@ static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_en
     return status;
 }
 
+static enum weir_status save_failures(struct weir_db *db, struct dispatcher_entry *entry,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    const struct failures *failures = &entry->failures;
+    for (size_t i = 0; i < failures->count && status == WEIR_OK; i++)
+        status = DB_RUN(db, Q_failure_save, NULL, err, DB_I64(entry->number),
+                        DB_I64(failures->of[i].id), DB_TEXT(failures->of[i].reason));
+    entry->failures.is_changed = status != WEIR_OK;
+    return status;
+}
+
 enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_entry *entry,
                                          struct weir_error *err)
 {
@@ -325,6 +351,8 @@ enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_e
         if (entry->costs[i].unsaved)
             status = save_cost(db, entry, &entry->costs[i], err);
     }
+    if (status == WEIR_OK && entry->failures.is_changed)
+        status = save_failures(db, entry, err);
     return status;
 }
 

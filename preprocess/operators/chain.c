@@ -159,10 +159,14 @@ static enum weir_status check_end(const struct operator_schema *schema,
         const struct column_about *about = &schema->column[i];
         if (about->kind == COLUMN_DENSE || about->kind == COLUMN_RAGGED)
             continue;
-        return weir_yaml_fail(operators, err,
-                              "preprocess.operators: the last one leaves column '%s' of %s, "
-                              "expected numbers: add an operator that makes a tensor of it",
-                              about->name, column_kind_name(about->kind));
+        return weir_yaml_fail(
+            operators, err,
+            "preprocess.operators: the last one leaves column '%s' of %s, "
+            "expected numbers: add an operator that makes a tensor of it%s",
+            about->name, column_kind_name(about->kind),
+            about->kind == COLUMN_PICTURES
+                ? " (resize or a crop gives them one size, to_ragged keeps theirs)"
+                : "");
     }
     return WEIR_OK;
 }

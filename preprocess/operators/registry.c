@@ -12,7 +12,8 @@
     X(vocab) X(truncate) X(pad) X(bucket_by_length)             \
     X(decode_jpeg) X(random_resized_crop) X(resize)             \
     X(center_crop) X(flip) X(normalize) X(to_chw)               \
-    X(decode_png) X(grayscale) X(color_jitter) X(blur)
+    X(decode_png) X(grayscale) X(color_jitter) X(blur)           \
+    X(to_ragged)
 // clang-format on
 
 #define X(name) extern const struct preprocess_operator operator_##name;

@@ -246,9 +246,8 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section, struc
              LAB_SAMPLES);
 }
 
-struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
+static struct msg_job_is ask(struct lab *lab, uint64_t job, struct weir_arena *arena)
 {
-    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct weir_error err = {0};
     struct msg_job_is answer;
     enum weir_status status =
@@ -257,12 +256,29 @@ struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
     if (status != WEIR_OK)
         fprintf(stderr, "job_ask: %s\n", err.text);
     weir_require(status == WEIR_OK);
+    return answer;
+}
+
+struct msg_job_is lab_audit(struct lab *lab, uint64_t job)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_job_is answer = ask(lab, job, arena);
     answer.state = answer.delivery = "";
     answer.operators = (struct weir_strs){0};
     answer.operator_ns = (struct weir_i64s){0};
     answer.operator_bytes = (struct weir_u64s){0};
     answer.fitted = (struct weir_bytes){0};
     return answer;
+}
+
+uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_job_is answer = ask(lab, job, arena);
+    if (answer.failed_ids.count == 0)
+        return 0;
+    (void)snprintf(reason, LAB_REASON_MAX, "%s", answer.failed_reasons.at[0]);
+    return answer.failed_ids.at[0];
 }
 
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size)

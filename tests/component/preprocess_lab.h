@@ -11,7 +11,13 @@
 
 #include <weir/client.h>
 
-enum { LAB_FIRST_ID = 1 << 20, LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4, LAB_PARTS = 3 };
+enum {
+    LAB_FIRST_ID = 1 << 20,
+    LAB_SAMPLES = 600,
+    LAB_WORKERS_MAX = 4,
+    LAB_PARTS = 3,
+    LAB_REASON_MAX = 200
+};
 
 struct lab;
 
@@ -40,6 +46,8 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
                        struct weir_bytes fitted);
 /* The audit; strings and arrays are dropped. */
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
+/* The first sample that the audit lists as failed; 0: none. `reason` says why. */
+uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
 /* Opens a consumer of the job that starts from `state`. */
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size);
 /* The same with so many bytes in flight; 0: the default. */

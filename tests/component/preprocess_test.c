@@ -505,6 +505,30 @@ static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
     lab_stop(lab);
 }
 
+/* Until the dispatcher has stored which sample failed. */
+static const char UNTIL_STORED[] =
+    "SET statement_timeout = '30s'; DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM preprocess.failure) LOOP"
+    " PERFORM pg_sleep(0.01); END LOOP; END $$";
+
+static void why_a_sample_failed_outlives_whoever_saw_it(void **state)
+{
+    char reason[LAB_REASON_MAX] = "";
+    struct lab *lab = lab_start(*state, 1, 17);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, JSON, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(take(client, &seen, UINT64_MAX, true));
+    commit(client, true);
+    weir_client_close(client);
+    weir_test_postgres_sql(*state, UNTIL_STORED);
+    lab_kill_worker(lab, 0);
+    lab_kill_dispatcher(lab);
+    assert_int_equal(lab_failed(lab, 1, reason), LAB_FIRST_ID + 17);
+    assert_non_null(strstr(reason, "json_fields: byte"));
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static void on_error_fail_ends_the_run_with_the_reason(void **state)
 {
     struct lab *lab = lab_start(*state, 2, 17);
@@ -674,6 +698,7 @@ int main(void)
         cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch, reset),
         cmocka_unit_test_teardown(a_given_vocabulary_is_sealed_with_the_job, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
+        cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),
     };

@@ -68,6 +68,7 @@ static const struct {
     {"bpe", "{vocabulary: " GOLDEN "bpe.vocab, merges: " GOLDEN "bpe.merges}", COLUMN_BYTES, 0},
     {"pack", "{length: 24, too_long: fail}", COLUMN_RAGGED, WEIR_I64},
     {"exec", "{program: numbers, width: 3}", COLUMN_BYTES, 0},
+    {"to_ragged", "{}", COLUMN_PICTURES, WEIR_U8},
     {"boxcox", "{lambda: 0.5}", COLUMN_DENSE, WEIR_F32},
 };
 

@@ -69,6 +69,8 @@ def check_whole(path, picture):
     found = run(f"[{{op: decode_jpeg}}, {{op: center_crop, size: [{height}, {width}]}}]", path,
                 (height, width, 3))
     expect(f"decode {path}", found, picture, 0)
+    found = run("[{op: decode_jpeg}, {op: to_ragged}]", path, (height, width, 3))
+    expect(f"decode {path} to its own size", found, picture, 0)
 
 
 def check_resize(rng, path, picture):

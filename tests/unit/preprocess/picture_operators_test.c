@@ -330,6 +330,46 @@ static void planes_of_bytes_are_the_same_bytes(void **state)
     weir_buf_fini(&planes);
 }
 
+static void pictures_of_any_size_keep_their_pixels_and_shapes(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    struct jpeg_picture grey = {
+        .height = 7, .width = 20, .seed = 4, .quality = 90, .components = 1};
+    WEIR_AUTO_BUF one = {0};
+    WEIR_AUTO_BUF other = {0};
+    jpeg_picture_write(&COLOURS, &one);
+    jpeg_picture_write(&grey, &other);
+    const struct weir_bytes rows[] = {weir_buf_view(&one), weir_bytes_of("no picture"),
+                                      weir_buf_view(&other)};
+    test_chain_open(&test, "[{op: decode_jpeg}, {op: to_ragged}]");
+    test_chain_run(&test, rows, 3);
+    static const uint8_t FAILED[] = {0, 1, 0};
+    static const int32_t SHAPES[] = {HEIGHT, WIDTH, 3, 0, 0, 3, 7, 20, 3};
+    assert_memory_equal(test.failed, FAILED, 3);
+    assert_memory_equal(test_chain_ints(&test, 1), SHAPES, sizeof(SHAPES));
+    const uint32_t *offsets = column_offsets(chain_output(test.chain, 0));
+    assert_int_equal(offsets[1], HEIGHT * WIDTH * 3);
+    assert_int_equal(offsets[2], offsets[1]);
+    assert_int_equal(offsets[3], offsets[2] + 7 * 20 * 3);
+    test_chain_close(&test);
+}
+
+static void pictures_that_are_left_over_are_refused_with_what_to_do(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct chain *chain = NULL;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    assert_int_equal(
+        weir_yaml_parse("p.yaml", weir_bytes_of("[{op: decode_jpeg}]"), &document, &err), WEIR_OK);
+    assert_int_equal(chain_new(weir_yaml_root(document), &chain, &err), WEIR_INVALID);
+    assert_non_null(
+        strstr(err.text, "p.yaml:1:1: preprocess.operators: the last one leaves column"));
+    assert_non_null(
+        strstr(err.text, "resize or a crop gives them one size, to_ragged keeps theirs"));
+}
+
 /* ---- pictures of strangers ---- */
 
 static void expect_failure(const struct weir_buf *file, const char *options, const char *reason)
@@ -500,6 +540,8 @@ int main(void)
         cmocka_unit_test(half_of_the_pictures_are_mirrored),
         cmocka_unit_test(numbers_in_planes_are_the_pixels_scaled),
         cmocka_unit_test(planes_of_bytes_are_the_same_bytes),
+        cmocka_unit_test(pictures_of_any_size_keep_their_pixels_and_shapes),
+        cmocka_unit_test(pictures_that_are_left_over_are_refused_with_what_to_do),
         cmocka_unit_test(what_is_no_picture_or_only_a_part_of_one_fails),
         cmocka_unit_test(a_picture_of_too_many_scans_fails),
         cmocka_unit_test(one_bad_picture_costs_itself_only),
