@@ -1,21 +1,18 @@
 /* Dispatcher and workers as real processes, a real consumer, a scripted storage: every sample of the
  * set arrives once per epoch, whatever dies, and what cannot arrive is a counted hole. */
-#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "tests/component/preprocess_lab.h"
-#include "tests/support/temp_dir.h"
+#include "tests/component/preprocess_seen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-enum { BATCH = 16, WAIT_MS = 30000 };
+enum { BATCH = 16 };
 
 static const char JSON[] = "preprocess:\n"
                            "  operators: [{op: json_fields, fields: [a, b]}]\n"
@@ -45,11 +42,6 @@ static const char MORE_WORDS[] =
     "              {op: vocab, size: 100}]\n"
     "  batch: {samples: 16}\n";
 
-static const char BUCKETED[] =
-    "preprocess:\n"
-    "  operators: [{op: bucket_by_length, on: payload}, {op: json_fields, fields: [a, b]}]\n"
-    "  batch: {samples: 16, group: 12}\n";
-
 /* Batches of 512 kB: 16 samples of 2 x 4000 numbers. */
 enum { CLASSES = 4000 };
 static const char WIDE[] = "preprocess:\n"
@@ -57,135 +49,22 @@ static const char WIDE[] = "preprocess:\n"
                            "              {op: one_hot, classes: 4000}]\n"
                            "  batch: {samples: 16}\n";
 
-/* What came out of a run. */
-struct seen {
-    unsigned times[LAB_SAMPLES];
-    struct weir_hasher *order; /* over ids and tensors, as they came */
-    uint64_t batches;
-    uint64_t padding; /* bytes by which the lines are shorter than the longest of their batch */
-};
-
-/* The line of a sample; returns its length. */
-static uint64_t print_line(uint64_t id, char line[64])
-{
-    unsigned long row = id - LAB_FIRST_ID;
-    return (uint64_t)snprintf(line, 64, "{\"a\": %lu, \"b\": %lu}", row, row * row);
-}
-
-static uint64_t padding_of(const struct weir_batch *batch)
-{
-    uint64_t sum = 0, longest = 0;
-    for (size_t i = 0; i < batch->samples; i++) {
-        char line[64];
-        uint64_t length = print_line(batch->ids[i], line);
-        longest = length > longest ? length : longest;
-        sum += length;
-    }
-    return longest * batch->samples - sum;
-}
-
-static void look_at(struct seen *seen, const struct weir_batch *batch, bool is_raw)
-{
-    assert_int_equal(batch->tensor_count, 1);
-    const float *x = batch->tensors[0].data;
-    for (size_t i = 0; i < batch->samples; i++) {
-        uint64_t row = batch->ids[i] - LAB_FIRST_ID;
-        assert_true(row < LAB_SAMPLES);
-        assert_int_equal(batch->labels[i], row % 2);
-        if (is_raw) {
-            assert_true(x[2 * i] == (float)row);
-            assert_true(x[2 * i + 1] == (float)(row * row));
-        }
-        seen->times[row]++;
-    }
-    weir_hasher_add(seen->order, batch->ids, batch->samples * sizeof(uint64_t));
-    weir_hasher_add(seen->order, x, batch->samples * 2 * sizeof(float));
-    seen->batches++;
-    seen->padding += padding_of(batch);
-}
-
-/* Takes up to `most` batches; true at the end. */
-static bool take(struct weir_client *client, struct seen *seen, uint64_t most, bool is_raw)
-{
-    struct weir_batch *batch;
-    struct weir_client_error error = {0};
-    enum weir_client_status status = WEIR_CLIENT_OK;
-    for (uint64_t i = 0; i < most; i++) {
-        status = weir_client_next(client, WAIT_MS, &batch, &error);
-        if (status != WEIR_CLIENT_OK)
-            break;
-        look_at(seen, batch, is_raw);
-        weir_batch_release(batch);
-    }
-    if (status != WEIR_CLIENT_OK && status != WEIR_CLIENT_END)
-        fail_msg("batch %lu: %s", (unsigned long)seen->batches, error.text);
-    return status == WEIR_CLIENT_END;
-}
-
-static void commit(struct weir_client *client, bool final)
-{
-    const void *state;
-    size_t size;
-    struct weir_client_error error = {0};
-    weir_client_state(client, &state, &size);
-    if (weir_client_commit(client, state, size, final, WAIT_MS, &error) != WEIR_CLIENT_OK)
-        fail_msg("commit: %s", error.text);
-}
-
-static void expect_each(const struct seen *seen, unsigned times)
-{
-    for (size_t i = 0; i < LAB_SAMPLES; i++) {
-        if (seen->times[i] != times)
-            fail_msg("sample %zu came %u times, expected %u", i, seen->times[i], times);
-    }
-}
-
-static void expect_clean(const struct msg_job_is *audit, uint64_t set)
-{
-    assert_int_equal(audit->set, set);
-    assert_int_equal(audit->lost, 0);
-    assert_int_equal(audit->duplicated, 0);
-}
-
-/* A whole run with `workers`; returns the digest of all that came, in order. */
-static struct weir_digest run_whole(struct weir_test_postgres *postgres, int workers,
-                                    const char *section, uint32_t epochs)
-{
-    struct lab *lab = lab_start(postgres, workers, -1);
-    struct seen seen = {.order = weir_hasher_new()};
-    lab_open_job(lab, 1, section, epochs);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(take(client, &seen, UINT64_MAX, section != FITTED));
-    commit(client, true);
-    weir_client_close(client);
-    expect_each(&seen, epochs);
-    struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)LAB_SAMPLES * epochs);
-    assert_int_equal(audit.delivered, (uint64_t)LAB_SAMPLES * epochs);
-    assert_int_equal(audit.replayed, 0);
-    struct weir_digest digest = weir_hasher_digest(seen.order);
-    weir_hasher_free(seen.order);
-    lab_stop(lab);
-    weir_test_postgres_reset(postgres);
-    return digest;
-}
-
 static void any_number_of_workers_delivers_the_same_sequence(void **state)
 {
-    struct weir_digest one = run_whole(*state, 1, JSON, 2);
-    struct weir_digest three = run_whole(*state, 3, JSON, 2);
+    struct weir_digest one = seen_whole_run(*state, 1, JSON, 2, true);
+    struct weir_digest three = seen_whole_run(*state, 3, JSON, 2, true);
     assert_memory_equal(&one, &three, sizeof(one));
 }
 
 static void relaxed_order_delivers_everything_too(void **state)
 {
-    (void)run_whole(*state, 2, RELAXED, 2);
+    (void)seen_whole_run(*state, 2, RELAXED, 2, true);
 }
 
 static void a_fit_does_not_depend_on_who_made_it(void **state)
 {
-    struct weir_digest one = run_whole(*state, 1, FITTED, 1);
-    struct weir_digest three = run_whole(*state, 3, FITTED, 1);
+    struct weir_digest one = seen_whole_run(*state, 1, FITTED, 1, false);
+    struct weir_digest three = seen_whole_run(*state, 3, FITTED, 1, false);
     assert_memory_equal(&one, &three, sizeof(one));
 }
 
@@ -199,13 +78,13 @@ static void number_samples(struct lab *lab, uint64_t job, int32_t numbers[LAB_SA
     struct weir_client_info info;
     weir_client_info(client, &info);
     weir_buf_append(fitted, info.fitted, info.fitted_size);
-    while (weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
         const int32_t *x = batch->tensors[0].data;
         for (size_t i = 0; i < batch->samples; i++)
             numbers[batch->ids[i] - LAB_FIRST_ID] = x[i];
         weir_batch_release(batch);
     }
-    commit(client, true);
+    seen_commit(client, true);
     weir_client_close(client);
 }
 
@@ -234,7 +113,7 @@ static void a_vocabulary_goes_on_from_that_of_a_model(void **state)
     }
     assert_int_equal(new_numbers, 0x1ff800); /* 11 … 20, once each */
     struct msg_job_is audit = lab_audit(lab, 2);
-    expect_clean(&audit, LAB_SAMPLES);
+    seen_clean(&audit, LAB_SAMPLES);
     assert_int_equal(audit.delivered, 20);
     assert_int_equal(audit.filtered, LAB_SAMPLES - 20);
     lab_stop(lab);
@@ -247,18 +126,18 @@ static void killed_workers_and_dispatchers_change_nothing(void **state)
     lab_open_job(lab, 1, JSON, 3);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     for (int i = 0; i < 6; i++) {
-        assert_false(take(client, &seen, 10, true));
+        assert_false(seen_take(&seen, client, 10, true));
         if (i % 3 == 2)
             lab_kill_dispatcher(lab);
         else
             lab_kill_worker(lab, i % 2);
     }
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
-    expect_each(&seen, 3);
+    seen_each(&seen, 3);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
+    seen_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
     weir_hasher_free(seen.order);
     lab_stop(lab);
 }
@@ -271,24 +150,24 @@ static void each_epoch_delivers_its_part_whatever_dies(void **state)
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     for (uint32_t epoch = 0; epoch < LAB_PARTS; epoch++) {
         struct seen seen = {.order = weir_hasher_new()};
-        assert_false(take(client, &seen, batches / 2, true));
+        assert_false(seen_take(&seen, client, batches / 2, true));
         if (epoch == 1)
             lab_kill_dispatcher(lab);
         else
             lab_kill_worker(lab, (int)epoch % 2);
-        assert_false(take(client, &seen, batches - batches / 2, true));
+        assert_false(seen_take(&seen, client, batches - batches / 2, true));
         for (size_t row = 0; row < LAB_SAMPLES; row++)
             assert_int_equal(seen.times[row], lab_in_part(row, epoch));
         weir_hasher_free(seen.order);
     }
     struct seen rest = {.order = weir_hasher_new()};
-    assert_true(take(client, &rest, UINT64_MAX, true));
+    assert_true(seen_take(&rest, client, UINT64_MAX, true));
     assert_int_equal(rest.batches, 0);
     weir_hasher_free(rest.order);
-    commit(client, true);
+    seen_commit(client, true);
     weir_client_close(client);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)LAB_PARTS * LAB_SAMPLES / 2);
+    seen_clean(&audit, (uint64_t)LAB_PARTS * LAB_SAMPLES / 2);
     assert_int_equal(audit.delivered, audit.set);
     lab_stop(lab);
 }
@@ -299,186 +178,30 @@ static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
     struct seen first = {.order = weir_hasher_new()}, rest = {.order = weir_hasher_new()};
     lab_open_job(lab, 1, JSON, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_false(take(client, &first, 7, true));
+    assert_false(seen_take(&first, client, 7, true));
     const void *at;
     size_t size;
     weir_client_state(client, &at, &size);
     WEIR_AUTO_BUF saved = {0};
     weir_buf_append(&saved, at, size);
-    commit(client, false);
+    seen_commit(client, false);
     struct seen lost = {.order = weir_hasher_new()};
-    assert_false(take(client, &lost, 5, true)); /* consumed, never saved */
+    assert_false(seen_take(&lost, client, 5, true)); /* consumed, never saved */
     weir_client_close(client);
 
     client = lab_consume(lab, 1, saved.at, saved.size);
-    assert_true(take(client, &rest, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&rest, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
     for (size_t i = 0; i < LAB_SAMPLES; i++)
         assert_int_equal(first.times[i] + rest.times[i], 1);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, LAB_SAMPLES);
+    seen_clean(&audit, LAB_SAMPLES);
     assert_int_equal(audit.attempts, 2);
     assert_true(audit.replayed <= (uint64_t)5 * BATCH);
     weir_hasher_free(first.order);
     weir_hasher_free(rest.order);
     weir_hasher_free(lost.order);
-    lab_stop(lab);
-}
-
-/* A whole job: by how many bytes lines are shorter than the longest of their batch. */
-static uint64_t padding_of_job(struct lab *lab, uint64_t job, const char *section)
-{
-    struct seen seen = {.order = weir_hasher_new()};
-    lab_open_job(lab, job, section, 1);
-    struct weir_client *client = lab_consume(lab, job, NULL, 0);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
-    weir_client_close(client);
-    expect_each(&seen, 1);
-    weir_hasher_free(seen.order);
-    return seen.padding;
-}
-
-static void samples_of_like_length_make_batches(void **state)
-{
-    struct weir_digest one = run_whole(*state, 1, BUCKETED, 2);
-    struct weir_digest three = run_whole(*state, 3, BUCKETED, 2);
-    assert_memory_equal(&one, &three, sizeof(one));
-    struct lab *lab = lab_start(*state, 2, -1);
-    uint64_t plain = padding_of_job(lab, 1, JSON), bucketed = padding_of_job(lab, 2, BUCKETED);
-    assert_in_range(bucketed, 1, plain / 2);
-    lab_stop(lab);
-}
-
-/* Erases the first of every 50 rows, up to `most`, that has not come yet; returns how many. */
-static size_t erase_some(struct lab *lab, const struct seen *seen, size_t most)
-{
-    size_t erased = 0;
-    for (size_t i = 0; i < LAB_SAMPLES && erased < most; i += 50) {
-        if (seen->times[i] > 0)
-            continue;
-        lab_erase(lab, LAB_FIRST_ID + i);
-        erased++;
-    }
-    return erased;
-}
-
-/* The loop goes back to the middle of a group, of which samples were erased since: the batches of it that
- * the loop has stay what they were. */
-static void an_erasure_moves_no_sample_to_another_batch(void **state)
-{
-    struct lab *lab = lab_start(*state, 2, -1);
-    struct seen seen = {.order = weir_hasher_new()};
-    lab_open_job(lab, 1, BUCKETED, 1);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_false(take(client, &seen, 7, true));
-    const void *at;
-    size_t size;
-    weir_client_state(client, &at, &size);
-    WEIR_AUTO_BUF saved = {0};
-    weir_buf_append(&saved, at, size);
-    commit(client, false);
-    weir_client_close(client);
-    size_t erased = erase_some(lab, &seen, 3), missing = 0;
-    lab_kill_worker(lab, 0);
-    lab_kill_worker(lab, 1);
-    lab_kill_dispatcher(lab);
-    client = lab_consume(lab, 1, saved.at, saved.size);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
-    weir_client_close(client);
-    for (size_t i = 0; i < LAB_SAMPLES; i++) {
-        assert_in_range(seen.times[i], 0, 1);
-        missing += seen.times[i] == 0;
-    }
-    assert_int_equal(missing, erased);
-    struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, LAB_SAMPLES);
-    assert_int_equal(audit.erased, erased);
-    weir_hasher_free(seen.order);
-    lab_stop(lab);
-}
-
-/* ---- a given vocabulary ---- */
-
-enum { PACKED_LENGTH = 64, LINE_TOKENS_MAX = 40, DIGITS_AT = 8, DIGITS_BEHIND_AT = 18 };
-static const char MARKS[] = "?{}\"ab:,"; /* those in a line, by their numbers in VOCABULARY */
-static const char VOCABULARY[] = "[UNK]\n{\n}\n\"\na\nb\n:\n,\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"
-                                 "##0\n##1\n##2\n##3\n##4\n##5\n##6\n##7\n##8\n##9\n";
-
-/* What the line of a sample is in tokens. */
-static size_t tokens_of(uint64_t id, int32_t tokens[LINE_TOKENS_MAX])
-{
-    char line[64];
-    size_t count = 0;
-    bool is_behind = false;
-    (void)print_line(id, line);
-    for (const char *at = line; *at != '\0'; at++) {
-        bool is_digit = *at >= '0' && *at <= '9';
-        if (is_digit)
-            tokens[count++] = *at - '0' + (is_behind ? DIGITS_BEHIND_AT : DIGITS_AT);
-        else if (*at != ' ')
-            tokens[count++] = (int32_t)(strchr(MARKS, *at) - MARKS);
-        is_behind = is_digit;
-    }
-    return count;
-}
-
-/* Every sample's tokens stand in the packed rows under its number, and nowhere else. */
-static void expect_packed(const struct weir_batch *batch)
-{
-    assert_int_equal(batch->tensor_count, 2);
-    const struct weir_tensor *packed = &batch->tensors[0];
-    const int32_t *values = packed->data, *segments = batch->tensors[1].data;
-    size_t total = packed->offsets[batch->samples], at = 0, put_in = 0;
-    assert_int_equal(total % PACKED_LENGTH, 0);
-    for (size_t i = 0; i < total; i++)
-        put_in += segments[i] == 0;
-    for (size_t i = 0; i < batch->samples; i++) {
-        int32_t tokens[LINE_TOKENS_MAX];
-        size_t count = tokens_of(batch->ids[i], tokens), first = 0;
-        while (first < total && segments[first] != (int32_t)i + 1)
-            first++;
-        assert_true(first + count <= total);
-        assert_memory_equal(values + first, tokens, count * sizeof(*tokens));
-        at += count;
-    }
-    assert_int_equal(at + put_in, total);
-}
-
-/* The file is gone once the job is open, and everything dies. */
-static void a_given_vocabulary_is_sealed_with_the_job(void **state)
-{
-    struct temp_dir dir;
-    struct weir_error err;
-    struct weir_batch *batch;
-    struct weir_client_error error = {0};
-    uint64_t samples = 0;
-    temp_dir_make(&dir);
-    const char *path = temp_path(&dir, "vocab.txt");
-    WEIR_AUTO_FREE char *section =
-        weir_format("preprocess:\n"
-                    "  operators: [{op: wordpiece, vocabulary: %s}, {op: pack, length: 64}]\n"
-                    "  batch: {samples: 16}\n",
-                    path);
-    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(VOCABULARY), &err), WEIR_OK);
-    struct lab *lab = lab_start(*state, 2, -1);
-    lab_open_job(lab, 1, section, 1);
-    temp_dir_remove(&dir);
-    lab_kill_worker(lab, 0);
-    lab_kill_dispatcher(lab);
-    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    while (weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
-        expect_packed(batch);
-        samples += batch->samples;
-        weir_batch_release(batch);
-    }
-    commit(client, true);
-    weir_client_close(client);
-    assert_int_equal(samples, LAB_SAMPLES);
-    struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, LAB_SAMPLES);
     lab_stop(lab);
 }
 
@@ -489,15 +212,15 @@ static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
     lab_erase(lab, LAB_FIRST_ID + 40);
     lab_open_job(lab, 1, JSON, 2);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_false(take(client, &seen, LAB_SAMPLES / BATCH + 1, true)); /* the first epoch */
+    assert_false(seen_take(&seen, client, LAB_SAMPLES / BATCH + 1, true)); /* the first epoch */
     lab_erase(lab, LAB_FIRST_ID + 41);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
     assert_int_equal(seen.times[17], 0);
     assert_int_equal(seen.times[40], 0);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
+    seen_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
     assert_int_equal(audit.failed, 2);
     assert_int_equal(audit.erased, 2 + (2 - seen.times[41]));
     assert_int_equal(audit.delivered, (uint64_t)2 * LAB_SAMPLES - audit.failed - audit.erased);
@@ -517,8 +240,8 @@ static void why_a_sample_failed_outlives_whoever_saw_it(void **state)
     struct seen seen = {.order = weir_hasher_new()};
     lab_open_job(lab, 1, JSON, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
     weir_test_postgres_sql(*state, UNTIL_STORED);
     lab_kill_worker(lab, 0);
@@ -538,8 +261,8 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
     struct weir_batch *batch;
     struct weir_client_error error = {0};
     enum weir_client_status status;
-    while ((status = weir_client_next(client, WAIT_MS, &batch, &error)) == WEIR_CLIENT_OK) {
-        look_at(&seen, batch, true);
+    while ((status = weir_client_next(client, SEEN_WAIT_MS, &batch, &error)) == WEIR_CLIENT_OK) {
+        seen_batch(&seen, batch, true);
         weir_batch_release(batch);
     }
     assert_int_equal(status, WEIR_CLIENT_INVALID);
@@ -557,12 +280,12 @@ static void a_replaced_file_gives_holes_never_other_bytes(void **state)
     lab_lose_file(lab);
     lab_open_job(lab, 1, COARSE, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
-    expect_each(&seen, 0);
+    seen_each(&seen, 0);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, LAB_SAMPLES);
+    seen_clean(&audit, LAB_SAMPLES);
     assert_int_equal(audit.gone, LAB_SAMPLES);
     weir_hasher_free(seen.order);
     lab_stop(lab);
@@ -577,16 +300,16 @@ static void what_no_worker_can_open_comes_through_storage(void **state)
     lab_erase(lab, LAB_FIRST_ID + 40);
     lab_open_job(lab, 1, COARSE, 2);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
-    assert_true(take(client, &seen, UINT64_MAX, true));
-    commit(client, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
     weir_client_close(client);
     assert_int_equal(seen.times[40], 0);
     seen.times[40] = 2;
-    expect_each(&seen, 2);
+    seen_each(&seen, 2);
     assert_true(lab_storage_reads(lab, &loans) > loans);
     assert_true(loans > 0);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
+    seen_clean(&audit, (uint64_t)2 * LAB_SAMPLES);
     assert_int_equal(audit.erased, 2);
     assert_int_equal(audit.gone, 0);
     weir_hasher_free(seen.order);
@@ -657,7 +380,8 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     unsigned lent = 0;
     lab_open_job(lab, 1, WIDE, 3);
     struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, 4 << 20);
-    for (; weir_client_next(client, WAIT_MS, &batch, &error) == WEIR_CLIENT_OK; seen.batches++) {
+    for (; weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK;
+         seen.batches++) {
         lent += is_lent(batch->tensors[0].data);
         if (seen.batches % 30 == 20)
             lab_kill_worker(lab, (int)(seen.batches / 30) % 2);
@@ -673,12 +397,12 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     }
     look_at_wide(&seen, kept);
     weir_batch_release(kept);
-    commit(client, true);
+    seen_commit(client, true);
     weir_client_close(client);
-    expect_each(&seen, 3);
+    seen_each(&seen, 3);
     assert_true(lent > seen.batches / 4);
     struct msg_job_is audit = lab_audit(lab, 1);
-    expect_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
+    seen_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
     lab_stop(lab);
 }
 
@@ -694,9 +418,6 @@ int main(void)
         cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
-        cmocka_unit_test_teardown(samples_of_like_length_make_batches, reset),
-        cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch, reset),
-        cmocka_unit_test_teardown(a_given_vocabulary_is_sealed_with_the_job, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
         cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),

@@ -10,6 +10,7 @@
 #include "tests/support/png_picture.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -409,6 +410,7 @@ static void a_row_does_not_depend_on_its_batch(void **state)
 
 int main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN); /* as every service does */
     (void)setenv("WEIR_PROGRAMS",
                  "{numbers: {command: [/usr/bin/python3, " WEIR_SOURCE_DIR
                  "/docs/guides/programs/text_numbers.py]}}",

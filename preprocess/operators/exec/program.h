@@ -2,7 +2,8 @@
  * its standard output. It has a process group, no privileges to gain, no core file, as much address space as is
  * allowed, and dies with the worker. What it says on standard error goes to the worker's log.
  *
- * Waiting is cut into pieces: nobody is kept from the loop for longer than PROGRAM_PATIENCE_MS. Owned by: one operator. */
+ * Waiting is cut into pieces: nobody is kept from the loop for longer than PROGRAM_PATIENCE_MS. Owned by: one operator,
+ * in a process that ignores SIGPIPE. */
 #ifndef WEIR_PREPROCESS_OPERATORS_EXEC_PROGRAM_H
 #define WEIR_PREPROCESS_OPERATORS_EXEC_PROGRAM_H
 

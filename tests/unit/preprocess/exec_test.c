@@ -6,6 +6,7 @@
 #include "tests/support/chain.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -217,6 +218,7 @@ static void the_section_is_checked_with_its_place(void **state)
 
 int main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN); /* as every service does */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_makes_is_taken_up),
         cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
