@@ -119,6 +119,7 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     cli_pair_text(page, "parent", cli_text(answer, "parent"));
     cli_pair(page, "sample set", "%s", cli_text(answer, "set_digest"));
     cli_pair_text(page, "scored by", cli_text(answer, "scored_by"));
+    cli_pair_text(page, "held out by", cli_text(answer, "held_out_by"));
     cli_pair(page, "file", "%s, %s", cli_text(answer, "file"), weir_buf_text(&size));
     if (cli_text(answer, "base")[0] != '\0') {
         weir_buf_clear(&size);

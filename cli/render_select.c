@@ -15,6 +15,9 @@ void cli_render_select(const json_t *answer, struct cli_page *page)
              (long long)cli_number(answer, "candidates"), cli_text(answer, "policy"));
     cli_pair_text(page, "because", cli_text(answer, "reason"));
     cli_pair_text(page, "scored by", cli_text(answer, "scored_by"));
+    if (cli_number(answer, "held_out") > 0)
+        cli_pair(page, "before that", "models learn from %lld held-out samples",
+                 (long long)cli_number(answer, "held_out"));
     if (unscored)
         cli_pair(page, "first", "%lld of them have to be scored, by a run of %s",
                  (long long)cli_number(answer, "unscored"), cli_text(answer, "scored_by"));

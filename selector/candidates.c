@@ -12,6 +12,7 @@ void selector_candidates_fini(struct selector_candidates *candidates)
 {
     selector_set_fini(&candidates->all);
     selector_set_fini(&candidates->chosen);
+    selector_set_fini(&candidates->withheld);
     free(candidates->weights);
     selector_parts_fini(&candidates->parts);
     free(candidates->components);

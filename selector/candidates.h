@@ -20,6 +20,7 @@ struct selector_window {
 struct selector_candidates {
     struct selector_set all;
     struct selector_set chosen;
+    struct selector_set withheld;           /* in the window too, and never chosen */
     float *weights;                         /* of the chosen, by ascending id; NULL: all 1 */
     struct selector_parts parts;            /* of the chosen, by epoch, when each draws anew */
     struct selection_component *components; /* of a policy with shares */

@@ -250,6 +250,9 @@ static enum weir_status read_training(const struct weir_yaml_node *root,
     return status;
 }
 
+/* No dataset is called that: what a policy withholds is drawn apart from every holdout. */
+static const char WITHHELD[] = "(withheld)";
+
 /* What the policy makes of its options, and what it needs then. */
 static enum weir_status check_policy(const struct weir_yaml_node *node, const char *path,
                                      struct selector_section *section, struct weir_error *err)
@@ -265,6 +268,8 @@ static enum weir_status check_policy(const struct weir_yaml_node *node, const ch
     enum weir_status status = policy->check ? policy->check(node, &scope, options, err) : WEIR_OK;
     if (status)
         return status;
+    if (policy->withheld && policy->withheld(options) > 0)
+        section->withheld = selector_holdout_make(WITHHELD, policy->withheld(options));
     section->needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
     if ((section->needs & SELECTION_NEEDS_LABELS) && section->vectors)
         return weir_yaml_fail(

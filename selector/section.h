@@ -22,6 +22,7 @@ struct selector_section {
     size_t class_count;
     const char **dataset_names;        /* in the order of the file */
     struct selector_holdout *holdouts; /* the same */
+    struct selector_holdout withheld;  /* samples that the policy never chooses */
     size_t dataset_count;
     const char *unlabelled;             /* the first dataset that declares no label, or NULL */
     const char *vectors;                /* a dataset whose labels are vectors; NULL: none */

@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *action_for(const struct orchestrator *orch, int64_t pipeline)
+/* A model of the holdout is not made again: the next trigger starts from one that has not seen the samples. */
+static const char *action_for(const struct orchestrator *orch, const struct lineage_seen *seen)
 {
     static const char *const ACTIONS[] = {
         [DELETION_RETRAIN_NOW] = "retrain", [DELETION_RETIRE] = "retire", [DELETION_KEEP] = "keep"};
-    const struct pipeline *found = orchestrator_pipeline_by_id(orch, pipeline);
-    return found == NULL ? "retire" : ACTIONS[orchestrator_pipeline_config(found)->deletion];
+    const struct pipeline *found = orchestrator_pipeline_by_id(orch, seen->pipeline);
+    if (found == NULL)
+        return "retire";
+    int policy = (int)orchestrator_pipeline_config(found)->deletion;
+    return seen->holdout && policy != DELETION_KEEP ? "retire" : ACTIONS[policy];
 }
 
 static enum weir_status note(const struct erasure *erasure, const struct stored_model *model,
@@ -55,7 +59,7 @@ static enum weir_status note_dropped_ancestors(const struct erasure *erasure, co
 static enum weir_status note_model(struct erasure *erasure, const struct lineage_seen *seen,
                                    json_t *models, struct weir_error *err)
 {
-    const char *action = action_for(erasure->orch, seen->pipeline);
+    const char *action = action_for(erasure->orch, seen);
     struct stored_model model = {0};
     json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
                                             "samples", (json_int_t)seen->count));

@@ -41,7 +41,7 @@ static enum weir_status each_old(struct erasure *erasure, old_model_fn *act, str
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model = {0};
         status = orchestrator_model_get(erasure->orch, weir_rows_text(rows, i, 0), &model, err);
-        if (status == WEIR_OK && strcmp(model.state, "stored") != 0)
+        if (status == WEIR_OK && !orchestrator_model_is_live(&model))
             status = act(erasure->orch, &model, err);
         orchestrator_model_fini(&model);
     }

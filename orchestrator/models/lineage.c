@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
+#include "orchestrator/models/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,9 @@ enum {
     COL_PIPELINE,
     COL_TRIGGER,
     COL_RUN,
-    COL_SCORED_BY
+    COL_SCORED_BY,
+    COL_HELD_OUT_BY,
+    COL_ROLE
 };
 
 /* How the samples reached the model of a row, other than by its own set. */
@@ -164,18 +167,34 @@ struct descent {
     const char *through; /* NULL: no influence */
 };
 
+/* The first of the models, separated by spaces, that the answer knows; NULL: none. */
+static const char *find_any(const struct lineage_answer *answer, const char *models)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        const char *model = answer->at[i].model;
+        size_t size = strlen(model);
+        for (const char *at = strstr(models, model); at != NULL; at = strstr(at + 1, model))
+            if ((at == models || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0'))
+                return model;
+    }
+    return NULL;
+}
+
 static struct descent descend(const struct weir_rows *models, size_t row,
                               const struct lineage_answer *answer)
 {
     const char *parent =
         weir_rows_is_null(models, row, COL_PARENT) ? "" : weir_rows_text(models, row, COL_PARENT);
-    const char *scorer = weir_rows_text(models, row, COL_SCORED_BY);
+    const char *scorer = find_any(answer, weir_rows_text(models, row, COL_SCORED_BY));
     const struct lineage_seen *before = find_seen(answer, parent);
     if (before != NULL && before->through == NULL)
         return (struct descent){.seen = true};
     if (before != NULL)
         return (struct descent){.through = parent};
-    return (struct descent){.through = find_seen(answer, scorer) != NULL ? scorer : NULL};
+    if (scorer != NULL)
+        return (struct descent){.through = scorer};
+    return (struct descent){.through =
+                                find_any(answer, weir_rows_text(models, row, COL_HELD_OUT_BY))};
 }
 
 static void judge(const struct question *question, const struct weir_rows *models, size_t row,
@@ -187,14 +206,14 @@ static void judge(const struct question *question, const struct weir_rows *model
     bool seen = count > 0 || descent.seen;
     if (!seen && descent.through == NULL)
         return;
-    const char *state = weir_rows_text(models, row, COL_STATE);
     answer->at[answer->count++] = (struct lineage_seen){
         .model = weir_strdup(weir_rows_text(models, row, COL_ID)),
         .through = seen ? NULL : weir_strdup(descent.through),
         .pipeline = weir_rows_i64(models, row, COL_PIPELINE),
         .trigger = weir_rows_i64(models, row, COL_TRIGGER),
         .run = weir_rows_i64(models, row, COL_RUN),
-        .live = strcmp(state, "stored") == 0 || strcmp(state, "replacing") == 0,
+        .live = orchestrator_model_state_is_live(weir_rows_text(models, row, COL_STATE)),
+        .holdout = weir_rows_text(models, row, COL_ROLE)[0] != '\0',
         .count = count,
     };
 }

@@ -1,7 +1,7 @@
 /* Lineage (C6): which models have seen which samples. A model has seen a sample when the sample was delivered to its
  * run (its set holds the sample, and the sample was not erased before the run began), or when the model it started
- * from has seen it. It is influenced when such a model's scores decided what its set holds. Answered from one bitmap
- * per set and block. */
+ * from has seen it. It is influenced when such a model's scores decided what its set holds, or such a model of the holdout
+ * had a say in that. Answered from one bitmap per set and block. */
 #ifndef ORCHESTRATOR_MODELS_LINEAGE_H
 #define ORCHESTRATOR_MODELS_LINEAGE_H
 
@@ -26,7 +26,8 @@ struct lineage_seen {
     char *model;
     char *through; /* NULL: it has seen them; else the model that has led the influence here */
     int64_t pipeline, trigger, run;
-    bool live;      /* its files are there: stored or replacing */
+    bool live;      /* its files are there */
+    bool holdout;   /* a model of the holdout: no trigger is trained on its set again */
     uint64_t count; /* of the samples in its own set; 0: by an ancestor only */
 };
 struct lineage_answer {

@@ -33,6 +33,8 @@ enum {
     COL_BASE,
     COL_DELTAS,
     COL_STORED_BYTES,
+    COL_HELD_OUT_BY,
+    COL_ROLE,
 };
 
 static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
@@ -62,18 +64,24 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .until_time = weir_rows_i64(rows, row, COL_UNTIL_TIME),
         .cost = weir_rows_text(rows, row, COL_COST),
         .created_us = weir_rows_i64(rows, row, COL_CREATED),
-        .scored_by = weir_rows_is_null(rows, row, COL_SCORED_BY)
-                         ? ""
-                         : weir_rows_text(rows, row, COL_SCORED_BY),
+        .scored_by = weir_rows_text(rows, row, COL_SCORED_BY),
         .base = weir_rows_text(rows, row, COL_BASE),
         .deltas = weir_rows_i64(rows, row, COL_DELTAS),
         .stored_bytes = weir_rows_i64(rows, row, COL_STORED_BYTES),
+        .held_out_by = weir_rows_text(rows, row, COL_HELD_OUT_BY),
+        .holdout = weir_rows_text(rows, row, COL_ROLE)[0] != '\0',
     };
+}
+
+bool orchestrator_model_state_is_live(const char *state)
+{
+    return strcmp(state, "stored") == 0 || strcmp(state, "replacing") == 0 ||
+           strcmp(state, "holdout") == 0;
 }
 
 bool orchestrator_model_is_live(const struct stored_model *model)
 {
-    return strcmp(model->state, "stored") == 0 || strcmp(model->state, "replacing") == 0;
+    return orchestrator_model_state_is_live(model->state);
 }
 
 bool orchestrator_model_is_dropped(const struct stored_model *model)
@@ -138,20 +146,21 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
                                         const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
+    bool holdout = strcmp(wanted->state, "holdout") == 0;
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&orch->prices, &run->cost, &cost);
-    enum weir_status status =
-        DB_RUN(orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
-               DB_I64(run->trigger), DB_I64(run->number),
-               run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model),
-               DB_TEXT(run->set_digest), DB_I64(run->clean_epoch), DB_TEXT(files->checksum),
-               DB_I64(files->bytes), DB_TEXT(files->file), DB_TEXT(files->fitted_file),
-               DB_TEXT(wanted->state), DB_I64(wanted->erasure), DB_I64(wanted->until_time),
-               DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()), DB_TEXT(files->base),
-               DB_I64(files->deltas), DB_I64(files->stored_bytes));
+    enum weir_status status = DB_RUN(
+        orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
+        DB_I64(run->trigger), DB_I64(run->number),
+        run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model), DB_TEXT(run->set_digest),
+        DB_I64(run->clean_epoch), DB_TEXT(files->checksum), DB_I64(files->bytes),
+        DB_TEXT(files->file), DB_TEXT(files->fitted_file), DB_TEXT(wanted->state),
+        DB_I64(wanted->erasure), DB_I64(wanted->until_time), DB_TEXT(weir_buf_text(&cost)),
+        DB_I64(weir_now_wall_us()), DB_TEXT(files->base), DB_I64(files->deltas),
+        DB_I64(files->stored_bytes), DB_TEXT(holdout ? "holdout" : ""));
     if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
-    return status == WEIR_OK ? tell(orch, wanted, files, err) : status;
+    return status == WEIR_OK && !holdout ? tell(orch, wanted, files, err) : status;
 }
 
 /* ---- going ---- */

@@ -23,7 +23,8 @@ struct stored_model {
     int64_t bytes;
     const char *file;        /* below the data directory */
     const char *fitted_file; /* "": none */
-    const char *state; /* stored, replacing; without files: replaced, retired, dropping, dropped */
+    const char *
+        state; /* stored, replacing, holdout; without files: replaced, retired, dropping, dropped */
     const char *replaced_by; /* NULL: none */
     int64_t erasure;
     int64_t until_time;
@@ -33,10 +34,15 @@ struct stored_model {
     const char *base;      /* the model its file is the difference from; "": the file is whole */
     int64_t deltas;        /* from its file to one that is whole */
     int64_t stored_bytes;  /* of its file */
+    const char *
+        held_out_by; /* models of the holdout that had a say in its set, separated by spaces; "": none */
+    bool holdout; /* one of those: no trigger's, and never measured */
 };
 
-/* Whether its file is there, or on its way: stored or replacing. */
+/* Whether its file is there, or on its way: stored, replacing or holdout. */
 bool orchestrator_model_is_live(const struct stored_model *model);
+/* The same of what a row says. */
+bool orchestrator_model_state_is_live(const char *state);
 /* Whether models.keep let it go. */
 bool orchestrator_model_is_dropped(const struct stored_model *model);
 
@@ -60,8 +66,9 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
 struct model_wanted {
     const char *id;
     const struct run_result *run;
-    const char *state; /* "stored", or "replacing" until an erasure swaps it in */
-    int64_t erasure;   /* 0: none */
+    const char
+        *state; /* "stored"; "replacing" until an erasure swaps it in; "holdout": never active */
+    int64_t erasure; /* 0: none */
     int64_t until_time;
     const struct models_settings *settings;
 };
@@ -81,7 +88,7 @@ enum weir_status orchestrator_model_place(struct orchestrator *orch,
                                           struct model_files *ret_files,
                                           struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_model_files_fini(struct model_files *files);
-/* Inside a transaction: the row, and the event model_stored. */
+/* Inside a transaction: the row, and the event model_stored, unless the model is one of the holdout. */
 enum weir_status orchestrator_model_add(struct orchestrator *orch,
                                         const struct model_wanted *wanted,
                                         const struct model_files *files,

@@ -39,7 +39,9 @@ static size_t stored_models(struct weir_rows *rows, struct evaluation_model *ret
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);
-        if (strcmp(model.state, "replacing") == 0 || strcmp(model.state, "replaced") == 0)
+        bool is_replaced =
+            strcmp(model.state, "replacing") == 0 || strcmp(model.state, "replaced") == 0;
+        if (is_replaced || model.holdout)
             continue; /* there is another one of its trigger */
         int64_t until = model.until_time;
         if (count > 0 && ret_models[count - 1].until_time > until)

@@ -16,6 +16,7 @@
     X(MEASURING,  "samples are measured that the trigger policy wants to know more of")  \
     X(SELECTING,  "the selector seals the set of the newest trigger")                   \
     X(SCORING,    "a model scores samples that the set is chosen among")               \
+    X(HOLDING,    "a model learns from samples that are held out")                     \
     X(TRAINING,   "a trainer learns from that set")                                     \
     X(STORING,    "its model gets its name and place")                                  \
     X(EVALUATING, "the new model is to be measured on what came after it")                    \
@@ -25,7 +26,7 @@
     X(FAILED,     "something that asking again does not cure; run it again to retry")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
-    X(DECLARED)  X(SCANNED)   X(ASKED)     X(MEASURED) X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED)  \
+    X(DECLARED)  X(SCANNED)   X(ASKED)     X(MEASURED) X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED) X(UNHELD) X(HELD) \
     X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
 // clang-format on
 

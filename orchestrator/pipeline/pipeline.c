@@ -18,11 +18,12 @@
 typedef void work_fn(struct pipeline *pipeline);
 
 static work_fn *const WORK[PIPELINE_STATES] = {
-    [PIPELINE_DECLARING] = pipeline_declare,   [PIPELINE_SCANNING] = pipeline_scan,
-    [PIPELINE_READING] = pipeline_read,        [PIPELINE_MEASURING] = pipeline_measure,
-    [PIPELINE_SELECTING] = pipeline_select,    [PIPELINE_SCORING] = pipeline_score,
-    [PIPELINE_TRAINING] = pipeline_train,      [PIPELINE_STORING] = pipeline_store,
-    [PIPELINE_EVALUATING] = pipeline_evaluate, [PIPELINE_CLOSING] = pipeline_finish,
+    [PIPELINE_DECLARING] = pipeline_declare, [PIPELINE_SCANNING] = pipeline_scan,
+    [PIPELINE_READING] = pipeline_read,      [PIPELINE_MEASURING] = pipeline_measure,
+    [PIPELINE_SELECTING] = pipeline_select,  [PIPELINE_SCORING] = pipeline_score,
+    [PIPELINE_HOLDING] = pipeline_hold_out,  [PIPELINE_TRAINING] = pipeline_train,
+    [PIPELINE_STORING] = pipeline_store,     [PIPELINE_EVALUATING] = pipeline_evaluate,
+    [PIPELINE_CLOSING] = pipeline_finish,
 };
 
 /* ---- driving ---- */

@@ -79,6 +79,7 @@ void pipeline_read(struct pipeline *pipeline);
 void pipeline_measure(struct pipeline *pipeline);
 void pipeline_select(struct pipeline *pipeline);
 void pipeline_score(struct pipeline *pipeline);
+void pipeline_hold_out(struct pipeline *pipeline);
 void pipeline_train(struct pipeline *pipeline);
 void pipeline_store(struct pipeline *pipeline);
 void pipeline_evaluate(struct pipeline *pipeline);

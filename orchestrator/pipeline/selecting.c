@@ -1,10 +1,12 @@
-/* SELECTING: the selector seals the set of the newest trigger, says why there is none, or which samples a model has to
- * score before it can choose. */
+/* SELECTING: the selector seals the set of the newest trigger, says why there is none, or what has to be before it can
+ * choose: a model that scores samples, or one that learns from what is held out. */
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
+
+enum { HOLDOUT_MODELS_MAX = 2 };
 
 static enum weir_status effect_skipped(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
@@ -24,13 +26,19 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
         err);
 }
 
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
 static enum weir_status effect_sealed(struct pipeline *pipeline, const void *what,
                                       struct weir_error *err)
 {
     const struct msg_selected *selected = what;
     int64_t number = pipeline->newest.number;
+    WEIR_AUTO(weir_rows) sealed = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_trigger_sealed, NULL, err, DB_I64(pipeline->id),
+        DB_RUN(pipeline->orch->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->digest), DB_TEXT(selected->path),
                DB_I64(selected->samples), DB_TEXT(selected->scored_by));
     if (status == WEIR_OK) {
@@ -42,11 +50,12 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
     return orchestrator_event_put(
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
-        json_pack("{ss,sI,sI,ss,ss,sI,sI,ss*}", "pipeline", pipeline->config->name, "trigger",
+        json_pack("{ss,sI,sI,ss,ss,sI,sI,ss*,ss*}", "pipeline", pipeline->config->name, "trigger",
                   (json_int_t)number, "samples", (json_int_t)selected->samples, "digest",
                   selected->digest, "policy", selected->policy, "candidates",
                   (json_int_t)selected->candidates, "seed", (json_int_t)selected->seed, "scored_by",
-                  selected->scored_by[0] == '\0' ? NULL : selected->scored_by),
+                  text_or_null(selected->scored_by), "held_out_by",
+                  text_or_null(weir_rows_text(sealed, 0, 0))),
         err);
 }
 
@@ -56,7 +65,20 @@ static enum weir_status effect_unscored(struct pipeline *pipeline, const void *w
     const struct msg_scores_wanted *wanted = what;
     return DB_RUN(pipeline->orch->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT(wanted->model), DB_TEXT(wanted->mode),
-                  DB_TEXT(wanted->digest), DB_TEXT(wanted->path));
+                  DB_TEXT(wanted->digest), DB_TEXT(wanted->path), DB_TEXT(wanted->keeps_to));
+}
+
+static enum weir_status effect_unheld(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
+{
+    const struct msg_holdout_wanted *wanted = what;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_holdout_want, NULL, err, DB_I64(pipeline->id),
+               DB_I64(pipeline->newest.number), DB_I64(wanted->half), DB_TEXT(wanted->digest),
+               DB_TEXT(wanted->path));
+    return status == WEIR_OK
+               ? orchestrator_lineage_note_set(pipeline->orch, wanted->digest, wanted->path, err)
+               : status;
 }
 
 static void on_selected(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -69,6 +91,10 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
     }
     if (reply->type == MSG_scores_wanted) {
         pipeline_advance(pipeline, PIPELINE_ON_UNSCORED, effect_unscored, reply->message);
+        return;
+    }
+    if (reply->type == MSG_holdout_wanted) {
+        pipeline_advance(pipeline, PIPELINE_ON_UNHELD, effect_unheld, reply->message);
         return;
     }
     if (reply->type != MSG_selected) {
@@ -102,16 +128,37 @@ static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_
     return status;
 }
 
+/* Which models have learnt for this trigger from what is held out. */
+static enum weir_status find_holdouts(const struct pipeline *pipeline, struct msg_select *select,
+                                      const char **names, struct weir_rows **ret_rows,
+                                      struct weir_error *err)
+{
+    enum weir_status status = DB_RUN(pipeline->orch->db, Q_holdout_models, ret_rows, err,
+                                     DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
+    if (status != WEIR_OK)
+        return status;
+    size_t count = weir_rows_count(*ret_rows);
+    count = count < HOLDOUT_MODELS_MAX ? count : HOLDOUT_MODELS_MAX;
+    for (size_t i = 0; i < count; i++)
+        names[i] = weir_rows_text(*ret_rows, i, 0);
+    select->holdouts = (struct weir_strs){names, count};
+    return WEIR_OK;
+}
+
 void pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) scorer = NULL;
+    WEIR_AUTO(weir_rows) holdouts = NULL;
+    const char *names[HOLDOUT_MODELS_MAX];
     struct msg_select select = {.model = ""};
     enum weir_status status = pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
     if (status == WEIR_OK)
         status = find_scorer(pipeline, &select, &scorer, &err);
+    if (status == WEIR_OK)
+        status = find_holdouts(pipeline, &select, names, &holdouts, &err);
     if (status != WEIR_OK) {
         pipeline_trouble(pipeline, status, &err);
         return;

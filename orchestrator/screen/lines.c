@@ -63,6 +63,13 @@ static void scoring_finished(const json_t *event, struct weir_buf *out)
                     number_of(event, "samples"), text_of(event, "mode"), real_of(event, "seconds"));
 }
 
+static void holdout_finished(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  %s learnt from %lld held-out samples in %.2f s",
+                    text_of(event, "model"), number_of(event, "samples"),
+                    real_of(event, "seconds"));
+}
+
 static void training_finished(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(
@@ -135,6 +142,7 @@ static const struct {
     {"trigger_skipped", trigger_skipped},
     {"selection_sealed", selection_sealed},
     {"scoring_finished", scoring_finished},
+    {"holdout_finished", holdout_finished},
     {"training_finished", training_finished},
     {"model_stored", model_stored},
     {"model_dropped", model_dropped},

@@ -34,7 +34,7 @@ enum weir_status topic_choose_model(const struct topic_call *call, const struct 
     if (asked != NULL) {
         struct stored_model model = {0};
         enum weir_status status = orchestrator_model_get(call->orch, asked, &model, err);
-        if (status == WEIR_OK && strcmp(model.state, "stored") != 0) {
+        if (status == WEIR_OK && !orchestrator_model_is_live(&model)) {
             status = weir_fail(err, WEIR_NOT_FOUND, "model %s is %s: its files are gone", asked,
                                model.state);
         }

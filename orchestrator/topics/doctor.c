@@ -47,7 +47,7 @@ static enum weir_status check_models(struct orchestrator *orch, json_t *findings
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct stored_model model;
         orchestrator_model_row(rows, i, &model);
-        if (strcmp(model.state, "stored") != 0)
+        if (!orchestrator_model_is_live(&model))
             continue; /* its file may be gone on purpose */
         looked_at++;
         fine += check_model(orch, &model, findings);

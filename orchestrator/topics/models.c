@@ -42,7 +42,7 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
         weir_rows_count(newest) > 0 && weir_str_equal(weir_rows_text(newest, 0, 0), model->id);
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, model->pipeline);
     *ret_json = json_pack(
-        "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss,ss,sI}", "model", model->id,
+        "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss,ss,ss,sI}", "model", model->id,
         "pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name, "trigger",
         (json_int_t)model->trigger, "run", (json_int_t)model->run, "parent", model->parent, "state",
         model->state, "active", active, "checksum", model->checksum, "bytes",
@@ -50,8 +50,8 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
         orchestrator_json_time(model->until_time), "created",
         orchestrator_json_time(model->created_us), "replaced_by", model->replaced_by, "erasure",
         (json_int_t)model->erasure, "cost", orchestrator_json_of(model->cost), "evaluations",
-        evaluations_json(evaluations), "scored_by", model->scored_by, "base", model->base,
-        "stored_bytes", (json_int_t)model->stored_bytes);
+        evaluations_json(evaluations), "scored_by", model->scored_by, "held_out_by",
+        model->held_out_by, "base", model->base, "stored_bytes", (json_int_t)model->stored_bytes);
     return WEIR_OK;
 }
 

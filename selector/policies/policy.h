@@ -152,6 +152,9 @@ struct selection_policy {
      * SIZE_MAX: to none. */
     size_t (*components)(const void *options, const char **names);
     size_t (*component_of)(const void *options, int64_t place, int64_t label);
+    /* Optional. The share of all samples that it never chooses, in no trigger, because a model of the holdout learns
+     * from them; 0: none. Which ones is settled outside. */
+    double (*withheld)(const void *options);
     /* Optional. Writes what the reference page says beside the options. */
     void (*describe)(struct weir_buf *out);
 

@@ -76,13 +76,8 @@ static enum weir_status find_method(const struct weir_yaml_node *node,
         return cfg_read(SCORE_KEYS, CFG_OPEN, node, "selection.score", NULL, &score, err);
     }
     *ret_method = scoring_find(name);
-    if (*ret_method && !(*ret_method)->wants_holdout_loss)
-        return WEIR_OK;
     if (*ret_method)
-        return weir_yaml_fail(value, err,
-                              "selection.score.method: %s needs losses by a model that is trained "
-                              "on held-out samples, which no pipeline makes",
-                              name);
+        return WEIR_OK;
     WEIR_AUTO_BUF known = {0};
     for (const char *const *one = scoring_names(); *one; one++)
         weir_buf_printf(&known, "%s%s", known.size ? ", " : "", *one);
@@ -132,6 +127,36 @@ static enum weir_status check_order(const struct weir_yaml_node *node, const str
                           (unsigned long long)own->from[index]);
 }
 
+static double withheld_by(const struct stage *stage)
+{
+    const struct scoring_method *method = stage->scored.method;
+    return method->holdout ? method->holdout(stage->options).share : 0;
+}
+
+static double withheld(const void *options)
+{
+    const struct coreset *own = options;
+    double share = 0;
+    for (size_t i = 0; i < own->stage_count && !(share > 0); i++)
+        share = withheld_by(&own->stages[i]);
+    return share;
+}
+
+/* What is held out in one trigger must not have been trained on in another. */
+static enum weir_status check_withheld(const struct coreset *own, struct weir_error *err)
+{
+    double share = withheld(own);
+    for (size_t i = 0; i < own->stage_count; i++) {
+        double other = withheld_by(&own->stages[i]);
+        if (other > 0 && (other < share || other > share))
+            return weir_yaml_fail(weir_yaml_at(own->score, i), err,
+                                  "selection.score.share: expected %g, as before: the same "
+                                  "samples are held out in every trigger; found %g",
+                                  share, other);
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status read_from(struct coreset *own, struct weir_error *err)
 {
     struct scores scores = {0};
@@ -163,7 +188,8 @@ static enum weir_status check(const struct weir_yaml_node *section,
         if (status)
             return status;
     }
-    return read_from(own, err);
+    enum weir_status status = check_withheld(own, err);
+    return status ? status : read_from(own, err);
 }
 
 static unsigned needs_of(const void *options)
@@ -215,6 +241,7 @@ const struct selection_policy selection_coreset = {
     .check = check,
     .needs_of = needs_of,
     .scored = scored,
+    .withheld = withheld,
     .describe = describe,
     .choose = choose,
 };

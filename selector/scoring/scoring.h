@@ -50,6 +50,13 @@ struct scoring_choice {
     size_t count;   /* how many were chosen */
 };
 
+/* Which samples are held out for wants_holdout_loss. */
+struct scoring_holdout {
+    double share; /* of the candidates, which are never trained on; 0: none are, see `twin` */
+    bool
+        twin; /* two models, each trained on one half of the candidates: each speaks of the other half */
+};
+
 struct scoring_method {
     const char *name;
     const char *summary;
@@ -57,7 +64,8 @@ struct scoring_method {
     size_t options_size;
     enum scoring_wants wants;
     bool wants_holdout_loss; /* also the loss by a model that was trained on held-out samples */
-    bool draws_anew;         /* for every part, `target` of them with weight 1 */
+    struct scoring_holdout (*holdout)(const void *options); /* required with it */
+    bool draws_anew; /* for every part, `target` of them with weight 1 */
 
     /* Called by scoring_choose() with 0 < target < count, room for target, and values that are wanted.
      * Chooses `target`; fewer, but not none, only when the method's own rule says so. False: given

@@ -57,11 +57,14 @@ enum selector_phase {
     SELECTOR_PURGE,
 };
 
-/* What a model has to score before a choice by scores is possible. */
+/* What a model has to score before a choice by scores is possible; or, before that, what one has to learn from. */
 struct selector_wish {
     const char *mode;
+    const char *model; /* of the holdout, which scores; NULL: the one that the trigger keeps to */
     struct selector_set unscored;
     uint64_t candidates; /* with those that have a score */
+    bool trains;   /* a model of the holdout is to be trained on `unscored`, not to score them */
+    uint32_t half; /* then: of two models which */
     struct selector_sealed sealed;
 };
 

@@ -1,6 +1,8 @@
 /* GATHER: the candidates in the window, by block; storage is asked for columns not at hand. */
 #include "selector/tasks/task_steps.h"
 
+#include <string.h>
+
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct selector_task *task = owner;
@@ -73,6 +75,19 @@ static enum weir_status hold_out(struct selector_task *task, size_t index, uint6
     return WEIR_OK;
 }
 
+/* What the policy never chooses is a model's to learn from. */
+static void withhold(struct selector_task *task, uint64_t first)
+{
+    const struct selector_holdout *withheld = &task->pipeline->section->withheld;
+    if (withheld->bound == 0 || !is_training(task))
+        return;
+    uint64_t held[SELECTOR_MASK_WORDS];
+    memcpy(held, task->mask, sizeof held);
+    selector_holdout_mask(withheld, first, true, held);
+    selector_holdout_mask(withheld, first, false, task->mask);
+    selector_set_append(&task->candidates.withheld, first, held);
+}
+
 static void ask_columns(struct selector_task *task, uint64_t first, uint32_t rows)
 {
     const struct msg_columns_read read = {.first = first, .count = rows};
@@ -104,6 +119,7 @@ static bool gather_block(struct selector_task *task, size_t index)
         selector_task_fail(task, &err);
         return false;
     }
+    withhold(task, first);
     selector_set_append(&task->candidates.all, first, task->mask);
     return true;
 }

@@ -201,6 +201,14 @@ static struct weir_u64s keep_numbers(struct selector_task *task, struct weir_u64
     return numbers;
 }
 
+static struct weir_strs keep_texts(struct selector_task *task, struct weir_strs texts)
+{
+    const char **kept = weir_arena_alloc(task->arena, (texts.count + 1) * sizeof *kept);
+    for (size_t i = 0; i < texts.count; i++)
+        kept[i] = keep_text(task, texts.at[i]);
+    return (struct weir_strs){kept, texts.count};
+}
+
 void selector_task_open(struct selector *selector, const struct weir_request *request)
 {
     struct selector_task *task = task_new(selector, SELECTOR_OPEN);
@@ -223,6 +231,7 @@ void selector_task_select(struct selector *selector, const struct weir_request *
     asked->pipeline = task->pipeline_name = keep_text(task, asked->pipeline);
     asked->positions = task->positions = keep_numbers(task, asked->positions);
     asked->model = keep_text(task, asked->model);
+    asked->holdouts = keep_texts(task, asked->holdouts);
     task->route = request->route;
     submit(task);
 }

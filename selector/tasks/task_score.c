@@ -3,6 +3,7 @@
  * model has scored them. */
 #include "selector/scores/scores.h"
 #include "selector/scoring/scoring.h"
+#include "selector/tasks/task_holdout.h"
 #include "selector/tasks/task_steps.h"
 
 #include "core/base/log.h"
@@ -31,6 +32,7 @@ struct presampled {
     int64_t *labels; /* NULL: nobody asks */
     float *weights;  /* NULL: all 1 */
     struct selector_scores scores;
+    struct selector_irreducible irreducible; /* for a method that wants it */
     size_t count;
 };
 
@@ -40,6 +42,7 @@ static void presampled_fini(struct presampled *presampled)
     free(presampled->labels);
     free(presampled->weights);
     selector_scores_fini(&presampled->scores);
+    selector_irreducible_fini(&presampled->irreducible);
 }
 
 static const struct selection_scored *scored_of(const struct selector_choosing *choosing)
@@ -155,10 +158,14 @@ static void note_wish(struct selector_task *task, const struct selection_scored 
 /* Samples that no model can score (they are filtered, unreadable, gone) cannot be trained on either. */
 static void leave_out_unscorable(struct presampled *presampled)
 {
+    const struct selector_irreducible *irreducible = &presampled->irreducible;
     size_t count = 0, width = presampled->scores.width;
     for (size_t i = 0; i < presampled->count; i++) {
-        if (presampled->scores.states[i] != SELECTOR_SCORED)
+        if (presampled->scores.states[i] != SELECTOR_SCORED ||
+            (irreducible->states && irreducible->states[i] != SELECTOR_SCORED))
             continue;
+        if (irreducible->losses)
+            irreducible->losses[count] = irreducible->losses[i];
         presampled->ids[count] = presampled->ids[i];
         if (presampled->labels)
             presampled->labels[count] = presampled->labels[i];
@@ -205,6 +212,7 @@ static enum weir_status run_method(struct selector_task *task,
         .count = presampled->count,
         .width = presampled->scores.width,
         .values = presampled->scores.values,
+        .holdout_losses = presampled->irreducible.losses,
         .labels = presampled->labels,
         .target = target < presampled->count ? target : presampled->count,
         .seed =
@@ -242,6 +250,31 @@ static enum weir_status choose_without_model(struct selector_task *task,
     return status;
 }
 
+/* Everything that models say of the presampled; what is still to be said is the task's wish. False in `ret_possible`:
+ * there is no model that could. */
+static enum weir_status consult(struct selector_task *task, const struct selection_scored *scored,
+                                struct presampled *presampled, char *scored_by, bool *ret_possible,
+                                struct weir_error *err)
+{
+    const struct scoring_method *method = scored->method;
+    const struct scoring_holdout held =
+        method->wants_holdout_loss ? method->holdout(scored->options) : (struct scoring_holdout){0};
+    enum selector_readiness readiness = SELECTOR_READY;
+    enum weir_status status = find_scores(task, scored, presampled, scored_by, err);
+    if (!status && scored_by[0] == '\0')
+        readiness = SELECTOR_IMPOSSIBLE;
+    else if (!status && method->wants_holdout_loss)
+        readiness = selector_task_hold_out(task, &held, presampled->ids, presampled->count);
+    *ret_possible = readiness != SELECTOR_IMPOSSIBLE;
+    if (status || readiness != SELECTOR_READY)
+        return status;
+    note_wish(task, scored, presampled);
+    if (!method->wants_holdout_loss || task->wish.unscored.count > 0)
+        return WEIR_OK;
+    return selector_task_find_irreducible(task, &held, presampled->ids, presampled->count,
+                                          &presampled->irreducible, err);
+}
+
 static enum weir_status choose_scored(struct selector_task *task,
                                       const struct selector_choosing *choosing,
                                       struct presampled *presampled, struct selector_sealed *sealed,
@@ -249,18 +282,16 @@ static enum weir_status choose_scored(struct selector_task *task,
 {
     const struct selection_scored *scored = scored_of(choosing);
     size_t target = selector_target_of(choosing->section, task->candidates.chosen.count);
-    bool wants = scored->method->wants != SCORING_WANTS_NOTHING;
+    bool wants = scored->method->wants != SCORING_WANTS_NOTHING, possible = true;
     enum weir_status status = expand(task, scored->balance, presampled, err);
     if (!status && wants)
-        status = find_scores(task, scored, presampled, sealed->scored_by, err);
-    if (status)
+        status = consult(task, scored, presampled, sealed->scored_by, &possible, err);
+    if (status || task->wish.unscored.count > 0)
         return status;
-    if (wants && sealed->scored_by[0] == '\0')
+    if (!possible) {
+        sealed->scored_by[0] = '\0';
         return choose_without_model(task, choosing, sealed->reason, err);
-    if (wants)
-        note_wish(task, scored, presampled);
-    if (task->wish.unscored.count > 0)
-        return WEIR_OK;
+    }
     if (wants)
         leave_out_unscorable(presampled);
     if (presampled->count == 0 || target == 0)
@@ -282,22 +313,46 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
     return status;
 }
 
-void selector_task_wish(struct selector_task *task)
+static void ask_for_scores(struct selector_task *task, const char *path)
 {
-    const struct selector_sealed *sealed = &task->wish.sealed;
-    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, sealed);
+    const struct selector_wish *wish = &task->wish;
+    const char *keeps_to = task->sealed.scored_by;
     const struct msg_scores_wanted wanted = {
-        .mode = task->wish.mode,
-        .model = task->sealed.scored_by,
-        .digest = sealed->digest,
-        .samples = sealed->samples,
+        .mode = wish->mode,
+        .model = wish->model ? wish->model : keeps_to,
+        .digest = wish->sealed.digest,
+        .samples = wish->sealed.samples,
         .path = path,
-        .candidates = task->wish.candidates,
+        .candidates = wish->candidates,
+        .keeps_to = keeps_to,
     };
     weir_log(WEIR_LOG_INFO, "scores wanted",
              "pipeline=%s trigger=%" PRIu64 " mode=%s model=%s samples=%" PRIu64 " of=%" PRIu64,
              task->pipeline_name, task->asked.select.trigger, wanted.mode, wanted.model,
              wanted.samples, wanted.candidates);
     weir_rpc_reply(task->selector->server, &task->route, MSG_scores_wanted, &wanted, NULL);
+}
+
+static void ask_for_model(struct selector_task *task, const char *path)
+{
+    const struct msg_holdout_wanted wanted = {
+        .half = task->wish.half,
+        .digest = task->wish.sealed.digest,
+        .samples = task->wish.sealed.samples,
+        .path = path,
+    };
+    weir_log(WEIR_LOG_INFO, "model of the holdout wanted",
+             "pipeline=%s trigger=%" PRIu64 " half=%" PRIu32 " samples=%" PRIu64,
+             task->pipeline_name, task->asked.select.trigger, wanted.half, wanted.samples);
+    weir_rpc_reply(task->selector->server, &task->route, MSG_holdout_wanted, &wanted, NULL);
+}
+
+void selector_task_wish(struct selector_task *task)
+{
+    WEIR_AUTO_FREE char *path = selector_sealed_path(task->selector->data_dir, &task->wish.sealed);
+    if (task->wish.trains)
+        ask_for_model(task, path);
+    else
+        ask_for_scores(task, path);
     selector_task_end(task);
 }

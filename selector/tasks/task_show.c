@@ -16,7 +16,8 @@ void selector_step_show(struct selector_task *task)
         .group_candidates = {groups->candidates, groups->count},
         .whys = {groups->whys, groups->count},
         .scored_by = task->sealed.scored_by,
-        .unscored = task->wish.unscored.count,
+        .unscored = task->wish.trains ? task->candidates.chosen.count : task->wish.unscored.count,
+        .held_out = task->wish.trains ? task->wish.candidates : 0,
     };
     selector_task_answer_preview(task, &answer);
 }

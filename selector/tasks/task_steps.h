@@ -36,7 +36,7 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
 enum weir_status selector_task_find_losses(struct selector_task *task,
                                            struct selection_losses *losses, char *ret_model,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* Ends the task by asking whoever waits to have the samples of its wish scored. */
+/* Ends the task by asking whoever waits for what its wish says. */
 void selector_task_wish(struct selector_task *task);
 
 #endif

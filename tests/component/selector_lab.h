@@ -55,7 +55,7 @@ struct fixture {
     uint64_t samples;
     uint64_t candidates;
     char preview[2048];
-    char mode[16]; /* of the scores that are wanted; empty: none are */
+    char mode[16]; /* of the scores that are wanted, or "holdout"; empty: nothing is */
     char model[64];
     uint64_t unscored;
 };
@@ -313,6 +313,16 @@ static inline void keep_wanted(struct fixture *fixture, const struct msg_scores_
     fixture->candidates = wanted->candidates;
 }
 
+/* As mode "holdout"; the half as candidates. */
+static inline void keep_held(struct fixture *fixture, const struct msg_holdout_wanted *wanted)
+{
+    (void)snprintf(fixture->mode, sizeof fixture->mode, "holdout");
+    (void)snprintf(fixture->digest, sizeof fixture->digest, "%s", wanted->digest);
+    (void)snprintf(fixture->path, sizeof fixture->path, "%s", wanted->path);
+    fixture->samples = wanted->samples;
+    fixture->candidates = wanted->half;
+}
+
 /* Scores that were taken as samples, samples without one as candidates. */
 static inline void keep_noted(struct fixture *fixture, const struct msg_scores_noted *noted)
 {
@@ -333,6 +343,8 @@ static inline void on_done(void *owner, const struct weir_reply *reply,
         keep_preview(fixture, reply->message);
     if (reply && reply->type == MSG_scores_wanted)
         keep_wanted(fixture, reply->message);
+    if (reply && reply->type == MSG_holdout_wanted)
+        keep_held(fixture, reply->message);
     if (reply && reply->type == MSG_scores_noted)
         keep_noted(fixture, reply->message);
     if (!reply || reply->type != MSG_selected)

@@ -16,7 +16,8 @@ static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uin
     return ask(fixture, MSG_select, &select);
 }
 
-/* What a trainer would write: row 52 is nearest to one half, then 53, 51, 54; nothing of the row `missing`. */
+/* What a trainer would write: row 52 is nearest to one half, then 53, 51, 54; nothing of the row `missing`. Models of
+ * the holdout, h-…, say it the other way round. */
 static const char *write_outputs(struct fixture *fixture, uint32_t missing)
 {
     struct weir_sample_set set = {0};
@@ -26,10 +27,12 @@ static const char *write_outputs(struct fixture *fixture, uint32_t missing)
     WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof *labels);
     WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof *values);
     struct weir_outputs outputs = {.ids = ids, .labels = labels, .values = values, .width = 1};
+    bool is_holdouts = fixture->model[0] == 'h';
     for (size_t i = 0; i < set.count; i++) {
         if (weir_sample_row(set.ids[i]) == missing)
             continue;
-        values[outputs.count] = (3 + 0.9F * (float)weir_sample_row(set.ids[i])) / 100;
+        uint32_t row = weir_sample_row(set.ids[i]);
+        values[outputs.count] = (3 + 0.9F * (float)(is_holdouts ? 99 - row : row)) / 100;
         ids[outputs.count++] = set.ids[i];
     }
     const char *path = temp_path(&fixture->dir, "outputs");
@@ -363,6 +366,143 @@ static void killed_in_a_sweep_no_row_names_a_lost_file(void **state)
     assert_int_equal(kept(fixture, 0, 100), 200);
 }
 
+/* ---- what is held out ---- */
+
+#define RHO_LOSS "{policy: coreset, tail_triggers: all, limit: 3, score: {method: rho_loss, %s}}"
+
+static enum weir_status select_with(struct fixture *fixture, const char *const *holdouts,
+                                    size_t count)
+{
+    static const uint64_t POSITION = 1;
+    const struct msg_select select = {.pipeline = "quick",
+                                      .trigger = 1,
+                                      .positions = {&POSITION, 1},
+                                      .model = "m-1",
+                                      .holdouts = {holdouts, count}};
+    return ask(fixture, MSG_select, &select);
+}
+
+static void open_rho_loss(struct fixture *fixture, const char *options)
+{
+    WEIR_AUTO_FREE char *selection = weir_format(RHO_LOSS, options);
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+}
+
+/* Which of the 100 rows the newest set holds. */
+static void mark(struct fixture *fixture, bool *rows_held)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    memset(rows_held, 0, 100 * sizeof *rows_held);
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    for (size_t i = 0; i < set.count; i++)
+        rows_held[weir_sample_row(set.ids[i])] = true;
+    weir_sample_set_close(&set);
+}
+
+static void assert_marked(struct fixture *fixture, const bool *rows_held, bool which)
+{
+    bool found[100];
+    mark(fixture, found);
+    for (size_t row = 0; row < 100; row++)
+        assert_int_equal(found[row], rows_held[row] == which);
+}
+
+/* The rows with the highest numbers have the most that can be learnt, see write_outputs(). */
+static void assert_highest(struct fixture *fixture, const bool *held)
+{
+    bool found[100];
+    mark(fixture, found);
+    for (size_t row = 100, left = 3; row-- > 0;) {
+        bool wanted = left > 0 && !held[row];
+        left -= wanted;
+        assert_int_equal(found[row], wanted);
+    }
+}
+
+static void a_model_learns_from_what_is_held_out_and_has_a_say(void **state)
+{
+    struct fixture *fixture = *state;
+    bool held[100];
+    open_rho_loss(fixture, "share: 0.3");
+    assert_int_equal(select_with(fixture, NULL, 0), WEIR_OK);
+    assert_string_equal(fixture->mode, "holdout");
+    assert_in_range(fixture->samples, 15, 45);
+    mark(fixture, held);
+    assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
+    assert_string_equal(fixture->model, "m-1");
+    assert_marked(fixture, held, false);
+    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    restart_selector(fixture);
+    assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
+    assert_string_equal(fixture->mode, "score");
+    assert_string_equal(fixture->model, "h-1");
+    assert_marked(fixture, held, false);
+    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
+    assert_string_equal(fixture->mode, "");
+    assert_string_equal(fixture->model, "m-1");
+    assert_highest(fixture, held);
+}
+
+static void of_two_models_each_speaks_of_what_the_other_learnt_from(void **state)
+{
+    static const char *const MODELS[] = {"h-1", "h-2"};
+    struct fixture *fixture = *state;
+    const bool none[100] = {false};
+    bool half[100];
+    open_rho_loss(fixture, "holdout: twin");
+    for (size_t known = 0; known < 2; known++) {
+        assert_int_equal(select_with(fixture, MODELS, known), WEIR_OK);
+        assert_string_equal(fixture->mode, "holdout");
+        assert_int_equal(fixture->candidates, known);
+        if (known == 0)
+            mark(fixture, half);
+        else
+            assert_marked(fixture, half, false);
+    }
+    assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
+    assert_string_equal(fixture->model, "m-1");
+    assert_int_equal(fixture->samples, 100);
+    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    for (size_t model = 0; model < 2; model++) {
+        assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
+        assert_string_equal(fixture->model, MODELS[model]);
+        assert_marked(fixture, half, model == 1);
+        assert_int_equal(bring(fixture, 100), WEIR_OK);
+    }
+    assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
+    assert_highest(fixture, none);
+}
+
+/* Nothing of the holdout could be delivered, or there is no model yet: then the choice is random, and what is held out
+ * stays so. */
+static void what_is_held_out_is_never_chosen(void **state)
+{
+    static const char *const MODELS[] = {"", "m-1"};
+    struct fixture *fixture = *state;
+    bool held[100], found[100];
+    open_rho_loss(fixture, "share: 0.9");
+    assert_int_equal(select_with(fixture, NULL, 0), WEIR_OK);
+    mark(fixture, held);
+    for (uint64_t trigger = 1; trigger <= 2; trigger++) {
+        static const uint64_t POSITION = 1;
+        const struct msg_select select = {.pipeline = "quick",
+                                          .trigger = trigger,
+                                          .positions = {&POSITION, 1},
+                                          .model = MODELS[trigger - 1],
+                                          .holdouts = {(const char *const[]){""}, trigger - 1}};
+        assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+        assert_string_equal(fixture->mode, "");
+        assert_string_equal(fixture->model, "");
+        assert_int_equal(fixture->samples, 3);
+        mark(fixture, found);
+        for (size_t row = 0; row < 100; row++)
+            assert_false(found[row] && held[row]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +514,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(outputs_of_another_set_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(presampling_is_exact_and_its_labels_are_balanced, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_model_learns_from_what_is_held_out_and_has_a_say, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(of_two_models_each_speaks_of_what_the_other_learnt_from,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_held_out_is_never_chosen, setup, teardown),
         cmocka_unit_test_setup_teardown(an_erased_sample_loses_its_scores, setup, teardown),
         cmocka_unit_test_setup_teardown(a_preview_says_what_has_to_be_scored, setup, teardown),
         cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, setup, teardown),

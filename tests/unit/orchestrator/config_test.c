@@ -19,6 +19,8 @@ static void shipped_pipelines_are_good(void **state)
     } SHIPPED[] = {{WEIR_SOURCE_DIR "/config/pipelines/quickstart.yaml", "quickstart"},
                    {WEIR_SOURCE_DIR "/config/pipelines/tabular.yaml", "tabular"},
                    {WEIR_SOURCE_DIR "/config/pipelines/coreset.yaml", "coreset"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/rho_loss.yaml", "rho-loss"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/mixture.yaml", "mixture"},
                    {WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", "late_labels"},
                    {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"},
                    {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"}};

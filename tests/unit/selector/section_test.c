@@ -159,8 +159,10 @@ static void mistakes_in_a_coreset_are_placed_and_explained(void **state)
         {"selection: {policy: coreset, score: {method: los}}", "(did you mean 'loss'?)"},
         {"selection: {policy: coreset, score: {method: loss, metric: margin}}",
          "selection.score.metric: unknown key"},
-        {"selection: {policy: coreset, score: {method: rho_loss}}",
-         "rho_loss needs losses by a model that is trained on held-out samples"},
+        {"selection: {policy: coreset, score: [{method: rho_loss, share: 0.2},"
+         " {method: loss, from_trigger: 2}, {method: rho_loss, from_trigger: 3}]}",
+         "selection.score.share: expected 0.2, as before: the same samples are held out in every "
+         "trigger; found 0.1"},
         {"selection: {policy: coreset, score: [{method: loss}, {method: craig}]}",
          "selection.score.from_trigger: expected 1 for the first method and more"},
         {"selection: {policy: coreset, score: {method: loss}, scores: {of: lab}}",

@@ -1,0 +1,159 @@
+/* Simple: one model learns from what the policy withholds, and speaks of all others. Twin: a hash divides the samples
+ * into halves, the same ones in every trigger; a model learns from each half and speaks of the other. */
+#include "selector/tasks/task_holdout.h"
+
+#include "core/base/memory.h"
+#include "selector/holdout.h"
+#include "selector/scores/scores.h"
+
+#include <stdlib.h>
+
+static size_t models_of(const struct scoring_holdout *holdout)
+{
+    return holdout->twin ? 2 : 1;
+}
+
+static size_t half_of(uint64_t id)
+{
+    const struct selector_holdout first = selector_holdout_make("(twin)", 0.5);
+    return selector_holdout_has(&first, id) ? 0 : 1;
+}
+
+static bool learns_from(const struct scoring_holdout *holdout, size_t model, uint64_t id)
+{
+    return holdout->twin && half_of(id) == model;
+}
+
+void selector_irreducible_fini(struct selector_irreducible *irreducible)
+{
+    free(irreducible->losses);
+    free(irreducible->states);
+}
+
+/* ---- what they are trained on ---- */
+
+static void find_lessons(const struct selector_task *task, const struct scoring_holdout *holdout,
+                         size_t model, const uint64_t *ids, size_t count,
+                         struct selector_set *ret_set)
+{
+    *ret_set = (struct selector_set){0};
+    if (!holdout->twin) {
+        selector_set_combine(ret_set, SELECTOR_UNION, &task->candidates.withheld);
+        return;
+    }
+    WEIR_AUTO_FREE uint64_t *half = weir_calloc(count + 1, sizeof *half);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (learns_from(holdout, model, ids[i]))
+            half[found++] = ids[i];
+    selector_set_of_ids(ret_set, half, found);
+}
+
+enum selector_readiness selector_task_hold_out(struct selector_task *task,
+                                               const struct scoring_holdout *holdout,
+                                               const uint64_t *ids, size_t count)
+{
+    const struct weir_strs known = task->asked.select.holdouts;
+    size_t models = models_of(holdout), total = 0;
+    for (size_t m = 0; m < models && m < known.count; m++)
+        if (known.at[m][0] == '\0')
+            return SELECTOR_IMPOSSIBLE;
+    if (known.count >= models)
+        return SELECTOR_READY;
+    for (size_t m = 0; m < models; m++) {
+        struct selector_set lessons;
+        find_lessons(task, holdout, m, ids, count, &lessons);
+        total += lessons.count;
+        bool empty = lessons.count == 0, next = m == known.count;
+        if (next)
+            task->wish =
+                (struct selector_wish){.unscored = lessons, .trains = true, .half = (uint32_t)m};
+        else
+            selector_set_fini(&lessons);
+        if (empty) {
+            selector_set_fini(&task->wish.unscored);
+            return SELECTOR_IMPOSSIBLE;
+        }
+    }
+    task->wish.candidates = total;
+    return SELECTOR_WANTED;
+}
+
+/* ---- what they say ---- */
+
+/* The samples that a model speaks of, and where they are among all. */
+struct spoken_of {
+    uint64_t *ids;
+    size_t *places;
+    size_t count;
+};
+
+static struct spoken_of find_spoken_of(const struct scoring_holdout *holdout, size_t model,
+                                       const uint64_t *ids, size_t count)
+{
+    struct spoken_of of = {.ids = weir_calloc(count + 1, sizeof *of.ids),
+                           .places = weir_calloc(count + 1, sizeof *of.places)};
+    for (size_t i = 0; i < count; i++) {
+        if (learns_from(holdout, model, ids[i]))
+            continue;
+        of.ids[of.count] = ids[i];
+        of.places[of.count++] = i;
+    }
+    return of;
+}
+
+static void wish_for_scores(struct selector_task *task, const char *model,
+                            const struct spoken_of *of, const struct selector_scores *scores)
+{
+    WEIR_AUTO_FREE uint64_t *unscored = weir_calloc(of->count + 1, sizeof *unscored);
+    size_t count = 0;
+    for (size_t i = 0; i < of->count; i++)
+        if (scores->states[i] == SELECTOR_UNSCORED)
+            unscored[count++] = of->ids[i];
+    task->wish = (struct selector_wish){.mode = "score", .model = model, .candidates = of->count};
+    selector_set_of_ids(&task->wish.unscored, unscored, count);
+}
+
+static enum weir_status ask_model(struct selector_task *task, const char *model,
+                                  const struct spoken_of *of,
+                                  struct selector_irreducible *irreducible, struct weir_error *err)
+{
+    const struct selector_scores_store store = {.db = task->lane->db,
+                                                .data_dir = task->selector->data_dir};
+    const struct selector_scores_query query = {.pipeline = task->pipeline_name,
+                                                .mode = "score",
+                                                .model = model,
+                                                .ids = of->ids,
+                                                .count = of->count};
+    struct selector_scores scores = {0};
+    enum weir_status status = selector_scores_find(&store, &query, &scores, err);
+    for (size_t i = 0; !status && i < of->count; i++) {
+        irreducible->states[of->places[i]] = scores.states[i];
+        if (scores.states[i] == SELECTOR_SCORED)
+            irreducible->losses[of->places[i]] = scores.values[i];
+    }
+    if (!status)
+        wish_for_scores(task, model, of, &scores);
+    selector_scores_fini(&scores);
+    return status;
+}
+
+enum weir_status selector_task_find_irreducible(struct selector_task *task,
+                                                const struct scoring_holdout *holdout,
+                                                const uint64_t *ids, size_t count,
+                                                struct selector_irreducible *ret_irreducible,
+                                                struct weir_error *err)
+{
+    const struct weir_strs models = task->asked.select.holdouts;
+    enum weir_status status = WEIR_OK;
+    *ret_irreducible = (struct selector_irreducible){
+        .losses = weir_calloc(count + 1, sizeof *ret_irreducible->losses),
+        .states = weir_calloc(count + 1, sizeof *ret_irreducible->states)};
+    for (size_t m = 0; !status && m < models_of(holdout) && task->wish.unscored.count == 0; m++) {
+        struct spoken_of of = find_spoken_of(holdout, m, ids, count);
+        status = ask_model(task, models.at[m], &of, ret_irreducible, err);
+        free(of.ids);
+        free(of.places);
+    }
+    return status;
+}
