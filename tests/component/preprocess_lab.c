@@ -226,12 +226,12 @@ void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uin
              LAB_SAMPLES);
 }
 
-void lab_open_parted_job(struct lab *lab, uint64_t job, const char *section)
+void lab_open_parted_job(struct lab *lab, uint64_t job, const char *section, uint32_t ranks)
 {
     divide_set(lab);
     open_job(lab,
              (struct msg_job_open){
-                 .job = job, .config = weir_bytes_of(section), .epochs = LAB_PARTS, .ranks = 1},
+                 .job = job, .config = weir_bytes_of(section), .epochs = LAB_PARTS, .ranks = ranks},
              LAB_SAMPLES / 2);
 }
 

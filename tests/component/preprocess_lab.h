@@ -35,8 +35,8 @@ void lab_lose_file(struct lab *lab);                          /* the data file i
 
 /* Opens job `job` over the whole set, with a `preprocess` section. */
 void lab_open_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs);
-/* The same over a set with a part of LAB_SAMPLES / 2 for each of LAB_PARTS epochs. */
-void lab_open_parted_job(struct lab *lab, uint64_t job, const char *section);
+/* The same over a set with a part of LAB_SAMPLES / 2 for each of LAB_PARTS epochs, for so many consumers. */
+void lab_open_parted_job(struct lab *lab, uint64_t job, const char *section, uint32_t ranks);
 bool lab_in_part(size_t row, uint32_t epoch);
 /* The same for several consumers. */
 void lab_open_ranked_job(struct lab *lab, uint64_t job, const char *section, uint32_t epochs,

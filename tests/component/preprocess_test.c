@@ -146,7 +146,7 @@ static void each_epoch_delivers_its_part_whatever_dies(void **state)
 {
     struct lab *lab = lab_start(*state, 2, -1);
     uint64_t batches = (LAB_SAMPLES / 2 + BATCH - 1) / BATCH;
-    lab_open_parted_job(lab, 1, JSON);
+    lab_open_parted_job(lab, 1, JSON, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     for (uint32_t epoch = 0; epoch < LAB_PARTS; epoch++) {
         struct seen seen = {.order = weir_hasher_new()};

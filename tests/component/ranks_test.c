@@ -43,8 +43,7 @@ static void start_rank(struct run *run, uint32_t rank)
     run->process[rank] = child_start(argv, NULL, NULL);
 }
 
-static void start(struct run *run, struct weir_test_postgres *postgres, const char *section,
-                  uint32_t ranks)
+static void begin(struct run *run, struct weir_test_postgres *postgres, uint32_t ranks)
 {
     *run = (struct run){.ranks = ranks, .lab = lab_start(postgres, 2, -1)};
     run->path = weir_format("%s/ranks", lab_socket_dir(run->lab));
@@ -53,9 +52,20 @@ static void start(struct run *run, struct weir_test_postgres *postgres, const ch
     assert_int_equal(ftruncate(file, sizeof(struct ranks_disk)), 0);
     close(file);
     run->disk = ranks_map(run->path);
-    lab_open_ranked_job(run->lab, 1, section, 1, ranks);
-    for (uint32_t rank = 0; rank < ranks; rank++)
+}
+
+static void start_ranks(struct run *run)
+{
+    for (uint32_t rank = 0; rank < run->ranks; rank++)
         start_rank(run, rank);
+}
+
+static void start(struct run *run, struct weir_test_postgres *postgres, const char *section,
+                  uint32_t ranks)
+{
+    begin(run, postgres, ranks);
+    lab_open_ranked_job(run->lab, 1, section, 1, ranks);
+    start_ranks(run);
 }
 
 /* kill -9 once the rank has taken so many steps, and a new process in its place. */
@@ -224,6 +234,84 @@ static void killed_workers_and_dispatchers_do_not_show(void **postgres)
     forget(&one);
 }
 
+/* ---- a set that is drawn anew for every epoch ---- */
+
+enum {
+    PART = LAB_SAMPLES / 2,
+    PART_BATCHES = (PART + RANKS_BATCH - 1) / RANKS_BATCH,
+    PARTED_STEPS = LAB_PARTS * PART_BATCHES,
+};
+
+static void start_parted(struct run *run, struct weir_test_postgres *postgres, uint32_t ranks)
+{
+    begin(run, postgres, ranks);
+    lab_open_parted_job(run->lab, 1, SECTION("order: deterministic"), ranks);
+}
+
+static size_t row_of(uint64_t id)
+{
+    return (size_t)(id - LAB_FIRST_ID);
+}
+
+/* Every batch holds samples of its epoch's part alone; `gone` is in none. */
+static void expect_parts(const struct run *run, uint64_t gone)
+{
+    for (uint32_t rank = 0; rank < run->ranks; rank++)
+        for (uint64_t i = 0; i < result(run, rank)->steps; i++) {
+            const struct ranks_step *step = &result(run, rank)->step[i];
+            for (uint64_t k = 0; k < step->samples; k++) {
+                uint32_t epoch = (uint32_t)(step->number / PART_BATCHES);
+                assert_true(lab_in_part(row_of(step->ids[k]), epoch));
+                assert_true(step->ids[k] != gone);
+            }
+        }
+}
+
+static void parts_of_epochs_are_cut_over_ranks_whoever_dies(void **postgres)
+{
+    struct run one, cut;
+    start_parted(&one, *postgres, 1);
+    start_ranks(&one);
+    finish(&one, *postgres);
+    expect_parts(&one, 0);
+    start_parted(&cut, *postgres, RANKS_MAX);
+    start_ranks(&cut);
+    kill_rank(&cut, 1, 7);
+    lab_kill_worker(cut.lab, 0);
+    kill_rank(&cut, 2, PART_BATCHES + 5); /* in the second epoch */
+    lab_kill_dispatcher(cut.lab);
+    kill_rank(&cut, 0, 2 * PART_BATCHES + 3);
+    finish(&cut, *postgres);
+    expect_steps(&cut, PARTED_STEPS);
+    expect_number_order(&cut);
+    expect_slices(&cut, &one);
+    expect_parts(&cut, 0);
+    expect_clean(&cut, (uint64_t)LAB_PARTS * PART);
+    forget(&cut);
+    forget(&one);
+}
+
+static void an_erased_sample_is_a_hole_in_each_part_that_holds_it(void **postgres)
+{
+    struct run cut;
+    uint64_t holes = 0, gone = LAB_FIRST_ID + 41;
+    for (uint32_t epoch = 0; epoch < LAB_PARTS; epoch++)
+        holes += lab_in_part(row_of(gone), epoch);
+    assert_true(holes > 0);
+    start_parted(&cut, *postgres, 2);
+    lab_erase(cut.lab, gone);
+    start_ranks(&cut);
+    kill_rank(&cut, 1, 9);
+    finish(&cut, *postgres);
+    expect_steps(&cut, PARTED_STEPS);
+    expect_parts(&cut, gone);
+    assert_int_equal(cut.audit.set, (uint64_t)LAB_PARTS * PART);
+    assert_int_equal(cut.audit.erased, holes);
+    assert_int_equal(cut.audit.delivered, cut.audit.set - holes);
+    assert_int_equal(cut.audit.lost + cut.audit.duplicated, 0);
+    forget(&cut);
+}
+
 static int start_postgres(void **state)
 {
     static struct weir_test_postgres postgres;
@@ -248,6 +336,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_rank_gets_equally_many_batches_whatever_becomes_of_the_last),
         cmocka_unit_test(a_killed_rank_restarts_the_group_at_the_common_state),
         cmocka_unit_test(killed_workers_and_dispatchers_do_not_show),
+        cmocka_unit_test(parts_of_epochs_are_cut_over_ranks_whoever_dies),
+        cmocka_unit_test(an_erased_sample_is_a_hole_in_each_part_that_holds_it),
     };
     return cmocka_run_group_tests_name("ranks", tests, start_postgres, stop_postgres);
 }

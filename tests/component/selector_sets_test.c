@@ -4,6 +4,7 @@
 #include "selector/retention.h"
 #include "tests/component/selector_lab.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,6 +82,60 @@ static void what_is_asked_for_stays(void **state)
     (void)sweep(fixture, before, false);
     assert_true(is_there(fixture, interval));
     assert_int_equal(sweep(fixture, weir_now_wall_us() + SOON_US, false).removed, 1);
+}
+
+static void make_old(const struct fixture *fixture)
+{
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    const struct selector *selector = fixture->selector;
+    WEIR_AUTO_FREE char *folder = weir_format("%s/sets", fixture->dir.path);
+    struct weir_error err;
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    closedir(open);
+    assert_int_equal(weir_db_exec(selector->db,
+                                  "UPDATE interval_set SET sealed_at = sealed_at"
+                                  " - interval '60 days'",
+                                  &err),
+                     WEIR_OK);
+}
+
+/* Killed before the first and before the second file goes: a trigger's set stays, no row names a file that is not there,
+ * and who asks again has the same set. */
+static void killed_in_a_sweep_sets_are_whole_or_absent(void **state)
+{
+    static const char *const DEATHS[] = {"selector.sweep=!1", "selector.sweep=!2"};
+    struct fixture *fixture = *state;
+    char trigger[512], intervals[2][512];
+    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
+    for (size_t death = 0; death < WEIR_COUNT(DEATHS); death++) {
+        for (size_t i = 0; i < 2; i++) {
+            int64_t to = 1010 + 10 * (int64_t)i;
+            assert_int_equal(seal_interval(fixture, 1000, to, 1), WEIR_OK);
+            (void)snprintf(intervals[i], sizeof intervals[i], "%s.set", fixture->digest);
+        }
+        make_old(fixture);
+        stop_selector(fixture);
+        wait_for_death(fixture, spawn_selector(fixture, WEIR_BIN_DIR, DEATHS[death]));
+        assert_int_equal(is_there(fixture, intervals[0]) + is_there(fixture, intervals[1]),
+                         2 - (int)death);
+        assert_true(is_there(fixture, trigger));
+        start_selector(fixture); /* sweeps again, to the end */
+        assert_false(is_there(fixture, intervals[0]) || is_there(fixture, intervals[1]));
+        assert_true(is_there(fixture, trigger));
+        assert_int_equal(seal_interval(fixture, 1000, 1010, 1), WEIR_OK);
+        assert_true(is_there(fixture, intervals[0])); /* the same digest */
+        assert_string_equal(rows(fixture), "0-9");
+    }
+    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(fixture->samples, 20);
 }
 
 /* The newest part. */
@@ -283,6 +338,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_sets_of_triggers_stay_and_others_go_in_their_time,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_asked_for_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(killed_in_a_sweep_sets_are_whole_or_absent, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(parts_end_to_end_are_the_set, setup, teardown),
         cmocka_unit_test_setup_teardown(parts_come_with_labels_when_they_are_wanted, setup,
                                         teardown),

@@ -113,11 +113,13 @@ def drawn_anew():
     assert "rs2" in PARTED
     lab = Lab(samples=300, every=150, epochs=3, pipeline=PARTED)
     run, seen, killed = lab.run(), 0, 0
+    hunt = TrainerHunt(run, [1, 3])  # each training dies once and returns
     while run.wait_for(seen + 1):
         seen += 1
         if run.events[seen - 1]["event"] == "selection_sealed":
             killed += run.kill("worker-1") + run.kill("selector")
     run.finish()
+    assert sorted(hunt.end()) == [e["run"] for e in run.of("training_finished")], hunt.killed
     assert_clean_audits(run.events)
     sealed = run.of("selection_sealed")
     assert [e["audit"]["set"] for e in run.of("training_finished")] == [120, 120], run.of("training_finished")
@@ -131,7 +133,24 @@ def drawn_anew():
     told = [(g["group"], g["samples"]) for g in preview["groups"] if g["by"] == "epoch"]
     assert told == [("1", 40), ("2", 40), ("3", 40)] and preview["samples"] <= 120, preview
     print(f"parts of 40 for each of 3 epochs, of {[len(ids) for ids, _ in divided]} samples, {killed} killed")
+    erased_from_parts(lab, divided, sealed)
     lab.remove()
+
+
+def erased_from_parts(lab, divided, sealed):
+    """The models are made again on the same sets: in the parts that held an erased sample it is a hole."""
+    files = {e["digest"]: lab.data_dir / "sets" / f"{e['digest']}.set" for e in sealed}
+    before = {digest: path.read_bytes() for digest, path in files.items()}
+    person = lab.records[divided[0][1][0][0] & 0xFFFF]["user"]
+    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    receipt = json.loads((lab.data_dir / "receipts" / f"{answer['erasure']}.json").read_text())
+    gone = set(receipt["ids"])
+    assert gone & divided[0][0], receipt
+    assert {digest: path.read_bytes() for digest, path in files.items()} == before, "a sealed set has changed"
+    models = {m["model"]: m["state"] for m in json.loads(lab.weir("models", "list", "--json"))["models"]}
+    assert models == {"lab-1": "replaced", "lab-1-e1": "stored", "lab-2": "replaced", "lab-2-e1": "stored"}, models
+    lab.weir("erase", "verify", str(answer["erasure"]))
+    print(f"erased {len(gone)} samples that parts held: {models}")
 
 
 def main():
