@@ -135,6 +135,15 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     show_evaluations(json_object_get(answer, "evaluations"), page);
 }
 
+void cli_render_promoted(const json_t *answer, struct cli_page *page)
+{
+    const char *model = cli_text(answer, "model"), *previous = cli_text(answer, "previous");
+    if (strcmp(model, previous) == 0)
+        cli_line(page, "%s is the active model already", model);
+    else
+        cli_line(page, "%s is the active model now; %s was", model, previous);
+}
+
 /* ---- who has seen what, and who comes from whom ---- */
 
 static void show_ancestors(const json_t *answer, struct cli_page *page)

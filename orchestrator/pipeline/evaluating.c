@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
+#include "orchestrator/models/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -21,12 +22,33 @@ static enum weir_status effect_evaluated(struct pipeline *pipeline, const void *
                   DB_I64(pipeline->newest.number), DB_TEXT("done"));
 }
 
+static evaluator_done_fn on_done;
+
+/* In a live pipeline; a replay does that at its end, when every model was measured, so that the same measures decide
+ * whoever was killed meanwhile. */
+static void judge(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    struct evaluation_tasks tasks = {0};
+    if (orchestrator_promotions_judge(pipeline->orch, pipeline, &pipeline->judging, &tasks, &err) !=
+        WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "models are compared later", "pipeline=%s because=\"%s\"",
+                 pipeline->config->name, err.text);
+    }
+    if (tasks.count > 0)
+        orchestrator_evaluator_start(pipeline, &tasks, on_done, &pipeline->aside);
+    else
+        evaluation_tasks_fini(&tasks);
+}
+
 static void on_done(void *owner, const struct weir_error *err)
 {
-    const struct pipeline *pipeline = *(struct pipeline *const *)owner;
+    struct pipeline *pipeline = *(struct pipeline *const *)owner;
     if (err != NULL) {
         weir_log(WEIR_LOG_WARN, "evaluation put off to the end", "pipeline=%s because=\"%s\"",
                  pipeline->config->name, err->text);
+    } else if (pipeline->config->mode == MODE_LIVE) {
+        judge(pipeline);
     }
 }
 

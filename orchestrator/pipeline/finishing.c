@@ -3,19 +3,26 @@
 #include "core/base/memory.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
+#include "orchestrator/models/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <stdlib.h>
 
+static const char *active_or_null(const struct weir_rows *active)
+{
+    const char *model = weir_rows_text(active, 0, 0);
+    return model[0] == '\0' ? NULL : model;
+}
+
 static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_error *err)
 {
     struct orchestrator *orch = pipeline->orch;
     WEIR_AUTO(weir_rows) cost_row = NULL;
-    WEIR_AUTO(weir_rows) newest = NULL;
+    WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_model_newest, &newest, err, DB_I64(pipeline->id));
+        status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = {
@@ -29,9 +36,8 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
     return orchestrator_event_put(
         orch, &(struct event_about){pipeline->id, 0, "pipeline_finished", "pipeline_finished"},
         json_pack("{ss,sI,ss?,so}", "pipeline", pipeline->config->name, "triggers",
-                  (json_int_t)pipeline->newest.number, "active_model",
-                  weir_rows_count(newest) == 0 ? NULL : weir_rows_text(newest, 0, 0), "cost",
-                  orchestrator_json_of(weir_buf_text(&text))),
+                  (json_int_t)pipeline->newest.number, "active_model", active_or_null(active),
+                  "cost", orchestrator_json_of(weir_buf_text(&text))),
         err);
 }
 
@@ -61,15 +67,36 @@ static void end_feed(struct pipeline *pipeline)
     }
 }
 
+static evaluator_done_fn on_done;
+
+/* True: a model waits for another one to be measured. */
+static bool judge(struct pipeline *pipeline, enum weir_status *ret_status, struct weir_error *err)
+{
+    struct evaluation_tasks tasks = {0};
+    pipeline->judging.is_last = true;
+    *ret_status =
+        orchestrator_promotions_judge(pipeline->orch, pipeline, &pipeline->judging, &tasks, err);
+    bool waits = *ret_status == WEIR_OK && tasks.count > 0;
+    if (waits)
+        orchestrator_evaluator_start(pipeline, &tasks, on_done, pipeline);
+    else
+        evaluation_tasks_fini(&tasks);
+    return waits;
+}
+
 static void on_done(void *owner, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
+    struct weir_error problem;
+    enum weir_status status = WEIR_OK;
     if (err != NULL) {
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    struct weir_error problem;
-    enum weir_status status = orchestrator_models_retain(pipeline->orch, pipeline, &problem);
+    if (judge(pipeline, &status, &problem))
+        return;
+    if (status == WEIR_OK)
+        status = orchestrator_models_retain(pipeline->orch, pipeline, &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
     else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))

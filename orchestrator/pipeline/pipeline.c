@@ -172,6 +172,7 @@ static void free_pipeline(struct pipeline *pipeline)
     pipeline_reader_free(pipeline->reader);
     free(pipeline->file);
     free(pipeline->error);
+    free(pipeline->judging.asked_for);
     free(pipeline);
 }
 

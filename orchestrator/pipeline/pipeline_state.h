@@ -2,6 +2,7 @@
 #ifndef ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
 #define ORCHESTRATOR_PIPELINE_PIPELINE_STATE_H
 
+#include "orchestrator/models/promotion.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/triggers/trigger.h"
 
@@ -51,6 +52,7 @@ struct pipeline {
     int64_t checks; /* of the trigger policy, made so far */
     struct weir_buf trigger_saved;
     struct trigger_row newest;
+    struct promotion_wait judging;
     struct reader *reader;
 };
 

@@ -1,7 +1,9 @@
-/* STORING: the trained model gets its name, its place and its row; from then on it is the active one. What its training
+/* STORING: the trained model gets its name, its place and its row; unless it has to be compared with the active one, it is
+ * that from then on. What its training
  * reported of the samples is the selector's before that. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "orchestrator/models/promotion.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/pipeline/training.h"
@@ -25,10 +27,8 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     const struct stored *stored = what;
     struct orchestrator *orch = pipeline->orch;
     enum weir_status status = orchestrator_model_add(orch, &stored->wanted, &stored->files, err);
-    if (status == WEIR_OK) {
-        status = DB_RUN(orch->db, Q_pipeline_activate, NULL, err, DB_I64(pipeline->id),
-                        DB_TEXT(stored->wanted.id));
-    }
+    if (status == WEIR_OK)
+        status = orchestrator_promotion_stored(orch, pipeline, stored->wanted.id, err);
     return status == WEIR_OK ? DB_RUN(orch->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
                                       DB_I64(pipeline->newest.number), DB_TEXT("stored"))
                              : status;

@@ -87,6 +87,18 @@ static void model_stored(const json_t *event, struct weir_buf *out)
                     parent[0] == '\0' ? "scratch" : parent);
 }
 
+static void model_promoted(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  %s is the active model: %s", text_of(event, "model"),
+                    text_of(event, "reason"));
+}
+
+static void model_kept_back(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  %s is kept back, %s stays: %s", text_of(event, "model"),
+                    text_of(event, "active"), text_of(event, "reason"));
+}
+
 static void model_dropped(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "  dropped %s", text_of(event, "model"));
@@ -146,6 +158,8 @@ static const struct {
     {"training_finished", training_finished},
     {"model_stored", model_stored},
     {"model_dropped", model_dropped},
+    {"model_promoted", model_promoted},
+    {"model_kept_back", model_kept_back},
     {"evaluation", evaluation},
     {"erasure_step", erasure_step},
     {"pipeline_finished", pipeline_finished},

@@ -43,9 +43,9 @@ enum weir_status topic_choose_model(const struct topic_call *call, const struct 
             *ret_model = weir_strdup(asked);
         return status;
     }
-    enum weir_status status = DB_RUN(call->orch->db, Q_model_newest, &rows, err,
+    enum weir_status status = DB_RUN(call->orch->db, Q_model_active, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(pipeline)));
-    if (status == WEIR_OK && weir_rows_count(rows) == 0) {
+    if (status == WEIR_OK && weir_rows_text(rows, 0, 0)[0] == '\0') {
         status = weir_fail(err, WEIR_NOT_FOUND, "pipeline %s has no model yet",
                            orchestrator_pipeline_config(pipeline)->name);
     }

@@ -31,21 +31,20 @@ static enum weir_status model_json(struct orchestrator *orch, const struct store
                                    json_t **ret_json, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) evaluations = NULL;
-    WEIR_AUTO(weir_rows) newest = NULL;
+    WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_evaluation_of_model, &evaluations, err,
                                      DB_I64(model->pipeline), DB_TEXT(model->id));
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_model_newest, &newest, err, DB_I64(model->pipeline));
+        status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(model->pipeline));
     if (status != WEIR_OK)
         return status;
-    bool active =
-        weir_rows_count(newest) > 0 && weir_str_equal(weir_rows_text(newest, 0, 0), model->id);
+    bool is_active = weir_str_equal(weir_rows_text(active, 0, 0), model->id);
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, model->pipeline);
     *ret_json = json_pack(
         "{ss,ss,sI,sI,ss?,ss,sb,ss,sI,ss,ss,so,so,ss?,sI,so,so,ss,ss,ss,sI}", "model", model->id,
         "pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name, "trigger",
         (json_int_t)model->trigger, "run", (json_int_t)model->run, "parent", model->parent, "state",
-        model->state, "active", active, "checksum", model->checksum, "bytes",
+        model->state, "active", is_active, "checksum", model->checksum, "bytes",
         (json_int_t)model->bytes, "file", model->file, "set_digest", model->set_digest, "until",
         orchestrator_json_time(model->until_time), "created",
         orchestrator_json_time(model->created_us), "replaced_by", model->replaced_by, "erasure",

@@ -14,6 +14,8 @@ static const struct topic {
     {"status", topic_status},
     {"datasets", topic_datasets},
     {"models", topic_models},
+    {"model_promote", topic_model_promote},
+    {"model_rollback", topic_model_rollback},
     {"model", topic_model},
     {"lineage", topic_lineage},
     {"erase_request", topic_erase_request},

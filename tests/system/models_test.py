@@ -84,7 +84,49 @@ def dropped_models_are_trained_again_when_an_erasure_needs_them():
     fresh.remove()
 
 
+def promoted_only_when_better():
+    """A bar that every second model misses: which ones become active is decided by the measures alone."""
+    promote = "promote: {{when: {{metric: roc_auc, not_worse_by: 0.0}}, else: keep_previous}}\n"
+    weekly = PIPELINE.replace("every: 1 month, metrics", "every: 1w, metrics") + promote
+    lab = Lab(samples=800, every=200, epochs=1, pipeline=weekly)
+    run = lab.run()
+    run.wait_for(12)
+    run.kill("orchestrator")
+    run = lab.run().finish()
+    values = {}
+    for e in run.of("evaluation"):
+        if e["metric"] == "roc_auc":
+            values.setdefault(e["model"], {})[e["interval"]["from"]] = e["value"]
+    decisions = [e for e in run.events if e["event"] in ("model_promoted", "model_kept_back")]
+    assert [e["model"] for e in decisions] == [f"lab-{n}" for n in (1, 2, 3, 4)], decisions
+    active = "lab-1"
+    for e in decisions[1:]:
+        assert e["previous" if e["event"] == "model_promoted" else "active"] == active, e
+        if e["reason"] == "never measured":  # the stream ends with it
+            assert e["model"] == "lab-4" and e["model"] not in values, e
+            continue
+        where = min(values[e["model"]])  # the week behind its newest sample
+        mine, other = values[e["model"]][where], values[active][where]
+        better = "undefined" not in (mine, other) and mine >= other
+        assert (e["event"] == "model_promoted") == better, (e, mine, other)
+        active = e["model"] if better else active
+    assert [m["model"] for m in stored(lab) if m["active"]] == [active] == [run.of("pipeline_finished")[0]["active_model"]]
+
+    back = "lab-1" if active != "lab-1" else "lab-4"
+    assert json.loads(lab.weir("models", "promote", back, "--json")) == {"model": back, "previous": active}
+    assert json.loads(lab.weir("predict", "--limit", "1", "--json"))["model"] == back
+    lab.weir("models", "promote", "lab-4")
+    earlier = json.loads(lab.weir("models", "rollback", "--json"))
+    assert earlier["previous"] == "lab-4" and earlier["model"] < "lab-4", earlier
+    lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait")
+    (now,) = [m["model"] for m in stored(lab) if m["active"]]
+    assert now == f"{earlier['model']}-e1", "what replaces the active model is the active one"
+    lab.weir("models", "promote", "nobody", expect=1)
+    lab.remove()
+
+
 def main():
+    promoted_only_when_better()
     an_erasure_leaves_no_file_of_what_saw_a_sample(the_same_models_in_less_room())
     dropped_models_are_trained_again_when_an_erasure_needs_them()
 

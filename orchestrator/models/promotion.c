@@ -1,0 +1,199 @@
+/* Judging models, and making one of them active. */
+#include "orchestrator/models/promotion.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool models_judge(const struct promotion_case *measured)
+{
+    if (!measured->candidate_defined || !measured->active_defined)
+        return false;
+    double gain = measured->candidate - measured->active;
+    return (measured->higher_is_better ? gain : -gain) >= -measured->not_worse_by;
+}
+
+/* ---- what is kept of a decision ---- */
+
+struct decision {
+    int64_t pipeline;
+    const char *model;
+    bool promoted;
+    const char *reason;
+};
+
+/* The row: its number, and the model that was the active one until now. */
+static enum weir_status keep(struct orchestrator *orch, const struct decision *decision,
+                             struct weir_rows **ret_row, struct weir_error *err)
+{
+    enum weir_status status =
+        DB_RUN(orch->db, Q_promotion_add, ret_row, err, DB_I64(decision->pipeline),
+               DB_TEXT(decision->model), DB_BOOL(decision->promoted), DB_TEXT(decision->reason),
+               DB_I64(weir_now_wall_us()));
+    if (status == WEIR_OK && decision->promoted) {
+        status = DB_RUN(orch->db, Q_pipeline_activate, NULL, err, DB_I64(decision->pipeline),
+                        DB_TEXT(decision->model));
+    }
+    return status;
+}
+
+static enum weir_status keep_and_tell(struct orchestrator *orch, const struct decision *decision,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) row = NULL;
+    enum weir_status status = keep(orch, decision, &row, err);
+    if (status != WEIR_OK)
+        return status;
+    const char *event = decision->promoted ? "model_promoted" : "model_kept_back";
+    WEIR_AUTO_FREE char *key = weir_format("%s/%" PRId64, event, weir_rows_i64(row, 0, 0));
+    return orchestrator_event_put(orch, &(struct event_about){decision->pipeline, 0, key, event},
+                                  json_pack("{ss,ss,ss}", "model", decision->model,
+                                            decision->promoted ? "previous" : "active",
+                                            weir_rows_text(row, 0, 1), "reason", decision->reason),
+                                  err);
+}
+
+enum weir_status orchestrator_promote(struct orchestrator *orch, int64_t pipeline,
+                                      const char *model, const char *reason, struct weir_error *err)
+{
+    return keep_and_tell(orch, &(struct decision){pipeline, model, true, reason}, err);
+}
+
+enum weir_status orchestrator_promotion_stored(struct orchestrator *orch,
+                                               const struct pipeline *pipeline, const char *model,
+                                               struct weir_error *err)
+{
+    int64_t number = orchestrator_pipeline_id(pipeline);
+    bool compares = orchestrator_pipeline_config(pipeline)->promote.metric != NULL;
+    WEIR_AUTO(weir_rows) active = NULL;
+    WEIR_AUTO(weir_rows) row = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(number));
+    if (status != WEIR_OK)
+        return status;
+    bool is_first = weir_rows_text(active, 0, 0)[0] == '\0';
+    if (compares)
+        return is_first ? orchestrator_promote(orch, number, model, "the first one", err) : WEIR_OK;
+    return keep(orch, &(struct decision){number, model, true, "the newest one"}, &row, err);
+}
+
+/* ---- judging ---- */
+
+enum verdict { JUDGED, AWAITED };
+
+struct judge {
+    struct orchestrator *orch;
+    const struct pipeline *pipeline;
+    const struct promote_settings *settings;
+    const char *metric;
+    struct promotion_wait *wait;
+};
+
+static enum weir_status effect_judged(void *subject, const void *what, struct weir_error *err)
+{
+    return keep_and_tell(subject, what, err);
+}
+
+static enum weir_status commit(const struct judge *judge, const char *model, bool promoted,
+                               const char *reason, struct weir_error *err)
+{
+    const struct decision decision = {orchestrator_pipeline_id(judge->pipeline), model, promoted,
+                                      reason};
+    return orchestrator_commit(judge->orch, effect_judged, judge->orch, &decision, err);
+}
+
+/* Columns of Q_promotion_measures. */
+enum { COL_NAME, COL_FROM, COL_TO, COL_CANDIDATE, COL_HAS_ACTIVE, COL_ACTIVE };
+
+static enum weir_status compare(const struct judge *judge, const char *candidate,
+                                const struct weir_rows *row, struct weir_error *err)
+{
+    struct promotion_case measured = {
+        .higher_is_better = orchestrator_metric_of(judge->settings->metric)->higher_is_better,
+        .not_worse_by = judge->settings->not_worse_by,
+        .candidate_defined = !weir_rows_is_null(row, 0, COL_CANDIDATE),
+        .active_defined = !weir_rows_is_null(row, 0, COL_ACTIVE),
+    };
+    WEIR_AUTO_BUF reason = {0};
+    weir_buf_printf(&reason, "%s of %s: ", judge->metric, weir_rows_text(row, 0, COL_NAME));
+    if (measured.candidate_defined && measured.active_defined) {
+        measured.candidate = weir_rows_f64(row, 0, COL_CANDIDATE);
+        measured.active = weir_rows_f64(row, 0, COL_ACTIVE);
+        weir_buf_printf(&reason, "%.6g, the active one has %.6g", measured.candidate,
+                        measured.active);
+    } else {
+        weir_buf_append_text(&reason, "undefined");
+    }
+    return commit(judge, candidate, models_judge(&measured), weir_buf_text(&reason), err);
+}
+
+/* The active model is measured where the candidate was. False: that was asked for before, in vain. */
+static bool ask_for(const struct judge *judge, const char *candidate, const char *active,
+                    const struct weir_rows *row, struct evaluation_tasks *tasks)
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(judge->pipeline);
+    if (weir_str_equal(judge->wait->asked_for, candidate))
+        return false;
+    free(judge->wait->asked_for);
+    judge->wait->asked_for = weir_strdup(candidate);
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        if (strcmp(config->evaluations[i].name, weir_rows_text(row, 0, COL_NAME)) == 0)
+            evaluation_tasks_add(tasks, active, i, weir_rows_i64(row, 0, COL_FROM),
+                                 weir_rows_i64(row, 0, COL_TO));
+    return true;
+}
+
+static enum weir_status judge_one(const struct judge *judge, const char *candidate,
+                                  int64_t until_time, struct evaluation_tasks *tasks,
+                                  enum verdict *ret_verdict, struct weir_error *err)
+{
+    int64_t pipeline = orchestrator_pipeline_id(judge->pipeline);
+    WEIR_AUTO(weir_rows) active = NULL;
+    WEIR_AUTO(weir_rows) measures = NULL;
+    enum weir_status status =
+        DB_RUN(judge->orch->db, Q_model_active, &active, err, DB_I64(pipeline));
+    if (status == WEIR_OK) {
+        status = DB_RUN(judge->orch->db, Q_promotion_measures, &measures, err, DB_I64(pipeline),
+                        DB_TEXT(candidate), DB_TEXT(weir_rows_text(active, 0, 0)),
+                        DB_TEXT(judge->metric), DB_TEXT(judge->settings->evaluation),
+                        DB_I64(until_time));
+    }
+    if (status != WEIR_OK)
+        return status;
+    bool is_measured = weir_rows_count(measures) > 0;
+    *ret_verdict = JUDGED;
+    if (is_measured && weir_rows_bool(measures, 0, COL_HAS_ACTIVE))
+        return compare(judge, candidate, measures, err);
+    if (is_measured && !ask_for(judge, candidate, weir_rows_text(active, 0, 0), measures, tasks))
+        return commit(judge, candidate, false, "the active model could not be measured there", err);
+    if (!is_measured && judge->wait->is_last)
+        return commit(judge, candidate, false, "never measured", err);
+    *ret_verdict = AWAITED;
+    return WEIR_OK;
+}
+
+enum weir_status orchestrator_promotions_judge(struct orchestrator *orch,
+                                               const struct pipeline *pipeline,
+                                               struct promotion_wait *wait,
+                                               struct evaluation_tasks *tasks,
+                                               struct weir_error *err)
+{
+    const struct promote_settings *settings = &orchestrator_pipeline_config(pipeline)->promote;
+    if (settings->metric == NULL)
+        return WEIR_OK;
+    const struct judge judge = {orch, pipeline, settings,
+                                orchestrator_metric_label(settings->metric), wait};
+    enum verdict verdict = JUDGED;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_promotion_candidates, &rows, err,
+                                     DB_I64(orchestrator_pipeline_id(pipeline)));
+    for (size_t i = 0; status == WEIR_OK && verdict == JUDGED && i < weir_rows_count(rows); i++) {
+        status = judge_one(&judge, weir_rows_text(rows, i, 0), weir_rows_i64(rows, i, 1), tasks,
+                           &verdict, err);
+    }
+    return status;
+}

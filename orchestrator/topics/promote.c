@@ -1,0 +1,74 @@
+/* promote, rollback: a person says which model is the active one. */
+#include "orchestrator/models/promotion.h"
+#include "orchestrator/models/store.h"
+#include "orchestrator/topics/topic.h"
+
+#include <string.h>
+
+struct wish {
+    struct orchestrator *orch;
+    int64_t pipeline;
+    const char *model, *reason;
+};
+
+static enum weir_status effect_wished(void *subject, const void *what, struct weir_error *err)
+{
+    const struct wish *wish = what;
+    (void)subject;
+    return orchestrator_promote(wish->orch, wish->pipeline, wish->model, wish->reason, err);
+}
+
+/* Answers with the model that is the active one now, and the one that was. */
+static void make_active(struct topic_call *call, const struct wish *wish)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(call->orch->db, Q_model_active, &rows, &err, DB_I64(wish->pipeline));
+    bool is_so = status == WEIR_OK && strcmp(weir_rows_text(rows, 0, 0), wish->model) == 0;
+    if (status == WEIR_OK && !is_so)
+        status = orchestrator_commit(call->orch, effect_wished, NULL, wish, &err);
+    if (status != WEIR_OK)
+        topic_refuse(call, &err);
+    else
+        topic_answer(call, json_pack("{ss,ss}", "model", wish->model, "previous",
+                                     weir_rows_text(rows, 0, 0)));
+}
+
+void topic_model_promote(struct topic_call *call)
+{
+    struct weir_error err;
+    struct stored_model model = {0};
+    if (orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, &err) !=
+        WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    if (strcmp(model.state, "stored") != 0)
+        topic_fail(call, WEIR_NOT_FOUND, "model %s is %s: its files are gone", model.id,
+                   model.state);
+    else
+        make_active(call,
+                    &(struct wish){call->orch, model.pipeline, model.id, "weir models promote"});
+    orchestrator_model_fini(&model);
+}
+
+void topic_model_rollback(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    const struct pipeline *pipeline = topic_pipeline(call);
+    if (pipeline == NULL)
+        return;
+    int64_t number = orchestrator_pipeline_id(pipeline);
+    if (DB_RUN(call->orch->db, Q_promotion_earlier, &rows, &err, DB_I64(number)) != WEIR_OK)
+        topic_refuse(call, &err);
+    else if (weir_rows_count(rows) == 0)
+        topic_fail(
+            call, WEIR_NOT_FOUND,
+            "pipeline %s: no earlier model that was the active one has its files; see weir models list",
+            orchestrator_pipeline_config(pipeline)->name);
+    else
+        make_active(call, &(struct wish){call->orch, number, weir_rows_text(rows, 0, 0),
+                                         "weir models rollback"});
+}
