@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const SETS[] = {".set", NULL}, *const SCORES[] = {".outputs", ".unscored", NULL};
+static const char *const SETS[] = {".set", NULL};
+/* The last one is of earlier versions. */
+static const char *const SCORES[] = {".scores", ".unscored", ".outputs", NULL};
 
 struct sweep {
     const char *folder;

@@ -1,5 +1,5 @@
-/* The scores that models gave samples: kept per pipeline, model and mode as files in the format the trainer wrote them
- * in (core/wire/outputs.h), one for each set that was scored, described by a row in Postgres. Written once; what
+/* The scores that models gave samples: kept per pipeline, model and mode as files (packed.h), one for each
+ * set that was scored, described by a row in Postgres. Written once; what
  * must be forgotten is left out of a file that takes the place of the old one. */
 #ifndef SELECTOR_SCORES_SCORES_H
 #define SELECTOR_SCORES_SCORES_H

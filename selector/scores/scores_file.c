@@ -1,4 +1,4 @@
-/* scores/NAME.outputs and, unless all samples have a score, scores/NAME.unscored. */
+/* scores/NAME.scores and, unless all samples have a score, scores/NAME.unscored. */
 #include "selector/scores/scores_file.h"
 
 #include "core/base/memory.h"
@@ -15,10 +15,11 @@ static char *path_of(const struct selector_scores_store *store, const char *name
 enum weir_status scores_file_open(const struct selector_scores_store *store, const char *name,
                                   struct scores_file *ret_file, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *outputs = path_of(store, name, "outputs");
+    WEIR_AUTO_FREE char *scores = path_of(store, name, "scores");
     WEIR_AUTO_FREE char *unscored = path_of(store, name, "unscored");
     struct scores_file file = {0};
-    enum weir_status status = weir_outputs_open(outputs, &file.outputs, err);
+    enum weir_status status = scores_packed_open(scores, &file.packed, err);
+    file.outputs = file.packed.outputs;
     if (!status && access(unscored, F_OK) == 0)
         status = weir_sample_set_open(unscored, &file.unscored, err);
     if (status)
@@ -30,7 +31,8 @@ enum weir_status scores_file_open(const struct selector_scores_store *store, con
 
 void scores_file_close(struct scores_file *file)
 {
-    weir_outputs_close(&file->outputs);
+    scores_packed_close(&file->packed);
+    file->outputs = (struct weir_outputs){0};
     weir_sample_set_close(&file->unscored);
 }
 
@@ -38,9 +40,9 @@ enum weir_status scores_file_write(const struct selector_scores_store *store, co
                                    const struct weir_outputs *outputs, const uint64_t *unscored,
                                    size_t unscored_count, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *scored_path = path_of(store, name, "outputs");
+    WEIR_AUTO_FREE char *scored_path = path_of(store, name, "scores");
     WEIR_AUTO_FREE char *unscored_path = path_of(store, name, "unscored");
-    enum weir_status status = weir_outputs_write(scored_path, outputs, err);
+    enum weir_status status = scores_packed_write(scored_path, outputs, err);
     if (!status && unscored_count > 0)
         return weir_sample_set_write(unscored_path, unscored, NULL, unscored_count, NULL, err);
     if (!status && unlink(unscored_path) != 0 && errno != ENOENT)

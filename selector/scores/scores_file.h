@@ -1,13 +1,14 @@
-/* One file of scores: what the trainer wrote, and the samples of the set that it has no score for. */
+/* One file of scores: what the trainer wrote, packed, and the samples of the set that it has no score for. */
 #ifndef SELECTOR_SCORES_SCORES_FILE_H
 #define SELECTOR_SCORES_SCORES_FILE_H
 
-#include "core/wire/outputs.h"
 #include "core/wire/sample_set.h"
+#include "selector/scores/packed.h"
 #include "selector/scores/scores.h"
 
 struct scores_file {
-    struct weir_outputs outputs;
+    struct weir_outputs outputs; /* borrows from what follows */
+    struct scores_packed packed;
     struct weir_sample_set unscored;
 };
 

@@ -4,7 +4,7 @@ an erasure that takes the scores along."""
 import json
 import struct
 
-from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, outcome, read_scores
 
 BY_LOSS_THEN_CENTERS = (
     "{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 60,"
@@ -14,15 +14,8 @@ SCORED = SCORED.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("d
 assert "evaluation: []" in SCORED and "coreset" in SCORED
 
 
-def read_outputs(path):
-    """core/wire/outputs.h: how many numbers a sample has, and of which samples."""
-    data = path.read_bytes()
-    count, width = struct.unpack_from("<QI", data, 8)
-    return width, struct.unpack_from(f"<{count}Q", data, 64)
-
-
 def scored_ids(lab):
-    return {i for path in (lab.data_dir / "scores").glob("*.outputs") for i in read_outputs(path)[1]}
+    return {i for path in (lab.data_dir / "scores").glob("*.scores") for i in read_scores(path)[1]}
 
 
 def disturbed(lab, expected):

@@ -3,9 +3,8 @@ were kept, told by the command line, and forgotten with a person who is erased."
 
 import json
 import math
-import struct
 
-from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set
 
 BY_LOSS = ("{{policy: mixture, over: labels, shares: {{work: 1, spam: 1}}, change: loss, rate: 3, smoothing: 0.1,"
            " tail_triggers: all, limit: 60, seed: 7}}")
@@ -17,22 +16,16 @@ assert "every: 1ms" in MIXED and "change: loss" in MIXED and "report_losses" in 
 
 
 def set_ids(lab, event):
-    data = (lab.data_dir / "sets" / f"{event['digest']}.set").read_bytes()
-    (count,) = struct.unpack_from("<Q", data, 8)
-    return struct.unpack_from(f"<{count}Q", data, 64)
+    return read_set(lab.data_dir / "sets" / f"{event['digest']}.set")
 
 
 def reported(lab):
-    """core/wire/outputs.h, by the samples it is of: the label and loss of each."""
+    """The label and loss of each sample, by the samples that were reported together."""
     found = {}
-    for path in (lab.data_dir / "scores").glob("*.outputs"):
-        data = path.read_bytes()
-        count, width = struct.unpack_from("<QI", data, 8)
-        ids = struct.unpack_from(f"<{count}Q", data, 64)
-        labels = struct.unpack_from(f"<{count}q", data, 64 + 8 * count)
-        values = struct.unpack_from(f"<{count * width}f", data, 64 + 16 * count)
+    for path in (lab.data_dir / "scores").glob("*.scores"):
+        width, said = read_scores(path)
         assert width == 2
-        found[ids] = [(labels[i], values[2 * i]) for i in range(count)]
+        found[tuple(said)] = list(said.values())
     return found
 
 

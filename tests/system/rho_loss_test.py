@@ -3,9 +3,8 @@ sets whoever is killed at whichever hand-over; nothing held out is ever trained 
 somebody it has seen is erased."""
 
 import json
-import struct
 
-from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, TrainerHunt, assert_clean_audits, outcome, read_scores, read_set
 
 LIMIT = 40
 RHO_LOSS = ("{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 40,"
@@ -17,20 +16,13 @@ HOLDOUTS = {2: ["lab-2-h0.1"], 3: ["lab-3-h0.1", "lab-3-h1.1"]}
 
 
 def set_ids(lab, digest):
-    data = (lab.data_dir / "sets" / f"{digest}.set").read_bytes()
-    (count,) = struct.unpack_from("<Q", data, 8)
-    return struct.unpack_from(f"<{count}Q", data, 64)
+    return read_set(lab.data_dir / "sets" / f"{digest}.set")
 
 
 def losses_by_age(lab):
-    """core/wire/outputs.h: what was said of which samples, in the order it was said."""
-    files = sorted((lab.data_dir / "scores").glob("*.outputs"), key=lambda path: path.stat().st_mtime_ns)
-    for path in files:
-        data = path.read_bytes()
-        count, width = struct.unpack_from("<QI", data, 8)
-        ids = struct.unpack_from(f"<{count}Q", data, 64)
-        values = struct.unpack_from(f"<{count * width}f", data, 64 + 16 * count)
-        yield dict(zip(ids, values[::width]))
+    """What was said of which samples, in the order it was said."""
+    files = sorted((lab.data_dir / "scores").glob("*.scores"), key=lambda path: path.stat().st_mtime_ns)
+    return [{i: loss for i, (_, loss) in read_scores(path)[1].items()} for path in files]
 
 
 def model(lab, name):

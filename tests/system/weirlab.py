@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,32 @@ class Run:
             except ProcessLookupError:
                 pass
         return hit
+
+
+def read_set(path):
+    """core/wire/sample_set.h: the ids."""
+    data = Path(path).read_bytes()
+    (count,) = struct.unpack_from("<Q", data, 8)
+    return struct.unpack_from(f"<{count}Q", data, 64)
+
+
+def read_scores(path):
+    """selector/scores/packed.h: how many numbers a sample has, and of each sample its label and the first of them."""
+    data = path.read_bytes()
+    count, width, label_bytes = struct.unpack_from("<QII", data, 8)
+    least, id_bytes = struct.unpack_from("<qQ", data, 48)
+    values = struct.unpack_from(f"<{count * width}f", data, 64)
+    at = 64 + 4 * count * width
+    labels = [least + int.from_bytes(data[at + i * label_bytes:at + (i + 1) * label_bytes], "little") for i in range(count)]
+    ids, number, shift = [], 0, 0
+    for byte in data[len(data) - id_bytes:]:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            ids.append(number + (ids[-1] if ids else 0))
+            number = shift = 0
+    assert len(ids) == count and at + count * label_bytes + id_bytes == len(data)
+    return width, {i: (label, values[n * width]) for n, (i, label) in enumerate(zip(ids, labels))}
 
 
 class TrainerHunt:
