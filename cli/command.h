@@ -39,6 +39,7 @@ struct cli_options {
     const char *limit;
     const char *evaluation;
     const char *client;
+    const char *public_key;
 };
 
 struct cli_command;
@@ -64,7 +65,7 @@ typedef enum weir_status cli_answer_fn(const struct cli_call *call, json_t **ret
 typedef void cli_render_fn(const json_t *answer, struct cli_page *page);
 typedef int cli_exit_fn(const json_t *answer);
 
-/* Either `topic` or `answer` is given. */
+/* Either `topic` or `answer` is given; or both, and `by_itself` says when it is the latter. */
 struct cli_command {
     const char *words;    /* "erase request" */
     const char *operands; /* "MODEL", "[MODEL]"; "": none */
@@ -76,6 +77,7 @@ struct cli_command {
     cli_arguments_fn *arguments;       /* of the topic; NULL: none */
     cli_follow_fn *follow;             /* optional, after the topic's answer */
     cli_answer_fn *answer;
+    bool (*by_itself)(const struct cli_call *call);
     cli_render_fn *render;
     cli_exit_fn *exit_code; /* of a good answer; NULL: 0 */
 };

@@ -6,6 +6,7 @@
 #include "cli/config.h"
 #include "cli/follow.h"
 #include "cli/push.h"
+#include "cli/receipts.h"
 #include "cli/render.h"
 
 #include <stddef.h>
@@ -77,6 +78,8 @@ static const struct weir_option PLAN_OPTIONS[] = {
 
 static const struct weir_option VERIFY_OPTIONS[] = {
     {"all", NULL, "every erasure there is, instead of one", OPTION(all)},
+    {"public-key", "HEX", "of files: the key that they must be signed with, as weir erase key says",
+     OPTION(public_key)},
     WEIR_OPTION_END,
 };
 
@@ -200,12 +203,17 @@ static const struct cli_command COMMANDS[] = {
      .summary = "what was where, and what was done when",
      .example = "weir erase receipt 1 --json",
      .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
-    {.words = "erase verify", .operands = "[ERASURE]", .operands_max = 1,
+    {.words = "erase verify", .operands = "[ERASURE|FILE…]", .operands_max = 1000,
      .summary = "whether receipts, samples, scores and models still are as an erasure left them; exit code 3 when they are "
-                "not, or one is overdue",
+                "not, or one is overdue. Of receipts that you were given, as files: whether they are as they were signed, "
+                "and follow each other; for that nothing else is needed",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
+     .answer = cli_answer_receipts, .by_itself = cli_names_receipts,
      .render = cli_render_erase_verify, .exit_code = cli_exit_of_erase_verify},
+    {.words = "erase key", .summary = "the public key that receipts are signed with, to be given to whom receipts are given",
+     .example = "weir erase key",
+     .topic = "erase_key", .render = cli_render_erase_key},
     {.words = "policies", .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
      .example = "weir policies",
      .answer = cli_answer_policies, .render = cli_render_policies},

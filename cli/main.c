@@ -87,8 +87,8 @@ static int run(const struct cli_call *call)
 {
     const struct cli_command *command = call->command;
     json_t *answer = NULL;
-    int code = command->topic != NULL ? answer_by_platform(call, &answer)
-                                      : answer_by_itself(call, &answer);
+    bool is_own = command->topic == NULL || (command->answer != NULL && command->by_itself(call));
+    int code = is_own ? answer_by_itself(call, &answer) : answer_by_platform(call, &answer);
     if (code == CLI_EXIT_DONE) {
         code = command->exit_code == NULL ? CLI_EXIT_DONE : command->exit_code(answer);
         if (call->options.json)

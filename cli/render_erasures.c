@@ -138,7 +138,13 @@ void cli_render_receipt(const json_t *answer, struct cli_page *page)
     cli_pair(page, "previous", "%s",
              previous[0] == '\0' ? "none: the first of its chain" : previous);
     cli_pair(page, "hash", "%s", cli_text(answer, "hash"));
+    cli_pair_text(page, "signed by", cli_text(answer, "public_key"));
     show_models(json_object_get(answer, "models"), page);
+}
+
+void cli_render_erase_key(const json_t *answer, struct cli_page *page)
+{
+    cli_line(page, "%s", cli_text(answer, "public_key"));
 }
 
 /* ---- exit codes ---- */

@@ -4,11 +4,13 @@
 #include "core/base/memory.h"
 #include "core/service/options.h"
 #include "orchestrator/config.h"
+#include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
 #include "orchestrator/pipeline/machine.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/siblings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ struct command {
     const char *log_level;
     const char *check_config;
     const char *print_config;
+    const char *read_receipt;
     bool describe_config;
     bool describe_states;
     bool json;
@@ -41,6 +44,8 @@ static const struct weir_option OPTIONS[] = {
     {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
     {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
+    {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
+     OPTION(read_receipt)},
     {"describe-config", NULL, "print the reference of all sections", OPTION(describe_config)},
     {"describe-states", NULL, "print the states of a pipeline and what leads from one to the next",
      OPTION(describe_states)},
@@ -112,6 +117,24 @@ static int check_config(const char *file)
     if (code != EXIT_DONE)
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
     return code;
+}
+
+static int read_receipt(const char *file)
+{
+    struct weir_error err;
+    struct receipt_claims claims;
+    WEIR_AUTO_BUF text = {0};
+    enum weir_status status = weir_file_read(file, RECEIPT_BYTES_MAX, &text, &err);
+    if (status == WEIR_OK)
+        status = receipt_read(weir_buf_text(&text), &claims, &err);
+    if (status != WEIR_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return EXIT_USAGE;
+    }
+    printf("{\"erasure\":%" PRId64 ",\"samples\":%" PRId64
+           ",\"hash\":\"%s\",\"previous\":\"%s\",\"public_key\":\"%s\"}\n",
+           claims.erasure, claims.samples, claims.hash, claims.previous, claims.key);
+    return EXIT_DONE;
 }
 
 static int print_config(const char *file)
@@ -244,6 +267,8 @@ static int dispatch(const struct command *command, int count, char **words)
         return check_config(command->check_config);
     if (command->print_config != NULL)
         return print_config(command->print_config);
+    if (command->read_receipt != NULL)
+        return read_receipt(command->read_receipt);
     if (command->describe_config)
         return describe_config();
     if (command->describe_states)

@@ -6,6 +6,7 @@
 #ifndef ORCHESTRATOR_ERASURES_ERASURE_H
 #define ORCHESTRATOR_ERASURES_ERASURE_H
 
+#include "orchestrator/erasures/signing.h"
 #include "orchestrator/orchestrator.h"
 
 /* Takes up what is not finished, and what storage has accepted while no orchestrator listened. */
@@ -41,14 +42,10 @@ enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int6
                                                  weir_rpc_done_fn *done, void *owner,
                                                  struct weir_error *err) WEIR_MUST_USE;
 
-/* What a receipt says of itself. */
-struct receipt_claims {
-    int64_t erasure, samples;
-    char hash[65], previous[65];
-};
-/* Reads a receipt; CORRUPT when it is none, or its hash is not that of its content. Pure. */
-enum weir_status orchestrator_receipt_read(const char *text, struct receipt_claims *ret_claims,
-                                           struct weir_error *err) WEIR_MUST_USE;
+/* The key that receipts are signed with, DATA_DIR/receipt.key; made when it is first asked for. */
+enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
+                                          struct receipt_key *ret_key,
+                                          struct weir_error *err) WEIR_MUST_USE;
 
 bool orchestrator_erasures_idle(const struct orchestrator *orch);
 

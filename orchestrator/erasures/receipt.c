@@ -6,13 +6,11 @@
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
-#include <sodium.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS_LISTED_MAX = 1000, HASH_BYTES = 32 };
+enum { IDS_LISTED_MAX = 1000 };
 
 /* Columns of Q_erasure_get. */
 enum {
@@ -110,29 +108,19 @@ static json_t *timeline_json(const struct weir_rows *row, const struct msg_erase
                      orchestrator_json_time(weir_now_wall_us()));
 }
 
-static void hash_text(const char *text, char ret_hex[65])
+static enum weir_status finish_receipt(const struct erasure *erasure, json_t *body,
+                                       struct erasure_receipt *ret_receipt, struct weir_error *err)
 {
-    unsigned char hash[HASH_BYTES];
-    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text, strlen(text), NULL, 0);
-    weir_hex(hash, sizeof hash, ret_hex);
-}
-
-/* Of the object without `hash`. */
-static void hash_body(const json_t *body, char ret_hex[65])
-{
-    char *compact = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
-    weir_require(compact != NULL);
-    hash_text(compact, ret_hex);
-    free(compact);
-}
-
-static void finish_receipt(json_t *body, struct erasure_receipt *ret_receipt)
-{
-    hash_body(body, ret_receipt->hash);
-    json_object_set_new(body, "hash", json_string(ret_receipt->hash));
-    ret_receipt->text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    weir_require(ret_receipt->text != NULL);
+    struct receipt_key key;
+    enum weir_status status = orchestrator_receipt_key(erasure->orch, &key, err);
+    if (status == WEIR_OK) {
+        receipt_sign(body, &key, ret_receipt->hash);
+        ret_receipt->text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        weir_require(ret_receipt->text != NULL);
+        receipt_key_fini(&key);
+    }
     json_decref(body);
+    return status;
 }
 
 enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_erase_is *storage,
@@ -157,7 +145,7 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         return status;
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 1, "erasure",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,sI,sI,ss,ss,ss,ss}", "version", 2, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
         (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
@@ -167,43 +155,19 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "scores_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_SCORES), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",
-        "hash_of", "BLAKE2b-256 of this object without `hash`, as compact JSON with sorted keys",
-        "previous", first ? "" : weir_rows_text(previous, 0, 1));
+        "hash_of",
+        "BLAKE2b-256 of this object without `hash` and `signature`, as compact JSON with sorted keys",
+        "signature_of", "the text of `hash`, by Ed25519 with `public_key`", "previous",
+        first ? "" : weir_rows_text(previous, 0, 1));
     weir_require(body != NULL);
-    finish_receipt(body, ret_receipt);
-    return WEIR_OK;
+    return finish_receipt(erasure, body, ret_receipt, err);
 }
 
-/* ---- reading ---- */
+/* ---- the key ---- */
 
-static bool read_claims(json_t *body, struct receipt_claims *claims)
+enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
+                                          struct receipt_key *ret_key, struct weir_error *err)
 {
-    const char *hash, *previous;
-    json_int_t erasure, samples;
-    if (json_unpack(body, "{sI,sI,ss,ss}", "erasure", &erasure, "samples", &samples, "hash", &hash,
-                    "previous", &previous) != 0)
-        return false;
-    *claims = (struct receipt_claims){.erasure = erasure, .samples = samples};
-    (void)snprintf(claims->hash, sizeof claims->hash, "%s", hash);
-    (void)snprintf(claims->previous, sizeof claims->previous, "%s", previous);
-    return true;
-}
-
-enum weir_status orchestrator_receipt_read(const char *text, struct receipt_claims *ret_claims,
-                                           struct weir_error *err)
-{
-    char hash[65] = "";
-    json_t *body = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    bool is_receipt = read_claims(body, ret_claims);
-    if (is_receipt) {
-        json_object_del(body, "hash");
-        hash_body(body, hash);
-    }
-    json_decref(body);
-    if (!is_receipt)
-        return weir_fail(err, WEIR_CORRUPT, "it is no receipt");
-    if (strcmp(hash, ret_claims->hash) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "its content has the hash %.16s…, it says %.16s…", hash,
-                         ret_claims->hash);
-    return WEIR_OK;
+    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->data_dir);
+    return receipt_key_load(path, ret_key, err);
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 static const char *const ENTRIES[] = {
-    "lock", "secret", "postgres", "postgres.location", "run",   "log", "storage", "sets",
-    "runs", "models", "fitted",   "receipts",          "scores"};
+    "lock", "secret", "receipt.key", "postgres", "postgres.location", "run",   "log", "storage",
+    "sets", "runs",   "models",      "fitted",   "receipts",          "scores"};
 
 static enum weir_status give_tree(char *path, const struct weir_identity *identity,
                                   struct weir_error *err)

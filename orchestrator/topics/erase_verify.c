@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECEIPT_BYTES_MAX = 1 << 20 };
-
 static void add(struct topic_call *call, int64_t erasure, const struct finding *finding)
 {
     finding_add(json_object_get(call->collected, "findings"), "erasure",
@@ -32,7 +30,7 @@ static bool is_asked_for(const struct topic_call *call, int64_t erasure)
 /* Columns of Q_erasure_chain. */
 enum { COL_NUMBER, COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
 
-static enum weir_status read_receipt(const struct orchestrator *orch, int64_t erasure,
+static enum weir_status load_receipt(const struct orchestrator *orch, int64_t erasure,
                                      struct receipt_claims *ret_claims, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path =
@@ -41,8 +39,32 @@ static enum weir_status read_receipt(const struct orchestrator *orch, int64_t er
     enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
     if (status != WEIR_OK)
         return status;
-    status = orchestrator_receipt_read(weir_buf_text(&text), ret_claims, err);
+    status = receipt_read(weir_buf_text(&text), ret_claims, err);
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "%s", path);
+}
+
+/* That it is the signature of the key it names has been looked at. */
+static void check_signature(struct topic_call *call, int64_t number,
+                            const struct receipt_claims *claims)
+{
+    struct receipt_key key;
+    struct weir_error err;
+    struct finding finding = {.check = "signature", .verdict = "fine", .found = claims->key};
+    if (orchestrator_receipt_key(call->orch, &key, &err) != WEIR_OK) {
+        finding.verdict = "wrong";
+        finding.found = err.text;
+        finding.advice = "put back receipt.key from a backup";
+    } else if (*claims->key == '\0') {
+        finding.verdict = "note";
+        finding.found = "it was made before receipts were signed";
+    } else if (strcmp(claims->key, key.text) != 0) {
+        finding.verdict = "wrong";
+        finding.expected = key.text;
+        finding.advice =
+            "it was signed with another key than this platform has: compare with a backup";
+    }
+    add(call, number, &finding);
+    receipt_key_fini(&key);
 }
 
 static void check_receipt(struct topic_call *call, const struct weir_rows *chain, size_t row)
@@ -52,7 +74,7 @@ static void check_receipt(struct topic_call *call, const struct weir_rows *chain
     struct weir_error err;
     struct finding finding = {
         .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, row, COL_HASH)};
-    if (read_receipt(call->orch, number, &claims, &err) != WEIR_OK) {
+    if (load_receipt(call->orch, number, &claims, &err) != WEIR_OK) {
         finding.found = err.text;
         finding.advice =
             "put back a copy of the receipt, from a backup or from whom it was given to";
@@ -66,6 +88,7 @@ static void check_receipt(struct topic_call *call, const struct weir_rows *chain
     else
         finding.advice = "the file or the database was changed: compare both with a backup";
     add(call, number, &finding);
+    check_signature(call, number, &claims);
     finding = (struct finding){.check = "chain",
                                .verdict = "fine",
                                .found = claims.previous,

@@ -1,4 +1,4 @@
-/* erase_request, erase_status, erase_list, erase_receipt. Clear subjects pass through this process's memory on their
+/* erase_request, erase_status, erase_list, erase_receipt, erase_key. Clear subjects pass through this process's memory on their
  * way to storage, and nowhere else. */
 #include "orchestrator/erasures/erasure.h"
 
@@ -248,4 +248,18 @@ void topic_erase_receipt(struct topic_call *call)
         return;
     }
     topic_answer(call, orchestrator_json_of(weir_rows_text(rows, 0, COL_RECEIPT)));
+}
+
+/* ---- erase_key ---- */
+
+void topic_erase_key(struct topic_call *call)
+{
+    struct receipt_key key;
+    struct weir_error err;
+    if (orchestrator_receipt_key(call->orch, &key, &err) != WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    topic_answer(call, json_pack("{ss}", "public_key", key.text));
+    receipt_key_fini(&key);
 }

@@ -24,6 +24,7 @@ static const struct topic {
     {"erase_list", topic_erase_list},
     {"erase_receipt", topic_erase_receipt},
     {"erase_verify", topic_erase_verify},
+    {"erase_key", topic_erase_key},
     {"predict", topic_predict},
     {"evaluate", topic_evaluate},
     {"select", topic_select},

@@ -3,7 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits
 
@@ -90,7 +93,7 @@ def main():
 
 
 def digest_of(receipt):
-    body = {key: value for key, value in receipt.items() if key != "hash"}
+    body = {key: value for key, value in receipt.items() if key not in ("hash", "signature")}
     compact = json.dumps(body, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     return hashlib.blake2b(compact.encode(), digest_size=32).hexdigest()
 
@@ -101,13 +104,51 @@ def findings(lab, *what, expect=0):
     return {(f["erasure"], f["check"]): f["verdict"] for f in answer["findings"]}
 
 
+def is_signed(receipt):
+    """By another program's lights."""
+    with tempfile.TemporaryDirectory() as folder:
+        key, text, signature = (Path(folder) / name for name in ("key", "text", "signature"))
+        key.write_bytes(bytes.fromhex("302a300506032b6570032100" + receipt["public_key"]))  # RFC 8410
+        text.write_text(receipt["hash"])
+        signature.write_bytes(bytes.fromhex(receipt["signature"]))
+        return subprocess.run(["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", key, "-keyform", "DER", "-rawin",
+                               "-in", text, "-sigfile", signature], capture_output=True).returncode == 0
+
+
+def signed_for_whoever_was_given_them(lab, first, second):
+    """Receipts as files, in the hands of somebody who has nothing else."""
+    key = lab.weir("erase", "key").strip()
+    assert (lab.data_dir / "receipt.key").stat().st_mode & 0o777 == 0o600 and first["public_key"] == key
+    given = []
+    for receipt in (first, second):
+        given.append(str(lab.folder / f"given{receipt['erasure']}.json"))
+        Path(given[-1]).write_text(json.dumps(receipt))
+        assert shutil.which("openssl") is None or is_signed(receipt), receipt
+    nowhere, one, two = {"data_dir": lab.folder / "nowhere"}, first["erasure"], second["erasure"]
+
+    def told(*what, expect=0):
+        answer = json.loads(lab.weir("erase", "verify", *what, "--json", expect=expect, **nowhere))
+        return {(f["erasure"], f["check"]): f["verdict"] for f in answer["findings"]}
+
+    fine = {(n, c): "fine" for n in (one, two) for c in ("receipt", "signature", "chain")}
+    assert told(*given, "--public-key", key) == fine
+    assert told(*given) == fine | {(n, "signature"): "note" for n in (one, two)}
+    assert told(given[1], "--public-key", key)[two, "chain"] == "note"
+    assert told(*given, "--public-key", "0" * 64, expect=3) == fine | {(n, "signature"): "wrong" for n in (one, two)}
+    for change in ({"samples": 1}, {"signature": "0" * 128}, {"public_key": "0" * 64}, {"public_key": ""}):
+        Path(given[0]).write_text(json.dumps(first | change))
+        assert told(*given, expect=3) == {(0, "receipt"): "wrong", (two, "receipt"): "fine", (two, "signature"): "note",
+                                          (two, "chain"): "note"}, change
+    assert not nowhere["data_dir"].exists()
+
+
 def verified_again_and_again(lab, first, second):
     """What receipts say is checked again: the chain, each sample, each model; and a forged one is told from a true one."""
     for receipt in (first, second):
         assert digest_of(receipt) == receipt["hash"], receipt
     good = findings(lab, "--all")
     one, two = first["erasure"], second["erasure"]
-    assert good == {(n, c): "fine" for n in (one, two) for c in ("receipt", "chain", "models", "samples", "scores")}, good
+    assert good == {(n, c): "fine" for n in (one, two) for c in ("receipt", "signature", "chain", "models", "samples", "scores")}, good
     assert findings(lab, str(two)) == {key: v for key, v in good.items() if key[0] == two}
     assert "everything holds" in lab.weir("erase", "verify", str(one))
 
@@ -118,12 +159,14 @@ def verified_again_and_again(lab, first, second):
     forged = json.loads(path.read_text())
     forged["hash"] = digest_of(forged)  # whole in itself, but not what the database and the next one know
     path.write_text(json.dumps(forged))
-    assert findings(lab, "--all", expect=3) == good | {(one, "receipt"): "wrong"}
+    unread = {key: v for key, v in good.items() if key not in ((one, "signature"), (one, "chain"))}
+    assert findings(lab, "--all", expect=3) == unread | {(one, "receipt"): "wrong"}
     path.unlink()
     assert "put back a copy" in lab.weir("erase", "verify", str(one), expect=3)
     path.write_text(true)
     assert findings(lab, "--all") == good
 
+    signed_for_whoever_was_given_them(lab, first, second)
     (copy,) = [p for p, content in owned_bytes(lab.data_dir) if p.name == "part0.jsonl"]
     lines = copy.read_bytes()
     returned = json.dumps(lab.records[10]).encode()

@@ -18,7 +18,9 @@ static void every_row_of_the_table_is_complete(void **state)
         const struct cli_command *command = cli_command_at(i);
         assert_non_null(command->summary);
         assert_non_null(command->render);
-        assert_true((command->topic == NULL) != (command->answer == NULL));
+        assert_true(command->topic != NULL || command->answer != NULL);
+        assert_true((command->topic != NULL && command->answer != NULL) ==
+                    (command->by_itself != NULL));
         assert_true(command->operands_max == 0 || command->operands != NULL);
         assert_true(command->operands_min <= command->operands_max);
         assert_true(command->topic != NULL || command->follow == NULL);
@@ -101,11 +103,11 @@ static void mistakes_are_told_with_what_was_meant(void **state)
         {"modles list", "unknown command 'modles' (did you mean models?)"},
         {"erase requst", "unknown command 'erase requst' (did you mean erase request?)"},
         {"erase",
-         "erase: expected one of request, plan, status, list, receipt, verify after it; weir "
+         "erase: expected one of request, plan, status, list, receipt, verify, key after it; weir "
          "--help explains them"},
         {"erase everything",
-         "erase: expected one of request, plan, status, list, receipt, verify after "
-         "it; weir --help explains them"},
+         "erase: expected one of request, plan, status, list, receipt, verify, key "
+         "after it; weir --help explains them"},
         {"xyzzyxyzzy", "unknown command 'xyzzyxyzzy': weir --help lists them"},
         {"status now", "status: unexpected 'now', for example: weir status"},
         {"models show", "models show: expected MODEL, for example: weir models show quickstart-3"},
