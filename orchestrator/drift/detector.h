@@ -1,0 +1,56 @@
+/* Detectors of change in a stream of numbers, mostly of errors (1: the model was wrong, 0: it was right), one at a time.
+ * Pure: what a detector knows is a fixed number of words, which are saved and taken back as they are.
+ *
+ * One file per detector: detector_NAME.c holds `const struct detector_kind detector_NAME`, named in detector.c. */
+#ifndef ORCHESTRATOR_DRIFT_DETECTOR_H
+#define ORCHESTRATOR_DRIFT_DETECTOR_H
+
+#include "core/config/schema.h"
+
+enum detector_verdict {
+    DETECTOR_STABLE,
+    DETECTOR_WARNING,
+    DETECTOR_CHANGE, /* for the worse; the detector begins anew */
+};
+
+struct detector_kind {
+    const char *name;
+    const char *summary; /* one sentence */
+    const struct cfg_key *options;
+    size_t options_size;
+    /* What table bounds cannot say of the options; "" when they are good. May be NULL. */
+    const char *(*complaint)(const void *options);
+    /* How many words of 8 bytes the state has. All zero: nothing taken yet. */
+    size_t (*words)(const void *options);
+    enum detector_verdict (*take)(const void *options, void *state, double value);
+};
+
+const struct detector_kind *orchestrator_detector_find(const char *name);
+size_t orchestrator_detector_count(void);
+const struct detector_kind *orchestrator_detector_at(size_t index);
+
+/* ---- a detector at work ---- */
+
+struct detector;
+
+/* Builds what the mapping `node` says ("policy: ddm"); `path` names it in errors. The document must outlive the
+ * detector. */
+enum weir_status orchestrator_detector_open(const struct weir_yaml_node *node, const char *path,
+                                            struct detector **ret_detector,
+                                            struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_detector_close(struct detector *detector);
+WEIR_DEFINE_AUTO(detector, orchestrator_detector_close)
+const struct detector_kind *orchestrator_detector_kind(const struct detector *detector);
+
+/* A value that is no number is passed over. */
+enum detector_verdict orchestrator_detector_take(struct detector *detector, double value);
+void orchestrator_detector_forget(struct detector *detector);
+
+/* As those of a criterion. */
+void orchestrator_detector_save(const struct detector *detector, struct weir_buf *out);
+enum weir_status orchestrator_detector_restore(struct detector *detector, struct weir_bytes *bytes,
+                                               struct weir_error *err) WEIR_MUST_USE;
+/* Appends the reference of all: headings of level 4 and tables. */
+void orchestrator_detector_describe(struct weir_buf *out);
+
+#endif
