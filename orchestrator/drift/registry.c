@@ -4,7 +4,7 @@
 // clang-format off
 #define DRIFT_STATISTICS(X) \
     X(mmd) X(ks) X(cvm) X(wasserstein) X(hellinger) X(jensen_shannon) X(psi) X(chi_square) \
-    X(kullback_leibler)
+    X(kullback_leibler) X(lsdd) X(classifier)
 // clang-format on
 
 #define X(name) extern const struct drift_statistic statistic_##name;

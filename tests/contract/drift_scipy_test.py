@@ -12,6 +12,7 @@ try:
     import numpy as np
     from scipy import special, stats
     from scipy.spatial import distance as between
+    from sklearn.linear_model import LogisticRegression
 except ImportError as missing:
     print(f"drift_scipy_test.py: skipped: {missing} "
           "(apt-get install python3-numpy python3-scipy python3-sklearn)")
@@ -226,18 +227,68 @@ def check_mmd(weir, reference, current, what, rng):
     expect(f"{what}: p-value of mmd", p_value, np.mean(np.array(drawn) >= found - 1e-9), 0.11)
 
 
+def lsdd(first, kernel, overlap, ridge):
+    """Sugiyama et al. 2013, (2.8), less the common factor."""
+    h = kernel[first].mean(axis=0) - kernel[~first].mean(axis=0)
+    theta = np.linalg.solve(overlap + ridge * np.eye(len(overlap)), h)
+    return 2 * h @ theta - theta @ overlap @ theta
+
+
+def check_lsdd(weir, reference, current, what, rng):
+    reference, current = whole(reference), whole(current)
+    rows = np.concatenate([reference, current])
+    squares = squared_distances(rows)
+    scale = median_square(squares) or np.inf
+    count = min(100, len(rows))
+    centers = np.arange(count) * len(rows) // count
+    kernel = np.exp(-squares[:, centers] / scale)
+    overlap = np.exp(-squares[np.ix_(centers, centers)] / (2 * scale))
+    first = np.arange(len(rows)) < len(reference)
+    for ridge in (0.01, 1):
+        found = lsdd(first, kernel, overlap, ridge)
+        drawn = [lsdd(rng.permutation(first), kernel, overlap, ridge) for _ in range(100)]
+        distance, p_value = weir.score("lsdd", reference, current,
+                                       f"{{ridge: {ridge}, permutations: 100}}")
+        expect(f"{what}: lsdd", distance, found, 1e-6)
+        expect(f"{what}: p-value of lsdd", p_value, np.mean(np.array(drawn) >= found - 1e-9), 0.2)
+
+
+def check_classifier(weir, reference, current, what):
+    reference, current = whole(reference), whole(current)
+    if min(len(reference), len(current)) < 5:
+        expect(f"{what}: classifier", weir.score("classifier", reference, current) is None, True)
+        return
+    rows = np.concatenate([reference, current])
+    rows = (rows - rows.mean(axis=0)) / np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1)
+    label = np.arange(len(rows)) >= len(reference)
+    fold = np.concatenate([np.arange(len(reference)) % 5, np.arange(len(current)) % 5])
+    scores = np.zeros(len(rows))
+    for k in range(5):
+        model = LogisticRegression(C=1, tol=1e-10, max_iter=10000)
+        model.fit(rows[fold != k], label[fold != k])
+        scores[fold == k] = rows[fold == k] @ model.coef_[0]
+    known = stats.mannwhitneyu(scores[label], scores[~label], alternative="greater",
+                               use_continuity=False, method="asymptotic")
+    pairs = label.sum() * (~label).sum()
+    distance, p_value = weir.score("classifier", reference, current)
+    expect(f"{what}: classifier", distance, 2 * known.statistic / pairs - 1, 0.003)
+    expect(f"{what}: p-value of classifier", p_value,
+           1 if np.isnan(known.pvalue) else known.pvalue, 0.01)
+
+
 def main():
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        with tempfile.TemporaryDirectory() as folder:
-            weir = Weir(sys.argv[1], folder)
-            for kind, reference, current in windows(rng):
-                reference, current = as_stored(reference), as_stored(current)
-                for name in (*FEATURES, *BINNED):
-                    check_features(weir, name, reference, current, f"{kind}: {name}")
-                check_features(weir, "hellinger", reference, current, kind, bins=7, by="width")
-                check_mmd(weir, reference, current, kind, rng)
-            check_labels(weir, rng)
+    rng = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        weir = Weir(sys.argv[1], folder)
+        for kind, reference, current in windows(rng):
+            reference, current = as_stored(reference), as_stored(current)
+            for name in (*FEATURES, *BINNED):
+                check_features(weir, name, reference, current, f"{kind}: {name}")
+            check_features(weir, "hellinger", reference, current, kind, bins=7, by="width")
+            check_mmd(weir, reference, current, kind, rng)
+            check_lsdd(weir, reference, current, kind, rng)
+            check_classifier(weir, reference, current, kind)
+        check_labels(weir, rng)
     print("drift_scipy_test.py: every statistic agrees")
 
 
