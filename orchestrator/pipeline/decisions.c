@@ -161,10 +161,31 @@ bool pipeline_check(struct pipeline *pipeline)
     return false;
 }
 
-/* ---- forgotten ---- */
+/* ---- told between two checks ---- */
 
-static void forget_blocks(struct trigger *policy, const struct id_blocks *blocks)
+typedef void change_fn(struct trigger *policy, const void *what);
+
+/* The policy as it is in its row, changed. */
+static enum weir_status change_policy(struct pipeline *pipeline, change_fn *change,
+                                      const void *what, struct weir_error *err)
 {
+    WEIR_AUTO(trigger) policy = NULL;
+    WEIR_AUTO_BUF saved = {0};
+    enum weir_status status = pipeline_load(pipeline, err);
+    if (status != WEIR_OK || pipeline->trigger_saved.size == 0)
+        return status;
+    status = pipeline_open_trigger(pipeline, &policy, err);
+    if (status != WEIR_OK)
+        return status;
+    change(policy, what);
+    orchestrator_trigger_save(policy, &saved);
+    return DB_RUN(pipeline->orch->db, Q_pipeline_policy, NULL, err, DB_I64(pipeline->id),
+                  DB_BYTES(weir_buf_view(&saved)));
+}
+
+static void forget_blocks(struct trigger *policy, const void *what)
+{
+    const struct id_blocks *blocks = what;
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(WEIR_BLOCK_ROWS, sizeof *ids);
     for (size_t i = 0; i < blocks->count; i++) {
         size_t count = id_block_ids(&blocks->at[i], ids);
@@ -176,16 +197,26 @@ enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
                                               const struct id_blocks *blocks,
                                               struct weir_error *err)
 {
-    WEIR_AUTO(trigger) policy = NULL;
-    WEIR_AUTO_BUF saved = {0};
-    enum weir_status status = pipeline_load(pipeline, err);
-    if (status != WEIR_OK || pipeline->trigger_saved.size == 0)
-        return status;
-    status = pipeline_open_trigger(pipeline, &policy, err);
-    if (status != WEIR_OK)
-        return status;
-    forget_blocks(policy, blocks);
-    orchestrator_trigger_save(policy, &saved);
-    return DB_RUN(pipeline->orch->db, Q_pipeline_policy, NULL, err, DB_I64(pipeline->id),
-                  DB_BYTES(weir_buf_view(&saved)));
+    return change_policy(pipeline, forget_blocks, blocks, err);
+}
+
+struct training {
+    uint64_t samples;
+    double seconds;
+};
+
+static void tell_training(struct trigger *policy, const void *what)
+{
+    const struct training *training = what;
+    orchestrator_trigger_trained(policy, training->samples, training->seconds);
+}
+
+enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,
+                                       struct weir_error *err)
+{
+    const struct training training = {
+        .samples = (uint64_t)pipeline->newest.samples_new,
+        .seconds = (double)(run->busy_ns + run->wait_ns) / 1e9,
+    };
+    return change_policy(pipeline, tell_training, &training, err);
 }

@@ -17,6 +17,10 @@ enum weir_status pipeline_decision_add(struct pipeline *pipeline, json_t *decisi
 enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *what,
                                         struct weir_error *err);
 
+/* Inside a transaction. The policy is told what the training of the newest trigger took. */
+enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
 /* The policy says that a check is due. What needs no measurement is decided at once: false when that was not
  * committed, or a trigger has fired; true: reading goes on. */
 bool pipeline_check(struct pipeline *pipeline);

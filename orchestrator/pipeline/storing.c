@@ -5,7 +5,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/models/promotion.h"
 #include "orchestrator/models/store.h"
-#include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/pipeline/decisions.h"
 #include "orchestrator/pipeline/training.h"
 
 #include <inttypes.h>
@@ -29,6 +29,8 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     enum weir_status status = orchestrator_model_add(orch, &stored->wanted, &stored->files, err);
     if (status == WEIR_OK)
         status = orchestrator_promotion_stored(orch, pipeline, stored->wanted.id, err);
+    if (status == WEIR_OK)
+        status = pipeline_tell_trained(pipeline, stored->wanted.run, err);
     return status == WEIR_OK ? DB_RUN(orch->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
                                       DB_I64(pipeline->newest.number), DB_TEXT("stored"))
                              : status;

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define TRIGGER_POLICIES(X) X(amount) X(time) X(drift) X(performance) X(ensemble) X(deletion)
+#define TRIGGER_POLICIES(X) \
+    X(amount) X(time) X(drift) X(performance) X(cost) X(ensemble) X(deletion)
 
 #define X(name) extern const struct trigger_policy trigger_##name;
 TRIGGER_POLICIES(X)

@@ -125,6 +125,12 @@ void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids)
         trigger->policy->forget(trigger->state, ids);
 }
 
+void orchestrator_trigger_trained(struct trigger *trigger, uint64_t samples, double seconds)
+{
+    if (trigger->policy->trained != NULL)
+        trigger->policy->trained(trigger->state, samples, seconds);
+}
+
 void orchestrator_trigger_fired(struct trigger *trigger)
 {
     if (trigger->policy->fired != NULL)
@@ -189,6 +195,27 @@ void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value)
     uint8_t bytes[8];
     weir_put_u64(bytes, value);
     weir_buf_append(out, bytes, sizeof bytes);
+}
+
+void orchestrator_trigger_put_f64(struct weir_buf *out, double value)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    orchestrator_trigger_put_u64(out, bits);
+}
+
+enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double *ret_value,
+                                               struct weir_error *err)
+{
+    uint64_t bits = 0;
+    double value = 0;
+    enum weir_status status = orchestrator_trigger_take_u64(bytes, &bits, err);
+    memcpy(&value, &bits, sizeof value);
+    if (status == WEIR_OK && !(value >= 0 && isfinite(value)))
+        status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected a number from 0 on");
+    if (status == WEIR_OK)
+        *ret_value = value;
+    return status;
 }
 
 void orchestrator_trigger_put_text(struct weir_buf *out, const char *text)

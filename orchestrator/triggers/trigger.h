@@ -88,6 +88,8 @@ struct trigger_policy {
     bool (*measured)(void *state, const struct trigger_measured *measured, json_t *decision);
     /* Optional. These samples (ascending) are erased: what the state tells of them has to go. */
     void (*forget)(void *state, struct weir_u64s ids);
+    /* Optional. The newest trigger, of `samples` new samples, was trained on in `seconds`. */
+    void (*trained)(void *state, uint64_t samples, double seconds);
     /* Optional. A trigger has ended here, by whatever policy. A check that was due is so no more. */
     void (*fired)(void *state);
     /* Required. Why it said true, or how far it is: "500 new samples". */
@@ -129,6 +131,7 @@ void orchestrator_trigger_wish(struct trigger *trigger, struct trigger_wish *ret
 bool orchestrator_trigger_measured(struct trigger *trigger, const struct trigger_measured *measured,
                                    json_t *decision);
 void orchestrator_trigger_forget(struct trigger *trigger, struct weir_u64s ids);
+void orchestrator_trigger_trained(struct trigger *trigger, uint64_t samples, double seconds);
 void orchestrator_trigger_fired(struct trigger *trigger);
 void orchestrator_trigger_explain(const struct trigger *trigger, struct weir_buf *out);
 void orchestrator_trigger_save(const struct trigger *trigger, struct weir_buf *out);
@@ -142,6 +145,10 @@ void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value);
 enum weir_status orchestrator_trigger_take_bool(struct weir_bytes *bytes, bool *ret_value,
                                                 struct weir_error *err) WEIR_MUST_USE;
 
+/* The same for a number: INVALID unless it is finite and not negative. */
+void orchestrator_trigger_put_f64(struct weir_buf *out, double value);
+enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double *ret_value,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* A text, of which what does not fit `size` bytes is cut off. */
 void orchestrator_trigger_put_text(struct weir_buf *out, const char *text);
 enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *text, size_t size,

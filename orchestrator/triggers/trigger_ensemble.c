@@ -167,6 +167,13 @@ static void forget(void *state, struct weir_u64s ids)
         orchestrator_trigger_forget(ensemble->members[i], ids);
 }
 
+static void trained(void *state, uint64_t samples, double seconds)
+{
+    struct ensemble *ensemble = state;
+    for (uint64_t i = 0; i < ensemble->count; i++)
+        orchestrator_trigger_trained(ensemble->members[i], samples, seconds);
+}
+
 static void fired(void *state)
 {
     struct ensemble *ensemble = state;
@@ -231,6 +238,7 @@ const struct trigger_policy trigger_ensemble = {
     .wish = wish,
     .measured = measured,
     .forget = forget,
+    .trained = trained,
     .fired = fired,
     .explain = explain,
     .save = save,

@@ -269,7 +269,10 @@ static bool judge(struct performance *performance, const struct trigger_points *
     json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
     bool fires = judge_metric(performance, value, decision);
     fires |= count_avoidable(performance, points, decision);
-    if (!fires && !isnan(value)) {
+    if (!fires && isnan(value)) {
+        (void)snprintf(performance->why, sizeof performance->why, "%s is undefined on %zu samples",
+                       performance->options->metric, points->count);
+    } else if (!fires) {
         (void)snprintf(performance->why, sizeof performance->why, "%s %.6g",
                        performance->options->metric, value);
     }
@@ -313,28 +316,13 @@ static void explain(const void *state, struct weir_buf *out)
 static void save(const void *state, struct weir_buf *out)
 {
     const struct performance *performance = state;
-    uint64_t avoidable = 0;
-    memcpy(&avoidable, &performance->avoidable, sizeof avoidable);
     trigger_checks_save(&performance->checks, out);
     orchestrator_trigger_put_u64(out, performance->taken);
-    orchestrator_trigger_put_u64(out, avoidable);
+    orchestrator_trigger_put_f64(out, performance->avoidable);
     orchestrator_trigger_put_text(out, performance->why);
     window_save(&performance->fresh, out);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_save(performance->criteria[i], out);
-}
-
-static enum weir_status restore_numbers(struct performance *performance, struct weir_bytes *bytes,
-                                        struct weir_error *err)
-{
-    uint64_t avoidable = 0;
-    enum weir_status status = orchestrator_trigger_take_u64(bytes, &performance->taken, err);
-    if (status == WEIR_OK)
-        status = orchestrator_trigger_take_u64(bytes, &avoidable, err);
-    memcpy(&performance->avoidable, &avoidable, sizeof avoidable);
-    if (status == WEIR_OK && !(performance->avoidable >= 0 && isfinite(performance->avoidable)))
-        status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected a number of samples");
-    return status;
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
@@ -342,7 +330,9 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     struct performance *performance = state;
     enum weir_status status = trigger_checks_restore(&performance->checks, bytes, err);
     if (status == WEIR_OK)
-        status = restore_numbers(performance, bytes, err);
+        status = orchestrator_trigger_take_u64(bytes, &performance->taken, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_f64(bytes, &performance->avoidable, err);
     if (status == WEIR_OK) {
         status =
             orchestrator_trigger_take_text(bytes, performance->why, sizeof performance->why, err);

@@ -32,6 +32,9 @@ static const struct {
      "5}}, {name: ks, criterion: {policy: rolling_average, window: 5}}]}"},
     {"performance", "{policy: performance, samples: 25, avoidable: 5, expected_accuracy: 0.9, "
                     "criteria: [{policy: threshold, value: 0.5}]}"},
+    {"cost", "{policy: cost, samples: 20, per_training_second: 1e9, seconds_per_sample: 0.01}"},
+    {"cost", "{policy: cost, of: misclassifications, every: 1 month, expected_accuracy: 0.9, "
+             "per_training_second: 1e6}"},
     {"ensemble",
      "{policy: ensemble, of: [{policy: amount, samples: 90}, {policy: performance, samples: 30, "
      "criteria: [{policy: quantile, window: 4}]}, {policy: ensemble, any: [{policy: drift, on: features, "
@@ -62,6 +65,7 @@ static void note(struct trigger *trigger, size_t taken, struct weir_buf *out)
     orchestrator_trigger_explain(trigger, out);
     weir_buf_append_text(out, ";");
     orchestrator_trigger_fired(trigger);
+    orchestrator_trigger_trained(trigger, taken, 0.5 + (double)taken / 100);
 }
 
 /* What a model of a stream that changes half-way makes of it. */

@@ -21,6 +21,7 @@ static void shipped_pipelines_are_good(void **state)
                    {WEIR_SOURCE_DIR "/config/pipelines/coreset.yaml", "coreset"},
                    {WEIR_SOURCE_DIR "/config/pipelines/rho_loss.yaml", "rho-loss"},
                    {WEIR_SOURCE_DIR "/config/pipelines/mixture.yaml", "mixture"},
+                   {WEIR_SOURCE_DIR "/config/pipelines/drift.yaml", "drift"},
                    {WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", "late_labels"},
                    {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"},
                    {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"}};
