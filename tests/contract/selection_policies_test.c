@@ -78,17 +78,16 @@ static const char *example_of(const char *policy)
     return "{}";
 }
 
-static void *read_options(const struct selection_policy *policy, const char *yaml)
+/* The options borrow from the document. */
+static void *read_options(const struct selection_policy *policy, const struct weir_yaml *document)
 {
-    WEIR_AUTO(weir_yaml) document = NULL;
+    const struct weir_yaml_node *root = weir_yaml_root(document);
     void *options = weir_calloc(1, policy->options_size + 1);
     struct weir_error err;
-    assert_int_equal(weir_yaml_parse("example", weir_bytes_of(yaml), &document, &err), WEIR_OK);
-    assert_int_equal(cfg_read(policy->options, CFG_CLOSED, weir_yaml_root(document), "selection",
-                              NULL, options, &err),
+    assert_int_equal(cfg_read(policy->options, CFG_CLOSED, root, "selection", NULL, options, &err),
                      WEIR_OK);
     const struct selection_scope scope = {0};
-    if (policy->check && policy->check(weir_yaml_root(document), &scope, options, &err) != WEIR_OK)
+    if (policy->check && policy->check(root, &scope, options, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     return options;
 }
@@ -96,7 +95,11 @@ static void *read_options(const struct selection_policy *policy, const char *yam
 static void run(const struct selection_policy *policy, const struct pool *pool, uint64_t seed,
                 struct picked *output)
 {
-    void *options = read_options(policy, pool->options ? pool->options : example_of(policy->name));
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct weir_error err;
+    const char *yaml = pool->options ? pool->options : example_of(policy->name);
+    assert_int_equal(weir_yaml_parse("example", weir_bytes_of(yaml), &document, &err), WEIR_OK);
+    void *options = read_options(policy, document);
     unsigned needs = policy->needs | (policy->needs_of ? policy->needs_of(options) : 0);
     const struct given given = {
         .ids = needs & SELECTION_NEEDS_IDS ? pool->ids : NULL,
