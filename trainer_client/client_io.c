@@ -6,6 +6,7 @@
 #include "trainer_client/client_state.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -304,6 +305,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     if (reply != NULL && reply->type == MSG_client_orders) {
         const struct msg_client_orders *orders = reply->message;
         delivery_ordered(client->delivery, orders);
+        (void)snprintf(client->stage, sizeof(client->stage), "%s", orders->stage);
         if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);
     } else if (is_refused(err)) {
@@ -422,6 +424,7 @@ static void send_report(struct weir_client *client, int64_t now_ms)
         .loss = client->loss,
         .busy_ns = client->stats.busy_ns,
         .wait_ns = client->stats.wait_ns,
+        .stage = client->stage,
     };
     client->report_ms = now_ms;
     client->report_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};

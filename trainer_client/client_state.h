@@ -51,6 +51,7 @@ struct weir_client {
     struct weir_error commit_error; /* of the newest commit, when it was refused */
     uint64_t samples_done, samples_total;
     double loss;
+    char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
     int64_t turn_ns; /* when the loop last got a batch; 0: not yet */
     size_t held;

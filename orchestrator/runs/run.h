@@ -82,6 +82,7 @@ struct run_progress {
     uint64_t samples, samples_total;
     double loss;
     int64_t busy_ns, wait_ns;
+    char stage[16]; /* what it has waited for lately: see docs/reference/json.md; "": not known */
 };
 bool orchestrator_run_progress(const struct orchestrator *orch, struct run_progress *ret_progress);
 

@@ -61,6 +61,7 @@ void orchestrator_on_run_beat(void *owner, struct weir_request *request)
             .busy_ns = beat->busy_ns,
             .wait_ns = beat->wait_ns,
         };
+        (void)snprintf(run->progress.stage, sizeof run->progress.stage, "%s", beat->stage);
         if (orch->listener.progress != NULL)
             orch->listener.progress(orch->listener.owner);
     }

@@ -56,9 +56,10 @@ static void draw(struct screen *screen, const struct run_progress *progress)
     bar[BAR_CELLS] = '\0';
     printf("  %-9s [%s] %3.0f %%  %llu of %llu samples\n", progress->mode, bar, 100 * share,
            (unsigned long long)progress->samples, (unsigned long long)progress->samples_total);
-    printf("            loss %.4f  %.0f samples a second  %.0f %% stalled\n", progress->loss,
+    printf("            loss %.4f  %.0f samples a second  %.0f %% stalled%s%s\n", progress->loss,
            seconds > 0 ? (double)progress->samples / seconds : 0,
-           seconds > 0 ? 100 * (double)progress->wait_ns / 1e9 / seconds : 0);
+           seconds > 0 ? 100 * (double)progress->wait_ns / 1e9 / seconds : 0,
+           progress->stage[0] != '\0' ? ", limited by " : "", progress->stage);
     screen->block_lines = 2;
     (void)fflush(stdout);
 }

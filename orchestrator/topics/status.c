@@ -11,9 +11,12 @@ static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
     struct run_progress progress;
     if (!orchestrator_run_progress(orch, &progress) || progress.pipeline != pipeline)
         return json_null();
-    return json_pack("{ss,sI,sI,sI,sf}", "mode", progress.mode, "trigger",
+    double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
+    return json_pack("{ss,sI,sI,sI,sf,sf,ss*}", "mode", progress.mode, "trigger",
                      (json_int_t)progress.trigger, "samples", (json_int_t)progress.samples,
-                     "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss);
+                     "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss,
+                     "stall_fraction", spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0,
+                     "stage", progress.stage[0] != '\0' ? progress.stage : NULL);
 }
 
 /* The newest check of its trigger policy, why it fired or did not; null: there was none. */

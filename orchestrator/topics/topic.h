@@ -70,7 +70,7 @@ topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_pr
     topic_model_rollback, topic_lineage, topic_erase_request, topic_erase_plan, topic_erase_status,
     topic_erase_list, topic_erase_receipt, topic_erase_verify, topic_erase_key, topic_predict,
     topic_evaluate, topic_select, topic_report, topic_events, topic_stop, topic_push, topic_doctor,
-    topic_feed_list, topic_feed_forget, topic_sets;
+    topic_feed_list, topic_feed_forget, topic_sets, topic_workers;
 
 void orchestrator_on_ask(void *owner, struct weir_request *request);
 

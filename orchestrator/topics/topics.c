@@ -36,6 +36,7 @@ static const struct topic {
     {"feed_list", topic_feed_list},
     {"feed_forget", topic_feed_forget},
     {"sets", topic_sets},
+    {"workers", topic_workers},
 };
 
 static void drop(struct topic_call *call)
@@ -76,6 +77,7 @@ void orchestrator_topics_free(struct orchestrator *orch)
             call->forget(call);
         weir_rpc_forget(orch->storage, call);
         weir_rpc_forget(orch->selector, call);
+        weir_rpc_forget(orch->dispatcher, call);
         drop(call);
     }
 }

@@ -40,6 +40,10 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
     cost->cpu_ns = beat->stat_cpu_ns.at[row];
     cost->bytes_read = beat->stat_bytes_read.at[row];
     cost->bytes_sent = beat->stat_bytes_sent.at[row];
+    if (row < beat->stat_read_ns.count && row < beat->stat_queued_ns.count) {
+        cost->read_ns = beat->stat_read_ns.at[row];
+        cost->queued_ns = beat->stat_queued_ns.at[row];
+    }
     for (size_t i = 0; i < operators; i++) {
         cost->operator_ns[i] = beat->stat_operator_ns.at[first_operator + i];
         cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];
@@ -61,7 +65,8 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
 {
     size_t first_operator = 0, first_failure = 0;
     worker->cpu_ns = 0;
-    worker->bytes_sent = 0;
+    worker->bytes_sent = worker->bytes_read = 0;
+    worker->queued = beat->queued;
     for (size_t i = 0; i < beat->stat_jobs.count; i++) {
         uint64_t operators = beat->stat_operators.at[i];
         uint64_t failures = beat->stat_failures.at[i];
@@ -77,6 +82,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         }
         worker->cpu_ns += beat->stat_cpu_ns.at[i];
         worker->bytes_sent += beat->stat_bytes_sent.at[i];
+        worker->bytes_read += beat->stat_bytes_read.at[i];
         first_operator += operators;
         first_failure += failures;
     }

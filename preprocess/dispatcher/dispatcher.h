@@ -93,8 +93,9 @@ void dispatcher_owe(struct dispatcher *dispatcher, const struct dispatcher_entry
 /* Stores what has changed, of all jobs, and sends the answers that waited for it. */
 void dispatcher_flush(struct dispatcher *dispatcher);
 
-/* handlers.c and beats.c */
+/* handlers.c, beats.c and inside.c */
 extern const struct weir_rpc_handler DISPATCHER_HANDLERS[];
 void dispatcher_on_worker_beat(void *state, struct weir_request *request);
+void dispatcher_on_workers_ask(void *state, struct weir_request *request);
 
 #endif

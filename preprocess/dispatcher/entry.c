@@ -224,10 +224,23 @@ struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *ent
         total.cpu_ns += cost->cpu_ns;
         total.bytes_read += cost->bytes_read;
         total.bytes_sent += cost->bytes_sent;
+        total.read_ns += cost->read_ns;
+        total.queued_ns += cost->queued_ns;
         for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
             total.operator_ns[k] += cost->operator_ns[k];
             total.operator_bytes[k] += cost->operator_bytes[k];
         }
     }
     return total;
+}
+
+void dispatcher_entry_look(struct dispatcher_entry *entry, int64_t now_ms)
+{
+    struct dispatcher_cost total = dispatcher_entry_total(entry);
+    struct stages_spent spent = {.read_ns = total.read_ns, .queued_ns = total.queued_ns};
+    for (size_t i = 0; i < chain_operators(entry->plan.chain); i++)
+        spent.operator_ns += total.operator_ns[i];
+    for (uint32_t rank = 0; rank < entry->ranks; rank++)
+        spent.wait_ns += entry->job.lanes[rank].wait_ns / (int64_t)entry->ranks;
+    stages_look(&entry->stages, &spent, now_ms);
 }

@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 
 #include "preprocess/dispatcher/job.h"
+#include "preprocess/dispatcher/stages.h"
 #include "preprocess/failures.h"
 #include "preprocess/fingerprint.h"
 #include "preprocess/fit.h"
@@ -17,6 +18,7 @@ struct dispatcher_cost {
     uint64_t bytes_sent;
     int64_t operator_ns[CHAIN_OPERATORS_MAX];
     uint64_t operator_bytes[CHAIN_OPERATORS_MAX];
+    int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
     bool unsaved;
 };
 
@@ -50,6 +52,7 @@ struct dispatcher_entry {
     struct weir_buf *partials; /* waiting for their turn: index group % capacity of a lane */
     struct dispatcher_cost *costs;
     size_t cost_count;
+    struct stages stages;
 };
 
 /* A copy of what `job_open` says, without a plan. A job that trains is fitted on its own set: what is
@@ -81,6 +84,8 @@ bool dispatcher_entry_finish_fit(struct dispatcher_entry *entry);
 
 /* What all worker sessions have spent; session 0. */
 struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *entry);
+/* Sees what its consumers wait for. */
+void dispatcher_entry_look(struct dispatcher_entry *entry, int64_t now_ms);
 /* The cost row of a worker session, made if it is not there. */
 struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session);
 

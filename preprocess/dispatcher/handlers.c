@@ -146,31 +146,6 @@ static void on_job_close(void *state, struct weir_request *request)
     dispatcher_settle(dispatcher);
 }
 
-static void on_workers_ask(void *state, struct weir_request *request)
-{
-    const struct dispatcher *dispatcher = state;
-    const struct pool *pool = &dispatcher->pool;
-    size_t room = (pool->count + 1) * sizeof(uint64_t);
-    const char **names = weir_arena_alloc(request->arena, room);
-    uint64_t *leases = weir_arena_alloc(request->arena, room);
-    int64_t *cpu_ns = weir_arena_alloc(request->arena, room);
-    uint64_t *bytes_sent = weir_arena_alloc(request->arena, room);
-    size_t count = 0;
-    for (size_t i = 0; i < pool->count; i++) {
-        if (!pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
-            continue;
-        names[count] = pool->worker[i].name;
-        leases[count] = pool->worker[i].leases;
-        cpu_ns[count] = pool->worker[i].cpu_ns;
-        bytes_sent[count++] = pool->worker[i].bytes_sent;
-    }
-    reply(request, MSG_workers_are,
-          &(struct msg_workers_are){.workers = {names, count},
-                                    .leases = {leases, count},
-                                    .cpu_ns = {cpu_ns, count},
-                                    .bytes_sent = {bytes_sent, count}});
-}
-
 /* ---- workers ---- */
 
 static void on_job_describe(void *state, struct weir_request *request)
@@ -294,6 +269,8 @@ static void on_client_beat(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
+    dispatcher_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
+    owed.orders.stage = stages_name(&entry->stages);
     dispatcher_owe(dispatcher, entry, &owed);
 }
 
@@ -324,7 +301,7 @@ const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_open, on_job_open),
     WEIR_ON(job_ask, on_job_ask),
     WEIR_ON(job_close, on_job_close),
-    WEIR_ON(workers_ask, on_workers_ask),
+    WEIR_ON(workers_ask, dispatcher_on_workers_ask),
     WEIR_ON(worker_beat, dispatcher_on_worker_beat),
     WEIR_ON(job_describe, on_job_describe),
     WEIR_ON(client_open, on_client_open),

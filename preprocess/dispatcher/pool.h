@@ -32,6 +32,8 @@ struct pool_worker {
     uint32_t leases;     /* as it said */
     int64_t cpu_ns;      /* of this session, over all jobs */
     uint64_t bytes_sent; /* of this session, over all jobs */
+    uint64_t bytes_read; /* of this session, over all jobs */
+    uint32_t queued;     /* finished batches that wait for credit */
 };
 
 /* Zeroed is empty. */

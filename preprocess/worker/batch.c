@@ -1,6 +1,7 @@
 /* Making one batch. */
 #include "preprocess/worker/batch.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 
@@ -14,6 +15,7 @@ struct kitchen {
     struct files *files;
     struct crashes *crashes;
     uint64_t bytes_read;
+    int64_t read_ns;
     /* One batch at a time: */
     struct weir_buf rows;  /* const struct located_sample *, one per row of the operators */
     struct weir_buf ids;   /* of those samples */
@@ -51,6 +53,11 @@ void kitchen_free(struct kitchen *kitchen)
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen)
 {
     return kitchen->bytes_read;
+}
+
+int64_t kitchen_read_ns(const struct kitchen *kitchen)
+{
+    return kitchen->read_ns;
 }
 
 const char *kitchen_reason(const struct kitchen *kitchen)
@@ -236,6 +243,15 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     return is_whole ? check_files(kitchen, recipe, err) : WEIR_UNAVAILABLE;
 }
 
+static enum weir_status read_timed(struct kitchen *kitchen, const struct recipe *recipe,
+                                   size_t *ret_rows, struct weir_error *err)
+{
+    int64_t begun_ns = weir_now_ns();
+    enum weir_status status = read_samples(kitchen, recipe, ret_rows, err);
+    kitchen->read_ns += weir_now_ns() - begun_ns;
+    return status;
+}
+
 /* ---- frames ---- */
 
 static const struct located_sample *const *rows_of(const struct kitchen *kitchen)
@@ -367,7 +383,7 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
 {
     struct chain *chain = recipe->plan->chain;
     size_t rows;
-    enum weir_status status = read_samples(kitchen, recipe, &rows, err);
+    enum weir_status status = read_timed(kitchen, recipe, &rows, err);
     if (status != WEIR_OK)
         return status;
     const struct operator_batch about = about_batch(kitchen, recipe, rows);
@@ -392,7 +408,7 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
                               struct chain_partial *partial, struct weir_error *err)
 {
     size_t rows;
-    enum weir_status status = read_samples(kitchen, recipe, &rows, err);
+    enum weir_status status = read_timed(kitchen, recipe, &rows, err);
     if (status != WEIR_OK || rows == 0)
         return status;
     const struct operator_batch about = about_batch(kitchen, recipe, rows);

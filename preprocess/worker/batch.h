@@ -16,7 +16,8 @@ struct worker_batch {
     uint64_t bytes; /* of all frames */
     size_t samples;
     size_t holes;
-    size_t failed; /* of the holes */
+    size_t failed;   /* of the holes */
+    int64_t made_ns; /* when it was finished */
     uint32_t *hole_states;
     uint32_t label_kind;
     uint32_t label_width;
@@ -55,6 +56,8 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
                               struct chain_partial *partial, struct weir_error *err) WEIR_MUST_USE;
 /* Bytes read from files so far. */
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
+/* Time spent on that, by the clock. */
+int64_t kitchen_read_ns(const struct kitchen *kitchen);
 /* Why the newest failed sample failed, with the operator; "" when none did. */
 const char *kitchen_reason(const struct kitchen *kitchen);
 /* Samples of the newest batch that failed. */

@@ -79,6 +79,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     uint64_t *sent = weir_arena_alloc(arena, rows), *operators = weir_arena_alloc(arena, rows);
     int64_t *operator_ns = weir_arena_alloc(arena, cells);
     uint64_t *operator_bytes = weir_arena_alloc(arena, cells);
+    int64_t *read_ns = weir_arena_alloc(arena, rows), *queued_ns = weir_arena_alloc(arena, rows);
     const char **reasons = weir_arena_alloc(arena, rows);
     uint64_t *failures = weir_arena_alloc(arena, rows);
     struct failed failed = {weir_arena_alloc(arena, rows * FAILURES_MAX),
@@ -92,6 +93,8 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
         cpu_ns[count] = job->cpu_ns;
         read[count] = job->bytes_read;
         sent[count] = job->bytes_sent;
+        read_ns[count] = job->read_ns;
+        queued_ns[count] = job->queued_ns;
         reasons[count] = job->reason;
         failures[count] = add_failures(&job->failures, &failed);
         operators[count++] = chain_operators(job->plan.chain);
@@ -105,6 +108,8 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_cpu_ns = (struct weir_i64s){cpu_ns, count};
     beat->stat_bytes_read = (struct weir_u64s){read, count};
     beat->stat_bytes_sent = (struct weir_u64s){sent, count};
+    beat->stat_read_ns = (struct weir_i64s){read_ns, count};
+    beat->stat_queued_ns = (struct weir_i64s){queued_ns, count};
     beat->stat_reasons = (struct weir_strs){reasons, count};
     beat->stat_failures = (struct weir_u64s){failures, count};
     beat->failed_ids = (struct weir_u64s){failed.ids, failed.count};
@@ -135,6 +140,7 @@ void worker_beat(struct worker *worker)
         .session = worker->flow.session,
         .endpoint = weir_rpc_endpoint(worker->server),
         .want = worker_flow_want(&worker->flow),
+        .queued = (uint32_t)worker->flow.ready_count,
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);

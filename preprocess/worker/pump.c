@@ -40,6 +40,7 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
 
 static void keep(struct worker *worker, const struct worker_make *what, struct worker_batch *batch)
 {
+    batch->made_ns = weir_now_ns();
     struct worker_ready ready = {
         .fence = what->fence,
         .batch = what->batch,
@@ -102,12 +103,14 @@ static void make(struct worker *worker, const struct worker_make *what)
     enum weir_status status;
     int64_t before_ns = weir_cpu_thread_ns();
     uint64_t before_bytes = kitchen_bytes_read(worker->kitchen);
+    int64_t before_read_ns = kitchen_read_ns(worker->kitchen);
     if (lease->attempt == 0)
         status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
     else
         status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
+    job->read_ns += kitchen_read_ns(worker->kitchen) - before_read_ns;
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */
     if (status != WEIR_OK)
@@ -246,8 +249,10 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
                        is_lent ? NULL : &batch->frames))
         return false;
     struct worker_job *job = worker_job_for(worker, lease);
-    if (job != NULL)
+    if (job != NULL) {
         job->bytes_sent += ready->bytes;
+        job->queued_ns += weir_now_ns() - batch->made_ns;
+    }
     worker_flow_sent(&worker->flow, send, weir_loop_now_ms(worker->loop));
     worker_batch_free(batch);
     if (worker_lease_done(lease))

@@ -34,6 +34,8 @@ struct worker_job {
     int64_t ask_ms; /* not asked before */
     /* cumulative for this session */
     int64_t cpu_ns;
+    int64_t read_ns;
+    int64_t queued_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
     char reason[KITCHEN_REASON_MAX]; /* why a sample failed, newest */

@@ -303,3 +303,20 @@ struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void
     weir_require(status == WEIR_CLIENT_OK);
     return client;
 }
+
+size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_workers_are pool;
+    struct weir_error err;
+    size_t rows = 0;
+    weir_require(weir_rpc_ask(lab->peer, MSG_workers_ask, NULL, ASK_MS, MSG_workers_are, arena,
+                              &pool, &err) == WEIR_OK);
+    *ret_bytes = 0;
+    for (size_t i = 0; i < pool.operators.count; i++) {
+        weir_require(pool.operator_workers.at[i] < pool.workers.count);
+        rows += pool.operator_jobs.at[i] == job;
+        *ret_bytes += pool.operator_jobs.at[i] == job ? pool.operator_bytes.at[i] : 0;
+    }
+    return rows;
+}

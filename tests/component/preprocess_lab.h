@@ -48,6 +48,8 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* The first sample that the audit lists as failed; 0: none. `reason` says why. */
 uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
+/* What each operator of the job has made so far, by all workers, as the pool is shown; how many rows. */
+size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes);
 /* Opens a consumer of the job that starts from `state`. */
 struct weir_client *lab_consume(struct lab *lab, uint64_t job, const void *state, size_t size);
 /* The same with so many bytes in flight; 0: the default. */

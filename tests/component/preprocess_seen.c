@@ -1,6 +1,8 @@
 /* What a consumer of the lab's jobs has seen. */
 #include "tests/component/preprocess_seen.h"
 
+#include "core/base/clock.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,6 +91,15 @@ void seen_clean(const struct msg_job_is *audit, uint64_t set)
     assert_int_equal(audit->duplicated, 0);
 }
 
+/* What the operators made is told with the workers' beats. */
+static void wait_until_shown(struct lab *lab, uint64_t job)
+{
+    int64_t end_ms = weir_now_ms() + SEEN_WAIT_MS;
+    uint64_t bytes = 0;
+    while (lab_made(lab, job, &bytes) == 0 || bytes == 0)
+        assert_true(weir_now_ms() < end_ms);
+}
+
 struct weir_digest seen_whole_run(struct weir_test_postgres *postgres, int workers,
                                   const char *section, uint32_t epochs, bool is_raw)
 {
@@ -106,6 +117,7 @@ struct weir_digest seen_whole_run(struct weir_test_postgres *postgres, int worke
     assert_int_equal(audit.replayed, 0);
     struct weir_digest digest = weir_hasher_digest(seen.order);
     weir_hasher_free(seen.order);
+    wait_until_shown(lab, 1);
     lab_stop(lab);
     weir_test_postgres_reset(postgres);
     return digest;

@@ -44,7 +44,7 @@ def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):
                  ["models", "show", newest], ["models", "lineage", newest], ["models", "lineage", "--id", sample],
                  ["erase", "plan", "--id", sample], ["erase", "list"], ["erase", "verify", "--all"], ["policies"],
                  ["feed", "list", "notes"],
-                 ["select", "lab", "--dry-run"], ["sets"], ["sets", "--pipeline", "lab"],
+                 ["select", "lab", "--dry-run"], ["sets"], ["sets", "--pipeline", "lab"], ["workers"],
                  ["config", "check", str(lab.pipeline)], ["config", "explain", "training.epochs"],
                  ["config", "explain", str(lab.pipeline)]]
     for words in questions:

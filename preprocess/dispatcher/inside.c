@@ -1,0 +1,141 @@
+/* What people see of the pool: who works on what, what it costs, what trainers wait for. */
+#include "preprocess/dispatcher/dispatcher.h"
+
+enum { SHOWN_MAX = 1000 /* workers */ };
+
+/* ---- workers ---- */
+
+/* Slots of the workers that are shown, in slot order. */
+static size_t shown(const struct dispatcher *dispatcher, struct weir_arena *arena,
+                    const struct pool_worker ***ret_workers)
+{
+    const struct pool *pool = &dispatcher->pool;
+    const struct pool_worker **workers = weir_arena_alloc(arena, SHOWN_MAX * sizeof(*workers));
+    size_t count = 0;
+    for (size_t i = 0; i < pool->count && count < SHOWN_MAX; i++) {
+        if (pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+            workers[count++] = &pool->worker[i];
+    }
+    *ret_workers = workers;
+    return count;
+}
+
+static void describe_workers(const struct pool_worker *const *workers, size_t count,
+                             struct weir_arena *arena, struct msg_workers_are *answer)
+{
+    size_t room = (count + 1) * sizeof(uint64_t);
+    const char **names = weir_arena_alloc(arena, room);
+    uint64_t *leases = weir_arena_alloc(arena, room), *sent = weir_arena_alloc(arena, room);
+    uint64_t *read = weir_arena_alloc(arena, room);
+    int64_t *cpu_ns = weir_arena_alloc(arena, room);
+    uint32_t *queued = weir_arena_alloc(arena, room);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = workers[i]->name;
+        leases[i] = workers[i]->leases;
+        cpu_ns[i] = workers[i]->cpu_ns;
+        sent[i] = workers[i]->bytes_sent;
+        read[i] = workers[i]->bytes_read;
+        queued[i] = workers[i]->queued;
+    }
+    answer->workers = (struct weir_strs){names, count};
+    answer->leases = (struct weir_u64s){leases, count};
+    answer->cpu_ns = (struct weir_i64s){cpu_ns, count};
+    answer->bytes_sent = (struct weir_u64s){sent, count};
+    answer->bytes_read = (struct weir_u64s){read, count};
+    answer->queued = (struct weir_u32s){queued, count};
+}
+
+/* ---- operators ---- */
+
+/* The columns as they grow. */
+struct operators {
+    uint32_t *workers;
+    uint64_t *jobs, *bytes;
+    const char **names;
+    int64_t *ns;
+    size_t count;
+};
+
+static void add_operators(struct operators *operators, const struct dispatcher_entry *entry,
+                          const struct dispatcher_cost *cost, uint32_t worker)
+{
+    for (size_t i = 0; i < chain_operators(entry->plan.chain); i++) {
+        size_t at = operators->count++;
+        operators->workers[at] = worker;
+        operators->jobs[at] = entry->number;
+        operators->names[at] = chain_cost(entry->plan.chain, i).name;
+        operators->ns[at] = cost->operator_ns[i];
+        operators->bytes[at] = cost->operator_bytes[i];
+    }
+}
+
+static void add_entry(struct operators *operators, const struct dispatcher_entry *entry,
+                      const struct pool_worker *const *workers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < entry->cost_count; k++) {
+            if (entry->costs[k].session == workers[i]->session)
+                add_operators(operators, entry, &entry->costs[k], (uint32_t)i);
+        }
+    }
+}
+
+static size_t rows_of(const struct dispatcher *dispatcher)
+{
+    size_t rows = 1;
+    for (size_t i = 0; i < dispatcher->entry_count; i++)
+        rows += dispatcher->entries[i]->cost_count * CHAIN_OPERATORS_MAX;
+    return rows;
+}
+
+static void describe_operators(const struct dispatcher *dispatcher,
+                               const struct pool_worker *const *workers, size_t count,
+                               struct weir_arena *arena, struct msg_workers_are *answer)
+{
+    size_t room = rows_of(dispatcher) * sizeof(uint64_t);
+    struct operators operators = {
+        .workers = weir_arena_alloc(arena, room),
+        .jobs = weir_arena_alloc(arena, room),
+        .bytes = weir_arena_alloc(arena, room),
+        .names = weir_arena_alloc(arena, room),
+        .ns = weir_arena_alloc(arena, room),
+    };
+    for (size_t i = 0; i < dispatcher->entry_count; i++)
+        add_entry(&operators, dispatcher->entries[i], workers, count);
+    answer->operator_workers = (struct weir_u32s){operators.workers, operators.count};
+    answer->operator_jobs = (struct weir_u64s){operators.jobs, operators.count};
+    answer->operators = (struct weir_strs){operators.names, operators.count};
+    answer->operator_ns = (struct weir_i64s){operators.ns, operators.count};
+    answer->operator_bytes = (struct weir_u64s){operators.bytes, operators.count};
+}
+
+/* ---- jobs ---- */
+
+static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena *arena,
+                          struct msg_workers_are *answer)
+{
+    size_t count = dispatcher->entry_count, room = (count + 1) * sizeof(uint64_t);
+    uint64_t *jobs = weir_arena_alloc(arena, room);
+    uint32_t *stalled = weir_arena_alloc(arena, room);
+    const char **stages = weir_arena_alloc(arena, room);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i] = dispatcher->entries[i]->number;
+        stalled[i] = dispatcher->entries[i]->stages.stall_permille;
+        stages[i] = stages_name(&dispatcher->entries[i]->stages);
+    }
+    answer->jobs = (struct weir_u64s){jobs, count};
+    answer->stalled = (struct weir_u32s){stalled, count};
+    answer->stages = (struct weir_strs){stages, count};
+}
+
+void dispatcher_on_workers_ask(void *state, struct weir_request *request)
+{
+    const struct dispatcher *dispatcher = state;
+    const struct pool_worker **workers;
+    struct msg_workers_are answer = {0};
+    size_t count = shown(dispatcher, request->arena, &workers);
+    describe_workers(workers, count, request->arena, &answer);
+    describe_operators(dispatcher, workers, count, request->arena, &answer);
+    describe_jobs(dispatcher, request->arena, &answer);
+    weir_rpc_reply(request->server, &request->route, MSG_workers_are, &answer, NULL);
+}

@@ -1,0 +1,34 @@
+/* What a trainer waits for: from how much of its time it waits, and what workers spend theirs on. Pure. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_STAGES_H
+#define WEIR_PREPROCESS_DISPATCHER_STAGES_H
+
+#include <stdint.h>
+
+enum {
+    STAGES_LOOK_MS = 1000,      /* over so long a time at least */
+    STAGES_STALL_PERMILLE = 50, /* below this the trainer waits for nobody */
+};
+
+/* Cumulative, of all ranks and all workers of a job. */
+struct stages_spent {
+    int64_t wait_ns;     /* of the ranks, on average */
+    int64_t read_ns;     /* of workers, getting bytes */
+    int64_t operator_ns; /* … in operators */
+    int64_t queued_ns;   /* of finished batches, until they were sent */
+};
+
+/* Zeroed: nothing is known yet. */
+struct stages {
+    int64_t since_ms;
+    struct stages_spent before;
+    uint32_t stall_permille; /* of the time between the two newest looks */
+    const char *stage;       /* what it waited for; NULL: not known yet */
+};
+
+/* Takes in the newest numbers. What one starts with anew (a returned trainer, a restarted dispatcher) may make
+ * them smaller: then the next look begins there. */
+void stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms);
+/* "read", "operators", "transfer" or "trainer"; "" before anything is known. */
+const char *stages_name(const struct stages *stages);
+
+#endif
