@@ -49,34 +49,40 @@ static void find_lessons(const struct selector_task *task, const struct scoring_
     selector_set_of_ids(ret_set, half, found);
 }
 
+/* The next model's lessons, into the task's wish; false when one of the models would have none. */
+static bool wish_for_model(struct selector_task *task, const struct scoring_holdout *holdout,
+                           size_t next, const uint64_t *ids, size_t count)
+{
+    bool all = true;
+    task->wish = (struct selector_wish){.trains = true, .half = (uint32_t)next};
+    for (size_t m = 0; m < models_of(holdout); m++) {
+        struct selector_set lessons;
+        find_lessons(task, holdout, m, ids, count, &lessons);
+        task->wish.candidates += lessons.count;
+        all = all && lessons.count > 0;
+        if (m == next)
+            task->wish.unscored = lessons;
+        else
+            selector_set_fini(&lessons);
+    }
+    return all;
+}
+
 enum selector_readiness selector_task_hold_out(struct selector_task *task,
                                                const struct scoring_holdout *holdout,
                                                const uint64_t *ids, size_t count)
 {
     const struct weir_strs known = task->asked.select.holdouts;
-    size_t models = models_of(holdout), total = 0;
+    size_t models = models_of(holdout);
     for (size_t m = 0; m < models && m < known.count; m++)
         if (known.at[m][0] == '\0')
             return SELECTOR_IMPOSSIBLE;
     if (known.count >= models)
         return SELECTOR_READY;
-    for (size_t m = 0; m < models; m++) {
-        struct selector_set lessons;
-        find_lessons(task, holdout, m, ids, count, &lessons);
-        total += lessons.count;
-        bool empty = lessons.count == 0, next = m == known.count;
-        if (next)
-            task->wish =
-                (struct selector_wish){.unscored = lessons, .trains = true, .half = (uint32_t)m};
-        else
-            selector_set_fini(&lessons);
-        if (empty) {
-            selector_set_fini(&task->wish.unscored);
-            return SELECTOR_IMPOSSIBLE;
-        }
-    }
-    task->wish.candidates = total;
-    return SELECTOR_WANTED;
+    if (wish_for_model(task, holdout, known.count, ids, count))
+        return SELECTOR_WANTED;
+    selector_set_fini(&task->wish.unscored);
+    return SELECTOR_IMPOSSIBLE;
 }
 
 /* ---- what they say ---- */

@@ -323,6 +323,21 @@ static void old_scores_go_unless_somebody_may_ask_for_them(void **state)
     assert_string_equal(rows(fixture), "51-53");
 }
 
+/* An earlier version kept them as the trainer wrote them; no row names those any more. */
+static void what_an_earlier_version_kept_goes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    score_by_three_models(fixture);
+    const char *old = temp_path(&fixture->dir, "scores/0123456789abcdef0123456789abcdef.outputs");
+    assert_int_equal(weir_file_write_atomic(old, weir_bytes_of("WEIROUT1"), &err), WEIR_OK);
+    assert_int_equal(score_files(fixture), 4);
+    restart_selector(fixture);
+    assert_int_equal(score_files(fixture), 3);
+}
+
 static void scores_that_another_pipeline_takes_stay(void **state)
 {
     struct fixture *fixture = *state;
@@ -524,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(old_scores_go_unless_somebody_may_ask_for_them, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_an_earlier_version_kept_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(scores_that_another_pipeline_takes_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(killed_between_file_and_row_scores_are_taken_once, setup,
                                         teardown),
