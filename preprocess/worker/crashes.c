@@ -2,6 +2,7 @@
 #include "preprocess/worker/crashes.h"
 
 #include "core/base/attributes.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -137,14 +138,27 @@ static enum weir_status take_slot(struct crashes *crashes, const char *path, con
 
 /* ---- opening ---- */
 
+/* Pages without room behind them would kill whoever writes to them. */
+static enum weir_status reserve(int fd, const char *path, struct weir_error *err)
+{
+    int failed =
+        weir_fault("crashes.reserve") ? ENOSPC : posix_fallocate(fd, 0, sizeof(struct crash_file));
+    if (failed == 0)
+        return WEIR_OK;
+    return weir_fail(err, failed == ENOSPC ? WEIR_LIMIT : WEIR_IO, "%s: %s", path,
+                     strerror(failed));
+}
+
 static enum weir_status map(int fd, const char *path, struct crashes *crashes,
                             struct weir_error *err)
 {
     void *at = MAP_FAILED;
     struct stat about;
     bool is_sized = fstat(fd, &about) == 0 &&
-                    (about.st_size == sizeof(struct crash_file) ||
-                     (about.st_size == 0 && ftruncate(fd, sizeof(struct crash_file)) == 0));
+                    (about.st_size == sizeof(struct crash_file) || about.st_size == 0);
+    enum weir_status status = is_sized ? reserve(fd, path, err) : WEIR_OK;
+    if (status != WEIR_OK)
+        return status;
     if (is_sized)
         at = mmap(NULL, sizeof(struct crash_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)

@@ -21,7 +21,7 @@ enum {
 struct crashes;
 
 /* Maps the file, makes it if it is not there, and counts how the process that had this name before died.
- * IO; CORRUPT when it is another file. */
+ * IO; LIMIT when there is no room for it, or for another worker; CORRUPT when it is another file. */
 enum weir_status crashes_open(const char *path, const char *name, struct crashes **ret_crashes,
                               struct weir_error *err) WEIR_MUST_USE;
 void crashes_close(struct crashes *crashes); /* NULL is fine */

@@ -85,6 +85,11 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
         worker->tasks[i].worker = worker;
     WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
     enum weir_status status = crashes_open(crashes, worker->name, &worker->crashes, err);
+    if (status == WEIR_LIMIT) { /* a full disk is no reason not to work */
+        weir_log(WEIR_LOG_WARN, "samples that crash workers are not listed", "reason=\"%s\"",
+                 err->text);
+        status = WEIR_OK;
+    }
     worker->kitchen = kitchen_new(worker->crashes);
     if (status == WEIR_OK)
         status = connect_peers(worker, options->socket_dir, err);

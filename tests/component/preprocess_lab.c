@@ -304,14 +304,33 @@ struct weir_client *lab_consume_within(struct lab *lab, uint64_t job, const void
     return client;
 }
 
+static void ask_pool(struct lab *lab, struct weir_arena *arena, struct msg_workers_are *ret_pool)
+{
+    struct weir_error err;
+    weir_require(weir_rpc_ask(lab->peer, MSG_workers_ask, NULL, ASK_MS, MSG_workers_are, arena,
+                              ret_pool, &err) == WEIR_OK);
+}
+
+struct lab_flow lab_flow(struct lab *lab)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_workers_are pool;
+    struct lab_flow flow = {.least = UINT32_MAX};
+    ask_pool(lab, arena, &pool);
+    for (size_t i = 0; i < pool.workers.count; i++) {
+        flow.sent += pool.bytes_sent.at[i];
+        flow.least = pool.queued.at[i] < flow.least ? pool.queued.at[i] : flow.least;
+        flow.most = pool.queued.at[i] > flow.most ? pool.queued.at[i] : flow.most;
+    }
+    return flow;
+}
+
 size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes)
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_workers_are pool;
-    struct weir_error err;
     size_t rows = 0;
-    weir_require(weir_rpc_ask(lab->peer, MSG_workers_ask, NULL, ASK_MS, MSG_workers_are, arena,
-                              &pool, &err) == WEIR_OK);
+    ask_pool(lab, arena, &pool);
     *ret_bytes = 0;
     for (size_t i = 0; i < pool.operators.count; i++) {
         weir_require(pool.operator_workers.at[i] < pool.workers.count);

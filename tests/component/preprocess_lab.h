@@ -48,6 +48,13 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* The first sample that the audit lists as failed; 0: none. `reason` says why. */
 uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
+/* As the pool is shown: how much all workers have sent, and how many finished batches wait at the one with the
+ * fewest and the one with the most. */
+struct lab_flow {
+    uint64_t sent;
+    uint32_t least, most;
+};
+struct lab_flow lab_flow(struct lab *lab);
 /* What each operator of the job has made so far, by all workers, as the pool is shown; how many rows. */
 size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes);
 /* Opens a consumer of the job that starts from `state`. */

@@ -1,5 +1,6 @@
 /* Dispatcher and workers as real processes, a real consumer, a scripted storage: every sample of the
  * set arrives once per epoch, whatever dies, and what cannot arrive is a counted hole. */
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -8,11 +9,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 enum { BATCH = 16 };
+
+static int64_t stall_ms = 1000;
 
 static const char JSON[] = "preprocess:\n"
                            "  operators: [{op: json_fields, fields: [a, b]}]\n"
@@ -406,9 +410,50 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     lab_stop(lab);
 }
 
-int main(void)
+static void a_full_disk_stops_no_worker(void **state)
 {
+    setenv("WEIR_FAULTS", "crashes.reserve=1", 1);
+    (void)seen_whole_run(*state, 1, JSON, 1, true);
+    unsetenv("WEIR_FAULTS");
+}
+
+/* Nobody makes more than fits what the consumer grants, however long it reads nothing. */
+static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **state)
+{
+    enum { WINDOW = 4 << 20, BATCH_BYTES = 16 * 2 * 4000 * 4 + 1024 };
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.batches = 0};
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    lab_open_job(lab, 1, WIDE, 3);
+    struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, WINDOW);
+    assert_int_equal(weir_client_next(client, SEEN_WAIT_MS, &batch, &error), WEIR_CLIENT_OK);
+    int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
+    while (lab_flow(lab).least == 0) /* both have finished work that nobody takes */
+        assert_true(weir_now_ms() < deadline_ms);
+    for (int64_t end_ms = weir_now_ms() + stall_ms; weir_now_ms() < end_ms;) {
+        struct lab_flow flow = lab_flow(lab);
+        assert_in_range(flow.sent, BATCH_BYTES, WINDOW + 2 * BATCH_BYTES);
+        assert_in_range(flow.most, 1, 3); /* WORKER_READY_MAX, and one older than those */
+    }
+    do {
+        look_at_wide(&seen, batch);
+        weir_batch_release(batch);
+    } while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK);
+    seen_commit(client, true);
+    weir_client_close(client);
+    seen_each(&seen, 3);
+    lab_stop(lab);
+}
+
+/* --stall MS: how long that trainer reads nothing. */
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--stall") == 0)
+        stall_ms = strtol(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_full_disk_stops_no_worker, reset),
+        cmocka_unit_test_teardown(a_trainer_that_stops_reading_is_waited_for_within_bounds, reset),
         cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
         cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage, reset),
