@@ -2,6 +2,7 @@
 #include "orchestrator/config.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/judge.h"
 #include "orchestrator/triggers/trigger.h"
 
@@ -321,6 +322,8 @@ void orchestrator_config_describe(struct weir_buf *out)
     weir_buf_append_text(out, "\n");
     describe_triggers(out);
     orchestrator_judge_describe(out);
+    weir_buf_append_text(out, "### detectors\n\nOf policy performance: a list of policies.\n\n");
+    orchestrator_detector_describe(out);
     orchestrator_evaluation_describe(out);
     models_settings_describe(out);
     weir_buf_append_text(out, "\n## deletion\n\n");

@@ -1,13 +1,14 @@
 /* performance: a trigger when the newest model does badly on what came since the check before. At every check it predicts
- * the new samples; a metric of its predictions is judged by criteria, of which one is enough, and the misclassifications
- * that a model trained now would have avoided are counted up to a number. As long as there is no model, a check
- * fires, unless the warm-up's policy decides. */
+ * the new samples; a metric of its predictions is judged by criteria, detectors of change follow its mistakes, and the
+ * misclassifications that a model trained now would have avoided are counted up to a number: one of them is enough. As
+ * long as there is no model, a check fires, unless the warm-up's policy decides. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/criterion.h"
 #include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/mistakes.h"
 #include "orchestrator/triggers/window.h"
 
 #include <math.h>
@@ -19,8 +20,7 @@ enum { CRITERIA_MAX = 8, WHY_MAX = 512 };
 struct performance_options {
     struct trigger_checks_options checks;
     uint64_t sample_size;
-    const char *metric;
-    const struct weir_yaml_node *criteria;
+    const struct weir_yaml_node *metric, *criteria, *detectors;
     uint64_t avoidable;
     double expected_accuracy;
     bool allow_reduction;
@@ -32,6 +32,7 @@ struct performance {
     const struct metric *metric;
     struct criterion *criteria[CRITERIA_MAX];
     size_t criterion_count;
+    struct mistakes mistakes;
     struct trigger_checks checks;
     struct window fresh; /* since the check before */
     uint64_t taken;      /* samples of the stream */
@@ -44,10 +45,13 @@ static const struct cfg_key OPTIONS[] = {
     TRIGGER_CHECKS_KEYS(struct performance_options, checks),
     CFG_U64(struct performance_options, sample_size, .fallback = "5000", .min = 1, .max = 20000,
             .doc = "samples that are predicted at a check, drawn from the new ones at random"),
-    CFG_TEXT(struct performance_options, metric, .fallback = "accuracy",
-             .doc = "what is measured of the predictions: see weir policies"),
+    CFG_NODE(struct performance_options, metric,
+             .doc = "what is measured of the predictions, as in evaluation.metrics; accuracy if "
+                    "nothing is said"),
     CFG_NODE(struct performance_options, criteria,
              .doc = "when the metric is too bad: a list, of which one is enough"),
+    CFG_NODE(struct performance_options, detectors,
+             .doc = "or: detectors of change in the model's mistakes, a list"),
     CFG_U64(struct performance_options, avoidable,
             .doc = "or: so many misclassifications since the newest trigger that a model of "
                    "expected_accuracy would not have made"),
@@ -86,9 +90,10 @@ static enum weir_status check_options(const struct performance *performance,
                                       const struct weir_yaml_node *node, struct weir_error *err)
 {
     const struct performance_options *options = performance->options;
-    if (options->criteria == NULL && options->avoidable == 0) {
-        return weir_yaml_fail(
-            node, err, "trigger: performance: expected criteria, avoidable, or both: when to fire");
+    if (options->criteria == NULL && options->detectors == NULL && options->avoidable == 0) {
+        return weir_yaml_fail(node, err,
+                              "trigger: performance: expected criteria, detectors, or avoidable: "
+                              "when to fire");
     }
     if ((options->avoidable > 0) != (weir_yaml_get(node, "expected_accuracy") != NULL)) {
         return weir_yaml_fail(
@@ -97,10 +102,9 @@ static enum weir_status check_options(const struct performance *performance,
     return WEIR_OK;
 }
 
-static enum weir_status open_metric(struct performance *performance,
-                                    const struct weir_yaml_node *node, struct weir_error *err)
+static enum weir_status open_metric(struct performance *performance, struct weir_error *err)
 {
-    const struct weir_yaml_node *named = weir_yaml_get(node, "metric");
+    const struct weir_yaml_node *named = performance->options->metric;
     enum weir_status status = WEIR_OK;
     if (named != NULL)
         status = orchestrator_metric_open(named, "trigger.metric", &performance->asked, err);
@@ -117,14 +121,19 @@ static enum weir_status init(void *state, const void *options, const struct weir
     performance->fresh =
         (struct window){.length = {.samples = UINT64_MAX},
                         .room = (size_t)(2 * performance->options->sample_size + 1024)};
-    enum weir_status status = open_metric(performance, node, err);
+    enum weir_status status = open_metric(performance, err);
     if (status == WEIR_OK)
         status = check_options(performance, node, err);
     if (status == WEIR_OK) {
         status =
             trigger_checks_init(&performance->checks, &performance->options->checks, node, err);
     }
-    return status == WEIR_OK ? open_criteria(performance, err) : status;
+    if (status == WEIR_OK)
+        status = open_criteria(performance, err);
+    return status == WEIR_OK
+               ? mistakes_init(&performance->mistakes, performance->options->detectors,
+                               "trigger.detectors", err)
+               : status;
 }
 
 static void fini(void *state)
@@ -133,6 +142,7 @@ static void fini(void *state)
     orchestrator_metric_close(performance->asked);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_close(performance->criteria[i]);
+    mistakes_fini(&performance->mistakes);
     trigger_checks_fini(&performance->checks);
     window_fini(&performance->fresh);
     free(performance->ids);
@@ -163,6 +173,7 @@ static void fired(void *state)
 {
     struct performance *performance = state;
     performance->avoidable = 0;
+    mistakes_forget(&performance->mistakes);
     window_clear(&performance->fresh);
     trigger_checks_fired(&performance->checks);
     performance->why[0] = '\0';
@@ -225,7 +236,7 @@ static bool judge_metric(struct performance *performance, double value, json_t *
             verdict = orchestrator_criterion_judge(criterion, &judged);
         if (verdict.fires && !fires) {
             (void)snprintf(performance->why, sizeof performance->why, "%s %.6g, limit %.6g (%s)",
-                           performance->options->metric, value, verdict.limit,
+                           performance->metric->name, value, verdict.limit,
                            orchestrator_criterion_kind(criterion)->name);
         }
         fires |= verdict.fires;
@@ -260,6 +271,22 @@ static bool count_avoidable(struct performance *performance, const struct trigge
     return fires;
 }
 
+/* True: the model has begun to make more mistakes. */
+static bool follow_mistakes(struct performance *performance, const struct trigger_points *points,
+                            json_t *decision)
+{
+    if (performance->mistakes.count == 0)
+        return false;
+    json_t *list = json_array();
+    const char *changed = mistakes_take(&performance->mistakes, points, &performance->fresh, list);
+    json_object_set_new(decision, "detectors", list);
+    if (changed != NULL && performance->why[0] == '\0') {
+        (void)snprintf(performance->why, sizeof performance->why,
+                       "the model's mistakes have changed (%s)", changed);
+    }
+    return changed != NULL;
+}
+
 static bool judge(struct performance *performance, const struct trigger_points *points,
                   json_t *decision)
 {
@@ -268,13 +295,14 @@ static bool judge(struct performance *performance, const struct trigger_points *
     json_object_set_new(decision, "value", orchestrator_trigger_number(value));
     json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
     bool fires = judge_metric(performance, value, decision);
+    fires |= follow_mistakes(performance, points, decision);
     fires |= count_avoidable(performance, points, decision);
     if (!fires && isnan(value)) {
         (void)snprintf(performance->why, sizeof performance->why, "%s is undefined on %zu samples",
-                       performance->options->metric, points->count);
+                       performance->metric->name, points->count);
     } else if (!fires) {
         (void)snprintf(performance->why, sizeof performance->why, "%s %.6g",
-                       performance->options->metric, value);
+                       performance->metric->name, value);
     }
     return fires;
 }
@@ -284,7 +312,7 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     struct performance *performance = state;
     bool fires = true;
     json_object_set_new(decision, "policy", json_string("performance"));
-    json_object_set_new(decision, "metric", json_string(performance->options->metric));
+    json_object_set_new(decision, "metric", json_string(performance->metric->name));
     json_object_set_new(decision, "current", window_json(&performance->fresh));
     if (measured->has_model)
         fires = judge(performance, &measured->current, decision);
@@ -323,6 +351,7 @@ static void save(const void *state, struct weir_buf *out)
     window_save(&performance->fresh, out);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_save(performance->criteria[i], out);
+    mistakes_save(&performance->mistakes, out);
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
@@ -341,7 +370,7 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
         status = window_restore(&performance->fresh, bytes, err);
     for (size_t i = 0; i < performance->criterion_count && status == WEIR_OK; i++)
         status = orchestrator_criterion_restore(performance->criteria[i], bytes, err);
-    return status;
+    return status == WEIR_OK ? mistakes_restore(&performance->mistakes, bytes, err) : status;
 }
 
 const struct trigger_policy trigger_performance = {

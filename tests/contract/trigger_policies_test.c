@@ -32,6 +32,9 @@ static const struct {
      "5}}, {name: ks, criterion: {policy: rolling_average, window: 5}}]}"},
     {"performance", "{policy: performance, samples: 25, avoidable: 5, expected_accuracy: 0.9, "
                     "criteria: [{policy: threshold, value: 0.5}]}"},
+    {"performance",
+     "{policy: performance, samples: 40, metric: {name: roc_auc}, detectors: [{policy: "
+     "ddm}, {policy: adwin}, {policy: kswin}]}"},
     {"cost", "{policy: cost, samples: 20, per_training_second: 1e9, seconds_per_sample: 0.01}"},
     {"cost", "{policy: cost, of: misclassifications, every: 1 month, expected_accuracy: 0.9, "
              "per_training_second: 1e6}"},

@@ -1,0 +1,95 @@
+/* Which samples the model got wrong, in their order, to each detector. */
+#include "orchestrator/triggers/mistakes.h"
+
+#include "orchestrator/metrics/classes.h"
+
+#include <stdlib.h>
+
+enum weir_status mistakes_init(struct mistakes *mistakes, const struct weir_yaml_node *list,
+                               const char *path, struct weir_error *err)
+{
+    size_t count = weir_yaml_length(list);
+    if (count > MISTAKES_DETECTORS_MAX) {
+        return weir_yaml_fail(list, err, "%s: expected at most %d, found %zu", path,
+                              MISTAKES_DETECTORS_MAX, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        enum weir_status status =
+            orchestrator_detector_open(weir_yaml_at(list, i), path, &mistakes->detectors[i], err);
+        if (status != WEIR_OK)
+            return status;
+        mistakes->count = i + 1;
+    }
+    return WEIR_OK;
+}
+
+void mistakes_fini(struct mistakes *mistakes)
+{
+    for (size_t i = 0; i < mistakes->count; i++)
+        orchestrator_detector_close(mistakes->detectors[i]);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The worst that the detector says while it takes them: a change stays one, though it then begins anew. */
+static enum detector_verdict follow(struct detector *detector, const struct metric_input *input,
+                                    const uint64_t *ids, const struct window *window)
+{
+    enum detector_verdict worst = DETECTOR_STABLE;
+    for (size_t i = 0; i < window->count; i++) {
+        const uint64_t *found =
+            bsearch(&window->at[i].id, ids, input->count, sizeof *ids, compare_ids);
+        if (found == NULL)
+            continue;
+        size_t row = (size_t)(found - ids);
+        bool wrong = orchestrator_class_said(input, row) != input->labels[row];
+        enum detector_verdict verdict = orchestrator_detector_take(detector, wrong ? 1 : 0);
+        worst = verdict > worst ? verdict : worst;
+    }
+    return worst;
+}
+
+const char *mistakes_take(struct mistakes *mistakes, const struct trigger_points *points,
+                          const struct window *window, json_t *ret_detectors)
+{
+    static const char *const VERDICTS[] = {"stable", "warning", "change"};
+    const struct metric_input input = {.values = points->values,
+                                       .labels = points->labels,
+                                       .count = points->count,
+                                       .width = points->width};
+    const char *changed = NULL;
+    for (size_t i = 0; i < mistakes->count; i++) {
+        const char *name = orchestrator_detector_kind(mistakes->detectors[i])->name;
+        enum detector_verdict verdict = follow(mistakes->detectors[i], &input, points->ids, window);
+        json_array_append_new(ret_detectors,
+                              json_pack("{ss,ss}", "detector", name, "verdict", VERDICTS[verdict]));
+        if (verdict == DETECTOR_CHANGE && changed == NULL)
+            changed = name;
+    }
+    return changed;
+}
+
+void mistakes_forget(struct mistakes *mistakes)
+{
+    for (size_t i = 0; i < mistakes->count; i++)
+        orchestrator_detector_forget(mistakes->detectors[i]);
+}
+
+void mistakes_save(const struct mistakes *mistakes, struct weir_buf *out)
+{
+    for (size_t i = 0; i < mistakes->count; i++)
+        orchestrator_detector_save(mistakes->detectors[i], out);
+}
+
+enum weir_status mistakes_restore(struct mistakes *mistakes, struct weir_bytes *bytes,
+                                  struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < mistakes->count && status == WEIR_OK; i++)
+        status = orchestrator_detector_restore(mistakes->detectors[i], bytes, err);
+    return status;
+}
