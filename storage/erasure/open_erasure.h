@@ -7,6 +7,7 @@
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/fingerprint.h"
 #include "storage/erasure/search.h"
+#include "storage/intake/extent.h"
 #include "storage/keys/key_names.h"
 #include "storage/reading/serve.h"
 
@@ -18,10 +19,23 @@ enum erasure_state {
     ERASURE_VERIFIED
 };
 
-/* The file that is being overwritten, open over many records. */
+/* A record that is to be overwritten. */
+struct scrub_record {
+    uint64_t id;
+    struct stored_file *file; /* that of the others */
+    struct format_range payload;
+    struct extent extent;
+};
+
+/* The file that is being overwritten, open over many records, and those of them that are at work. */
 struct scrub_target {
+    struct storage *storage;
+    struct dataset *dataset;
     int fd;
-    char *path;   /* NULL: none */
+    char *path; /* NULL: none */
+    struct scrub_record *records;
+    size_t count, capacity;
+    size_t bytes; /* that are to be written */
     size_t syncs; /* so far */
 };
 
@@ -136,6 +150,20 @@ enum weir_status storage_scrub_store(struct storage *storage, struct open_erasur
 /* Everything overwritten or unlinked so far is on disk. */
 enum weir_status storage_scrub_sync(struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* IO, with errno: the erasure comes back to this file. */
+enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *path,
+                                     const char *what, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_round.c: the first of a round is told. */
+void storage_scrub_note_failure(struct open_erasure *erasure, const struct weir_error *err);
+/* scrub_group.c: takes the extent over; it is overwritten with others of the open file. */
+void storage_scrub_group_add(struct open_erasure *erasure, const struct located *found, uint64_t id,
+                             struct extent *extent);
+/* Overwrites them now, for good; what cannot be fails this round. */
+void storage_scrub_group_end(struct open_erasure *erasure);
+/* Forgets them: they are left to another round. */
+void storage_scrub_group_drop(struct open_erasure *erasure);
+/* What stands there is what an erasure writes. */
+bool storage_scrub_is_done(int fd, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */
 bool storage_scrub_has_bytes(const struct located *found);
 /* The hash that an erased record, or file, is blocked under. */

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HASHES_PER_QUERY = 65536, PIECE_BYTES = 4096 };
+enum { HASHES_PER_QUERY = 65536 };
 
 static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
                               "as it is; if that still is the person's data, remove it there";
@@ -46,9 +46,8 @@ static const struct {
     {EDQUOT, "free space there"},
 };
 
-/* IO, with errno: the erasure comes back to this file. */
-static enum weir_status stuck(struct open_erasure *erasure, const char *path, const char *what,
-                              struct weir_error *err)
+enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *path,
+                                     const char *what, struct weir_error *err)
 {
     const char *advice = "see to the disk or file system that it is on";
 
@@ -157,7 +156,7 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     path = storage_dataset_path(found.dataset, found.file);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && !is_missing(errno))
-        return stuck(erasure, path, "read", err);
+        return storage_scrub_stuck(erasure, path, "read", err);
     if (fd < 0 || !is_untouched(fd, found.file)) {
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
@@ -165,7 +164,7 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     if (found.dataset->declaration->is_remote)
         status = read_object(storage, erasure, &found, &content, err);
     else if (!read_range(fd, found.offset, &content, found.length))
-        status = errno != 0 ? stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
+        status = errno != 0 ? storage_scrub_stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
     if (status == WEIR_NOT_FOUND)
         storage_erasure_remark(erasure, CHANGED);
     if (status != WEIR_OK)
@@ -245,7 +244,7 @@ static enum weir_status sync_parent(struct open_erasure *erasure, struct weir_er
     if (erasure->parent)
         status = weir_sync_parent(erasure->parent, err);
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)
-        return stuck(erasure, erasure->parent, "unlinked for good", err);
+        return storage_scrub_stuck(erasure, erasure->parent, "unlinked for good", err);
     free(erasure->parent);
     erasure->parent = NULL;
     return WEIR_OK;
@@ -256,11 +255,9 @@ enum weir_status storage_scrub_sync(struct open_erasure *erasure, struct weir_er
     struct scrub_target *target = &erasure->target;
     enum weir_status status = sync_parent(erasure, err);
 
-    if (status == WEIR_OK && target->path && fdatasync(target->fd) < 0)
-        status = stuck(erasure, target->path, "overwritten", err);
+    storage_scrub_group_end(erasure);
     if (target->path)
         close(target->fd);
-    target->syncs += target->path != NULL;
     free(target->path);
     target->path = NULL;
     return status;
@@ -288,72 +285,16 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
 
     if (lstat(path, &now) < 0) {
         if (!is_missing(errno))
-            return stuck(erasure, path, "looked at", err);
+            return storage_scrub_stuck(erasure, path, "looked at", err);
     } else if (now.st_ino != found->file->inode) {
         storage_erasure_remark(erasure, CHANGED);
         return WEIR_OK;
     } else if (unlink(path) < 0) {
-        return stuck(erasure, path, "unlinked", err);
+        return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
     erasure->files_scrubbed++;
     erasure->bytes_scrubbed += found->length;
     return sync_later(erasure, path, err);
-}
-
-static bool is_as_erased(int fd, const struct extent *extent)
-{
-    WEIR_AUTO_BUF now = {0};
-    struct weir_error err;
-
-    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
-           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
-}
-
-/* A death, or an error, can stop it between any two pages. */
-static bool overwrite_bytes(int fd, const struct extent *extent)
-{
-    const struct weir_buf *erased = &extent->erased;
-
-    for (size_t at = 0; at < erased->size; at += PIECE_BYTES) {
-        size_t size = erased->size - at < PIECE_BYTES ? erased->size - at : PIECE_BYTES;
-
-        errno = EIO; /* also of a write that is cut short */
-        if (pwrite(fd, erased->at + at, size, (off_t)(extent->at.offset + at)) != (ssize_t)size ||
-            weir_fault("storage.erase.overwrite"))
-            return false;
-    }
-    return true;
-}
-
-/* Overwrites the range and keeps the file's mtime: its other samples have not changed. */
-static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
-                                  const struct located *found, const struct extent *extent,
-                                  struct weir_error *err)
-{
-    const struct scrub_target *target = &erasure->target;
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-    struct stat before;
-    struct scrub_intent intent = {.payload = {found->offset, found->length}, .extent = extent->at};
-
-    if (fstat(target->fd, &before) < 0)
-        return stuck(erasure, target->path, "looked at", err);
-    intent.device = before.st_dev;
-    intent.inode = before.st_ino;
-    times[1] = before.st_mtim;
-    if ((uint64_t)before.st_size ==
-        found->file->size) /* also after a death between the next lines */
-        times[1] = (struct timespec){.tv_sec = found->file->mtime_ns / 1000000000,
-                                     .tv_nsec = found->file->mtime_ns % 1000000000};
-    if (!is_as_erased(target->fd, extent)) {
-        if (storage_scrub_intend(storage->data_dir, &intent, err) != WEIR_OK)
-            return stuck(erasure, storage->data_dir, "written to", err);
-        if (!overwrite_bytes(target->fd, extent))
-            return stuck(erasure, target->path, "overwritten", err);
-    }
-    if (futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
-        return stuck(erasure, target->path, "overwritten", err);
-    storage_scrub_done(storage->data_dir, &intent);
-    return WEIR_OK;
 }
 
 /* The end of the payload of the sample before it in the same file; 0: there is none. */
@@ -376,7 +317,7 @@ static bool is_what_was_meant(const struct storage *storage, const struct locate
     struct weir_error err;
 
     if (found->dataset->declaration->format->is_one_sample || extent->is_scrubbed ||
-        is_as_erased(fd, extent))
+        storage_scrub_is_done(fd, extent))
         return true;
     return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
                               &err) == WEIR_OK &&
@@ -407,8 +348,8 @@ static bool is_there(const struct storage *storage, const struct located *found,
 }
 
 /* Records of one file come one after the other: it is opened, and synced, once for many. */
-static enum weir_status open_target(struct open_erasure *erasure, const char *path,
-                                    struct weir_error *err)
+static enum weir_status open_target(struct storage *storage, struct open_erasure *erasure,
+                                    const char *path, struct weir_error *err)
 {
     struct scrub_target *target = &erasure->target;
     enum weir_status status = WEIR_OK;
@@ -423,7 +364,8 @@ static enum weir_status open_target(struct open_erasure *erasure, const char *pa
     if (fd < 0 && is_missing(errno))
         return WEIR_NOT_FOUND;
     if (fd < 0)
-        return stuck(erasure, path, "opened for writing", err);
+        return storage_scrub_stuck(erasure, path, "opened for writing", err);
+    target->storage = storage;
     target->fd = fd;
     target->path = weir_strdup(path);
     return WEIR_OK;
@@ -437,38 +379,21 @@ static enum weir_status find_extent(struct storage *storage, struct open_erasure
     errno = 0;
     if (is_there(storage, found, from, erasure->target.fd, ret_extent))
         return WEIR_OK;
-    return errno == EIO ? stuck(erasure, erasure->target.path, "read", err) : WEIR_NOT_FOUND;
-}
-
-static enum weir_status overwrite_extent(struct storage *storage, struct open_erasure *erasure,
-                                         const struct located *found, const struct extent *extent,
-                                         struct weir_error *err)
-{
-    const struct declaration *d = found->dataset->declaration;
-    int fd = erasure->target.fd;
-    enum weir_status status = overwrite(storage, erasure, found, extent, err);
-
-    if (status != WEIR_OK)
-        return status;
-    erasure->not_gone += !is_as_erased(fd, extent);
-    if (!d->is_copied && !d->format->is_one_sample)
-        found->file->prefix_hash = storage_prefix_hash(&storage->secret, fd, found->file->indexed);
-    erasure->files_scrubbed++;
-    erasure->bytes_scrubbed += extent->at.length;
-    return WEIR_OK;
+    return errno == EIO ? storage_scrub_stuck(erasure, erasure->target.path, "read", err)
+                        : WEIR_NOT_FOUND;
 }
 
 static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
-                                         const struct located *found, uint64_t from,
-                                         const char *path, struct weir_error *err)
+                                         const struct located *found, uint64_t id, const char *path,
+                                         struct weir_error *err)
 {
     struct extent extent = {0};
-    enum weir_status status = open_target(erasure, path, err);
+    enum weir_status status = open_target(storage, erasure, path, err);
 
     if (status == WEIR_OK)
-        status = find_extent(storage, erasure, found, from, &extent, err);
+        status = find_extent(storage, erasure, found, end_before(storage, found, id), &extent, err);
     if (status == WEIR_OK)
-        status = overwrite_extent(storage, erasure, found, &extent, err);
+        storage_scrub_group_add(erasure, found, id, &extent);
     storage_extent_fini(&extent);
     if (status != WEIR_NOT_FOUND)
         return status;
@@ -489,7 +414,7 @@ static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struc
     beside = storage_sidecar_path(found->dataset, found->file->path);
     path = weir_format("%s/%s", found->dataset->root, beside);
     if (unlink(path) < 0 && !is_missing(errno))
-        return stuck(erasure, path, "unlinked", err);
+        return storage_scrub_stuck(erasure, path, "unlinked", err);
     return sync_later(erasure, path, err);
 }
 
@@ -526,7 +451,8 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
         return unlink_sample(erasure, &found, path, err);
     if (found.dataset->declaration->is_remote) /* the object is written anew without it */
-        return s3_shell_empty(path, err) == WEIR_OK ? WEIR_OK
-                                                    : stuck(erasure, path, "overwritten", err);
-    return overwrite_sample(storage, erasure, &found, end_before(storage, &found, id), path, err);
+        return s3_shell_empty(path, err) == WEIR_OK
+                   ? WEIR_OK
+                   : storage_scrub_stuck(erasure, path, "overwritten", err);
+    return overwrite_sample(storage, erasure, &found, id, path, err);
 }

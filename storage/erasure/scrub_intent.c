@@ -78,29 +78,50 @@ static size_t find(const struct weir_buf *slots, const struct scrub_intent *inte
 
 /* ---- the file ---- */
 
-enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intent,
-                                      struct weir_error *err)
+/* Into `slots`, in the slot it has or a free one; false when there is none. */
+static bool put(struct weir_buf *slots, const struct scrub_intent *intent)
+{
+    struct scrub_intent found;
+    size_t slot = find(slots, intent, true, &found);
+    uint8_t bytes[SLOT_BYTES];
+
+    if (slot == SCRUB_INTENTS_MAX)
+        return false;
+    pack(intent, bytes);
+    if (slot == slots->size / SLOT_BYTES)
+        weir_buf_append(slots, bytes, SLOT_BYTES);
+    else
+        memcpy(slots->at + slot * SLOT_BYTES, bytes, SLOT_BYTES);
+    return true;
+}
+
+/* A death in the middle of writing leaves slots as they were, as they are to be, or free: nothing is overwritten yet. */
+static bool write_slots(int fd, const struct weir_buf *slots)
+{
+    return pwrite(fd, slots->at, slots->size, 0) == (ssize_t)slots->size && fdatasync(fd) == 0;
+}
+
+enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intents,
+                                      size_t count, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *place = place_of(data_dir);
     WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     WEIR_AUTO_BUF slots = {0};
-    struct scrub_intent found;
-    uint8_t bytes[SLOT_BYTES];
     bool is_new = fd < 0;
-    size_t slot;
 
+    if (count == 0)
+        return WEIR_OK;
     read_slots(data_dir, &slots);
-    slot = find(&slots, intent, true, &found);
+    slots.size -= slots.size % SLOT_BYTES; /* a death may have cut the last one */
     errno = ENOSPC;
-    if (slot == SCRUB_INTENTS_MAX)
-        return weir_fail(err, WEIR_IO, "%s: %d samples are overwritten in part already", place,
-                         SCRUB_INTENTS_MAX);
-    pack(intent, bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (!put(&slots, &intents[i]))
+            return weir_fail(err, WEIR_IO, "%s: %d samples are overwritten in part already", place,
+                             SCRUB_INTENTS_MAX);
+    }
     if (is_new)
         fd = open(place, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 ||
-        pwrite(fd, bytes, sizeof bytes, (off_t)(slot * SLOT_BYTES)) != (ssize_t)sizeof bytes ||
-        fdatasync(fd) < 0)
+    if (fd < 0 || !write_slots(fd, &slots))
         return weir_fail(err, WEIR_IO, "%s: cannot write: %s", place, strerror(errno));
     return is_new ? weir_sync_parent(place, err) : WEIR_OK;
 }
@@ -118,22 +139,22 @@ bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent)
 }
 
 /* Not synced: a slot that comes back says once more what to write over what is written. */
-void storage_scrub_done(const char *data_dir, const struct scrub_intent *intent)
+void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count)
 {
-    static const uint8_t FREE[SLOT_BYTES];
     WEIR_AUTO_FREE char *place = place_of(data_dir);
+    WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     WEIR_AUTO_BUF slots = {0};
-    struct scrub_intent found;
-    size_t slot;
 
     read_slots(data_dir, &slots);
-    slot = find(&slots, intent, false, &found);
-    if (slot < slots.size / SLOT_BYTES) {
-        WEIR_AUTO_FD int fd = open(place, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    for (size_t i = 0; i < count; i++) {
+        struct scrub_intent found;
+        size_t slot = find(&slots, &intents[i], false, &found);
 
-        if (fd >= 0)
-            (void)!pwrite(fd, FREE, sizeof FREE, (off_t)(slot * SLOT_BYTES));
+        if (slot < slots.size / SLOT_BYTES)
+            memset(slots.at + slot * SLOT_BYTES, 0, SLOT_BYTES);
     }
+    if (fd >= 0)
+        (void)!pwrite(fd, slots.at, slots.size, 0);
 }
 
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found)

@@ -1,7 +1,7 @@
 /* Which bytes of which files an erasure is overwriting: written down, and on disk, before the first of them is. A
  * death or an error in the middle leaves a record that no format may understand and a file with another mtime;
- * whoever finds them sees here that they are ours. In DATA_DIR/scrubbing, a slot each: one for the sample at work,
- * and one for each that an error has stopped half-way. */
+ * whoever finds them sees here that they are ours. In DATA_DIR/scrubbing, a slot each: for the samples at work,
+ * and for those that an error has stopped half-way. */
 #ifndef WEIR_STORAGE_SCRUB_INTENT_H
 #define WEIR_STORAGE_SCRUB_INTENT_H
 
@@ -17,13 +17,14 @@ struct scrub_intent {
     struct format_range extent;  /* what is overwritten */
 };
 
-enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intent,
-                                      struct weir_error *err) WEIR_MUST_USE;
+/* All of them, with one sync. */
+enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_intent *intents,
+                                      size_t count, struct weir_error *err) WEIR_MUST_USE;
 /* Fills in the extent of the sample that `intent` names by file and payload. False when it is not intended, or was
  * not written down whole: then nothing was overwritten. */
 bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent);
-/* It is overwritten, and on disk. */
-void storage_scrub_done(const char *data_dir, const struct scrub_intent *intent);
+/* They are overwritten, and on disk. */
+void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count);
 /* True when what `found` describes is being overwritten. */
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found);
 /* Nothing of any erasure is half-way. */

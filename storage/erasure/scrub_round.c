@@ -38,6 +38,7 @@ void storage_scrub_round_fini(struct open_erasure *erasure)
     struct scrub_round *round = &erasure->round;
     struct weir_error err;
 
+    storage_scrub_group_drop(erasure);
     weir_ignore(storage_scrub_sync(erasure, &err)); /* a round that is not through is repeated */
     forget_list(&round->todo);
     forget_list(&round->reread);
@@ -65,10 +66,10 @@ const char *storage_scrub_trouble(const struct open_erasure *erasure, struct wei
                              PAUSE_MAX_MS / 1000);
 }
 
-static void note_failure(struct scrub_round *round, const struct weir_error *err)
+void storage_scrub_note_failure(struct open_erasure *erasure, const struct weir_error *err)
 {
-    if (!round->found)
-        round->found = weir_strdup(err->text);
+    if (!erasure->round.found)
+        erasure->round.found = weir_strdup(err->text);
 }
 
 /* ---- reading ---- */
@@ -81,7 +82,7 @@ static enum weir_status look(struct storage *storage, struct open_erasure *erasu
 
     if (status != WEIR_IO)
         return status;
-    note_failure(&erasure->round, err);
+    storage_scrub_note_failure(erasure, err);
     storage_id_list_add(&erasure->unread, id);
     return WEIR_OK;
 }
@@ -140,7 +141,7 @@ static bool sync_all(struct open_erasure *erasure)
         round->synced = round->at;
         return true;
     }
-    note_failure(round, &err);
+    storage_scrub_note_failure(erasure, &err);
     while (round->synced < round->at)
         storage_id_list_add(&round->failed, list_of(erasure)->at[round->synced++]);
     return false;
@@ -156,7 +157,7 @@ static enum weir_status overwrite(struct storage *storage, struct open_erasure *
         status = storage_scrub_one(storage, erasure, id, err);
         if (status != WEIR_IO)
             return status;
-        note_failure(round, err);
+        storage_scrub_note_failure(erasure, err);
     }
     storage_id_list_add(&round->failed, id);
     return WEIR_OK;

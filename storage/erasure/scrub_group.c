@@ -1,0 +1,168 @@
+/* Records of one file that are overwritten together: one sync says on disk what is going to be overwritten, one that it
+ * has been. Between the two a death may leave any of them as it was, half-way or done, which is what it left of one. */
+#include "storage/erasure/open_erasure.h"
+
+#include "core/base/fault.h"
+#include "core/base/memory.h"
+#include "storage/erasure/scrub_intent.h"
+#include "storage/scanning/file_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 4096, GROUP_MAX = 256, GROUP_BYTES_MAX = 16 << 20 };
+
+bool storage_scrub_is_done(int fd, const struct extent *extent)
+{
+    WEIR_AUTO_BUF now = {0};
+    struct weir_error err;
+
+    return storage_range_read(fd, extent->at, &now, &err) == WEIR_OK &&
+           weir_bytes_equal(weir_buf_view(&now), weir_buf_view(&extent->erased));
+}
+
+/* A death, or an error, can stop it between any two pages. */
+static bool overwrite_bytes(int fd, const struct extent *extent)
+{
+    const struct weir_buf *erased = &extent->erased;
+
+    for (size_t at = 0; at < erased->size; at += PIECE_BYTES) {
+        size_t size = erased->size - at < PIECE_BYTES ? erased->size - at : PIECE_BYTES;
+
+        errno = EIO; /* also of a write that is cut short */
+        if (pwrite(fd, erased->at + at, size, (off_t)(extent->at.offset + at)) != (ssize_t)size ||
+            weir_fault("storage.erase.overwrite"))
+            return false;
+    }
+    return true;
+}
+
+/* The mtime that the file keeps, also after a death behind this: its other samples have not changed. */
+static struct timespec time_of(const struct stored_file *file, const struct stat *now)
+{
+    if ((uint64_t)now->st_size != file->size)
+        return now->st_mtim;
+    return (struct timespec){.tv_sec = file->mtime_ns / 1000000000,
+                             .tv_nsec = file->mtime_ns % 1000000000};
+}
+
+/* What is not overwritten yet is written down, all of it before the first byte changes. */
+static enum weir_status intend(struct open_erasure *erasure, const struct scrub_intent *intents,
+                               struct weir_error *err)
+{
+    const struct scrub_target *target = &erasure->target;
+    const char *data_dir = target->storage->data_dir;
+    struct scrub_intent open[GROUP_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; i < target->count; i++) {
+        if (!storage_scrub_is_done(target->fd, &target->records[i].extent))
+            open[count++] = intents[i];
+    }
+    if (storage_scrub_intend(data_dir, open, count, err) != WEIR_OK)
+        return storage_scrub_stuck(erasure, data_dir, "written to", err);
+    return WEIR_OK;
+}
+
+static bool overwrite_all(const struct scrub_target *target)
+{
+    for (size_t i = 0; i < target->count; i++) {
+        const struct extent *extent = &target->records[i].extent;
+
+        if (!storage_scrub_is_done(target->fd, extent) && !overwrite_bytes(target->fd, extent))
+            return false;
+    }
+    return true;
+}
+
+static enum weir_status overwrite(struct open_erasure *erasure, struct weir_error *err)
+{
+    const struct scrub_target *target = &erasure->target;
+    struct scrub_intent intents[GROUP_MAX];
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+    struct stat now;
+    enum weir_status status;
+
+    if (fstat(target->fd, &now) < 0)
+        return storage_scrub_stuck(erasure, target->path, "looked at", err);
+    for (size_t i = 0; i < target->count; i++)
+        intents[i] = (struct scrub_intent){.device = now.st_dev,
+                                           .inode = now.st_ino,
+                                           .payload = target->records[i].payload,
+                                           .extent = target->records[i].extent.at};
+    times[1] = time_of(target->records[0].file, &now);
+    status = intend(erasure, intents, err);
+    if (status != WEIR_OK)
+        return status;
+    if (!overwrite_all(target) || futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
+        return storage_scrub_stuck(erasure, target->path, "overwritten", err);
+    storage_scrub_done(target->storage->data_dir, intents, target->count);
+    return WEIR_OK;
+}
+
+static void account(struct open_erasure *erasure)
+{
+    const struct scrub_target *target = &erasure->target;
+    struct stored_file *file = target->records[0].file;
+    const struct declaration *d = target->dataset->declaration;
+
+    for (size_t i = 0; i < target->count; i++) {
+        erasure->not_gone += !storage_scrub_is_done(target->fd, &target->records[i].extent);
+        erasure->files_scrubbed++;
+        erasure->bytes_scrubbed += target->records[i].extent.at.length;
+    }
+    if (!d->is_copied && !d->format->is_one_sample)
+        file->prefix_hash =
+            storage_prefix_hash(&target->storage->secret, target->fd, file->indexed);
+}
+
+void storage_scrub_group_drop(struct open_erasure *erasure)
+{
+    struct scrub_target *target = &erasure->target;
+
+    for (size_t i = 0; i < target->count; i++)
+        storage_extent_fini(&target->records[i].extent);
+    free(target->records);
+    target->records = NULL;
+    target->count = target->capacity = 0;
+    target->bytes = 0;
+}
+
+void storage_scrub_group_end(struct open_erasure *erasure)
+{
+    struct scrub_target *target = &erasure->target;
+    struct weir_error err;
+
+    if (target->count == 0)
+        return;
+    target->syncs++;
+    if (overwrite(erasure, &err) == WEIR_OK) {
+        account(erasure);
+    } else {
+        storage_scrub_note_failure(erasure, &err);
+        for (size_t i = 0; i < target->count; i++)
+            storage_id_list_add(&erasure->round.failed, target->records[i].id);
+    }
+    storage_scrub_group_drop(erasure);
+}
+
+void storage_scrub_group_add(struct open_erasure *erasure, const struct located *found, uint64_t id,
+                             struct extent *extent)
+{
+    struct scrub_target *target = &erasure->target;
+
+    target->records =
+        weir_grow(target->records, target->count, &target->capacity, sizeof *target->records);
+    target->dataset = found->dataset;
+    target->bytes += extent->erased.size;
+    target->records[target->count++] =
+        (struct scrub_record){.id = id,
+                              .file = found->file,
+                              .payload = {found->offset, found->length},
+                              .extent = *extent};
+    *extent = (struct extent){0};
+    if (target->count == GROUP_MAX || target->bytes >= GROUP_BYTES_MAX)
+        storage_scrub_group_end(erasure);
+}
