@@ -1,4 +1,4 @@
-/* bench_orchestrator: deciding when to train (C15). */
+/* bench_orchestrator: deciding when to train, and keeping what was trained (C15). */
 #include "benchmarks/orchestrator/bench.h"
 
 #include "core/base/memory.h"
@@ -18,6 +18,20 @@ static enum weir_status open_orchestrator(const char *directory, double scale, v
 
 // clang-format off
 static const struct bench_figure FIGURES[] = {
+    {.name = "orchestrator.triggers", .against = "20 M samples a second, by amount and by time",
+     .unit = "samples/s", .bar = 1, .ours = evaluate_triggers, .theirs = twenty_million_samples},
+    {.name = "orchestrator.delta.store", .against = "an fsync'ed write of the model, 500 MB (synthetic)",
+     .unit = "bytes/s", .bar = 0.5, .runs_max = 5,
+     .prepare = prepare_models, .ours = store_delta, .theirs = store_whole},
+    {.name = "orchestrator.delta.load", .against = "a read of the model, all from the disk",
+     .unit = "bytes/s", .bar = 0.7, .runs_max = 5,
+     .prepare = prepare_delta, .ours = load_delta, .theirs = load_whole},
+    {.name = "orchestrator.delta.size", .against = "the model as it is (synthetic)",
+     .unit = "1/bytes", .runs_max = 1,
+     .prepare = prepare_delta, .ours = delta_size, .theirs = whole_size},
+    {.name = "orchestrator.delta.zstd", .against = "zstd -3 of the model (synthetic)",
+     .unit = "1/bytes", .runs_max = 1,
+     .prepare = prepare_delta, .ours = delta_size, .theirs = zstd_size},
     {.name = "orchestrator.mmd.batched", .against = "one product in NumPy on OpenBLAS and all cores",
      .unit = "tests/s", .bar = 1, .ours = mmd_here, .theirs = mmd_in_numpy},
     {.name = "orchestrator.mmd.loop", .against = "a loop over the permutations in NumPy",
@@ -27,7 +41,7 @@ static const struct bench_figure FIGURES[] = {
 
 static const struct bench ORCHESTRATOR = {
     .name = "orchestrator",
-    .summary = "deciding when to train",
+    .summary = "deciding when to train, and keeping what was trained",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
     .open = open_orchestrator,

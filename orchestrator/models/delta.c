@@ -1,5 +1,6 @@
 /* Layout of a delta, and the threads that fill it. Nothing of a delta is believed before its two checksums, and its
- * sizes are checked even then. */
+ * sizes are checked even then. The base is not checked for itself: another one gives another model, and that is noticed;
+ * so it is read once, while the pieces are put together. */
 #include "orchestrator/models/delta.h"
 
 #include "core/base/file.h"
@@ -367,7 +368,7 @@ static enum weir_status read_front(struct weir_bytes delta, struct weir_bytes ba
         return weir_fail(err, WEIR_LIMIT, "delta: a model of %llu bytes, expected at most %zu",
                          (unsigned long long)weir_get_u64(delta.at + 8), bytes_max);
     }
-    if (weir_get_u64(delta.at + 16) != base.size || !digest_is(delta.at + 40, base))
+    if (weir_get_u64(delta.at + 16) != base.size)
         return corrupt(err, "it was made from another base");
     *ret_sections = (size_t)sections;
     return WEIR_OK;
@@ -459,8 +460,10 @@ enum weir_status model_delta_apply(struct weir_bytes delta, struct weir_bytes ba
     if (status == WEIR_OK)
         status = undo(&reader, err);
     free(reader.offsets);
-    if (status == WEIR_OK && !digest_is(delta.at + 24, weir_bytes(reader.model, bytes)))
-        status = corrupt(err, "what comes out is not the model");
+    if (status == WEIR_OK && !digest_is(delta.at + 24, weir_bytes(reader.model, bytes))) {
+        status = corrupt(err, digest_is(delta.at + 40, base) ? "what comes out is not the model"
+                                                             : "it was made from another base");
+    }
     if (status == WEIR_OK)
         out->size += bytes;
     return status;
