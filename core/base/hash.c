@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL /* most of what is hashed is a word: a call through the linker costs as much */
 #include <xxhash.h>
 
 static_assert(sizeof(XXH128_canonical_t) == WEIR_DIGEST_BYTES, "a digest is an XXH3-128");

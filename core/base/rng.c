@@ -12,13 +12,6 @@ __extension__ typedef unsigned __int128 wide;
 
 static const uint64_t GOLDEN_RATIO = 0x9e3779b97f4a7c15u; /* SplitMix64's step: 2^64 / phi, odd */
 
-uint64_t weir_mix64(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-    return value ^ (value >> 31);
-}
-
 void weir_rng_init(struct weir_rng *rng, uint64_t seed)
 {
     for (size_t i = 0; i < 4; i++) {

@@ -13,7 +13,12 @@ struct weir_rng {
 
 /* The finaliser of SplitMix64: a bijection on 64 bits, used to derive seeds and as a cheap
  * fingerprint. */
-uint64_t weir_mix64(uint64_t value);
+static inline uint64_t weir_mix64(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
 void weir_rng_init(struct weir_rng *rng, uint64_t seed);
 uint64_t weir_rng_next(struct weir_rng *rng);
 /* Uniform in [0, bound), without modulo bias (Lemire 2019). bound > 0. */

@@ -28,6 +28,7 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     uint64_t ngrams, buckets, seed;
     struct weir_buf words; /* u64 hash of each word of the row */
+    struct weir_buf grams; /* u64 hash of each run of words, while it is made */
 };
 
 static enum weir_status plan(void *state, const void *options, const struct operator_schema *schema,
@@ -44,6 +45,7 @@ static enum weir_status plan(void *state, const void *options, const struct oper
 static void fini(void *state)
 {
     weir_buf_fini(&((struct state *)state)->words);
+    weir_buf_fini(&((struct state *)state)->grams);
 }
 
 static const uint64_t *hash_words(struct state *state, const struct column *in, size_t row)
@@ -65,19 +67,37 @@ static int32_t bucket_of(uint64_t hash, uint64_t buckets)
     return (int32_t)((hash >> 32) * buckets >> 32);
 }
 
-static void hash_row(const struct state *state, const uint64_t *words, size_t count,
-                     struct column *out)
+/* Each run of n words; word after word for all of them, so that the loops become vectors. */
+WEIR_CLONES
+static void hash_grams(const uint64_t *words, size_t n, size_t count, uint64_t *restrict grams)
 {
+    for (size_t i = 0; i < count; i++)
+        grams[i] = words[i];
+    for (size_t k = 1; k < n; k++) {
+        for (size_t i = 0; i < count; i++)
+            grams[i] = weir_mix64(grams[i] + n) ^ words[i + k];
+    }
+}
+
+WEIR_CLONES
+static void put_grams(const uint64_t *restrict grams, size_t count, uint64_t buckets,
+                      int32_t *restrict to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = bucket_of(weir_mix64(grams[i]), buckets);
+}
+
+static void hash_row(struct state *state, const uint64_t *words, size_t count, struct column *out)
+{
+    weir_buf_clear(&state->grams);
+    weir_buf_reserve(&state->grams, count * sizeof(uint64_t));
+    uint64_t *hashes = (uint64_t *)(void *)state->grams.at;
     for (size_t n = 1; n <= state->ngrams && n <= count; n++) {
         size_t grams = count - n + 1;
         weir_buf_reserve(&out->values, grams * sizeof(int32_t));
-        int32_t *to = (int32_t *)(void *)(out->values.at + out->values.size);
-        for (size_t i = 0; i < grams; i++) {
-            uint64_t hash = words[i];
-            for (size_t k = 1; k < n; k++)
-                hash = weir_mix64(hash + n) ^ words[i + k];
-            to[i] = bucket_of(weir_mix64(hash), state->buckets);
-        }
+        hash_grams(words, n, grams, hashes);
+        put_grams(hashes, grams, state->buckets,
+                  (int32_t *)(void *)(out->values.at + out->values.size));
         out->values.size += grams * sizeof(int32_t);
     }
 }

@@ -290,6 +290,67 @@ static void json_text_takes_a_field_and_says_what_it_lacks(void **state)
     test_chain_close(&test);
 }
 
+/* ---- words, found a block at a time ---- */
+
+static bool is_word_byte(uint8_t byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte >= 0x80;
+}
+
+/* The spans of a row as a plain loop finds them; returns how many. */
+static size_t plain_words(struct weir_bytes row, bool marks, size_t most, struct column_span *spans)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < row.size && count < most;) {
+        size_t start = i++;
+        bool is_word = is_word_byte(row.at[start]);
+        bool is_mark = marks && row.at[start] > ' ' && row.at[start] != 0x7f;
+        while (is_word && i < row.size && is_word_byte(row.at[i]))
+            i++;
+        if (is_word || is_mark)
+            spans[count++] = (struct column_span){(uint32_t)start, (uint32_t)(i - start)};
+    }
+    return count;
+}
+
+/* Words of all lengths, which go over blocks, too. */
+static size_t draw_text(struct weir_rng *rng, uint8_t text[300])
+{
+    static const char PIECES[] = "abZ09_ .,!\t\x7f\x80\xff xyz";
+    size_t size = weir_rng_below(rng, 300);
+    uint64_t run = 1 + weir_rng_below(rng, 80);
+    for (size_t i = 0; i < size; i++)
+        text[i] = weir_rng_below(rng, run) > 0
+                      ? 'w'
+                      : (uint8_t)PIECES[weir_rng_below(rng, sizeof(PIECES))];
+    return size;
+}
+
+static void words_are_those_of_a_plain_loop(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct weir_rng rng;
+        uint8_t text[300];
+        struct column_span wanted[300];
+        weir_rng_init(&rng, seed);
+        struct weir_bytes row = weir_bytes(text, draw_text(&rng, text));
+        struct {
+            const char *on;
+            uint64_t max_tokens;
+            bool marks;
+        } options = {NULL, seed % 3 == 0 ? 1 + weir_rng_below(&rng, 5) : 4096, seed % 2 == 0};
+        size_t count = plain_words(row, options.marks, options.max_tokens, wanted);
+        struct alone alone = {0};
+        apply_alone(&alone, "tokenize_words", &options, COLUMN_TEXT, row);
+        assert_int_equal(alone.out.spans.size, count * sizeof(wanted[0]));
+        if (count > 0)
+            assert_memory_equal(alone.out.spans.at, wanted, count * sizeof(wanted[0]));
+        end_alone(&alone);
+    }
+}
+
 /* ---- pack ---- */
 
 enum { PACK_ROWS = 300, PACK_LENGTH = 50 };
@@ -359,6 +420,7 @@ int main(void)
         cmocka_unit_test(text_becomes_clean_and_lower_case),
         cmocka_unit_test(any_bytes_become_text_and_stay_so),
         cmocka_unit_test(words_are_runs_of_letters_digits_and_other_scripts),
+        cmocka_unit_test(words_are_those_of_a_plain_loop),
         cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
         cmocka_unit_test(golden_buckets_stay),
         cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
