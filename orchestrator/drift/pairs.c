@@ -8,21 +8,31 @@
 
 enum { AT_ONCE = 4, MEDIAN_ROWS_MAX = 1024 };
 
-void orchestrator_pairs_init(struct drift_pairs *pairs, const struct drift_input *input)
+static const float **take_rows(const struct drift_window *window, size_t width, size_t count,
+                               const float **ret_rows)
 {
-    size_t first = input->reference.count;
-    *pairs = (struct drift_pairs){.count = first + input->current.count, .width = input->width};
+    for (size_t i = 0; i < count; i++)
+        *ret_rows++ = window->values + i * window->count / count * width;
+    return ret_rows;
+}
+
+void orchestrator_pairs_init(struct drift_pairs *pairs, const struct drift_input *input,
+                             size_t rows_max)
+{
+    size_t reference = input->reference.count < rows_max ? input->reference.count : rows_max;
+    size_t current = input->current.count < rows_max ? input->current.count : rows_max;
+    *pairs = (struct drift_pairs){
+        .count = reference + current, .width = input->width, .first = reference};
     pairs->tiles = (pairs->count + PAIRS_LANES - 1) / PAIRS_LANES;
     pairs->rows = weir_calloc(pairs->count, sizeof *pairs->rows);
+    const float **rest = take_rows(&input->reference, input->width, reference, pairs->rows);
+    (void)take_rows(&input->current, input->width, current, rest);
     size_t vectors = pairs->tiles * pairs->width;
     pairs->at = weir_aligned_alloc(vectors * sizeof *pairs->at);
     memset(pairs->at, 0, vectors * sizeof *pairs->at);
-    for (size_t i = 0; i < pairs->count; i++) {
-        pairs->rows[i] = i < first ? input->reference.values + i * pairs->width
-                                   : input->current.values + (i - first) * pairs->width;
+    for (size_t i = 0; i < pairs->count; i++)
         for (size_t k = 0; k < pairs->width; k++)
             pairs->at[i / PAIRS_LANES * pairs->width + k][i % PAIRS_LANES] = pairs->rows[i][k];
-    }
 }
 
 void orchestrator_pairs_fini(struct drift_pairs *pairs)

@@ -13,14 +13,16 @@ typedef float pairs_floats __attribute__((vector_size(PAIRS_LANES * sizeof(float
 
 struct drift_pairs {
     size_t count, width;
+    size_t first; /* of the reference; the others are of the current window */
     size_t tiles;
     const float **rows; /* reference, then current */
     pairs_floats
         *at; /* component k of rows 16 t … 16 t + 15 at [t * width + k]; zeroes behind the last */
 };
 
-/* Borrows the windows. */
-void orchestrator_pairs_init(struct drift_pairs *pairs, const struct drift_input *input);
+/* Borrows the windows: of each at most `rows_max` rows, evenly spaced. */
+void orchestrator_pairs_init(struct drift_pairs *pairs, const struct drift_input *input,
+                             size_t rows_max);
 void orchestrator_pairs_fini(struct drift_pairs *pairs);
 
 /* |row j - row 16 t + lane|² at ret_squares[j - 16 t][lane] for every j >= 16 t; up to three rows more are

@@ -125,7 +125,7 @@ static double distance_of(struct lsdd *lsdd, const struct drift_permutations *pe
 
 static void open_lsdd(struct lsdd *lsdd, const struct drift_input *input)
 {
-    orchestrator_pairs_init(&lsdd->pairs, input);
+    orchestrator_pairs_init(&lsdd->pairs, input, SIZE_MAX);
     size_t rows = lsdd->pairs.count;
     lsdd->centers = rows < CENTERS_MAX ? rows : CENTERS_MAX;
     double median = (double)orchestrator_pairs_median(&lsdd->pairs);

@@ -17,12 +17,15 @@
 enum { SUBSETS = 256, SCALE_BITS_MAX = 24 };
 
 struct mmd_options {
-    uint64_t permutations;
+    uint64_t permutations, rows;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_U64(struct mmd_options, permutations, .fallback = "100", .min = 1, .max = PERMUTATIONS_MAX,
             .doc = "random divisions that the p-value is counted from, where it is asked for"),
+    CFG_U64(struct mmd_options, rows, .fallback = "2000", .min = 2, .max = 100000,
+            .doc = "of a longer window so many are compared, evenly spaced: time grows with "
+                   "their square"),
     CFG_END,
 };
 
@@ -151,12 +154,14 @@ static double statistic_of(const struct mmd *mmd, size_t division, uint64_t all)
     return sum / (double)mmd->scale;
 }
 
-static void open_mmd(struct mmd *mmd, const struct drift_input *input, size_t drawn)
+static void open_mmd(struct mmd *mmd, const struct drift_input *input,
+                     const struct mmd_options *options)
 {
     int bits = SCALE_BITS_MAX;
-    orchestrator_pairs_init(&mmd->pairs, input);
-    orchestrator_permutations_init(&mmd->permutations, input->reference.count, input->current.count,
-                                   drawn, input->seed);
+    orchestrator_pairs_init(&mmd->pairs, input, options->rows);
+    orchestrator_permutations_init(&mmd->permutations, mmd->pairs.first,
+                                   mmd->pairs.count - mmd->pairs.first,
+                                   input->p_value ? options->permutations : 0, input->seed);
     while ((uint64_t)mmd->pairs.count << bits > UINT32_MAX)
         bits--;
     mmd->scale = ldexpf(1, bits);
@@ -208,7 +213,7 @@ static bool measure(const void *options, const struct drift_input *input,
     struct mmd mmd = {0};
     if (input->reference.count < 2 || input->current.count < 2)
         return false;
-    open_mmd(&mmd, input, input->p_value ? ((const struct mmd_options *)options)->permutations : 0);
+    open_mmd(&mmd, input, options);
     compare(&mmd, input->p_value, ret_distance);
     close_mmd(&mmd);
     return true;

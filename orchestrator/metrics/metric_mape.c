@@ -1,26 +1,19 @@
 /* mape: the mean absolute error as a share of the label. Labels of 0 have none and are left out. */
-#include "orchestrator/metrics/metric.h"
+#include "orchestrator/metrics/regression.h"
 
 #include <math.h>
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
+static double error(double off, double label)
+{
+    return fabs(label) > 0 ? fabs(off / label) : (double)NAN;
+}
+
 static bool measure(const void *options, const struct metric_input *input, double *ret_value)
 {
-    double sum = 0;
-    size_t count = 0;
     (void)options;
-    if (input->width != 1)
-        return false;
-    for (size_t i = 0; i < input->count; i++) {
-        double label = (double)input->labels[i];
-        if (input->labels[i] == 0)
-            continue;
-        sum += fabs(((double)input->values[i] - label) / label);
-        count++;
-    }
-    *ret_value = sum / (double)count;
-    return count > 0;
+    return orchestrator_regression_measure(input, error, ret_value);
 }
 
 const struct metric metric_mape = {

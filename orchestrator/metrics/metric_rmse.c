@@ -1,21 +1,22 @@
 /* rmse: the root of the mean squared error of a regression, in the unit of the label. */
-#include "orchestrator/metrics/metric.h"
+#include "orchestrator/metrics/regression.h"
 
 #include <math.h>
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
+static double error(double off, double label)
+{
+    (void)label;
+    return off * off;
+}
+
 static bool measure(const void *options, const struct metric_input *input, double *ret_value)
 {
-    double sum = 0;
     (void)options;
-    if (input->width != 1)
+    if (!orchestrator_regression_measure(input, error, ret_value))
         return false;
-    for (size_t i = 0; i < input->count; i++) {
-        double off = (double)input->values[i] - (double)input->labels[i];
-        sum += off * off;
-    }
-    *ret_value = sqrt(sum / (double)input->count);
+    *ret_value = sqrt(*ret_value);
     return true;
 }
 

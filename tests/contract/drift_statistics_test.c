@@ -267,6 +267,27 @@ static void a_window_of_nothing_but_holes_harms_nobody(void **state)
     }
 }
 
+static void long_windows_are_compared_by_rows_evenly_spaced(void **state)
+{
+    WEIR_AUTO_BUF found = {0}, expected = {0};
+    struct windows windows, thin;
+    struct weir_error err;
+    (void)state;
+    draw(&windows, 0.3);
+    for (size_t i = 0; i < 30; i++) {
+        memcpy(thin.reference + i * WIDTH, windows.reference + i * COUNT / 30 * WIDTH,
+               WIDTH * sizeof *thin.reference);
+        memcpy(thin.current + i * WIDTH, windows.current + i * (COUNT - 7) / 30 * WIDTH,
+               WIDTH * sizeof *thin.current);
+    }
+    struct drift_input input = numbers_of(&windows);
+    assert_int_equal(score_of("mmd", "{rows: 30}", DRIFT_FDR, &input, &found, &err), WEIR_OK);
+    input = numbers_of(&thin);
+    input.reference.count = input.current.count = 30;
+    assert_int_equal(score_of("mmd", "{}", DRIFT_FDR, &input, &expected, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&found), weir_buf_text(&expected));
+}
+
 static void only_statistics_of_classes_take_labels(void **state)
 {
     struct windows windows;
@@ -350,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(equal_constants_are_nothing_apart),
         cmocka_unit_test(what_is_missing_is_not_counted),
         cmocka_unit_test(a_window_of_nothing_but_holes_harms_nobody),
+        cmocka_unit_test(long_windows_are_compared_by_rows_evenly_spaced),
         cmocka_unit_test(only_statistics_of_classes_take_labels),
         cmocka_unit_test(p_values_are_corrected_for_their_number),
     };

@@ -175,6 +175,21 @@ static void what_is_no_number_is_undefined_or_wrong_but_never_a_crash(void **sta
     }
 }
 
+static void a_regression_that_is_no_number_is_undefined(void **state)
+{
+    (void)state;
+    static const char *const METRICS[] = {"mse", "rmse", "mae", "mape", "r2"};
+    const float values[] = {1, NAN, 3};
+    const int64_t labels[] = {1, 2, 4};
+    const struct metric_input input = {values, labels, 3, 1};
+    for (size_t i = 0; i < WEIR_COUNT(METRICS); i++) {
+        WEIR_AUTO(weir_yaml) document = parse(METRICS[i]);
+        WEIR_AUTO(asked_metric) asked = open_metric(document);
+        double value = 0;
+        assert_false(orchestrator_metric_value(asked, &input, &value));
+    }
+}
+
 static void slices_by_label_add_up_to_the_whole(void **state)
 {
     (void)state;
@@ -305,6 +320,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_metric_is_whole),
         cmocka_unit_test(metrics_are_what_scikit_learn_says),
         cmocka_unit_test(what_is_no_number_is_undefined_or_wrong_but_never_a_crash),
+        cmocka_unit_test(a_regression_that_is_no_number_is_undefined),
         cmocka_unit_test(slices_by_label_add_up_to_the_whole),
         cmocka_unit_test(a_bootstrap_interval_lies_where_theory_says),
         cmocka_unit_test(binary_metrics_have_their_known_values),
