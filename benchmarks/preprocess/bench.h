@@ -52,6 +52,10 @@ bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, cl
 /* figures_leases.c */
 bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed;
 
+/* figures_transport.c */
+bench_side_fn transport_small_lent, transport_small_frames, transport_lent, transport_frames,
+    transport_large_lent, transport_large_frames;
+
 void tabular_fini(struct preprocess_bench *bench);
 
 #endif
