@@ -105,6 +105,31 @@ static bool are_offsets_right(const struct mds_shard *shard, uint64_t size)
     return mds_shard_offset(shard, shard->samples) <= size;
 }
 
+/* What a writer may have compressed shards with, as far as their first bytes tell. */
+static const struct {
+    struct weir_bytes magic;
+    const char *found, *expected;
+} COMPRESSED[] = {
+    {{(const uint8_t *)"\x28\xb5\x2f\xfd", 4},
+     "zstd",
+     "it decompressed (zstd -d), or a name that ends in .zstd"},
+    {{(const uint8_t *)"\x1f\x8b", 2}, "gzip", "it decompressed (gzip -d), or written with zstd"},
+    {{(const uint8_t *)"BZh", 3}, "bzip2", "it decompressed (bzip2 -d), or written with zstd"},
+};
+
+static enum weir_status refuse_compressed(struct weir_bytes head, struct weir_error *err)
+{
+    for (size_t i = 0; i < WEIR_COUNT(COMPRESSED); i++) {
+        const struct weir_bytes magic = COMPRESSED[i].magic;
+
+        if (head.size >= magic.size && memcmp(head.at, magic.at, magic.size) == 0)
+            return weir_fail(err, WEIR_INVALID, "found a shard compressed with %s, expected %s",
+                             COMPRESSED[i].found, COMPRESSED[i].expected);
+    }
+    return WEIR_OK;
+}
+
+/* Brotli and snappy have no mark: such a shard is one whose numbers cannot be right. */
 enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct mds_shard *ret_shard,
                                 struct weir_error *err)
 {
@@ -114,17 +139,17 @@ enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct md
 
     if (head.size < 8)
         return weir_fail(err, WEIR_INVALID, "found %zu bytes, expected a shard", head.size);
-    if (weir_get_u32(head.at) == 0xfd2fb528)
-        return weir_fail(
-            err, WEIR_INVALID,
-            "found a shard compressed with zstd, expected it decompressed (zstd -d), or a "
-            "name that ends in .zstd");
+    status = refuse_compressed(head, err);
+    if (status != WEIR_OK)
+        return status;
     shard.samples = weir_get_u32(head.at);
     shard.offsets = head.at + 4;
     table = 4 + 4 * (shard.samples + 1);
     if (table > head.size)
-        return weir_fail(err, WEIR_INVALID, "found %llu samples in %llu bytes, expected fewer",
-                         (unsigned long long)shard.samples, (unsigned long long)size);
+        return weir_fail(
+            err, WEIR_INVALID,
+            "found %llu samples in %llu bytes, expected fewer: a shard that is not compressed",
+            (unsigned long long)shard.samples, (unsigned long long)size);
     shard.data = mds_shard_offset(&shard, 0);
     if (shard.data < table || shard.data > head.size || !are_offsets_right(&shard, size))
         return weir_fail(err, WEIR_INVALID,
