@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = VECTORS_LANES * VECTORS_AT_ONCE, PANELS_PER_SUM = 64 };
+enum {
+    TILE = VECTORS_LANES * VECTORS_AT_ONCE,
+    PANELS_PER_SUM = 64, /* they stay in the cache while all queries pass over them */
+    QUERIES_MAX = 64,
+};
 
 static float farthest(const struct vectors *vectors)
 {
@@ -26,7 +30,7 @@ void scoring_facility_init(struct facility *facility, const struct vectors *vect
         .similarity = similarity,
         .limit = farthest(vectors),
         .best = weir_aligned_alloc((padded + 1) * sizeof(float)),
-        .queries = weir_aligned_alloc((vectors->width + 1) * VECTORS_AT_ONCE * sizeof(float)),
+        .queries = weir_aligned_alloc((vectors->width + 1) * QUERIES_MAX * sizeof(float)),
     };
     for (size_t i = 0; i < padded; i++)
         facility->best[i] = i < vectors->count ? 0 : INFINITY;
@@ -39,12 +43,19 @@ void scoring_facility_fini(struct facility *facility)
     *facility = (struct facility){0};
 }
 
-/* Similarities of the rows of a panel with the queries, whose squared lengths are `squares`. */
+/* Up to VECTORS_AT_ONCE rows side by side. */
+struct queries {
+    const float *at;
+    float squares[VECTORS_AT_ONCE]; /* of their lengths */
+};
+
+/* Similarities of the rows of a panel with the queries. */
 static WEIR_ALWAYS_INLINE void similarities(const struct facility *facility, size_t panel,
-                                            const float *squares, float *ret_tile)
+                                            const struct queries *queries, float *ret_tile)
 {
     const float *rows = facility->vectors->squares + panel * VECTORS_LANES;
-    scoring_vectors_multiply(facility->vectors, panel, facility->queries, ret_tile);
+    const float *squares = queries->squares;
+    scoring_vectors_multiply(facility->vectors, panel, queries->at, ret_tile);
     for (size_t c = 0; c < VECTORS_AT_ONCE; c++) {
         float *tile = ret_tile + c * VECTORS_LANES;
         if (facility->similarity == FACILITY_COSINE)
@@ -61,73 +72,91 @@ static WEIR_ALWAYS_INLINE void similarities(const struct facility *facility, siz
     }
 }
 
-/* Floats add up over few panels, doubles over the rest: exact to about 1e-7 of the sum, and never
- * more than an earlier sum over larger terms, which is what makes the lazy method right. */
-WEIR_CLONES static void sum_gains(const struct facility *facility, const float *squares,
-                                  double *ret_sums)
+/* Adds up what the panels from `first` on gain, at most PANELS_PER_SUM of them. Floats add up over few panels, doubles over
+ * the rest: exact to about 1e-7 of the sum, and never more than an earlier sum over larger terms, which is what makes
+ * the lazy method right. */
+WEIR_CLONES static void add_gains(const struct facility *facility, const struct queries *queries,
+                                  size_t first, double *sums)
 {
     _Alignas(64) float tile[TILE];
     _Alignas(64) float part[TILE] = {0};
-    double sums[TILE] = {0};
-    for (size_t panel = 0; panel < facility->vectors->panels; panel++) {
+    size_t left = facility->vectors->panels - first;
+    size_t end = first + (left < PANELS_PER_SUM ? left : PANELS_PER_SUM);
+    for (size_t panel = first; panel < end; panel++) {
         const float *best = facility->best + panel * VECTORS_LANES;
-        similarities(facility, panel, squares, tile);
+        similarities(facility, panel, queries, tile);
         for (size_t c = 0; c < VECTORS_AT_ONCE; c++)
             for (size_t r = 0; r < VECTORS_LANES; r++) {
                 float more = tile[c * VECTORS_LANES + r] - best[r];
                 part[c * VECTORS_LANES + r] += more > 0 ? more : 0;
             }
-        if (panel % PANELS_PER_SUM != PANELS_PER_SUM - 1 && panel + 1 < facility->vectors->panels)
-            continue;
-        for (size_t i = 0; i < TILE; i++) {
-            sums[i] += (double)part[i];
-            part[i] = 0;
-        }
     }
-    for (size_t c = 0; c < VECTORS_AT_ONCE; c++) {
-        ret_sums[c] = 0;
-        for (size_t r = 0; r < VECTORS_LANES; r++)
-            ret_sums[c] += sums[c * VECTORS_LANES + r];
-    }
+    for (size_t i = 0; i < TILE; i++)
+        sums[i] += (double)part[i];
 }
 
-WEIR_CLONES static void raise_best(struct facility *facility, const float *squares)
+WEIR_CLONES static void raise_best(struct facility *facility, const struct queries *queries)
 {
     _Alignas(64) float tile[TILE];
     for (size_t panel = 0; panel < facility->vectors->panels; panel++) {
         float *best = facility->best + panel * VECTORS_LANES;
-        similarities(facility, panel, squares, tile);
+        similarities(facility, panel, queries, tile);
         for (size_t r = 0; r < VECTORS_LANES; r++)
             best[r] = tile[r] > best[r] ? tile[r] : best[r];
     }
 }
 
-static void gather(struct facility *facility, const size_t *rows, size_t count, float *ret_squares)
+/* Into the place of the index-th queries. */
+static struct queries gather(struct facility *facility, size_t index, const size_t *rows,
+                             size_t count)
 {
-    scoring_vectors_gather(facility->vectors, rows, count, facility->queries);
-    for (size_t c = 0; c < VECTORS_AT_ONCE; c++)
-        ret_squares[c] = c < count ? facility->vectors->squares[rows[c]] : 0;
+    float *at = facility->queries + index * facility->vectors->width * VECTORS_AT_ONCE;
+    struct queries queries = {.at = at};
+    scoring_vectors_gather(facility->vectors, rows, count, at);
+    for (size_t c = 0; c < count; c++)
+        queries.squares[c] = facility->vectors->squares[rows[c]];
+    return queries;
+}
+
+static void sum_up(const double *sums, size_t count, double *ret_gains)
+{
+    for (size_t c = 0; c < count; c++) {
+        ret_gains[c] = 0;
+        for (size_t r = 0; r < VECTORS_LANES; r++)
+            ret_gains[c] += sums[c * VECTORS_LANES + r];
+    }
+}
+
+/* Of up to QUERIES_MAX candidates. */
+static void gain_together(struct facility *facility, const size_t *candidates, size_t count,
+                          double *ret_gains)
+{
+    struct queries queries[QUERIES_MAX / VECTORS_AT_ONCE];
+    double sums[QUERIES_MAX * VECTORS_LANES] = {0};
+    size_t groups = (count + VECTORS_AT_ONCE - 1) / VECTORS_AT_ONCE;
+    for (size_t g = 0, at = 0; g < groups; g++, at += VECTORS_AT_ONCE)
+        queries[g] = gather(facility, g, candidates + at,
+                            count - at < VECTORS_AT_ONCE ? count - at : VECTORS_AT_ONCE);
+    for (size_t panel = 0; panel < facility->vectors->panels; panel += PANELS_PER_SUM)
+        for (size_t g = 0; g < groups; g++)
+            add_gains(facility, &queries[g], panel, sums + g * TILE);
+    sum_up(sums, count, ret_gains);
 }
 
 static void gains(void *state, const size_t *candidates, size_t count, double *ret_gains)
 {
     struct facility *facility = state;
-    for (size_t at = 0; at < count; at += VECTORS_AT_ONCE) {
-        size_t some = count - at < VECTORS_AT_ONCE ? count - at : VECTORS_AT_ONCE;
-        float squares[VECTORS_AT_ONCE];
-        double sums[VECTORS_AT_ONCE];
-        gather(facility, candidates + at, some, squares);
-        sum_gains(facility, squares, sums);
-        memcpy(ret_gains + at, sums, some * sizeof *sums);
+    for (size_t at = 0; at < count; at += QUERIES_MAX) {
+        size_t some = count - at < QUERIES_MAX ? count - at : QUERIES_MAX;
+        gain_together(facility, candidates + at, some, ret_gains + at);
     }
 }
 
 static void add(void *state, size_t chosen)
 {
     struct facility *facility = state;
-    float squares[VECTORS_AT_ONCE];
-    gather(facility, &chosen, 1, squares);
-    raise_best(facility, squares);
+    struct queries queries = gather(facility, 0, &chosen, 1);
+    raise_best(facility, &queries);
 }
 
 struct objective scoring_facility_objective(struct facility *facility)
@@ -144,12 +173,12 @@ double scoring_facility_value(const struct facility *facility)
     return value;
 }
 
-WEIR_CLONES static void claim(struct facility *facility, const float *squares, size_t member,
-                              size_t *owners)
+WEIR_CLONES static void claim(struct facility *facility, const struct queries *queries,
+                              size_t member, size_t *owners)
 {
     _Alignas(64) float tile[TILE];
     for (size_t panel = 0; panel < facility->vectors->panels; panel++) {
-        similarities(facility, panel, squares, tile);
+        similarities(facility, panel, queries, tile);
         for (size_t r = 0; r < VECTORS_LANES; r++) {
             size_t i = panel * VECTORS_LANES + r;
             if (i < facility->vectors->count && owners[i] == SIZE_MAX &&
@@ -163,7 +192,6 @@ bool scoring_facility_sizes(struct facility *facility, const size_t *members, si
                             const struct progress *progress, float *ret_sizes)
 {
     WEIR_AUTO_FREE size_t *owners = weir_calloc(facility->vectors->count + 1, sizeof *owners);
-    float squares[VECTORS_AT_ONCE];
     size_t all = facility->vectors->count + count; /* the choice is made: no way to go is told */
     memset(owners, 0xff, facility->vectors->count * sizeof *owners);
     for (size_t m = 0; m < count; m++)
@@ -171,8 +199,8 @@ bool scoring_facility_sizes(struct facility *facility, const size_t *members, si
     for (size_t m = 0; m < count; m++) {
         if (!scoring_goes_on(progress, all, all))
             return false;
-        gather(facility, &members[m], 1, squares);
-        claim(facility, squares, m, owners);
+        struct queries queries = gather(facility, 0, &members[m], 1);
+        claim(facility, &queries, m, owners);
         ret_sizes[m] = 0;
     }
     for (size_t i = 0; i < facility->vectors->count; i++)

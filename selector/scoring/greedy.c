@@ -158,14 +158,15 @@ static bool first_bounds(const struct greedy *greedy, const struct objective *ob
     return true;
 }
 
-/* Computes the gains of the top few anew. True: the best of them is enough, and no longer in the heap. */
+/* Computes the gains of the top `wanted` <= GAINS_AT_ONCE anew. True: the best of them is enough, and no longer in the
+ * heap. */
 static bool refresh(const struct objective *objective, struct bound *heap, size_t *count,
-                    double enough, struct bound *best)
+                    size_t wanted, double enough, struct bound *best)
 {
-    size_t elements[LAZY_AT_ONCE];
-    double gains[LAZY_AT_ONCE];
+    size_t elements[GAINS_AT_ONCE] = {0};
+    double gains[GAINS_AT_ONCE];
     size_t some = 0, first = 0, round = best->round;
-    while (some<LAZY_AT_ONCE && * count> 0 && heap[0].round < round)
+    while (some<wanted && * count> 0 && heap[0].round < round)
         elements[some++] = pop(heap, count).element;
     objective->gains(objective->state, elements, some, gains);
     for (size_t i = 1; i < some; i++)
@@ -178,18 +179,23 @@ static bool refresh(const struct objective *objective, struct bound *heap, size_
     return gains[first] >= enough;
 }
 
-/* The element of the highest gain, or of one that is near enough to the highest bound. False: given up. */
+/* The element of the highest gain, or of one that is near enough to the highest bound. The longer that takes, the more
+ * bounds are computed at once, which is cheaper for each; how many decides nothing, but in the approximate way, which
+ * takes the first that will do. False: given up. */
 static bool take_best(const struct step *step, struct bound *heap, size_t *count, size_t round,
                       size_t *ret_element)
 {
     const struct greedy *greedy = step->greedy;
     double share = greedy->method == GREEDY_APPROXIMATE ? 1 - greedy->epsilon : 1;
     struct bound best = {.round = round};
+    size_t wanted = LAZY_AT_ONCE;
     bool found = false;
     while (!found && heap[0].round < round) {
         if (!goes_on(step))
             return false;
-        found = refresh(step->objective, heap, count, heap[0].gain * share, &best);
+        found = refresh(step->objective, heap, count, wanted, heap[0].gain * share, &best);
+        if (greedy->method == GREEDY_LAZY && wanted < GAINS_AT_ONCE)
+            wanted *= 2;
     }
     *ret_element = found ? best.element : pop(heap, count).element;
     return true;
