@@ -74,17 +74,31 @@ void trigger_checks_fired(struct trigger_checks *checks)
 {
     checks->since = 0;
     checks->is_due = false;
+    checks->why[0] = '\0';
     if (checks->warmup_policy != NULL)
         orchestrator_trigger_fired(checks->warmup_policy);
 }
 
-bool trigger_checks_made(struct trigger_checks *checks)
+bool trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *decision)
 {
-    bool decides_nothing = trigger_checks_warm_up(checks);
+    if (trigger_checks_warm_up(checks)) {
+        checks->made++;
+        fires = false;
+        json_object_set_new(decision, "warmup", json_true());
+    }
     checks->since = 0;
     checks->is_due = false;
-    checks->made += decides_nothing;
-    return decides_nothing;
+    json_object_set_new(decision, "because", json_string(checks->why));
+    json_object_set_new(decision, "verdict", json_boolean(fires));
+    return fires;
+}
+
+void trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out)
+{
+    if (trigger_checks_warm_up(checks))
+        orchestrator_trigger_explain(checks->warmup_policy, out);
+    else
+        weir_buf_append_text(out, checks->why);
 }
 
 void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out)
@@ -94,6 +108,7 @@ void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *o
     orchestrator_trigger_put_u64(out, checks->started);
     orchestrator_trigger_put_u64(out, checks->is_due);
     orchestrator_trigger_put_u64(out, (uint64_t)checks->next_us);
+    orchestrator_trigger_put_text(out, checks->why);
     if (checks->warmup_policy != NULL)
         orchestrator_trigger_save(checks->warmup_policy, out);
 }
@@ -111,6 +126,8 @@ enum weir_status trigger_checks_restore(struct trigger_checks *checks, struct we
         status = orchestrator_trigger_take_bool(bytes, &checks->is_due, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &next, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_text(bytes, checks->why, sizeof checks->why, err);
     checks->next_us = (int64_t)next;
     return status == WEIR_OK && checks->warmup_policy != NULL
                ? orchestrator_trigger_restore(checks->warmup_policy, bytes, err)

@@ -27,6 +27,8 @@ struct trigger_checks_options {
                .doc = "the trigger policy that decides during the warm-up")
 // clang-format on
 
+enum { TRIGGER_WHY_MAX = 512 };
+
 struct trigger_checks {
     uint64_t samples; /* 0: by time */
     struct orchestrator_period period;
@@ -38,6 +40,7 @@ struct trigger_checks {
     bool started;   /* by time: there was a sample */
     bool is_due;
     int64_t next_us;
+    char why[TRIGGER_WHY_MAX]; /* what the newest check found, in words: the policy's to write */
 };
 
 /* INVALID unless there is either `samples` or `every`, and both or none of the others. */
@@ -53,8 +56,10 @@ bool trigger_checks_before(struct trigger_checks *checks, const struct trigger_s
 bool trigger_checks_tick(struct trigger_checks *checks, int64_t now_us);
 bool trigger_checks_observe(struct trigger_checks *checks, const struct trigger_sample *sample);
 void trigger_checks_fired(struct trigger_checks *checks);
-/* The check is made. True: it is one of the warm-up, which decides nothing. */
-bool trigger_checks_made(struct trigger_checks *checks);
+/* The check is made: completes `decision` by what was found and decided. True: a trigger ends here; not in the
+ * warm-up, which decides nothing. */
+bool trigger_checks_decide(struct trigger_checks *checks, bool fires, json_t *decision);
+void trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf *out);
 
 void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out);
 enum weir_status trigger_checks_restore(struct trigger_checks *checks, struct weir_bytes *bytes,

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRAININGS_MAX = 16, WHY_MAX = 256 };
+enum { TRAININGS_MAX = 16 };
 
 enum cost_of { OF_DELAY, OF_MISCLASSIFICATIONS };
 static const char *const OF[] = {"delay", "misclassifications", NULL};
@@ -36,7 +36,6 @@ struct cost {
     double area;
     uint64_t trainings; /* known, the newest ones */
     double samples[TRAININGS_MAX], seconds[TRAININGS_MAX];
-    char why[WHY_MAX];
     uint64_t *ids; /* of the newest wish */
 };
 
@@ -132,7 +131,6 @@ static void fired(void *state)
     cost->area = 0;
     cost->avoidable = 0;
     cost->checked_us = cost->newest_us;
-    cost->why[0] = '\0';
     window_clear(&cost->fresh);
     trigger_checks_fired(&cost->checks);
 }
@@ -222,9 +220,9 @@ static bool decide(struct cost *cost, json_t *decision)
     double limit = seconds * cost->options->per_training_second;
     bool fires = isnan(seconds) || cost->area >= limit;
     if (isnan(seconds)) {
-        (void)snprintf(cost->why, sizeof cost->why, "cost: no training is known yet");
+        (void)snprintf(cost->checks.why, sizeof cost->checks.why, "cost: no training is known yet");
     } else {
-        (void)snprintf(cost->why, sizeof cost->why,
+        (void)snprintf(cost->checks.why, sizeof cost->checks.why,
                        "waiting costs %.6g %s seconds, %.3g s of training are worth %.6g",
                        cost->area, cost->options->of == OF_DELAY ? "sample" : "misclassification",
                        seconds, limit);
@@ -244,24 +242,14 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     if (cost->options->of == OF_MISCLASSIFICATIONS && measured->has_model)
         add_misclassifications(cost, &measured->current, decision);
     bool fires = decide(cost, decision);
-    if (trigger_checks_made(&cost->checks)) {
-        fires = false;
-        json_object_set_new(decision, "warmup", json_true());
-    }
     cost->checked_us = cost->newest_us;
     window_clear(&cost->fresh);
-    json_object_set_new(decision, "because", json_string(cost->why));
-    json_object_set_new(decision, "verdict", json_boolean(fires));
-    return fires;
+    return trigger_checks_decide(&cost->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    const struct cost *cost = state;
-    if (trigger_checks_warm_up(&cost->checks))
-        orchestrator_trigger_explain(cost->checks.warmup_policy, out);
-    else
-        weir_buf_append_text(out, cost->why);
+    trigger_checks_explain(&((const struct cost *)state)->checks, out);
 }
 
 /* ---- saved ---- */
@@ -280,7 +268,6 @@ static void save(const void *state, struct weir_buf *out)
         orchestrator_trigger_put_f64(out, cost->samples[i]);
         orchestrator_trigger_put_f64(out, cost->seconds[i]);
     }
-    orchestrator_trigger_put_text(out, cost->why);
     window_save(&cost->fresh, out);
 }
 
@@ -310,8 +297,6 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
     enum weir_status status = trigger_checks_restore(&cost->checks, bytes, err);
     if (status == WEIR_OK)
         status = restore_numbers(cost, bytes, err);
-    if (status == WEIR_OK)
-        status = orchestrator_trigger_take_text(bytes, cost->why, sizeof cost->why, err);
     return status == WEIR_OK ? window_restore(&cost->fresh, bytes, err) : status;
 }
 

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHY_MAX = 512 };
-
 enum drift_on { ON_LABELS, ON_FEATURES, ON_EMBEDDINGS };
 static const char *const ON[] = {"labels", "features", "embeddings", NULL};
 static const enum trigger_subject SUBJECT_ON[] = {
@@ -43,8 +41,7 @@ struct drift {
     struct window current, reference;
     uint64_t taken; /* samples of the stream */
     bool has_reference;
-    char why[WHY_MAX]; /* what the newest check found */
-    uint64_t *ids[2];  /* of the newest wish */
+    uint64_t *ids[2]; /* of the newest wish */
 };
 
 static const struct cfg_key OPTIONS[] = {
@@ -163,7 +160,6 @@ static void fired(void *state)
     struct drift *drift = state;
     set_reference(drift);
     trigger_checks_fired(&drift->checks);
-    drift->why[0] = '\0';
 }
 
 static void forget(void *state, struct weir_u64s ids)
@@ -279,7 +275,7 @@ static void explain_findings(struct drift *drift, const struct drift_findings *f
     WEIR_AUTO_BUF text = {0};
     weir_buf_printf(&text, "drift of %s: ", ON[drift->options->on]);
     orchestrator_judge_explain(drift->judge, findings, &text);
-    (void)snprintf(drift->why, sizeof drift->why, "%s", weir_buf_text(&text));
+    (void)snprintf(drift->checks.why, sizeof drift->checks.why, "%s", weir_buf_text(&text));
 }
 
 /* True: the windows are too far apart. */
@@ -321,24 +317,16 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     if (is_comparable(drift, measured))
         fires = compare(drift, measured, decision);
     else
-        (void)snprintf(drift->why, sizeof drift->why, "drift: nothing to compare with yet");
-    if (trigger_checks_made(&drift->checks)) {
-        fires = false;
+        (void)snprintf(drift->checks.why, sizeof drift->checks.why,
+                       "drift: nothing to compare with yet");
+    if (trigger_checks_warm_up(&drift->checks))
         set_reference(drift); /* so that usual distances are learnt, from one check to the next */
-        json_object_set_new(decision, "warmup", json_true());
-    }
-    json_object_set_new(decision, "because", json_string(drift->why));
-    json_object_set_new(decision, "verdict", json_boolean(fires));
-    return fires;
+    return trigger_checks_decide(&drift->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    const struct drift *drift = state;
-    if (trigger_checks_warm_up(&drift->checks))
-        orchestrator_trigger_explain(drift->checks.warmup_policy, out);
-    else
-        weir_buf_append_text(out, drift->why);
+    trigger_checks_explain(&((const struct drift *)state)->checks, out);
 }
 
 /* ---- saved ---- */
@@ -349,7 +337,6 @@ static void save(const void *state, struct weir_buf *out)
     trigger_checks_save(&drift->checks, out);
     orchestrator_trigger_put_u64(out, drift->taken);
     orchestrator_trigger_put_u64(out, drift->has_reference);
-    orchestrator_trigger_put_text(out, drift->why);
     window_save(&drift->recent, out);
     window_save(&drift->current, out);
     window_save(&drift->reference, out);
@@ -373,8 +360,6 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
         status = orchestrator_trigger_take_u64(bytes, &drift->taken, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_bool(bytes, &drift->has_reference, err);
-    if (status == WEIR_OK)
-        status = orchestrator_trigger_take_text(bytes, drift->why, sizeof drift->why, err);
     if (status == WEIR_OK)
         status = restore_windows(drift, bytes, err);
     return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;

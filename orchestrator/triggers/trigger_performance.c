@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CRITERIA_MAX = 8, WHY_MAX = 512 };
+enum { CRITERIA_MAX = 8 };
 
 struct performance_options {
     struct trigger_checks_options checks;
@@ -37,7 +37,6 @@ struct performance {
     struct window fresh; /* since the check before */
     uint64_t taken;      /* samples of the stream */
     double avoidable;    /* misclassifications since the newest trigger */
-    char why[WHY_MAX];   /* what the newest check found */
     uint64_t *ids;       /* of the newest wish */
 };
 
@@ -176,7 +175,6 @@ static void fired(void *state)
     mistakes_forget(&performance->mistakes);
     window_clear(&performance->fresh);
     trigger_checks_fired(&performance->checks);
-    performance->why[0] = '\0';
 }
 
 static void forget(void *state, struct weir_u64s ids)
@@ -235,9 +233,9 @@ static bool judge_metric(struct performance *performance, double value, json_t *
         else
             verdict = orchestrator_criterion_judge(criterion, &judged);
         if (verdict.fires && !fires) {
-            (void)snprintf(performance->why, sizeof performance->why, "%s %.6g, limit %.6g (%s)",
-                           performance->metric->name, value, verdict.limit,
-                           orchestrator_criterion_kind(criterion)->name);
+            (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+                           "%s %.6g, limit %.6g (%s)", performance->metric->name, value,
+                           verdict.limit, orchestrator_criterion_kind(criterion)->name);
         }
         fires |= verdict.fires;
         json_array_append_new(list, json_pack("{ss,so,sb}", "criterion",
@@ -261,8 +259,8 @@ static bool count_avoidable(struct performance *performance, const struct trigge
     added = options->allow_reduction ? added : fmax(0, added);
     performance->avoidable = fmax(0, performance->avoidable + nearbyint(added));
     bool fires = performance->avoidable >= (double)options->avoidable;
-    if (fires && performance->why[0] == '\0') {
-        (void)snprintf(performance->why, sizeof performance->why,
+    if (fires && performance->checks.why[0] == '\0') {
+        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
                        "%.0f avoidable misclassifications (accuracy %.4g, expected %.4g)",
                        performance->avoidable, accuracy, options->expected_accuracy);
     }
@@ -280,8 +278,8 @@ static bool follow_mistakes(struct performance *performance, const struct trigge
     json_t *list = json_array();
     const char *changed = mistakes_take(&performance->mistakes, points, &performance->fresh, list);
     json_object_set_new(decision, "detectors", list);
-    if (changed != NULL && performance->why[0] == '\0') {
-        (void)snprintf(performance->why, sizeof performance->why,
+    if (changed != NULL && performance->checks.why[0] == '\0') {
+        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
                        "the model's mistakes have changed (%s)", changed);
     }
     return changed != NULL;
@@ -291,17 +289,17 @@ static bool judge(struct performance *performance, const struct trigger_points *
                   json_t *decision)
 {
     double value = measure(performance->asked, points);
-    performance->why[0] = '\0';
+    performance->checks.why[0] = '\0';
     json_object_set_new(decision, "value", orchestrator_trigger_number(value));
     json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
     bool fires = judge_metric(performance, value, decision);
     fires |= follow_mistakes(performance, points, decision);
     fires |= count_avoidable(performance, points, decision);
     if (!fires && isnan(value)) {
-        (void)snprintf(performance->why, sizeof performance->why, "%s is undefined on %zu samples",
-                       performance->metric->name, points->count);
+        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
+                       "%s is undefined on %zu samples", performance->metric->name, points->count);
     } else if (!fires) {
-        (void)snprintf(performance->why, sizeof performance->why, "%s %.6g",
+        (void)snprintf(performance->checks.why, sizeof performance->checks.why, "%s %.6g",
                        performance->metric->name, value);
     }
     return fires;
@@ -317,26 +315,17 @@ static bool measured(void *state, const struct trigger_measured *measured, json_
     if (measured->has_model)
         fires = judge(performance, &measured->current, decision);
     else
-        (void)snprintf(performance->why, sizeof performance->why,
+        (void)snprintf(performance->checks.why, sizeof performance->checks.why,
                        "performance: there is no model yet");
-    if (trigger_checks_made(&performance->checks)) {
+    if (trigger_checks_warm_up(&performance->checks))
         performance->avoidable = 0;
-        fires = false;
-        json_object_set_new(decision, "warmup", json_true());
-    }
     window_clear(&performance->fresh);
-    json_object_set_new(decision, "because", json_string(performance->why));
-    json_object_set_new(decision, "verdict", json_boolean(fires));
-    return fires;
+    return trigger_checks_decide(&performance->checks, fires, decision);
 }
 
 static void explain(const void *state, struct weir_buf *out)
 {
-    const struct performance *performance = state;
-    if (trigger_checks_warm_up(&performance->checks))
-        orchestrator_trigger_explain(performance->checks.warmup_policy, out);
-    else
-        weir_buf_append_text(out, performance->why);
+    trigger_checks_explain(&((const struct performance *)state)->checks, out);
 }
 
 /* ---- saved ---- */
@@ -347,7 +336,6 @@ static void save(const void *state, struct weir_buf *out)
     trigger_checks_save(&performance->checks, out);
     orchestrator_trigger_put_u64(out, performance->taken);
     orchestrator_trigger_put_f64(out, performance->avoidable);
-    orchestrator_trigger_put_text(out, performance->why);
     window_save(&performance->fresh, out);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_save(performance->criteria[i], out);
@@ -362,10 +350,6 @@ static enum weir_status restore(void *state, struct weir_bytes *bytes, struct we
         status = orchestrator_trigger_take_u64(bytes, &performance->taken, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_f64(bytes, &performance->avoidable, err);
-    if (status == WEIR_OK) {
-        status =
-            orchestrator_trigger_take_text(bytes, performance->why, sizeof performance->why, err);
-    }
     if (status == WEIR_OK)
         status = window_restore(&performance->fresh, bytes, err);
     for (size_t i = 0; i < performance->criterion_count && status == WEIR_OK; i++)

@@ -8,19 +8,19 @@ import sys
 
 from weirlab import DEADLINE_S, Lab, Stream, assert_clean_audits, binaries, outcome
 
-SAMPLES = 800
+SAMPLES = 700
 CHANGE = SAMPLES // 2
 CHECK = 100
 WINDOWS = f"samples: {CHECK}, reference: 2w, current: {CHECK}"
 TRIGGERS = {
-    "labels": f"{{policy: drift, on: labels, {WINDOWS},"
-              " statistics: [{name: psi, criterion: {policy: threshold, value: 0.4}}]}",
-    "features": f"{{policy: drift, on: features, {WINDOWS},"
-                " statistics: [{name: mmd, criterion: {policy: threshold, value: 0.01}}]}",
-    "both": f"{{policy: ensemble, any: [{{policy: performance, samples: {CHECK},"
-            " criteria: [{policy: threshold, value: 0.6}]},"
-            f" {{policy: drift, on: embeddings, {WINDOWS},"
-            " statistics: [{name: mmd, criterion: {policy: threshold, value: 0.008}}]}]}",
+    "inputs": f"{{policy: ensemble, all: [{{policy: drift, on: labels, {WINDOWS},"
+              " statistics: [{name: psi, criterion: {policy: threshold, value: 0.4}}]},"
+              f" {{policy: drift, on: features, {WINDOWS},"
+              " statistics: [{name: mmd, criterion: {policy: threshold, value: 0.01}}]}]}",
+    "model": f"{{policy: ensemble, any: [{{policy: performance, samples: {CHECK},"
+             " criteria: [{policy: threshold, value: 0.6}]},"
+             f" {{policy: drift, on: embeddings, {WINDOWS},"
+             " statistics: [{name: mmd, criterion: {policy: threshold, value: 0.008}}]}]}",
 }
 
 
@@ -65,7 +65,7 @@ def assert_noticed(name, events):
     assert at[0] == CHECK, (name, at)
     assert len(at) >= 2 and CHANGE < at[1] <= CHANGE + 2 * CHECK, (name, at)
     for decision, trigger in decisions(events).values():
-        assert decision["verdict"] == (trigger is not None), decision
+        assert decision["verdict"] or trigger is None, decision
         assert decision["because"] and decision["current"]["samples"] <= CHECK, decision
     print(f"{name}: checks {len(decisions(events))}, triggers behind samples {at}: {fired[1]['reason']}", flush=True)
 
@@ -108,13 +108,13 @@ def assert_survives(lab, expected, every, first):
 
 
 def main():
-    every = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    every = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     for name, trigger in TRIGGERS.items():
         lab = drifting_lab(trigger)
         events = lab.run().finish().events
         assert_clean_audits(events)
         assert_noticed(name, events)
-        if name == "both":
+        if name == "model":
             assert_shown(lab)
             assert_survives(lab, events, every, min(every, 4))
         lab.remove()
