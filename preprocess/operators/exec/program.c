@@ -115,14 +115,18 @@ static bool spawn(struct program *program)
     free_words(argv);
     (void)close(pipes[0]);
     (void)close(pipes[3]);
+    if (pid < 0) {
+        (void)close(pipes[1]);
+        (void)close(pipes[2]);
+        return false;
+    }
+    (void)setpgid(pid, pid); /* whoever comes first */
+    program->pid = pid;
     program->to = pipes[1];
     program->from = pipes[2];
-    program->pid = pid > 0 ? pid : 0;
-    if (pid > 0)
-        (void)setpgid(pid, pid); /* whoever comes first */
     (void)fcntl(program->to, F_SETFL, O_NONBLOCK);
     (void)fcntl(program->from, F_SETFL, O_NONBLOCK);
-    return pid > 0;
+    return true;
 }
 
 /* ---- a question ---- */
