@@ -467,6 +467,10 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     status = storage_scrub_step(storage, erasure, &is_done, err);
     if (status == WEIR_OK && is_done)
         status = settle_buckets(storage, erasure, &is_done, err);
+    if (status == WEIR_OK && is_done && erasure->blanked == 0)
+        status = flush_scans(storage, err); /* no rows of it are only staged */
+    if (status == WEIR_OK && is_done)
+        status = storage_scrub_columns(storage, erasure, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
     drop_orders(storage, erasure);

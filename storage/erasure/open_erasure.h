@@ -92,6 +92,7 @@ struct open_erasure {
     bool is_prepared;       /* prints, blocked and unread are stored: bytes may be overwritten */
     struct scrub_round round;
     bool is_overwritten; /* the last round is through */
+    size_t blanked;      /* of `ids`: their rows in chunks tell nothing any more */
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */
     uint64_t files_scrubbed, bytes_scrubbed;
@@ -169,7 +170,11 @@ bool storage_scrub_has_bytes(const struct located *found);
 /* The hash that an erased record, or file, is blocked under. */
 uint64_t storage_scrub_hash(const struct storage *storage, const struct located *found,
                             struct weir_bytes content);
-/* scrub_record.c: what Postgres holds of the samples, inside the caller's transaction. */
+/* scrub_record.c, a bounded piece of work in a transaction of its own: times, labels and vectors in chunks. Begins at
+ * the front again after a failure, and with every start; repeating it is harmless. */
+enum weir_status storage_scrub_columns(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_record.c: what else Postgres holds of the samples, inside the caller's transaction. */
 enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* scrub_deep.c: rewrites the touched tables and cycles the WAL, one at a time, so that old row versions are

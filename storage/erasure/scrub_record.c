@@ -1,6 +1,7 @@
 /* What Postgres holds of erased samples: time, label, subject hash, path, complaints. */
 #include "storage/erasure/open_erasure.h"
 
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/catalog/tombstones.h"
 #include "storage/chunks/column.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
+enum { CHUNKS_A_TURN = 16 };
 
 /* ---- columns ---- */
 
@@ -77,14 +78,15 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
                   DB_BYTES(weir_buf_view(&vectors)));
 }
 
-static enum weir_status blank_chunks(struct storage *storage, const struct open_erasure *erasure,
-                                     struct weir_error *err)
+static enum weir_status blank_some(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
 {
     const struct chunk_ref *done = NULL;
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
-        uint64_t id = erasure->ids.at[i];
+    for (size_t chunks = 0; status == WEIR_OK && erasure->blanked < erasure->ids.count;
+         erasure->blanked++) {
+        uint64_t id = erasure->ids.at[erasure->blanked];
         const struct dataset *dataset =
             storage_catalog_at(storage->catalog, weir_sample_dataset(id));
         const struct chunk_ref *ref =
@@ -93,9 +95,34 @@ static enum weir_status blank_chunks(struct storage *storage, const struct open_
 
         if (!ref || ref == done)
             continue;
+        if (chunks++ == CHUNKS_A_TURN)
+            return WEIR_OK;
         status = blank_chunk(storage, dataset, ref, err);
         done = ref;
     }
+    return status;
+}
+
+enum weir_status storage_scrub_columns(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err)
+{
+    enum weir_status status;
+
+    *ret_done = erasure->blanked == erasure->ids.count;
+    if (*ret_done)
+        return WEIR_OK;
+    status = weir_db_begin(storage->db, err);
+    if (status == WEIR_OK)
+        status = blank_some(storage, erasure, err);
+    if (status == WEIR_OK && weir_fault("storage.erase.columns"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.columns");
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK) {
+        weir_db_rollback(storage->db);
+        erasure->blanked = 0;
+    }
+    storage_chunk_cache_clear(storage->cache); /* what a merge of chunks reads next must be blank */
     return status;
 }
 
@@ -190,7 +217,7 @@ static enum weir_status write_groups(struct storage *storage, const struct datas
 enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
                                     struct weir_error *err)
 {
-    enum weir_status status = blank_chunks(storage, erasure, err);
+    enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
         struct located found;

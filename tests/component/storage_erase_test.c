@@ -328,7 +328,8 @@ static enum weir_status ask_to_erase_anna(struct msg_erase_accepted *ret_accepte
 
 static void a_death_at_each_step_only_repeats_work(void **state)
 {
-    static const char *const FAULTS[] = {"storage.erase.tombstone=!1", "storage.erase.scrub=!1",
+    static const char *const FAULTS[] = {"storage.erase.tombstone=!1", "storage.erase.columns=!1",
+                                         "storage.erase.columns=1", "storage.erase.scrub=!1",
                                          "storage.erase.scrub=1"};
 
     for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++) {
