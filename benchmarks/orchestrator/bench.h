@@ -15,6 +15,7 @@ bench_side_fn evaluate_triggers, twenty_million_samples;
 /* Two models; and the difference between them. Both are made once. */
 enum weir_status prepare_models(void *state, struct weir_error *err);
 enum weir_status prepare_delta(void *state, struct weir_error *err);
-bench_side_fn store_delta, store_whole, load_delta, load_whole, delta_size, whole_size, zstd_size;
+bench_side_fn store_delta, store_whole, load_delta, load_both, load_whole, delta_size, whole_size,
+    zstd_size;
 
 #endif

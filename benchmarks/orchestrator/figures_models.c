@@ -93,6 +93,14 @@ static enum weir_status forget(const struct orchestrator_bench *bench, const cha
     return WEIR_OK;
 }
 
+static enum weir_status remember(const struct orchestrator_bench *bench, const char *name,
+                                 struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = path_of(bench, name);
+    WEIR_AUTO_BUF bytes = {0};
+    return weir_file_read(path, MODEL_BYTES_MAX, &bytes, err);
+}
+
 static double rate(size_t bytes, int64_t since_ns)
 {
     return (double)bytes * 1e9 / (double)(weir_now_ns() - since_ns);
@@ -145,14 +153,15 @@ enum weir_status prepare_delta(void *state, struct weir_error *err)
     return status;
 }
 
-enum weir_status load_delta(void *state, double *ret_rate, struct weir_error *err)
+/* The base was read just before when it is the model that was the newest one until now. */
+static enum weir_status load(const struct orchestrator_bench *bench, bool base_is_read,
+                             double *ret_rate, struct weir_error *err)
 {
-    const struct orchestrator_bench *bench = state;
     struct mapping base = {0}, delta = {0};
     WEIR_AUTO_BUF model = {0};
-    enum weir_status status = forget(bench, "base", err);
+    enum weir_status status = forget(bench, "delta", err);
     if (status == WEIR_OK)
-        status = forget(bench, "delta", err);
+        status = base_is_read ? remember(bench, "base", err) : forget(bench, "base", err);
     int64_t since_ns = weir_now_ns();
     if (status == WEIR_OK)
         status = map(bench, "base", &base, err);
@@ -164,6 +173,16 @@ enum weir_status load_delta(void *state, double *ret_rate, struct weir_error *er
     weir_file_unmap(base.at, base.size);
     weir_file_unmap(delta.at, delta.size);
     return status;
+}
+
+enum weir_status load_delta(void *state, double *ret_rate, struct weir_error *err)
+{
+    return load(state, true, ret_rate, err);
+}
+
+enum weir_status load_both(void *state, double *ret_rate, struct weir_error *err)
+{
+    return load(state, false, ret_rate, err);
 }
 
 enum weir_status load_whole(void *state, double *ret_rate, struct weir_error *err)

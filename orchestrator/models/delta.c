@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -354,6 +355,15 @@ static bool digest_is(const uint8_t *expected, struct weir_bytes of)
     return memcmp(expected, digest.bytes, sizeof digest.bytes) == 0;
 }
 
+/* Files that are mapped are read ahead of the threads. */
+static void announce(struct weir_bytes bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)bytes.at / page * page;
+    (void)posix_madvise((void *)from, bytes.size + ((uintptr_t)bytes.at - from),
+                        POSIX_MADV_WILLNEED);
+}
+
 static enum weir_status read_front(struct weir_bytes delta, struct weir_bytes base,
                                    size_t bytes_max, size_t *ret_sections, struct weir_error *err)
 {
@@ -446,6 +456,8 @@ enum weir_status model_delta_apply(struct weir_bytes delta, struct weir_bytes ba
 {
     struct reader reader = {.offsets = NULL};
     size_t sections = 0;
+    announce(delta);
+    announce(base);
     enum weir_status status = read_front(delta, base, bytes_max, &sections, err);
     if (status != WEIR_OK)
         return status;

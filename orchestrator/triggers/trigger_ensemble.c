@@ -79,7 +79,8 @@ static enum weir_status init(void *state, const void *options, const struct weir
 
 static bool decided(const struct ensemble *ensemble)
 {
-    return (uint64_t)__builtin_popcountll(ensemble->votes) >= ensemble->needed;
+    return ensemble->votes != 0 &&
+           (uint64_t)__builtin_popcountll(ensemble->votes) >= ensemble->needed;
 }
 
 static bool before(void *state, const struct trigger_sample *sample)
