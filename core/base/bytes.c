@@ -81,6 +81,27 @@ void weir_buf_append_text(struct weir_buf *buf, const char *text)
     weir_buf_append(buf, text, strlen(text));
 }
 
+void weir_buf_append_u32(struct weir_buf *buf, uint32_t value)
+{
+    uint8_t bytes[4];
+    weir_put_u32(bytes, value);
+    weir_buf_append(buf, bytes, sizeof(bytes));
+}
+
+void weir_buf_append_u64(struct weir_buf *buf, uint64_t value)
+{
+    uint8_t bytes[8];
+    weir_put_u64(bytes, value);
+    weir_buf_append(buf, bytes, sizeof(bytes));
+}
+
+void weir_buf_append_f64(struct weir_buf *buf, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    weir_buf_append_u64(buf, bits);
+}
+
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...)
 {
     va_list args, again;

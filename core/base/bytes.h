@@ -36,6 +36,10 @@ void weir_buf_clear(struct weir_buf *buf); /* keeps the memory */
 void weir_buf_reserve(struct weir_buf *buf, size_t more);
 void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size);
 void weir_buf_append_text(struct weir_buf *buf, const char *text);
+/* Little-endian, as all that lies on disk. */
+void weir_buf_append_u32(struct weir_buf *buf, uint32_t value);
+void weir_buf_append_u64(struct weir_buf *buf, uint64_t value);
+void weir_buf_append_f64(struct weir_buf *buf, double value);
 void weir_buf_printf(struct weir_buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
 /* Appends a zero byte that is not counted in size, and returns the text; valid until the next
  * append. */

@@ -15,53 +15,32 @@ static const size_t FILE_BYTES_MAX = (size_t)9
 
 /* ---- writing ---- */
 
-static void put_u32(struct weir_buf *buf, uint32_t value)
-{
-    uint8_t bytes[4];
-    weir_put_u32(bytes, value);
-    weir_buf_append(buf, bytes, sizeof(bytes));
-}
-
-static void put_u64(struct weir_buf *buf, uint64_t value)
-{
-    uint8_t bytes[8];
-    weir_put_u64(bytes, value);
-    weir_buf_append(buf, bytes, sizeof(bytes));
-}
-
-static void put_f64(struct weir_buf *buf, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    put_u64(buf, bits);
-}
-
 static void put_bytes(struct weir_buf *buf, struct weir_bytes bytes)
 {
-    put_u32(buf, (uint32_t)bytes.size);
+    weir_buf_append_u32(buf, (uint32_t)bytes.size);
     weir_buf_append(buf, bytes.at, bytes.size);
 }
 
 static void put_description(struct weir_buf *buf, const struct weir_model_file *file)
 {
-    put_u32(buf, VERSION);
-    put_u64(buf, file->rows);
-    put_u32(buf, file->width);
-    put_u32(buf, file->embedding);
-    put_u32(buf, file->label_kind);
+    weir_buf_append_u32(buf, VERSION);
+    weir_buf_append_u64(buf, file->rows);
+    weir_buf_append_u32(buf, file->width);
+    weir_buf_append_u32(buf, file->embedding);
+    weir_buf_append_u32(buf, file->label_kind);
     put_bytes(buf, weir_bytes_of(file->model));
     put_bytes(buf, weir_bytes_of(file->options));
     put_bytes(buf, weir_bytes_of(file->loss));
     put_bytes(buf, weir_bytes_of(file->optimizer));
-    put_u32(buf, (uint32_t)file->classes.count);
+    weir_buf_append_u32(buf, (uint32_t)file->classes.count);
     for (size_t i = 0; i < file->classes.count; i++)
         put_bytes(buf, weir_bytes_of(file->classes.at[i]));
     put_bytes(buf, file->fitted);
-    put_u64(buf, file->progress.run);
-    put_u64(buf, file->progress.samples);
-    put_u64(buf, file->progress.epoch);
-    put_f64(buf, file->progress.loss_sum);
-    put_f64(buf, file->progress.loss_count);
+    weir_buf_append_u64(buf, file->progress.run);
+    weir_buf_append_u64(buf, file->progress.samples);
+    weir_buf_append_u64(buf, file->progress.epoch);
+    weir_buf_append_f64(buf, file->progress.loss_sum);
+    weir_buf_append_f64(buf, file->progress.loss_count);
     put_bytes(buf, file->progress.position);
 }
 

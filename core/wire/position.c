@@ -38,29 +38,15 @@ void weir_position_copy(struct weir_position *to, const struct weir_position *fr
     weir_bits_copy(&to->ahead, &from->ahead);
 }
 
-static void append_u32(struct weir_buf *out, uint32_t value)
-{
-    uint8_t bytes[4];
-    weir_put_u32(bytes, value);
-    weir_buf_append(out, bytes, sizeof bytes);
-}
-
-static void append_u64(struct weir_buf *out, uint64_t value)
-{
-    uint8_t bytes[8];
-    weir_put_u64(bytes, value);
-    weir_buf_append(out, bytes, sizeof bytes);
-}
-
 void weir_tally_pack(const struct weir_tally *tally, struct weir_buf *out)
 {
-    append_u32(out, VERSION);
-    append_u64(out, tally->delivered);
-    append_u64(out, tally->filtered);
-    append_u64(out, tally->failed);
-    append_u64(out, tally->erased);
-    append_u64(out, tally->gone);
-    append_u64(out, tally->fingerprint);
+    weir_buf_append_u32(out, VERSION);
+    weir_buf_append_u64(out, tally->delivered);
+    weir_buf_append_u64(out, tally->filtered);
+    weir_buf_append_u64(out, tally->failed);
+    weir_buf_append_u64(out, tally->erased);
+    weir_buf_append_u64(out, tally->gone);
+    weir_buf_append_u64(out, tally->fingerprint);
 }
 
 static void read_tally(const uint8_t *at, struct weir_tally *ret_tally)
@@ -102,9 +88,9 @@ enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *r
 void weir_position_pack(const struct weir_position *position, struct weir_buf *out)
 {
     weir_tally_pack(&position->tally, out);
-    append_u64(out, position->oldest);
+    weir_buf_append_u64(out, position->oldest);
     size_t size_at = out->size;
-    append_u32(out, 0);
+    weir_buf_append_u32(out, 0);
     weir_bits_pack(&position->ahead, out);
     size_t size = out->size - size_at - 4;
     weir_require(size <= AHEAD_BYTES_MAX);

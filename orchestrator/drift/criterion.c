@@ -134,22 +134,11 @@ void orchestrator_criterion_forget(struct criterion *criterion)
 
 /* ---- saved ---- */
 
-static void put_u64(struct weir_buf *out, uint64_t value)
-{
-    uint8_t bytes[8];
-    weir_put_u64(bytes, value);
-    weir_buf_append(out, bytes, sizeof bytes);
-}
-
 void orchestrator_criterion_save(const struct criterion *criterion, struct weir_buf *out)
 {
-    put_u64(out, criterion->count);
-    for (size_t i = 0; i < criterion->window; i++) {
-        uint64_t bits = 0;
-        if (i < criterion->count)
-            memcpy(&bits, &criterion->past[i], sizeof bits);
-        put_u64(out, bits);
-    }
+    weir_buf_append_u64(out, criterion->count);
+    for (size_t i = 0; i < criterion->window; i++)
+        weir_buf_append_f64(out, i < criterion->count ? criterion->past[i] : 0);
 }
 
 enum weir_status orchestrator_criterion_restore(struct criterion *criterion,

@@ -118,11 +118,8 @@ void orchestrator_detector_forget(struct detector *detector)
 
 void orchestrator_detector_save(const struct detector *detector, struct weir_buf *out)
 {
-    for (size_t i = 0; i < detector->words; i++) {
-        uint8_t bytes[8];
-        weir_put_u64(bytes, detector->state[i]);
-        weir_buf_append(out, bytes, sizeof bytes);
-    }
+    for (size_t i = 0; i < detector->words; i++)
+        weir_buf_append_u64(out, detector->state[i]);
 }
 
 enum weir_status orchestrator_detector_restore(struct detector *detector, struct weir_bytes *bytes,

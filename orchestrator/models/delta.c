@@ -199,13 +199,6 @@ static enum weir_status put_summed(struct writer *writer, struct weir_bytes byte
     return status == WEIR_OK ? put(writer, sum, sizeof sum, err) : status;
 }
 
-static void put_number(struct weir_buf *out, uint64_t number)
-{
-    uint8_t bytes[sizeof number];
-    weir_put_u64(bytes, number);
-    weir_buf_append(out, bytes, sizeof bytes);
-}
-
 static void put_digest(struct weir_buf *out, struct weir_bytes of)
 {
     struct weir_digest digest = weir_digest_of(of);
@@ -217,16 +210,17 @@ static enum weir_status put_front(struct writer *writer, struct weir_bytes model
 {
     WEIR_AUTO_BUF front = {0};
     weir_buf_append(&front, MAGIC, sizeof MAGIC);
-    put_number(&front, model.size);
-    put_number(&front, base.size);
+    weir_buf_append_u64(&front, model.size);
+    weir_buf_append_u64(&front, base.size);
     put_digest(&front, model);
     put_digest(&front, base);
-    put_number(&front, writer->plan->count);
+    weir_buf_append_u64(&front, writer->plan->count);
     for (size_t i = 0; i < writer->plan->count; i++) {
         const struct section *section = &writer->plan->sections[i];
-        put_number(&front, section->model.size);
-        put_number(&front, section->base.size > 0 ? (uint64_t)(section->base.at - base.at) : 0);
-        put_number(&front, section->base.size);
+        weir_buf_append_u64(&front, section->model.size);
+        weir_buf_append_u64(&front,
+                            section->base.size > 0 ? (uint64_t)(section->base.at - base.at) : 0);
+        weir_buf_append_u64(&front, section->base.size);
     }
     return put_summed(writer, weir_buf_view(&front), err);
 }

@@ -107,7 +107,7 @@ static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
 {
     WEIR_AUTO_BUF positions = {0};
     for (size_t i = 0; i < pipeline->dataset_count; i++)
-        orchestrator_trigger_put_u64(&positions, fired->positions[i]);
+        weir_buf_append_u64(&positions, fired->positions[i]);
     return DB_RUN(pipeline->orch->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
                   DB_I64(number), DB_TEXT(fired->reason), DB_I64(fired->samples_new),
                   DB_I64(fired->until_time), DB_I64(fired->until_id),

@@ -103,11 +103,11 @@ void trigger_checks_explain(const struct trigger_checks *checks, struct weir_buf
 
 void trigger_checks_save(const struct trigger_checks *checks, struct weir_buf *out)
 {
-    orchestrator_trigger_put_u64(out, checks->since);
-    orchestrator_trigger_put_u64(out, checks->made);
-    orchestrator_trigger_put_u64(out, checks->started);
-    orchestrator_trigger_put_u64(out, checks->is_due);
-    orchestrator_trigger_put_u64(out, (uint64_t)checks->next_us);
+    weir_buf_append_u64(out, checks->since);
+    weir_buf_append_u64(out, checks->made);
+    weir_buf_append_u64(out, checks->started);
+    weir_buf_append_u64(out, checks->is_due);
+    weir_buf_append_u64(out, (uint64_t)checks->next_us);
     orchestrator_trigger_put_text(out, checks->why);
     if (checks->warmup_policy != NULL)
         orchestrator_trigger_save(checks->warmup_policy, out);

@@ -190,20 +190,6 @@ const char *orchestrator_trigger_subject_name(enum trigger_subject subject)
     return NAMES[subject];
 }
 
-void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value)
-{
-    uint8_t bytes[8];
-    weir_put_u64(bytes, value);
-    weir_buf_append(out, bytes, sizeof bytes);
-}
-
-void orchestrator_trigger_put_f64(struct weir_buf *out, double value)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    orchestrator_trigger_put_u64(out, bits);
-}
-
 enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double *ret_value,
                                                struct weir_error *err)
 {
@@ -220,7 +206,7 @@ enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double 
 
 void orchestrator_trigger_put_text(struct weir_buf *out, const char *text)
 {
-    orchestrator_trigger_put_u64(out, strlen(text));
+    weir_buf_append_u64(out, strlen(text));
     weir_buf_append_text(out, text);
 }
 

@@ -140,13 +140,11 @@ enum weir_status orchestrator_trigger_restore(struct trigger *trigger, struct we
 /* Takes one saved number from the front; for restore(). */
 enum weir_status orchestrator_trigger_take_u64(struct weir_bytes *bytes, uint64_t *ret_value,
                                                struct weir_error *err) WEIR_MUST_USE;
-void orchestrator_trigger_put_u64(struct weir_buf *out, uint64_t value);
 /* The same for a truth value: INVALID unless it is 0 or 1. */
 enum weir_status orchestrator_trigger_take_bool(struct weir_bytes *bytes, bool *ret_value,
                                                 struct weir_error *err) WEIR_MUST_USE;
 
 /* The same for a number: INVALID unless it is finite and not negative. */
-void orchestrator_trigger_put_f64(struct weir_buf *out, double value);
 enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double *ret_value,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* A text, of which what does not fit `size` bytes is cut off. */

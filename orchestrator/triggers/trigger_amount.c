@@ -47,7 +47,7 @@ static void explain(const void *state, struct weir_buf *out)
 
 static void save(const void *state, struct weir_buf *out)
 {
-    orchestrator_trigger_put_u64(out, ((const struct amount *)state)->count);
+    weir_buf_append_u64(out, ((const struct amount *)state)->count);
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)

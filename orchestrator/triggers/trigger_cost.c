@@ -261,12 +261,12 @@ static void save(const void *state, struct weir_buf *out)
                               cost->trainings};
     trigger_checks_save(&cost->checks, out);
     for (size_t i = 0; i < WEIR_COUNT(whole); i++)
-        orchestrator_trigger_put_u64(out, whole[i]);
-    orchestrator_trigger_put_f64(out, cost->avoidable);
-    orchestrator_trigger_put_f64(out, cost->area);
+        weir_buf_append_u64(out, whole[i]);
+    weir_buf_append_f64(out, cost->avoidable);
+    weir_buf_append_f64(out, cost->area);
     for (size_t i = 0; i < TRAININGS_MAX; i++) {
-        orchestrator_trigger_put_f64(out, cost->samples[i]);
-        orchestrator_trigger_put_f64(out, cost->seconds[i]);
+        weir_buf_append_f64(out, cost->samples[i]);
+        weir_buf_append_f64(out, cost->seconds[i]);
     }
     window_save(&cost->fresh, out);
 }

@@ -335,8 +335,8 @@ static void save(const void *state, struct weir_buf *out)
 {
     const struct drift *drift = state;
     trigger_checks_save(&drift->checks, out);
-    orchestrator_trigger_put_u64(out, drift->taken);
-    orchestrator_trigger_put_u64(out, drift->has_reference);
+    weir_buf_append_u64(out, drift->taken);
+    weir_buf_append_u64(out, drift->has_reference);
     window_save(&drift->recent, out);
     window_save(&drift->current, out);
     window_save(&drift->reference, out);

@@ -199,7 +199,7 @@ static void explain(const void *state, struct weir_buf *out)
 static void save(const void *state, struct weir_buf *out)
 {
     const struct ensemble *ensemble = state;
-    orchestrator_trigger_put_u64(out, ensemble->votes);
+    weir_buf_append_u64(out, ensemble->votes);
     for (uint64_t i = 0; i < ensemble->count; i++)
         orchestrator_trigger_save(ensemble->members[i], out);
 }

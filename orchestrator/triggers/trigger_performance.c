@@ -334,8 +334,8 @@ static void save(const void *state, struct weir_buf *out)
 {
     const struct performance *performance = state;
     trigger_checks_save(&performance->checks, out);
-    orchestrator_trigger_put_u64(out, performance->taken);
-    orchestrator_trigger_put_f64(out, performance->avoidable);
+    weir_buf_append_u64(out, performance->taken);
+    weir_buf_append_f64(out, performance->avoidable);
     window_save(&performance->fresh, out);
     for (size_t i = 0; i < performance->criterion_count; i++)
         orchestrator_criterion_save(performance->criteria[i], out);

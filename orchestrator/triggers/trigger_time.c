@@ -76,9 +76,9 @@ static void explain(const void *state, struct weir_buf *out)
 static void save(const void *state, struct weir_buf *out)
 {
     const struct time_state *time = state;
-    orchestrator_trigger_put_u64(out, time->started);
-    orchestrator_trigger_put_u64(out, (uint64_t)time->next_us);
-    orchestrator_trigger_put_u64(out, (uint64_t)time->crossed_us);
+    weir_buf_append_u64(out, time->started);
+    weir_buf_append_u64(out, (uint64_t)time->next_us);
+    weir_buf_append_u64(out, (uint64_t)time->crossed_us);
 }
 
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)

@@ -200,9 +200,9 @@ static bool take_distance(struct weir_bytes *bytes, uint64_t from, uint64_t *ret
 void window_save(const struct window *window, struct weir_buf *out)
 {
     struct window_sample last = {0};
-    orchestrator_trigger_put_u64(out, window->count);
-    orchestrator_trigger_put_u64(out, window->level);
-    orchestrator_trigger_put_u64(out, (uint64_t)window->newest_us);
+    weir_buf_append_u64(out, window->count);
+    weir_buf_append_u64(out, window->level);
+    weir_buf_append_u64(out, (uint64_t)window->newest_us);
     for (size_t i = 0; i < window->count; i++) {
         const struct window_sample *sample = &window->at[i];
         put_distance(out, last.id, sample->id);

@@ -188,13 +188,6 @@ static uint8_t class_of(const struct borders *borders, uint64_t length)
     return class;
 }
 
-static void append_u64(struct weir_buf *out, uint64_t value)
-{
-    uint8_t bytes[8];
-    weir_put_u64(bytes, value);
-    weir_buf_append(out, bytes, sizeof(bytes));
-}
-
 static void append_far(struct weir_buf *out, uint64_t distance)
 {
     do {
@@ -207,7 +200,7 @@ static void append_far(struct weir_buf *out, uint64_t distance)
 static void append_samples(const struct borders *borders, const struct measured *samples,
                            size_t count, struct weir_buf *out)
 {
-    append_u64(out, count);
+    weir_buf_append_u64(out, count);
     for (size_t i = 0; i < count; i++) {
         uint64_t distance = samples[i].id - (i > 0 ? samples[i - 1].id : 0);
         bool is_near = distance > 0 && distance <= NEAR_MAX;
@@ -232,12 +225,9 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
     struct borders borders = state->given;
     if (borders.count == 0)
         borders = fit_borders(state->classes, samples, count);
-    append_u64(fitted, borders.count);
-    for (size_t i = 0; i < borders.count; i++) {
-        uint8_t bytes[4];
-        weir_put_u32(bytes, borders.at[i]);
-        weir_buf_append(fitted, bytes, sizeof(bytes));
-    }
+    weir_buf_append_u64(fitted, borders.count);
+    for (size_t i = 0; i < borders.count; i++)
+        weir_buf_append_u32(fitted, borders.at[i]);
     append_samples(&borders, samples, count, fitted);
     return WEIR_OK;
 }

@@ -104,7 +104,6 @@ static enum weir_status find_special(struct state *state, struct weir_error *err
 static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir_error *err)
 {
     struct state *state = owner;
-    uint8_t size[8];
     vocabulary_clear(&state->lexicon);
     vocabulary_clear(&state->merges);
     enum weir_status status = lexicon_read_json(state->options->vocabulary, &state->lexicon, err);
@@ -114,8 +113,7 @@ static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir
         status = find_special(state, err);
     if (status != WEIR_OK)
         return status;
-    weir_put_u64(size, state->lexicon.pool.size);
-    weir_buf_append(fitted, size, sizeof(size));
+    weir_buf_append_u64(fitted, state->lexicon.pool.size);
     weir_buf_append(fitted, state->lexicon.pool.at, state->lexicon.pool.size);
     weir_buf_append(fitted, state->merges.pool.at, state->merges.pool.size);
     return WEIR_OK;
