@@ -75,7 +75,7 @@ enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_
     }
 }
 
-static bool write_all(int fd, struct weir_bytes bytes)
+bool weir_write_all(int fd, struct weir_bytes bytes)
 {
     while (bytes.size > 0) {
         ssize_t written = write(fd, bytes.at, bytes.size);
@@ -96,7 +96,7 @@ static enum weir_status write_temporary(const char *temporary, const struct weir
     if (fd < 0)
         return fail_errno(err, "create", temporary);
     for (size_t i = 0; i < count; i++) {
-        if (!write_all(fd, pieces[i]))
+        if (!weir_write_all(fd, pieces[i]))
             return fail_errno(err, "write", temporary);
     }
     if (fsync(fd) < 0)

@@ -17,6 +17,8 @@ enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes byte
  * first. */
 enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
                                         size_t count, struct weir_error *err) WEIR_MUST_USE;
+/* Writes all of `bytes` where `fd` stands. False, with errno, when it cannot. */
+bool weir_write_all(int fd, struct weir_bytes bytes) WEIR_MUST_USE;
 /* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to NULL and no bytes. Unmap with
  * weir_file_unmap(). */
 enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size,

@@ -174,19 +174,11 @@ struct writer {
 static enum weir_status put(struct writer *writer, const void *bytes, size_t size,
                             struct weir_error *err)
 {
-    const uint8_t *at = bytes;
     writer->written += size;
-    while (size > 0) {
-        ssize_t got = write(writer->fd, at, size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return weir_fail(err, WEIR_IO, "%s: cannot be written: %s", writer->path,
-                             strerror(errno));
-        at += got;
-        size -= (size_t)got;
-    }
-    return WEIR_OK;
+    return weir_write_all(writer->fd, weir_bytes(bytes, size))
+               ? WEIR_OK
+               : weir_fail(err, WEIR_IO, "%s: cannot be written: %s", writer->path,
+                           strerror(errno));
 }
 
 /* With the sum of it. */

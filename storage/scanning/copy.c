@@ -101,25 +101,10 @@ void storage_copy_abort(struct copying *copying)
     *copying = (struct copying){0};
 }
 
-static bool write_all(int fd, const uint8_t *at, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, at, size);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        at += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 static enum weir_status write_piece(const struct copying *copying, struct weir_bytes piece,
                                     struct weir_error *err)
 {
-    if (!write_all(copying->to, piece.at, piece.size))
+    if (!weir_write_all(copying->to, piece))
         return weir_fail(err, WEIR_IO, "cannot write a copy: %s", strerror(errno));
     return WEIR_OK;
 }
