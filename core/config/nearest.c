@@ -54,3 +54,13 @@ const char *cfg_nearest(const char *word, const char *const *names)
     }
     return nearest;
 }
+
+enum weir_status cfg_unknown(const struct weir_yaml_node *named, const char *path, const char *what,
+                             const char *const *names, struct weir_error *err)
+{
+    const char *name = weir_yaml_text(named);
+    const char *near = cfg_nearest(name, names);
+    return weir_yaml_fail(named, err, "%s: unknown %s '%s'%s%s%s", path, what, name,
+                          near == NULL ? ": see weir policies" : " (did you mean ",
+                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+}

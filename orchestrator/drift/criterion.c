@@ -64,10 +64,8 @@ static enum weir_status find_kind(const struct weir_yaml_node *node, const char 
     *ret_kind = orchestrator_criterion_find(name);
     if (*ret_kind != NULL)
         return WEIR_OK;
-    const char *near = cfg_nearest(name, NAMES);
-    return weir_yaml_fail(named, err, "%s.policy: unknown criterion '%s'%s%s%s", path, name,
-                          near == NULL ? ": see weir policies" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+    WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);
+    return cfg_unknown(named, key, "criterion", NAMES, err);
 }
 
 enum weir_status orchestrator_criterion_open(const struct weir_yaml_node *node, const char *path,

@@ -56,10 +56,7 @@ static enum weir_status find_statistic(const struct weir_yaml_node *node, const 
         return WEIR_OK;
     for (size_t i = 0; i < orchestrator_drift_count() && i + 1 < WEIR_COUNT(names); i++)
         names[i] = orchestrator_drift_at(i)->name;
-    const char *near = cfg_nearest(name, names);
-    return weir_yaml_fail(named, err, "%s: unknown statistic '%s'%s%s%s", path, name,
-                          near == NULL ? ": see weir policies" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+    return cfg_unknown(named, path, "statistic", names, err);
 }
 
 static enum weir_status read_options(struct member *member, const struct weir_yaml_node *node,

@@ -44,16 +44,13 @@ struct asked_metric {
 
 /* ---- opening ---- */
 
-static enum weir_status unknown(const struct weir_yaml_node *named, const char *name,
-                                const char *path, struct weir_error *err)
+static enum weir_status unknown(const struct weir_yaml_node *named, const char *path,
+                                struct weir_error *err)
 {
     const char *names[NAMES_MAX] = {NULL};
     for (size_t i = 0; i < orchestrator_metric_count() && i + 1 < WEIR_COUNT(names); i++)
         names[i] = orchestrator_metric_at(i)->name;
-    const char *near = cfg_nearest(name, names);
-    return weir_yaml_fail(named, err, "%s: unknown metric '%s'%s%s%s", path, name,
-                          near == NULL ? ": see weir policies" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+    return cfg_unknown(named, path, "metric", names, err);
 }
 
 static void write_label(struct asked_metric *asked, const struct weir_yaml_node *node)
@@ -97,7 +94,7 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
     WEIR_AUTO(asked_metric) asked = weir_calloc(1, sizeof *asked);
     asked->metric = orchestrator_metric_find(name);
     if (asked->metric == NULL)
-        return unknown(named, name, path, err);
+        return unknown(named, path, err);
     asked->options = weir_calloc(1, asked->metric->options_size + 1);
     enum weir_status status = mapping ? read_options(asked, node, path, err)
                                       : cfg_read(asked->metric->options, CFG_CLOSED, NULL, path,

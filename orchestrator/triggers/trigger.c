@@ -37,10 +37,8 @@ static enum weir_status find_policy(const struct weir_yaml_node *node, const cha
     const char *names[POLICIES_MAX + 1] = {NULL};
     for (size_t i = 0; i < orchestrator_trigger_count() && i < POLICIES_MAX; i++)
         names[i] = orchestrator_trigger_at(i)->name;
-    const char *near = cfg_nearest(name, names);
-    return weir_yaml_fail(named, err, "%s.policy: unknown trigger policy '%s'%s%s%s", path, name,
-                          near == NULL ? ": see weir policies" : " (did you mean ",
-                          near == NULL ? "" : near, near == NULL ? "" : "?)");
+    WEIR_AUTO_FREE char *key = weir_format("%s.policy", path);
+    return cfg_unknown(named, key, "trigger policy", names, err);
 }
 
 enum weir_status orchestrator_trigger_open(const struct weir_yaml_node *node, const char *path,
