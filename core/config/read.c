@@ -236,3 +236,17 @@ struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own
         keys[shared_count + i].offset += own_at;
     return keys;
 }
+
+enum weir_status cfg_read_parts(const struct cfg_part *shared, const struct cfg_part *own,
+                                const struct weir_yaml_node *node, const char *path,
+                                struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(shared->keys, own->keys, shared->section_size);
+    WEIR_AUTO_FREE char *section = weir_calloc(1, shared->section_size + own->section_size);
+    enum weir_status status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section, err);
+    if (status != WEIR_OK)
+        return status;
+    memcpy(shared->section, section, shared->section_size);
+    memcpy(own->section, section + shared->section_size, own->section_size);
+    return WEIR_OK;
+}

@@ -125,11 +125,6 @@ struct criterion_verdict orchestrator_criterion_judge(struct criterion *criterio
     return verdict;
 }
 
-void orchestrator_criterion_forget(struct criterion *criterion)
-{
-    criterion->count = 0;
-}
-
 /* ---- saved ---- */
 
 void orchestrator_criterion_save(const struct criterion *criterion, struct weir_buf *out)
@@ -155,11 +150,4 @@ enum weir_status orchestrator_criterion_restore(struct criterion *criterion,
     }
     *bytes = weir_bytes(bytes->at + size, bytes->size - size);
     return WEIR_OK;
-}
-
-void orchestrator_criterion_print(const struct criterion *criterion, int indent,
-                                  struct weir_buf *out)
-{
-    weir_buf_printf(out, "%*spolicy: %s\n", indent, "", criterion->kind->name);
-    cfg_print(criterion->kind->options, criterion->options, indent, out);
 }

@@ -62,7 +62,6 @@ struct criterion_verdict orchestrator_criterion_judge(struct criterion *criterio
                                                       const struct criterion_value *value);
 /* Remembers `value` without judging: warm-up. */
 void orchestrator_criterion_learn(struct criterion *criterion, const struct criterion_value *value);
-void orchestrator_criterion_forget(struct criterion *criterion);
 
 /* save() appends a fixed number of bytes for a given configuration; restore() takes them back from the front
  * of `*bytes`, INVALID when they are too few or not what save() wrote. */
@@ -70,9 +69,5 @@ void orchestrator_criterion_save(const struct criterion *criterion, struct weir_
 enum weir_status orchestrator_criterion_restore(struct criterion *criterion,
                                                 struct weir_bytes *bytes,
                                                 struct weir_error *err) WEIR_MUST_USE;
-
-/* Appends the effective options as YAML, indented; the policy's name first. */
-void orchestrator_criterion_print(const struct criterion *criterion, int indent,
-                                  struct weir_buf *out);
 
 #endif

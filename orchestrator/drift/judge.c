@@ -62,15 +62,10 @@ static enum weir_status find_statistic(const struct weir_yaml_node *node, const 
 static enum weir_status read_options(struct member *member, const struct weir_yaml_node *node,
                                      const char *path, struct weir_error *err)
 {
-    size_t own_at = sizeof(struct shared_options);
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SHARED, member->statistic->options, own_at);
-    WEIR_AUTO_FREE char *section = weir_calloc(1, own_at + member->statistic->options_size);
-    enum weir_status status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section, err);
-    if (status != WEIR_OK)
-        return status;
-    memcpy(&member->shared, section, own_at);
-    memcpy(member->options, section + own_at, member->statistic->options_size);
-    return WEIR_OK;
+    const struct cfg_part shared = {SHARED, &member->shared, sizeof member->shared};
+    const struct cfg_part own = {member->statistic->options, member->options,
+                                 member->statistic->options_size};
+    return cfg_read_parts(&shared, &own, node, path, err);
 }
 
 /* A mapping without options: a name alone says the same. */
@@ -168,11 +163,6 @@ void orchestrator_judge_close(struct drift_judge *judge)
     }
     weir_yaml_free(judge->fallback);
     free(judge);
-}
-
-size_t orchestrator_judge_count(const struct drift_judge *judge)
-{
-    return judge->count;
 }
 
 const struct drift_statistic *orchestrator_judge_statistic(const struct drift_judge *judge,
@@ -281,19 +271,6 @@ enum weir_status orchestrator_judge_restore(struct drift_judge *judge, struct we
     for (size_t i = 0; i < judge->count && status == WEIR_OK; i++)
         status = orchestrator_criterion_restore(judge->members[i].criterion, bytes, err);
     return status;
-}
-
-void orchestrator_judge_print(const struct drift_judge *judge, int indent, struct weir_buf *out)
-{
-    for (size_t i = 0; i < judge->count; i++) {
-        const struct member *member = &judge->members[i];
-        weir_buf_printf(out, "%*s- name: %s\n%*scorrection: %s\n", indent, "",
-                        member->statistic->name, indent + 2, "",
-                        CORRECTIONS[member->shared.correction]);
-        cfg_print(member->statistic->options, member->options, indent + 2, out);
-        weir_buf_printf(out, "%*scriterion:\n", indent + 2, "");
-        orchestrator_criterion_print(member->criterion, indent + 4, out);
-    }
 }
 
 static void describe_options(const struct cfg_key *options, struct weir_buf *out)

@@ -26,7 +26,6 @@ enum weir_status orchestrator_judge_open(const struct weir_yaml_node *statistics
 void orchestrator_judge_close(struct drift_judge *judge);
 WEIR_DEFINE_AUTO(drift_judge, orchestrator_judge_close)
 
-size_t orchestrator_judge_count(const struct drift_judge *judge);
 const struct drift_statistic *orchestrator_judge_statistic(const struct drift_judge *judge,
                                                            size_t index);
 
@@ -63,8 +62,6 @@ void orchestrator_judge_save(const struct drift_judge *judge, struct weir_buf *o
 enum weir_status orchestrator_judge_restore(struct drift_judge *judge, struct weir_bytes *bytes,
                                             struct weir_error *err) WEIR_MUST_USE;
 
-/* Appends the effective list as YAML, indented. */
-void orchestrator_judge_print(const struct drift_judge *judge, int indent, struct weir_buf *out);
 /* Appends the reference of the statistics and of the criteria: headings of level 3 and tables. */
 void orchestrator_judge_describe(struct weir_buf *out);
 

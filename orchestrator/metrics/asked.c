@@ -72,15 +72,10 @@ static void write_label(struct asked_metric *asked, const struct weir_yaml_node 
 static enum weir_status read_options(struct asked_metric *asked, const struct weir_yaml_node *node,
                                      const char *path, struct weir_error *err)
 {
-    size_t own_at = sizeof(struct shared_options);
-    WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SHARED, asked->metric->options, own_at);
-    WEIR_AUTO_FREE char *section = weir_calloc(1, own_at + asked->metric->options_size);
-    enum weir_status status = cfg_read(keys, CFG_CLOSED, node, path, NULL, section, err);
-    if (status != WEIR_OK)
-        return status;
-    memcpy(&asked->shared, section, own_at);
-    memcpy(asked->options, section + own_at, asked->metric->options_size);
-    return WEIR_OK;
+    const struct cfg_part shared = {SHARED, &asked->shared, sizeof asked->shared};
+    const struct cfg_part own = {asked->metric->options, asked->options,
+                                 asked->metric->options_size};
+    return cfg_read_parts(&shared, &own, node, path, err);
 }
 
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,

@@ -171,7 +171,7 @@ struct dispatcher_audit {
 };
 
 /* Along the surviving attempts, from the committed states. `expected` is the fingerprint that they
- * must add up to (dispatcher_entry_expected()); nothing counts as lost unforeseen before the job is
+ * must add up to (dispatcher_entry_expect()); nothing counts as lost unforeseen before the job is
  * final. `lost` is exact; `duplicated` may count a few batches too many (DELIVERY_CLAIM_MAX per
  * death: allowed to be handed out, and never were), none too few. */
 struct dispatcher_audit dispatcher_job_audit(const struct dispatcher_job *job, uint64_t expected);
