@@ -68,6 +68,23 @@ json_t *cli_arguments_model(const struct cli_call *call, struct weir_error *err)
     return finish(arguments, set_text(arguments, "model", call->operands[0]), err);
 }
 
+json_t *cli_arguments_diff(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    bool good = set_text(arguments, "model", call->operands[0]) &&
+                set_text(arguments, "other", call->operands[1]);
+    return finish(arguments, good, err);
+}
+
+json_t *cli_arguments_export(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    bool good = set_text(arguments, "model", call->operands[0]) &&
+                set_text(arguments, "format",
+                         call->options.format == NULL ? "safetensors" : call->options.format);
+    return finish(arguments, good, err);
+}
+
 json_t *cli_arguments_feed(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();

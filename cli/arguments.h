@@ -4,9 +4,10 @@
 
 #include "cli/command.h"
 
-cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_lineage,
-    cli_arguments_erase_request, cli_arguments_erase_plan, cli_arguments_erasure,
-    cli_arguments_erase_verify, cli_arguments_select, cli_arguments_predict, cli_arguments_evaluate,
-    cli_arguments_doctor, cli_arguments_feed;
+cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_export,
+    cli_arguments_diff, cli_arguments_lineage, cli_arguments_erase_request,
+    cli_arguments_erase_plan, cli_arguments_erasure, cli_arguments_erase_verify,
+    cli_arguments_select, cli_arguments_predict, cli_arguments_evaluate, cli_arguments_doctor,
+    cli_arguments_feed;
 
 #endif

@@ -40,6 +40,7 @@ struct cli_options {
     const char *evaluation;
     const char *client;
     const char *public_key;
+    const char *format;
 };
 
 struct cli_command;

@@ -114,6 +114,13 @@ static const struct weir_option PUSH_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option EXPORT_OPTIONS[] = {
+    {"format", "FORMAT", "safetensors, or file: the bytes that its trainer stored (safetensors)",
+     OPTION(format)},
+    {"to", "FILE", "where to (MODEL.safetensors, or MODEL.weirmodel, here)", OPTION(to)},
+    WEIR_OPTION_END,
+};
+
 // clang-format off
 static const struct cli_command COMMANDS[] = {
     {.words = "status", .summary = "how the platform and its pipelines stand",
@@ -185,6 +192,15 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir models lineage --id 1099511627776",
      .options = LINEAGE_OPTIONS, .topic = "lineage", .arguments = cli_arguments_lineage,
      .render = cli_render_lineage},
+    {.words = "models export", .operands = "MODEL", .operands_min = 1, .operands_max = 1,
+     .summary = "write a model to a file that other programs read",
+     .example = "weir models export quickstart-3 --format safetensors --to quickstart.safetensors",
+     .options = EXPORT_OPTIONS, .topic = "model_export", .arguments = cli_arguments_export,
+     .follow = cli_follow_export, .render = cli_render_exported},
+    {.words = "models diff", .operands = "MODEL MODEL", .operands_min = 2, .operands_max = 2,
+     .summary = "how far two models are apart: their weights, the samples of their sets, their lines",
+     .example = "weir models diff quickstart-2 quickstart-3",
+     .topic = "model_diff", .arguments = cli_arguments_diff, .render = cli_render_diff},
     {.words = "erase request", .summary = "erase samples: from every batch, file and model",
      .example = "weir erase request --subject someone@example.org --wait",
      .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,

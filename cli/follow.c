@@ -1,8 +1,10 @@
-/* Asking again and again how far an erasure or an examination is. */
+/* Asking again and again how far an erasure or an examination is; taking away what was exported. */
 #include "cli/follow.h"
 
 #include "cli/answer.h"
 #include "cli/platform.h"
+#include "core/base/file.h"
+#include "core/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,5 +137,30 @@ enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct c
             status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
     }
     json_decref(which);
+    return status;
+}
+
+/* ---- models export ---- */
+
+/* The platform has written it below its data directory: a copy goes where it is wanted, and that one goes. */
+enum weir_status cli_follow_export(struct cli_platform *platform, const struct cli_call *call,
+                                   json_t **answer, struct weir_error *err)
+{
+    (void)platform;
+    void *bytes = NULL;
+    size_t size = 0;
+    bool as_it_is = strcmp(cli_text(*answer, "format"), "file") == 0;
+    WEIR_AUTO_FREE char *usual =
+        weir_format("%s.%s", call->operands[0], as_it_is ? "weirmodel" : "safetensors");
+    WEIR_AUTO_FREE char *from =
+        weir_format("%s/%s", call->options.data_dir, cli_text(*answer, "file"));
+    const char *to = call->options.to == NULL ? usual : call->options.to;
+    enum weir_status status = weir_file_map(from, &bytes, &size, err);
+    if (status == WEIR_OK)
+        status = weir_file_write_atomic(to, weir_bytes(bytes, size), err);
+    weir_file_unmap(bytes, size);
+    struct weir_error problem;
+    weir_ignore(weir_remove_tree(from, &problem)); /* an erasure finds it, at the latest */
+    json_object_set_new(*answer, "file", json_string(to));
     return status;
 }

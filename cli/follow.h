@@ -1,4 +1,4 @@
-/* Waiting for an erasure, or an examination, to end. */
+/* What is done between a first answer and what is shown: waiting for an erasure, or an examination, to end. */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 
@@ -9,5 +9,7 @@
 cli_follow_fn cli_follow_erasure;
 /* Asks doctor until all is examined; what is examined goes to stderr. */
 cli_follow_fn cli_follow_doctor;
+/* Puts the file that the platform has written where it is wanted. */
+cli_follow_fn cli_follow_export;
 
 #endif

@@ -5,7 +5,8 @@
 #include "cli/command.h"
 
 cli_render_fn cli_render_status, cli_render_datasets;
-cli_render_fn cli_render_models, cli_render_model, cli_render_promoted, cli_render_lineage;
+cli_render_fn cli_render_models, cli_render_model, cli_render_promoted, cli_render_lineage,
+    cli_render_exported, cli_render_diff;
 cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasure,
     cli_render_erasures, cli_render_receipt, cli_render_erase_key, cli_render_erase_verify;
 cli_render_fn cli_render_policies, cli_render_config_check, cli_render_config_explain;

@@ -113,13 +113,13 @@ enum weir_status store_delta(void *state, double *ret_rate, struct weir_error *e
     const struct orchestrator_bench *bench = state;
     WEIR_AUTO_FREE char *path = path_of(bench, "delta");
     struct mapping base = {0}, model = {0};
-    uint64_t bytes = 0;
+    struct model_delta_written written;
     enum weir_status status = map(bench, "base", &base, err);
     if (status == WEIR_OK)
         status = map(bench, "model", &model, err);
     int64_t since_ns = weir_now_ns();
     if (status == WEIR_OK)
-        status = model_delta_write(path, view(&model), view(&base), &bytes, err);
+        status = model_delta_write(path, view(&model), view(&base), &written, err);
     *ret_rate = rate(model.size, since_ns);
     weir_file_unmap(base.at, base.size);
     weir_file_unmap(model.at, model.size);

@@ -217,9 +217,9 @@ static enum weir_status check_sum(struct weir_bytes bytes, struct weir_error *er
     return WEIR_OK;
 }
 
-static enum weir_status parse(struct weir_model_file *file, struct weir_error *err)
+static enum weir_status parse(struct weir_bytes bytes, struct weir_model_file *file,
+                              struct weir_error *err)
 {
-    struct weir_bytes bytes = weir_buf_view(&file->bytes);
     struct weir_model_layout layout;
     enum weir_status status = weir_model_file_layout(bytes, &layout, err);
     if (status == WEIR_OK)
@@ -237,7 +237,7 @@ static enum weir_status parse(struct weir_model_file *file, struct weir_error *e
         layout.floats % file->width != 0)
         return weir_fail(err, WEIR_CORRUPT, "%zu parameters do not fit its shape", layout.floats);
     const uint8_t *state = layout.state_at > 0 ? bytes.at + layout.state_at : NULL;
-    file->parameters = /* malloc and 64 align it */
+    file->parameters = /* malloc, or a page, and 64 align it */
         (const float *)(const void *)(bytes.at + layout.parameters_at);
     file->optimizer_state = (const float *)(const void *)state;
     return WEIR_OK;
@@ -249,13 +249,25 @@ enum weir_status weir_model_file_read(const char *path, struct weir_model_file *
     struct weir_model_file file = {.arena = weir_arena_new()};
     enum weir_status status = weir_file_read(path, FILE_BYTES_MAX, &file.bytes, err);
     if (status == WEIR_OK)
-        status = parse(&file, err);
+        status = parse(weir_buf_view(&file.bytes), &file, err);
     if (status != WEIR_OK) {
         weir_model_file_fini(&file);
         return weir_error_wrap(err, status, "model file '%s'", path);
     }
     *ret_file = file;
     return WEIR_OK;
+}
+
+enum weir_status weir_model_file_view(struct weir_bytes bytes, struct weir_model_file *ret_file,
+                                      struct weir_error *err)
+{
+    struct weir_model_file file = {.arena = weir_arena_new()};
+    enum weir_status status = parse(bytes, &file, err);
+    if (status == WEIR_OK)
+        *ret_file = file;
+    else
+        weir_model_file_fini(&file);
+    return status;
 }
 
 void weir_model_file_fini(struct weir_model_file *file)

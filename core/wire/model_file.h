@@ -63,6 +63,9 @@ enum weir_status weir_model_file_write(const char *path, const struct weir_model
  * Everything in `*ret_file` lives until weir_model_file_fini(). */
 enum weir_status weir_model_file_read(const char *path, struct weir_model_file *ret_file,
                                       struct weir_error *err) WEIR_MUST_USE;
+/* The same of bytes in memory, aligned as malloc() does: they are borrowed, and checked alike. */
+enum weir_status weir_model_file_view(struct weir_bytes bytes, struct weir_model_file *ret_file,
+                                      struct weir_error *err) WEIR_MUST_USE;
 void weir_model_file_fini(struct weir_model_file *file); /* zeroed is fine */
 
 #endif

@@ -81,6 +81,16 @@ size_t id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
     return sum;
 }
 
+size_t id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct id_block *other = id_blocks_find(b, a->at[i].block);
+        sum += other == NULL ? 0 : id_bits_shared(&a->at[i].rows, &other->rows);
+    }
+    return sum;
+}
+
 void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
 {
     for (size_t i = 0; i < shared_words(from, what); i++)

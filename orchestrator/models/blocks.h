@@ -22,6 +22,7 @@ void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count);
 /* NULL: no id of that block is in it. */
 const struct id_block *id_blocks_find(const struct id_blocks *blocks, int64_t block);
 size_t id_blocks_population(const struct id_blocks *blocks);
+size_t id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b);
 /* Its ids, ascending, into `ids` (room for WEIR_BLOCK_ROWS); how many there are. */
 size_t id_block_ids(const struct id_block *block, uint64_t *ids);
 /* How many bits are set in both. */

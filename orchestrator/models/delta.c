@@ -169,6 +169,7 @@ struct writer {
     uint64_t written;
     int fd;
     const char *path;
+    struct weir_digest model;
 };
 
 static enum weir_status put(struct writer *writer, const void *bytes, size_t size,
@@ -191,10 +192,11 @@ static enum weir_status put_summed(struct writer *writer, struct weir_bytes byte
     return status == WEIR_OK ? put(writer, sum, sizeof sum, err) : status;
 }
 
-static void put_digest(struct weir_buf *out, struct weir_bytes of)
+static struct weir_digest put_digest(struct weir_buf *out, struct weir_bytes of)
 {
     struct weir_digest digest = weir_digest_of(of);
     weir_buf_append(out, digest.bytes, sizeof digest.bytes);
+    return digest;
 }
 
 static enum weir_status put_front(struct writer *writer, struct weir_bytes model,
@@ -204,7 +206,7 @@ static enum weir_status put_front(struct writer *writer, struct weir_bytes model
     weir_buf_append(&front, MAGIC, sizeof MAGIC);
     weir_buf_append_u64(&front, model.size);
     weir_buf_append_u64(&front, base.size);
-    put_digest(&front, model);
+    writer->model = put_digest(&front, model);
     put_digest(&front, base);
     weir_buf_append_u64(&front, writer->plan->count);
     for (size_t i = 0; i < writer->plan->count; i++) {
@@ -297,7 +299,7 @@ static void writer_fini(struct writer *writer)
 }
 
 enum weir_status model_delta_write(const char *path, struct weir_bytes model,
-                                   struct weir_bytes base, uint64_t *ret_bytes,
+                                   struct weir_bytes base, struct model_delta_written *ret_written,
                                    struct weir_error *err)
 {
     struct plan plan = make_plan(model, base);
@@ -311,7 +313,7 @@ enum weir_status model_delta_write(const char *path, struct weir_bytes model,
     if (status == WEIR_OK && rename(temporary, path) != 0)
         status = weir_fail(err, WEIR_IO, "%s: cannot be put in place: %s", path, strerror(errno));
     if (status == WEIR_OK)
-        *ret_bytes = writer.written;
+        *ret_written = (struct model_delta_written){writer.written, writer.model};
     else
         (void)unlink(temporary);
     writer_fini(&writer);

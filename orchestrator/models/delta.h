@@ -17,11 +17,16 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 /* Writes `model` to `path`, durably and all or nothing, as its difference from `base`. Any two files will do: in model
  * files (core/wire/model_file.h) each block of floats is compared with its like, others from their beginnings. */
+struct model_delta_written {
+    uint64_t bytes;           /* of the file */
+    struct weir_digest model; /* of the model's bytes */
+};
 enum weir_status model_delta_write(const char *path, struct weir_bytes model,
-                                   struct weir_bytes base, uint64_t *ret_bytes,
+                                   struct weir_bytes base, struct model_delta_written *ret_written,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* Appends the model to `out`. CORRUPT when the delta is damaged, `base` is not what it was made from, or what comes out
  * is not the model; LIMIT when the model has more than `bytes_max`. */

@@ -45,11 +45,11 @@ enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, in
     return note_blocks(orch, Q_erasure_block_add, DB_I64(erasure), ids, err);
 }
 
-enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
-                                                 struct id_blocks *ret_ids, struct weir_error *err)
+static enum weir_status load_blocks(struct orchestrator *orch, int query, struct weir_param owner,
+                                    struct id_blocks *ret_ids, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_erasure_blocks, &rows, err, DB_I64(erasure));
+    enum weir_status status = DB_RUN(orch->db, query, &rows, err, owner);
     if (status != WEIR_OK)
         return status;
     size_t count = weir_rows_count(rows);
@@ -61,6 +61,18 @@ enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int6
         weir_bits_unpack(&ret_ids->at[i].rows, weir_rows_bytes(rows, i, 1));
     }
     return WEIR_OK;
+}
+
+enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
+                                                 struct id_blocks *ret_ids, struct weir_error *err)
+{
+    return load_blocks(orch, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
+}
+
+enum weir_status orchestrator_lineage_of_set(struct orchestrator *orch, const char *digest,
+                                             struct id_blocks *ret_ids, struct weir_error *err)
+{
+    return load_blocks(orch, Q_set_blocks, DB_TEXT(digest), ret_ids, err);
 }
 
 /* ---- asking ---- */

@@ -21,6 +21,11 @@ enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int6
                                                  struct id_blocks *ret_ids,
                                                  struct weir_error *err) WEIR_MUST_USE;
 
+/* What a sealed set holds, as noted. */
+enum weir_status orchestrator_lineage_of_set(struct orchestrator *orch, const char *digest,
+                                             struct id_blocks *ret_ids,
+                                             struct weir_error *err) WEIR_MUST_USE;
+
 /* One model that has seen some of the samples, or is influenced by one that has. */
 struct lineage_seen {
     char *model;

@@ -24,6 +24,17 @@ static enum weir_status make_durable(const char *path, struct weir_error *err)
     return WEIR_OK;
 }
 
+static enum weir_status note_model(const char *path, size_t size, const struct weir_digest *digest,
+                                   struct model_files *files, struct weir_error *err)
+{
+    weir_digest_text(digest, files->checksum);
+    files->bytes = (int64_t)size;
+    return size <= ORCHESTRATOR_MODEL_BYTES_MAX
+               ? WEIR_OK
+               : weir_fail(err, WEIR_LIMIT, "%s: a model of %zu bytes, expected at most %d", path,
+                           size, ORCHESTRATOR_MODEL_BYTES_MAX);
+}
+
 /* Not read into memory: a model may be large. */
 static enum weir_status measure(const char *path, struct model_files *files, struct weir_error *err)
 {
@@ -33,13 +44,8 @@ static enum weir_status measure(const char *path, struct model_files *files, str
     if (status != WEIR_OK)
         return status;
     struct weir_digest digest = weir_digest_of(weir_bytes(bytes, size));
-    weir_digest_text(&digest, files->checksum);
-    files->bytes = (int64_t)size;
     weir_file_unmap(bytes, size);
-    return size <= ORCHESTRATOR_MODEL_BYTES_MAX
-               ? WEIR_OK
-               : weir_fail(err, WEIR_LIMIT, "%s: a model of %zu bytes, expected at most %d", path,
-                           size, ORCHESTRATOR_MODEL_BYTES_MAX);
+    return note_model(path, size, &digest, files, err);
 }
 
 static enum weir_status move_model(const char *from, const char *to, struct weir_error *err)
@@ -77,23 +83,23 @@ static enum weir_status write_delta(struct orchestrator *orch, const struct mode
     struct model_content before = {.mapped = NULL};
     void *bytes = NULL;
     size_t size = 0;
-    uint64_t stored = 0;
+    struct model_delta_written written;
     enum weir_status status = orchestrator_model_content(orch, base, &before, err);
     if (status == WEIR_OK)
         status = weir_file_map(from, &bytes, &size, err);
     if (status == WEIR_OK)
-        status = model_delta_write(path, weir_bytes(bytes, size), before.bytes, &stored, err);
+        status = model_delta_write(path, weir_bytes(bytes, size), before.bytes, &written, err);
     weir_file_unmap(bytes, size);
     orchestrator_model_content_fini(&before);
     if (status != WEIR_OK)
         return status;
-    if (stored / DELTA_WORTH_IT_NUMERATOR >= size / DELTA_WORTH_IT_DENOMINATOR)
+    if (written.bytes / DELTA_WORTH_IT_NUMERATOR >= size / DELTA_WORTH_IT_DENOMINATOR)
         return weir_remove_tree(path, err);
-    files->stored_bytes = (int64_t)stored;
+    files->stored_bytes = (int64_t)written.bytes;
     files->base = weir_strdup(base->id);
     files->deltas = base->deltas + 1;
     files->file = WEIR_TAKE(file);
-    return WEIR_OK;
+    return note_model(from, size, &written.model, files, err);
 }
 
 /* Only the model that the run started from will do: an erasure that takes it away takes this one, too. */
@@ -135,9 +141,7 @@ enum weir_status orchestrator_model_place(struct orchestrator *orch,
     WEIR_AUTO_FREE char *from =
         weir_format("%s/%s", wanted->run->directory, wanted->run->model_file);
     enum weir_status status = try_delta(orch, wanted, from, &files, err);
-    if (status == WEIR_OK && files.file != NULL)
-        status = measure(from, &files, err);
-    else if (status == WEIR_OK)
+    if (status == WEIR_OK && files.file == NULL)
         status = place_whole(orch, wanted, from, &files, err);
     if (status == WEIR_OK)
         status = write_fitted(orch, wanted, &files, err);

@@ -97,6 +97,13 @@ enum weir_status orchestrator_models_end_dropping(struct orchestrator *orch, str
     return status;
 }
 
+static enum weir_status drop_one(struct orchestrator *orch, int64_t pipeline, const char *model,
+                                 struct weir_error *err)
+{
+    const struct dropping dropping = {orch, pipeline, model};
+    return orchestrator_commit(orch, effect_dropping, NULL, &dropping, err);
+}
+
 /* Columns of Q_models_to_keep. */
 enum { COL_ID, COL_BASE, COL_ACTIVE, COL_MEASURED, COL_VALUE };
 
@@ -130,11 +137,20 @@ static enum weir_status drop_some(struct orchestrator *orch, const struct pipeli
     WEIR_AUTO_FREE bool *drop = weir_calloc(count + 1, sizeof *drop);
     read_rows(rows, models);
     models_choose_dropped(settings, models, count, drop);
-    for (size_t i = 0; status == WEIR_OK && i < count; i++) {
-        struct dropping dropping = {orch, number, models[i].id};
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
         if (drop[i])
-            status = orchestrator_commit(orch, effect_dropping, NULL, &dropping, err);
-    }
+            status = drop_one(orch, number, models[i].id, err);
+    return status;
+}
+
+/* They had their say when a set was chosen. */
+static enum weir_status drop_holdouts(struct orchestrator *orch, int64_t pipeline,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_holdouts_to_drop, &rows, err, DB_I64(pipeline));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        status = drop_one(orch, pipeline, weir_rows_text(rows, i, 0), err);
     return status;
 }
 
@@ -145,5 +161,7 @@ enum weir_status orchestrator_models_retain(struct orchestrator *orch,
     if (settings->keep == MODELS_KEEP_ALL || orchestrator_erasures_claim(orch))
         return WEIR_OK;
     enum weir_status status = drop_some(orch, pipeline, settings, err);
+    if (status == WEIR_OK)
+        status = drop_holdouts(orch, orchestrator_pipeline_id(pipeline), err);
     return status == WEIR_OK ? orchestrator_models_end_dropping(orch, err) : status;
 }

@@ -141,9 +141,8 @@ static enum weir_status asked_ids(const struct topic_call *call, struct id_block
     return WEIR_OK;
 }
 
-/* What a model learnt from: its own set, then its parent's, back to the initial weights. */
-static enum weir_status ancestors_json(const struct topic_call *call, const char *model,
-                                       json_t *ancestors, struct weir_error *err)
+enum weir_status topic_ancestors_json(const struct topic_call *call, const char *model,
+                                      json_t *ancestors, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *id = weir_strdup(model);
     enum weir_status status = WEIR_OK;
@@ -169,7 +168,7 @@ static void answer_ancestors(struct topic_call *call, const char *model)
 {
     struct weir_error err;
     json_t *ancestors = json_array();
-    if (ancestors_json(call, model, ancestors, &err) != WEIR_OK) {
+    if (topic_ancestors_json(call, model, ancestors, &err) != WEIR_OK) {
         json_decref(ancestors);
         topic_refuse(call, &err);
         return;

@@ -51,6 +51,9 @@ struct id_blocks;
 /* {"samples", "models", "milliseconds"}: which models have seen one of `ids`. */
 enum weir_status topic_lineage_json(const struct topic_call *call, const struct id_blocks *ids,
                                     json_t **ret_json, struct weir_error *err) WEIR_MUST_USE;
+/* Appends what a model learnt from: its own set, then its parent's, back to the initial weights. */
+enum weir_status topic_ancestors_json(const struct topic_call *call, const char *model,
+                                      json_t *ancestors, struct weir_error *err) WEIR_MUST_USE;
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
 enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
                                   json_t *checks, struct weir_error *err) WEIR_MUST_USE;
@@ -67,10 +70,11 @@ void topic_names_fini(struct topic_names *names);
 
 typedef void topic_fn(struct topic_call *call);
 topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_promote,
-    topic_model_rollback, topic_lineage, topic_erase_request, topic_erase_plan, topic_erase_status,
-    topic_erase_list, topic_erase_receipt, topic_erase_verify, topic_erase_key, topic_predict,
-    topic_evaluate, topic_select, topic_report, topic_events, topic_stop, topic_push, topic_doctor,
-    topic_feed_list, topic_feed_forget, topic_sets, topic_workers;
+    topic_model_rollback, topic_model_export, topic_model_diff, topic_lineage, topic_erase_request,
+    topic_erase_plan, topic_erase_status, topic_erase_list, topic_erase_receipt, topic_erase_verify,
+    topic_erase_key, topic_predict, topic_evaluate, topic_select, topic_report, topic_events,
+    topic_stop, topic_push, topic_doctor, topic_feed_list, topic_feed_forget, topic_sets,
+    topic_workers;
 
 void orchestrator_on_ask(void *owner, struct weir_request *request);
 

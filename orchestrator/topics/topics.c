@@ -16,6 +16,8 @@ static const struct topic {
     {"models", topic_models},
     {"model_promote", topic_model_promote},
     {"model_rollback", topic_model_rollback},
+    {"model_export", topic_model_export},
+    {"model_diff", topic_model_diff},
     {"model", topic_model},
     {"lineage", topic_lineage},
     {"erase_request", topic_erase_request},

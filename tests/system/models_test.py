@@ -1,9 +1,12 @@
-"""Models as differences: the same models in less room, whoever is killed; dropped ones are trained again when an erasure
+"""Models as differences: the same models in less room, whoever is killed; exported and compared as if they were whole; dropped ones are trained again when an erasure
 needs them; and no file of an erased past is left."""
 
+import array
 import json
+import math
+import struct
 
-from weirlab import PIPELINE, Lab, assert_clean_audits, outcome
+from weirlab import PIPELINE, Lab, assert_clean_audits, outcome, read_set
 
 ALL = "models: {{storage: delta, full_every: 3, keep: all}}\n"
 LAST = "models: {{storage: delta, full_every: 2, keep: {{last: 1}}}}\n"
@@ -45,6 +48,59 @@ def the_same_models_in_less_room():
     predictions = [json.loads(one.weir("predict", "--limit", "20", "--json"))["predictions"] for one in (whole, lab)]
     assert predictions[0] == predictions[1]
     whole.remove()
+    return lab
+
+
+def read_safetensors(path):
+    """By the published layout, with nothing of ours: u64 size, JSON, tensors end to end."""
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + size])
+    metadata, tensors, end = header.pop("__metadata__"), {}, 0
+    for name, one in header.items():
+        first, last = one["data_offsets"]
+        assert first == end, "a gap between tensors"
+        tensors[name] = one["shape"], data[8 + size + first:8 + size + last]
+        end = last
+    assert 8 + size + end == len(data)
+    assert all(isinstance(text, str) for text in metadata.values()), metadata
+    return metadata, tensors
+
+
+def floats(tensor):
+    shape, data = tensor
+    values = array.array("f", data)
+    assert len(values) == shape[0] * shape[1]
+    return values
+
+
+def exported_and_compared(lab):
+    """A model that is stored as a difference is exported whole, and compared float by float."""
+    models = {m["model"]: m for m in stored(lab)}
+    assert models["lab-2"]["base"] == "lab-1", models["lab-2"]
+    read = {}
+    for name in ("lab-1", "lab-2"):
+        path = lab.folder / f"{name}.safetensors"
+        lab.weir("models", "export", name, "--to", str(path))
+        metadata, tensors = read_safetensors(path)
+        assert metadata["model"] == name and metadata["checksum"] == models[name]["checksum"], metadata
+        read[name] = floats(tensors["parameters"])
+    whole = lab.folder / "lab-2.weirmodel"
+    lab.weir("models", "export", "lab-2", "--format", "file", "--to", str(whole))
+    assert whole.stat().st_size == models["lab-2"]["bytes"] and read["lab-2"].tobytes() in whole.read_bytes()
+    lab.weir("models", "export", "lab-2", "--format", "onnx", expect=2)
+
+    found = json.loads(lab.weir("models", "diff", "lab-1", "lab-2", "--json"))
+    apart = [a - b for a, b in zip(read["lab-1"], read["lab-2"])]
+    (tensor,) = [t for t in found["tensors"] if t["name"] == "parameters"]
+    assert tensor["compared"] == len(apart) and tensor["changed"] == sum(map(bool, apart)) > 0, tensor
+    assert math.isclose(tensor["max_abs"], max(map(abs, apart)), rel_tol=1e-12), tensor
+    assert math.isclose(tensor["rms"], math.sqrt(sum(d * d for d in apart) / len(apart)), rel_tol=1e-9), tensor
+    sets = [set(read_set(lab.data_dir / "sets" / f"{models[name]['set_digest']}.set")) for name in ("lab-1", "lab-2")]
+    assert found["samples"] == {"both": len(sets[0] & sets[1]), "only_a": len(sets[0] - sets[1]),
+                                "only_b": len(sets[1] - sets[0])}, found["samples"]
+    assert found["lineage"] == {"ancestor": "lab-1", "steps_a": 0, "steps_b": 1} and not found["same"], found
+    assert json.loads(lab.weir("models", "diff", "lab-4", "lab-4", "--json"))["same"]
     return lab
 
 
@@ -127,7 +183,7 @@ def promoted_only_when_better():
 
 def main():
     promoted_only_when_better()
-    an_erasure_leaves_no_file_of_what_saw_a_sample(the_same_models_in_less_room())
+    an_erasure_leaves_no_file_of_what_saw_a_sample(exported_and_compared(the_same_models_in_less_room()))
     dropped_models_are_trained_again_when_an_erasure_needs_them()
 
 

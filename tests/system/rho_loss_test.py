@@ -10,7 +10,7 @@ LIMIT = 40
 RHO_LOSS = ("{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 40,"
             " score: [{{method: rho_loss, share: 0.2}}, {{method: rho_loss, holdout: twin, from_trigger: 3}}]}}")
 REDUCIBLE = PIPELINE.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}", RHO_LOSS)
-REDUCIBLE = REDUCIBLE.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\n")
+REDUCIBLE = REDUCIBLE.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\nmodels: {{keep: {{last: 9}}}}\n")
 assert "rho_loss" in REDUCIBLE and "evaluation: []" in REDUCIBLE
 HOLDOUTS = {2: ["lab-2-h0.1"], 3: ["lab-3-h0.1", "lab-3-h1.1"]}
 
@@ -90,7 +90,9 @@ def assert_held_out(lab, sealed):
     simple, first, second = (set(set_ids(lab, model(lab, name)["set_digest"])) for name in sum(HOLDOUTS.values(), []))
     assert len(simple) > 20 and not simple & trained, "a sample that is held out was trained on"
     assert not first & second and not simple & (first | second) and first and second
-    assert model(lab, "lab-2-h0.1")["state"] == "holdout" and not model(lab, "lab-2-h0.1")["active"]
+    assert model(lab, "lab-3-h0.1")["state"] == "holdout" and not model(lab, "lab-3-h0.1")["active"]
+    assert model(lab, "lab-2-h0.1")["state"] == "dropped", "a newer one of its half is there"
+    assert not list((lab.data_dir / "models").glob("lab-2-h0.1*")), "its file is still there"
     assert model(lab, "lab-3")["held_out_by"].split() == HOLDOUTS[3] and model(lab, "lab-3")["parent"] == "lab-2"
     assert model(lab, "lab-3-h0.1")["parent"] == "lab-2-h0.1"
     preview = json.loads(lab.weir("select", "lab", "--dry-run", "--json"))
@@ -108,9 +110,9 @@ def erased(lab, held):
     answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
     receipt = json.loads((lab.data_dir / "receipts" / f"{answer['erasure']}.json").read_text())
     actions = {m["model"]: m["action"] for m in receipt["models"]}
-    assert actions["lab-2-h0.1"] == actions["lab-3-h0.1"] == "retire", actions
-    assert model(lab, "lab-2-h0.1")["state"] == "retired"
-    assert not list((lab.data_dir / "models").glob("lab-2-h0.1*")), "its file is still there"
+    assert actions["lab-3-h0.1"] == "retire" and "lab-2-h0.1" not in actions, actions
+    assert model(lab, "lab-3-h0.1")["state"] == "retired"
+    assert not list((lab.data_dir / "models").glob("lab-3-h0.1*")), "its file is still there"
     assert all(name in actions or name in {m["model"] for m in receipt["influenced"]}
                for name in ("lab-2", "lab-3")), receipt
     lab.weir("erase", "verify", str(answer["erasure"]))

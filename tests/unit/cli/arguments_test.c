@@ -33,6 +33,8 @@ static void options_become_members(void **state)
         {"models list", "{}"},
         {"models list --pipeline p", "{\"pipeline\": \"p\"}"},
         {"models show m-1", "{\"model\": \"m-1\"}"},
+        {"models diff m-1 m-2", "{\"model\": \"m-1\", \"other\": \"m-2\"}"},
+        {"models export m-1 --to /a/b", "{\"model\": \"m-1\", \"format\": \"safetensors\"}"},
         {"models lineage m-1", "{\"model\": \"m-1\"}"},
         {"models lineage --id 5 --id 17592186044416", "{\"ids\": [5, 17592186044416]}"},
         {"models lineage --erasure 2", "{\"erasure\": 2}"},

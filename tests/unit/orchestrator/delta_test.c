@@ -48,13 +48,15 @@ static void make_delta(const struct weir_buf *model, const struct weir_buf *base
                        struct weir_buf *delta)
 {
     struct weir_error err;
-    uint64_t bytes = 0;
+    struct model_delta_written written;
     assert_int_equal(model_delta_write(temp_path(&dir, "delta"), weir_buf_view(model),
-                                       weir_buf_view(base), &bytes, &err),
+                                       weir_buf_view(base), &written, &err),
                      WEIR_OK);
     weir_buf_clear(delta);
     assert_int_equal(weir_file_read(temp_path(&dir, "delta"), BYTES_MAX, delta, &err), WEIR_OK);
-    assert_int_equal(delta->size, bytes);
+    assert_int_equal(delta->size, written.bytes);
+    const struct weir_digest digest = weir_digest_of(weir_buf_view(model));
+    assert_memory_equal(written.model.bytes, digest.bytes, sizeof digest.bytes);
 }
 
 static void assert_comes_back(const struct weir_buf *model, const struct weir_buf *base,

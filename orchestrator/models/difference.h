@@ -1,0 +1,26 @@
+/* How far the tensors of two model files are apart. Pure. */
+#ifndef ORCHESTRATOR_MODELS_DIFFERENCE_H
+#define ORCHESTRATOR_MODELS_DIFFERENCE_H
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+enum { MODEL_TENSORS = 2 };
+
+/* One tensor of both, where they overlap: a model may have got rows (inputs) or columns (classes) more. */
+struct tensor_difference {
+    const char *name; /* "parameters", "optimizer_state" */
+    uint64_t rows[2]; /* of either; 0: it has none */
+    uint32_t width[2];
+    uint64_t compared;   /* floats that both have */
+    uint64_t changed;    /* of these, in any bit */
+    uint64_t not_finite; /* of these, in either: left out of what follows */
+    double max_abs, rms; /* of the differences */
+};
+
+/* CORRUPT when one is no model file (core/wire/model_file.h). */
+enum weir_status model_difference(struct weir_bytes a, struct weir_bytes b,
+                                  struct tensor_difference ret_tensors[MODEL_TENSORS],
+                                  struct weir_error *err) WEIR_MUST_USE;
+
+#endif

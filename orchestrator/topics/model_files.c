@@ -1,0 +1,204 @@
+/* model_export, model_diff: models for other programs, and side by side. */
+#include "core/base/file.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "orchestrator/models/content.h"
+#include "orchestrator/models/difference.h"
+#include "orchestrator/models/export.h"
+#include "orchestrator/models/lineage.h"
+#include "orchestrator/topics/topic.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- export ---- */
+
+static enum weir_status write_safetensors(const struct stored_model *model, struct weir_bytes bytes,
+                                          const char *path, struct weir_error *err)
+{
+    json_t *facts = json_pack("{ss,ss*,ss,ss}", "model", model->id, "parent", model->parent,
+                              "checksum", model->checksum, "set_digest", model->set_digest);
+    enum weir_status status = model_export_safetensors(path, bytes, facts, err);
+    json_decref(facts);
+    if (status != WEIR_CORRUPT)
+        return status;
+    return weir_error_wrap(err, status,
+                           "model %s: its trainer has a format of its own, which "
+                           "--format file exports",
+                           model->id);
+}
+
+static enum weir_status write_file(const struct stored_model *model, struct weir_bytes bytes,
+                                   const char *path, struct weir_error *err)
+{
+    (void)model;
+    return weir_file_write_atomic(path, bytes, err);
+}
+
+static const struct export_format {
+    const char *name;
+    enum weir_status (*write)(const struct stored_model *model, struct weir_bytes bytes,
+                              const char *path, struct weir_error *err);
+} FORMATS[] = {
+    {"safetensors", write_safetensors},
+    {"file", write_file},
+};
+
+static const struct export_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(FORMATS); i++)
+        if (strcmp(FORMATS[i].name, name) == 0)
+            return &FORMATS[i];
+    return NULL;
+}
+
+static enum weir_status load_content(struct orchestrator *orch, const struct stored_model *model,
+                                     struct model_content *content, struct weir_error *err)
+{
+    if (!orchestrator_model_is_live(model)) {
+        return weir_fail(err, WEIR_NOT_FOUND, "model %s: it is %s, its files are gone", model->id,
+                         model->state);
+    }
+    return orchestrator_model_content(orch, model, content, err);
+}
+
+/* Who asks moves the file to where it is wanted, which may be where this process has no right to write. An erasure that
+ * comes between takes it away with all else that is below runs/. */
+void topic_model_export(struct topic_call *call)
+{
+    struct weir_error err;
+    struct stored_model model = {0};
+    struct model_content content = {.mapped = NULL};
+    const struct export_format *format = find_format(topic_text(call, "format", ""));
+    if (format == NULL) {
+        topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
+        return;
+    }
+    WEIR_AUTO_FREE char *directory = orchestrator_path(call->orch, "runs", "export");
+    WEIR_AUTO_FREE char *file =
+        weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
+    WEIR_AUTO_FREE char *path = orchestrator_path(call->orch, ".", file);
+    enum weir_status status =
+        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, &err);
+    if (status == WEIR_OK)
+        status = load_content(call->orch, &model, &content, &err);
+    if (status == WEIR_OK)
+        status = weir_make_directories(directory, 0700, &err);
+    if (status == WEIR_OK)
+        status = format->write(&model, content.bytes, path, &err);
+    if (status == WEIR_OK)
+        topic_answer(call, json_pack("{ss,ss,ss,ss}", "model", model.id, "format", format->name,
+                                     "file", file, "checksum", model.checksum));
+    else
+        topic_refuse(call, &err);
+    orchestrator_model_content_fini(&content);
+    orchestrator_model_fini(&model);
+}
+
+/* ---- diff ---- */
+
+/* One of the two models. */
+struct side {
+    struct stored_model model;
+    struct model_content content;
+    struct id_blocks set;
+    json_t *ancestors; /* the model itself first */
+};
+
+static void side_fini(struct side *side)
+{
+    orchestrator_model_content_fini(&side->content);
+    orchestrator_model_fini(&side->model);
+    id_blocks_fini(&side->set);
+    json_decref(side->ancestors);
+}
+
+static enum weir_status load_side(struct topic_call *call, const char *id, struct side *side,
+                                  struct weir_error *err)
+{
+    side->ancestors = json_array();
+    enum weir_status status = orchestrator_model_get(call->orch, id, &side->model, err);
+    if (status == WEIR_OK)
+        status = orchestrator_lineage_of_set(call->orch, side->model.set_digest, &side->set, err);
+    return status == WEIR_OK ? topic_ancestors_json(call, id, side->ancestors, err) : status;
+}
+
+static json_t *tensor_json(const struct tensor_difference *tensor)
+{
+    double compared = (double)tensor->compared;
+    json_t *share =
+        tensor->compared == 0 ? json_null() : json_real((double)tensor->changed / compared);
+    return json_pack("{ss,s[[II],[II]],sI,sI,so,sf,sf,sI}", "name", tensor->name, "shapes",
+                     (json_int_t)tensor->rows[0], (json_int_t)tensor->width[0],
+                     (json_int_t)tensor->rows[1], (json_int_t)tensor->width[1], "compared",
+                     (json_int_t)tensor->compared, "changed", (json_int_t)tensor->changed,
+                     "changed_share", share, "max_abs", tensor->max_abs, "rms", tensor->rms,
+                     "not_finite", (json_int_t)tensor->not_finite);
+}
+
+/* Why there is nothing to compare is an answer, too: lineage and sets outlive the files. */
+static void add_tensors(struct orchestrator *orch, struct side sides[2], json_t *answer)
+{
+    struct weir_error err;
+    struct tensor_difference found[MODEL_TENSORS];
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < 2; i++)
+        status = load_content(orch, &sides[i].model, &sides[i].content, &err);
+    if (status == WEIR_OK)
+        status = model_difference(sides[0].content.bytes, sides[1].content.bytes, found, &err);
+    json_t *tensors = json_array();
+    for (size_t i = 0; status == WEIR_OK && i < MODEL_TENSORS; i++)
+        if (found[i].rows[0] + found[i].rows[1] > 0)
+            json_array_append_new(tensors, tensor_json(&found[i]));
+    json_object_set_new(answer, "tensors", tensors);
+    if (status != WEIR_OK)
+        json_object_set_new(answer, "not_compared", json_string(err.text));
+}
+
+static json_t *samples_json(const struct side sides[2])
+{
+    size_t both = id_blocks_shared(&sides[0].set, &sides[1].set);
+    return json_pack("{sI,sI,sI}", "both", (json_int_t)both, "only_a",
+                     (json_int_t)(id_blocks_population(&sides[0].set) - both), "only_b",
+                     (json_int_t)(id_blocks_population(&sides[1].set) - both));
+}
+
+/* The newest model that both come from, and how many trainings lie between it and either. */
+static json_t *lineage_json(const struct side sides[2])
+{
+    size_t a, b;
+    const json_t *one, *other;
+    json_array_foreach(sides[0].ancestors, a, one)
+    {
+        json_array_foreach(sides[1].ancestors, b, other)
+        {
+            const json_t *id = json_object_get(one, "model");
+            if (json_equal(id, json_object_get(other, "model")))
+                return json_pack("{sO,sI,sI}", "ancestor", id, "steps_a", (json_int_t)a, "steps_b",
+                                 (json_int_t)b);
+        }
+    }
+    return json_pack("{sn,sn,sn}", "ancestor", "steps_a", "steps_b");
+}
+
+void topic_model_diff(struct topic_call *call)
+{
+    struct weir_error err;
+    struct side sides[2] = {{.ancestors = NULL}, {.ancestors = NULL}};
+    enum weir_status status = load_side(call, topic_text(call, "model", ""), &sides[0], &err);
+    if (status == WEIR_OK)
+        status = load_side(call, topic_text(call, "other", ""), &sides[1], &err);
+    json_t *answer = NULL;
+    if (status == WEIR_OK) {
+        answer = json_pack("{ss,ss,sb,so,so}", "a", sides[0].model.id, "b", sides[1].model.id,
+                           "same", strcmp(sides[0].model.checksum, sides[1].model.checksum) == 0,
+                           "samples", samples_json(sides), "lineage", lineage_json(sides));
+        add_tensors(call->orch, sides, answer);
+    }
+    side_fini(&sides[0]);
+    side_fini(&sides[1]);
+    if (status == WEIR_OK)
+        topic_answer(call, answer);
+    else
+        topic_refuse(call, &err);
+}
