@@ -203,6 +203,8 @@ static void on_timer(void *state)
     pool_look(&dispatcher->pool, now_ms);
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[i];
+        if (now_ms - dispatcher->opened_ms >= POOL_FORGET_MS)
+            dispatcher_entry_fold_costs(entry, &dispatcher->pool);
         if (note_silence(dispatcher, entry, passed_ms, &err) != WEIR_OK ||
             dispatcher_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
             weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
@@ -234,7 +236,7 @@ enum weir_status dispatcher_open(const struct weir_service_options *options, str
         dispatcher_close(dispatcher);
         return status;
     }
-    dispatcher->looked_ms = weir_loop_now_ms(loop);
+    dispatcher->opened_ms = dispatcher->looked_ms = weir_loop_now_ms(loop);
     dispatcher->timer =
         weir_loop_timer(loop, DISPATCHER_REPORT_MS, DISPATCHER_REPORT_MS, on_timer, dispatcher);
     weir_log(WEIR_LOG_INFO, "dispatcher is up", "incarnation=%lu jobs=%zu", incarnation,

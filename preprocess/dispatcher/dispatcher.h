@@ -47,6 +47,7 @@ struct dispatcher {
     size_t entry_count;
     size_t turn; /* which job is asked first when a worker wants work */
     uint64_t timer;
+    int64_t opened_ms;
     int64_t looked_ms; /* when the timer fired last */
     bool settling;     /* settle() is due in the next round */
     bool flushing;     /* dispatcher_flush() is */

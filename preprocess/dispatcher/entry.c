@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    EXPECT_PIECE = 1 << 20 /* samples whose fingerprints are added at a time: some milliseconds */
+    EXPECT_PIECE = 1 << 20, /* samples whose fingerprints are added at a time: some milliseconds */
+    COSTS_MAX = 2 * POOL_CREW, /* rows that are worth no folding */
 };
 
 /* Partial fits that may wait at the same time. */
@@ -211,27 +212,49 @@ struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, ui
         if (entry->costs[i].session == session)
             return &entry->costs[i];
     }
-    entry->costs = weir_realloc(entry->costs, entry->cost_count + 1, sizeof(*entry->costs));
+    entry->costs =
+        weir_grow(entry->costs, entry->cost_count, &entry->cost_capacity, sizeof(*entry->costs));
     entry->costs[entry->cost_count] = (struct dispatcher_cost){.session = session};
     return &entry->costs[entry->cost_count++];
+}
+
+static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost *cost)
+{
+    total->cpu_ns += cost->cpu_ns;
+    total->bytes_read += cost->bytes_read;
+    total->bytes_sent += cost->bytes_sent;
+    total->read_ns += cost->read_ns;
+    total->queued_ns += cost->queued_ns;
+    for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
+        total->operator_ns[k] += cost->operator_ns[k];
+        total->operator_bytes[k] += cost->operator_bytes[k];
+    }
 }
 
 struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *entry)
 {
     struct dispatcher_cost total = {0};
-    for (size_t i = 0; i < entry->cost_count; i++) {
-        const struct dispatcher_cost *cost = &entry->costs[i];
-        total.cpu_ns += cost->cpu_ns;
-        total.bytes_read += cost->bytes_read;
-        total.bytes_sent += cost->bytes_sent;
-        total.read_ns += cost->read_ns;
-        total.queued_ns += cost->queued_ns;
-        for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
-            total.operator_ns[k] += cost->operator_ns[k];
-            total.operator_bytes[k] += cost->operator_bytes[k];
-        }
-    }
+    for (size_t i = 0; i < entry->cost_count; i++)
+        add_cost(&total, &entry->costs[i]);
     return total;
+}
+
+void dispatcher_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool)
+{
+    struct dispatcher_cost over = {0};
+    size_t kept = 0;
+    if (entry->cost_count <= COSTS_MAX || entry->cost_count <= 2 * entry->costs_kept)
+        return;
+    for (size_t i = 0; i < entry->cost_count; i++) {
+        if (pool_has_session(pool, entry->costs[i].session))
+            entry->costs[kept++] = entry->costs[i];
+        else
+            add_cost(&over, &entry->costs[i]);
+    }
+    entry->cost_count = kept;
+    *dispatcher_entry_cost(entry, 0) = over;
+    entry->costs_kept = entry->cost_count;
+    entry->costs_folded = true;
 }
 
 void dispatcher_entry_look(struct dispatcher_entry *entry, int64_t now_ms)

@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 
 #include "preprocess/dispatcher/job.h"
+#include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/stages.h"
 #include "preprocess/failures.h"
 #include "preprocess/fingerprint.h"
@@ -12,7 +13,7 @@
 
 /* What one worker session has spent on the job: cumulative. */
 struct dispatcher_cost {
-    uint64_t session;
+    uint64_t session; /* 0: all that are over, together */
     int64_t cpu_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
@@ -51,7 +52,9 @@ struct dispatcher_entry {
     struct dispatcher_job job;
     struct weir_buf *partials; /* waiting for their turn: index group % capacity of a lane */
     struct dispatcher_cost *costs;
-    size_t cost_count;
+    size_t cost_count, cost_capacity;
+    size_t costs_kept; /* rows that were left when they were folded last */
+    bool costs_folded; /* since they were stored */
     struct stages stages;
 };
 
@@ -88,5 +91,8 @@ struct dispatcher_cost dispatcher_entry_total(const struct dispatcher_entry *ent
 void dispatcher_entry_look(struct dispatcher_entry *entry, int64_t now_ms);
 /* The cost row of a worker session, made if it is not there. */
 struct dispatcher_cost *dispatcher_entry_cost(struct dispatcher_entry *entry, uint64_t session);
+/* Makes one row of all whose sessions are over, when there are too many: those that the pool, which has listened for
+ * POOL_FORGET_MS at the least, does not know. Workers come and go by the thousand over a long job. */
+void dispatcher_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool);
 
 #endif

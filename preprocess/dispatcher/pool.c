@@ -111,6 +111,14 @@ bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms)
            now_ms - pool->worker[worker].heard_ms < POOL_SILENT_MS;
 }
 
+bool pool_has_session(const struct pool *pool, uint64_t session)
+{
+    size_t slot = 0;
+    while (slot < pool->count && pool->worker[slot].session != session)
+        slot++;
+    return session != 0 && slot < pool->count;
+}
+
 void pool_look(struct pool *pool, int64_t now_ms)
 {
     size_t vacant = pool->vacant;

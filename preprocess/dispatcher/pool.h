@@ -57,6 +57,8 @@ void pool_fini(struct pool *pool);
  * no slot left. `*ret_known` is false for the first beat of a session. */
 int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, bool *ret_known);
 bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
+/* Is there a worker of this session, heard of in the last POOL_FORGET_MS? Looks at all slots. */
+bool pool_has_session(const struct pool *pool, uint64_t session);
 /* Counts those that are heard, and forgets who has long been silent: a few times a second. */
 void pool_look(struct pool *pool, int64_t now_ms);
 /* How long a worker is to wait between two beats at least, and how long its leases live. */

@@ -327,6 +327,37 @@ static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_en
     return status;
 }
 
+static enum weir_status save_costs(struct weir_db *db, struct dispatcher_entry *entry,
+                                   struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < entry->cost_count && status == WEIR_OK; i++) {
+        if (entry->costs[i].unsaved)
+            status = save_cost(db, entry, &entry->costs[i], err);
+    }
+    return status;
+}
+
+/* Rows were put together: all or none, or what they stand for would count twice. */
+static enum weir_status replace_costs(struct weir_db *db, struct dispatcher_entry *entry,
+                                      struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(db, err);
+    if (status != WEIR_OK)
+        return status;
+    for (size_t i = 0; i < entry->cost_count; i++)
+        entry->costs[i].unsaved = true;
+    status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
+    if (status == WEIR_OK)
+        status = save_costs(db, entry, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(db, err);
+    else
+        weir_db_rollback(db);
+    entry->costs_folded = status != WEIR_OK;
+    return status;
+}
+
 static enum weir_status save_failures(struct weir_db *db, struct dispatcher_entry *entry,
                                       struct weir_error *err)
 {
@@ -347,10 +378,10 @@ enum weir_status dispatcher_store_report(struct weir_db *db, struct dispatcher_e
         status = save_reports(db, entry, err);
         entry->job.report_unsaved = status != WEIR_OK;
     }
-    for (size_t i = 0; i < entry->cost_count && status == WEIR_OK; i++) {
-        if (entry->costs[i].unsaved)
-            status = save_cost(db, entry, &entry->costs[i], err);
-    }
+    if (status == WEIR_OK && entry->costs_folded)
+        status = replace_costs(db, entry, err);
+    if (status == WEIR_OK)
+        status = save_costs(db, entry, err);
     if (status == WEIR_OK && entry->failures.is_changed)
         status = save_failures(db, entry, err);
     return status;

@@ -1,0 +1,279 @@
+/* What the dispatcher stores, and when: the progress of many jobs in one transaction, answered only then; nothing that
+ * was answered is lost, wherever it dies; and what is stored of a job does not grow with its length. */
+#include "tests/component/dispatcher_stage.h"
+
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { JOBS = 48, SAMPLES = 64, ASK_MS = 60000, DEATHS = 6 };
+
+static struct weir_test_postgres postgres;
+static int deaths = DEATHS;
+
+/* ---- many jobs, one transaction ---- */
+
+/* An answer on its way to a consumer. */
+struct awaited {
+    bool done;
+    enum weir_status status;
+    struct msg_client_opened opened;
+};
+
+static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct awaited *awaited = owner;
+    awaited->done = true;
+    awaited->status = err != NULL ? err->status : WEIR_OK;
+    if (reply != NULL && reply->type == MSG_client_opened)
+        awaited->opened = *(const struct msg_client_opened *)reply->message;
+}
+
+static struct awaited await(struct stage *stage, enum weir_message type, const void *message)
+{
+    struct awaited awaited = {0};
+    weir_rpc_call(stage->peer, type, message, ASK_MS, on_answer, &awaited);
+    test_loop_until(stage->loop, &awaited.done);
+    assert_int_equal(awaited.status, WEIR_OK);
+    return awaited;
+}
+
+/* Opens job `job`, takes the place of its consumer and returns the attempt. */
+static uint64_t open_job(struct stage *stage, uint64_t job)
+{
+    struct msg_job_open open = stage_job(stage, job);
+    (void)await(stage, MSG_job_open, &open);
+    struct msg_client_open place = {.job = job, .session = job};
+    place.after = await(stage, MSG_client_open, &place).opened.newest;
+    return await(stage, MSG_client_open, &place).opened.attempt;
+}
+
+/* Job `job` has come as far as `oldest`; all of them say so before the dispatcher hears the first. */
+static void say(struct stage *stage, uint64_t job, uint64_t attempt, uint64_t oldest,
+                struct awaited *awaited)
+{
+    struct weir_position position = stage_position(oldest, 0);
+    WEIR_AUTO_BUF packed = {0};
+    weir_position_pack(&position, &packed);
+    const struct msg_client_commit commit = {
+        .job = job, .attempt = attempt, .session = job, .position = weir_buf_view(&packed)};
+    *awaited = (struct awaited){0};
+    weir_rpc_call(stage->peer, MSG_client_commit, &commit, ASK_MS, on_answer, awaited);
+}
+
+static void say_all(struct stage *stage, const uint64_t attempts[JOBS], uint64_t oldest,
+                    struct awaited awaited[JOBS])
+{
+    for (uint64_t i = 0; i < JOBS; i++)
+        say(stage, i + 1, attempts[i], oldest, &awaited[i]);
+    for (size_t i = 0; i < JOBS; i++)
+        test_loop_until(stage->loop, &awaited[i].done);
+}
+
+/* Every row tells which transaction wrote it last. */
+static void assert_transactions(int expected)
+{
+    WEIR_AUTO_FREE char *sql = weir_format(
+        "DO $$ DECLARE found bigint; BEGIN SELECT count(DISTINCT xmin::text) INTO found "
+        "FROM preprocess.rank; ASSERT found = %d, format('%%s transactions', found); END $$",
+        expected);
+    weir_test_postgres_sql(&postgres, sql);
+}
+
+static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
+{
+    struct stage stage;
+    struct awaited awaited[JOBS];
+    uint64_t attempts[JOBS];
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    stage_host(&stage);
+    for (uint64_t i = 0; i < JOBS; i++)
+        attempts[i] = open_job(&stage, i + 1);
+    assert_transactions(JOBS); /* one after the other */
+    say_all(&stage, attempts, 10, awaited);
+    for (size_t i = 0; i < JOBS; i++)
+        assert_int_equal(awaited[i].status, WEIR_OK);
+    assert_transactions(1);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
+static void a_job_that_cannot_be_stored_holds_up_no_other(void **state)
+{
+    struct stage stage;
+    struct awaited awaited[JOBS];
+    uint64_t attempts[JOBS];
+    enum { STUCK = 5 };
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    stage_host(&stage);
+    for (uint64_t i = 0; i < JOBS; i++)
+        attempts[i] = open_job(&stage, i + 1);
+    weir_test_postgres_sql(
+        &postgres, "ALTER TABLE preprocess.rank ADD CONSTRAINT stuck CHECK (job <> 5) NOT VALID");
+    say_all(&stage, attempts, 10, awaited);
+    for (size_t i = 0; i < JOBS; i++)
+        assert_int_equal(awaited[i].status == WEIR_OK, i != STUCK - 1);
+    weir_test_postgres_sql(&postgres, "ALTER TABLE preprocess.rank DROP CONSTRAINT stuck");
+    say(&stage, STUCK, attempts[STUCK - 1], 10, &awaited[0]);
+    test_loop_until(stage.loop, &awaited[0].done);
+    assert_int_equal(awaited[0].status, WEIR_OK);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
+/* ---- death anywhere between ---- */
+
+enum { LIVES = 3, STEP = 8 };
+
+/* What of the job is acknowledged is there, whatever the dispatcher has died of meanwhile. */
+static void assert_kept(struct stage *stage, uint64_t job, uint64_t acknowledged)
+{
+    struct msg_job_is is = stage_audit(stage, job);
+    assert_int_equal(is.delivered, acknowledged);
+    assert_int_equal(is.lost + is.duplicated, 0);
+}
+
+/* LIVES jobs from the first sample to the last, a step of each in turn. */
+static void run_jobs(struct stage *stage, uint64_t first_job)
+{
+    struct stage_consumer consumer[LIVES];
+    struct msg_job_opened opened;
+    for (uint64_t i = 0; i < LIVES; i++) {
+        struct msg_job_open open = stage_job(stage, first_job + i);
+        stage_ask(stage, MSG_job_open, &open, MSG_job_opened, &opened);
+        consumer[i] = (struct stage_consumer){.job = open.job, .session = open.job};
+        consumer[i].attempt = stage_take_place(stage, open.job, open.job, NULL);
+    }
+    for (uint64_t oldest = STEP; oldest <= SAMPLES; oldest += STEP) {
+        struct weir_position position = stage_position(oldest, 0);
+        for (size_t i = 0; i < LIVES; i++) {
+            consumer[i].position = &position;
+            stage_consume(stage, &consumer[i], oldest);
+            stage_commit(stage, &consumer[i], oldest == SAMPLES);
+            assert_kept(stage, consumer[i].job, oldest);
+        }
+    }
+    for (size_t i = 0; i < LIVES; i++)
+        assert_string_equal(stage_audit(stage, consumer[i].job).state, "finished");
+}
+
+/* Every process dies at another point, after so many passes: before it stores, before it answers, and at any statement
+ * (a start alone takes a few). */
+static const char *next_faults(void)
+{
+    static const char *const POINTS[] = {"db.commit", "db.committed", "db.run"};
+    static char faults[64];
+    static size_t started;
+    static struct weir_rng rng;
+    if (started == 0)
+        weir_rng_init(&rng, 1);
+    size_t point = started++ % WEIR_COUNT(POINTS);
+    uint64_t passes = point == 2 ? 20 + weir_rng_below(&rng, 20) : 1 + weir_rng_below(&rng, 6);
+    snprintf(faults, sizeof(faults), "%s=!%lu", POINTS[point], (unsigned long)passes);
+    return faults;
+}
+
+static void what_was_acknowledged_survives_death_at_every_point(void **state)
+{
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    stage.faults = next_faults;
+    stage_start(&stage);
+    for (uint64_t job = 1; stage.deaths < deaths; job += LIVES)
+        run_jobs(&stage, job);
+    print_message("%d deaths\n", stage.deaths);
+    stage_end(&stage);
+}
+
+/* ---- a long job ---- */
+
+enum { SESSIONS = 3000, ROWS_MAX = 3 * POOL_CREW, SESSION_NS = 1000, SESSION_BYTES = 10 };
+
+/* The only worker, started for the so manieth time, has done a little. */
+static void work(struct stage *stage, uint64_t session)
+{
+    uint64_t job = 1, bytes = SESSION_BYTES, operators = 1, failures = 0;
+    int64_t ns = SESSION_NS;
+    const char *reason = "";
+    const struct msg_worker_beat beat = {.worker = "worker-1",
+                                         .session = session,
+                                         .endpoint = "ipc:///nowhere",
+                                         .stat_jobs = {&job, 1},
+                                         .stat_cpu_ns = {&ns, 1},
+                                         .stat_bytes_read = {&bytes, 1},
+                                         .stat_bytes_sent = {&bytes, 1},
+                                         .stat_operators = {&operators, 1},
+                                         .stat_operator_ns = {&ns, 1},
+                                         .stat_operator_bytes = {&bytes, 1},
+                                         .stat_reasons = {&reason, 1},
+                                         .stat_failures = {&failures, 1}};
+    (void)await(stage, MSG_worker_beat, &beat);
+    if (session % POOL_CREW == 0)
+        test_clock_advance(&stage->clock, stage->loop, DISPATCHER_REPORT_MS);
+}
+
+static void assert_spent(struct stage *stage, uint64_t sessions)
+{
+    struct dispatcher *dispatcher = stage->dispatcher;
+    struct dispatcher_cost total = dispatcher_entry_total(dispatcher->entries[0]);
+    assert_true(dispatcher->entries[0]->cost_count <= ROWS_MAX);
+    assert_int_equal(total.cpu_ns, sessions * SESSION_NS);
+    assert_int_equal(total.operator_ns[0], sessions * SESSION_NS);
+    assert_int_equal(total.bytes_sent, sessions * SESSION_BYTES);
+}
+
+static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **state)
+{
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    (void)open_job(&stage, 1);
+    test_clock_advance(&stage.clock, stage.loop, POOL_FORGET_MS);
+    for (uint64_t session = 1; session <= SESSIONS; session++)
+        work(&stage, session);
+    assert_spent(&stage, SESSIONS);
+    stage_unhost(&stage);
+    stage_host(&stage);
+    assert_spent(&stage, SESSIONS / POOL_CREW * POOL_CREW); /* as of the newest report */
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
+static int start_postgres(void **state)
+{
+    (void)state;
+    weir_test_postgres_start(&postgres);
+    return 0;
+}
+
+static int stop_postgres(void **state)
+{
+    (void)state;
+    weir_test_postgres_stop(&postgres);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress_of_many_jobs_is_stored_in_one_transaction),
+        cmocka_unit_test(a_job_that_cannot_be_stored_holds_up_no_other),
+        cmocka_unit_test(what_was_acknowledged_survives_death_at_every_point),
+        cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
+    };
+    if (argc == 3 && strcmp(argv[1], "--deaths") == 0)
+        deaths = atoi(argv[2]);
+    return cmocka_run_group_tests_name("dispatcher_commit", tests, start_postgres, stop_postgres);
+}
