@@ -41,6 +41,7 @@ struct cli_options {
     const char *client;
     const char *public_key;
     const char *format;
+    bool follow;
 };
 
 struct cli_command;
@@ -79,6 +80,7 @@ struct cli_command {
     cli_follow_fn *follow;             /* optional, after the topic's answer */
     cli_answer_fn *answer;
     bool (*by_itself)(const struct cli_call *call);
+    bool streams; /* has shown what there is when the answer comes, which is rendered no more */
     cli_render_fn *render;
     cli_exit_fn *exit_code; /* of a good answer; NULL: 0 */
 };

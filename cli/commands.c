@@ -8,6 +8,8 @@
 #include "cli/push.h"
 #include "cli/receipts.h"
 #include "cli/render.h"
+#include "cli/submit.h"
+#include "cli/watch.h"
 
 #include <stddef.h>
 
@@ -121,8 +123,29 @@ static const struct weir_option EXPORT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option LOGS_OPTIONS[] = {
+    {"follow", NULL, "and what happens from now on, until the pipeline rests (-f)", OPTION(follow)},
+    WEIR_OPTION_END,
+};
+
 // clang-format off
 static const struct cli_command COMMANDS[] = {
+    {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,
+     .summary = "hand a pipeline file to the platform, which works on it; the same file again changes nothing",
+     .example = "weir submit config/pipelines/quickstart.yaml",
+     .topic = "submit", .arguments = cli_arguments_submit, .render = cli_render_submit},
+    {.words = "list", .summary = "every pipeline and its state",
+     .example = "weir list",
+     .topic = "list", .render = cli_render_list},
+    {.words = "watch", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "what has happened and happens, one line each, until the pipeline rests; exit code 1 when it fails",
+     .example = "weir watch quickstart",
+     .answer = cli_answer_watch, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
+    {.words = "logs", .operands = "[PIPELINE]", .operands_max = 1,
+     .summary = "what has happened, one line each, to a pipeline or all of them",
+     .example = "weir logs quickstart -f",
+     .options = LOGS_OPTIONS,
+     .answer = cli_answer_logs, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
     {.words = "status", .summary = "how the platform and its pipelines stand",
      .example = "weir status",
      .topic = "status", .render = cli_render_status},

@@ -17,7 +17,7 @@ static int complain(const struct weir_error *err, int code)
 /* Bad usage and bad configuration are 2, whoever finds out. */
 static int exit_code_of(enum weir_status status)
 {
-    return status == WEIR_INVALID ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    return status == WEIR_INVALID || status == WEIR_EXISTS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 static enum weir_status ask(const struct cli_call *call, const json_t *arguments,
@@ -91,7 +91,9 @@ static int run(const struct cli_call *call)
     int code = is_own ? answer_by_itself(call, &answer) : answer_by_platform(call, &answer);
     if (code == CLI_EXIT_DONE) {
         code = command->exit_code == NULL ? CLI_EXIT_DONE : command->exit_code(answer);
-        if (call->options.json)
+        if (command->streams)
+            (void)fflush(stdout);
+        else if (call->options.json)
             show_json(answer);
         else
             show_page(command, answer, code == CLI_EXIT_USAGE ? stderr : stdout);

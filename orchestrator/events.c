@@ -36,7 +36,8 @@ void orchestrator_events_show(struct orchestrator *orch)
     do {
         WEIR_AUTO(weir_rows) rows = NULL;
         struct weir_error err;
-        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown)) != WEIR_OK)
+        if (DB_RUN(orch->db, Q_event_after, &rows, &err, DB_I64(orch->event_shown), DB_I64(0)) !=
+            WEIR_OK)
             return; /* shown after the next edge */
         count = weir_rows_count(rows);
         for (size_t i = 0; i < count; i++) {

@@ -145,8 +145,8 @@ static void submit(struct local *local)
     struct weir_error err;
     const struct local_options *options = local->options;
     struct pipeline *pipeline = NULL;
-    enum weir_status status = orchestrator_pipeline_submit(local->orch, options->pipeline_file,
-                                                           options->pipeline_text, &pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_run(local->orch, options->pipeline_file,
+                                                        options->pipeline_text, &pipeline, &err);
     if (status != WEIR_OK) {
         screen_fail(options->screen, err.text);
         stop(local, status == WEIR_EXISTS || status == WEIR_INVALID ? 2 : EXIT_FAILED);

@@ -20,6 +20,22 @@ static const struct weir_option *find_option(const struct weir_option *options, 
     return NULL;
 }
 
+/* -f: the only option that begins with that letter, or NULL. */
+static const struct weir_option *find_letter(const struct weir_option *options, const char *word)
+{
+    const struct weir_option *found = NULL;
+    if (word[0] != '-' || word[1] == '-' || word[1] == '\0' || word[2] != '\0')
+        return NULL;
+    for (; options->name != NULL; options++) {
+        if (options->name[0] != word[1])
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = options;
+    }
+    return found;
+}
+
 static enum weir_status fail_unknown(const struct weir_option *options, const char *word,
                                      struct weir_error *err)
 {
@@ -71,8 +87,8 @@ static enum weir_status read_option(const struct weir_option *options, int argc,
     const char *word = argv[(*at)++];
     const char *name = word + 2;
     size_t size = strcspn(name, "=");
-    bool has_value = name[size] == '=';
-    const struct weir_option *option = NULL;
+    const struct weir_option *option = find_letter(options, word);
+    bool has_value = option == NULL && name[size] == '=';
     if (strncmp(word, "--", 2) == 0)
         option = find_option(options, name, size);
     if (option == NULL)

@@ -28,8 +28,8 @@ struct weir_option_values {
 void weir_option_values_fini(struct weir_option_values *values);
 
 /* Reads options into `target` (defaults are already in it); the operands are moved to the front of
- * argv[0 … *ret_operands). INVALID: "unknown option --dta-dir (did you mean --data-dir?)". `--`
- * ends the options. */
+ * argv[0 … *ret_operands). A letter (-f) stands for the only option that begins with it. INVALID:
+ * "unknown option --dta-dir (did you mean --data-dir?)". `--` ends the options. */
 enum weir_status weir_options_read(const struct weir_option *options, int argc, char **argv,
                                    void *target, int *ret_operands,
                                    struct weir_error *err) WEIR_MUST_USE;

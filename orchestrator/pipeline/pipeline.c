@@ -3,7 +3,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
-#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
@@ -176,8 +175,8 @@ static void free_pipeline(struct pipeline *pipeline)
     free(pipeline);
 }
 
-static struct pipeline *keep(struct orchestrator *orch, int64_t id, const char *file,
-                             struct weir_bytes text, struct orchestrator_config *config)
+struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char *file,
+                               struct weir_bytes text, struct orchestrator_config *config)
 {
     struct pipeline *pipeline = weir_calloc(1, sizeof *pipeline);
     pipeline->orch = orch;
@@ -206,7 +205,8 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
         return weir_error_wrap(err, status, "recorded pipeline %s",
                                weir_rows_text(rows, row, COL_NAME));
     }
-    struct pipeline *pipeline = keep(orch, weir_rows_i64(rows, row, COL_ID), file, text, config);
+    struct pipeline *pipeline =
+        pipeline_keep(orch, weir_rows_i64(rows, row, COL_ID), file, text, config);
     free(pipeline->error);
     pipeline->error = weir_strdup(weir_rows_text(rows, row, COL_ERROR));
     if (!pipeline_state_from_name(weir_rows_text(rows, row, COL_STATE), &pipeline->state)) {
@@ -261,72 +261,6 @@ bool orchestrator_pipelines_make_way(struct orchestrator *orch)
         }
     }
     return all;
-}
-
-/* ---- taking in ---- */
-
-static enum weir_status add(struct orchestrator *orch, const char *file, struct weir_bytes text,
-                            struct orchestrator_config *config, struct pipeline **ret_pipeline,
-                            struct weir_error *err)
-{
-    struct weir_digest digest = weir_digest_of(text);
-    char digest_text[WEIR_DIGEST_TEXT_MAX];
-    weir_digest_text(&digest, digest_text);
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(
-        orch->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file), DB_BYTES(text),
-        DB_TEXT(digest_text), DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
-        DB_TEXT(pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
-    if (status != WEIR_OK)
-        return status;
-    *ret_pipeline = keep(orch, weir_rows_i64(rows, 0, 0), file, text, config);
-    return pipeline_load(*ret_pipeline, err);
-}
-
-enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
-                                              struct weir_bytes text,
-                                              struct pipeline **ret_pipeline,
-                                              struct weir_error *err)
-{
-    WEIR_AUTO(orchestrator_config) config = NULL;
-    enum weir_status status = orchestrator_config_parse(file, text, &config, err);
-    if (status != WEIR_OK)
-        return status;
-    struct pipeline *known = orchestrator_pipeline_by_name(orch, config->name);
-    if (known != NULL && !weir_bytes_equal(weir_buf_view(&known->text), text)) {
-        return weir_fail(
-            err, WEIR_EXISTS,
-            "%s: pipeline %s was begun on this data directory with another file: give the pipeline a new "
-            "name, or use another --data-dir",
-            file, config->name);
-    }
-    if (known == NULL) {
-        status = add(orch, file, text, config, &known, err);
-        if (status != WEIR_OK)
-            return status;
-        config = NULL; /* the pipeline's now */
-        pipeline_begin_after(known, 0);
-    } else if (known->state == PIPELINE_FAILED || known->state == PIPELINE_STOPPED) {
-        known->stop_asked = false;
-        known->attached = false;
-        if (!pipeline_advance(known, PIPELINE_ON_RESUMED, NULL, NULL)) {
-            return weir_fail(err, WEIR_UNAVAILABLE, "pipeline %s cannot be resumed now",
-                             known->config->name);
-        }
-    } else {
-        pipeline_begin_after(known, 0);
-    }
-    *ret_pipeline = known;
-    return WEIR_OK;
-}
-
-void orchestrator_pipeline_stop(struct pipeline *pipeline)
-{
-    pipeline->stop_asked = true;
-    if (pipeline->state == PIPELINE_READING && pipeline->attached) {
-        pipeline_forget_calls(pipeline);
-        pipeline_begin_after(pipeline, 0);
-    }
 }
 
 void orchestrator_pipeline_erased(struct pipeline *pipeline, uint64_t count)

@@ -18,13 +18,17 @@ void orchestrator_pipelines_look_again(struct orchestrator *orch);
  * one. */
 bool orchestrator_pipelines_make_way(struct orchestrator *orch);
 
-/* Takes a pipeline file in, or finds the pipeline of that name: a new one and an unfinished one go on, a failed or
- * stopped one is tried again, a finished one stays. EXISTS when the name is taken by another file: that one's first
- * run decides. */
+/* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless the orchestrator holds.
+ * EXISTS when the name is taken by another file: that one's first run decides. */
 enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
                                               struct weir_bytes text,
-                                              struct pipeline **ret_pipeline,
+                                              struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* The same, and it goes on: an unfinished one too where the orchestrator holds, a failed or stopped one is tried again; a
+ * finished one stays. */
+enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char *file,
+                                           struct weir_bytes text, struct pipeline **ret_pipeline,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* Comes to rest at the next step that can be repeated. */
 void orchestrator_pipeline_stop(struct pipeline *pipeline);
 

@@ -70,6 +70,9 @@ void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
 /* Drops every open question of this pipeline. */
 void pipeline_forget_calls(struct pipeline *pipeline);
+/* In memory from now on; takes `config` over. */
+struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char *file,
+                               struct weir_bytes text, struct orchestrator_config *config);
 
 /* Tells storage and selector about the pipeline, then begins the state's work. */
 void pipeline_attach(struct pipeline *pipeline);

@@ -1,4 +1,4 @@
-/* status, events, stop: how the platform and its pipelines stand. */
+/* status: how the platform and its pipelines stand. */
 #include "core/base/clock.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
@@ -95,32 +95,4 @@ void topic_status(struct topic_call *call)
     topic_answer(call, json_pack("{ss,sb,sI,so,so}", "data_dir", orch->data_dir, "held", orch->hold,
                                  "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms),
                                  "pipelines", pipelines, "erasures_open", erasures));
-}
-
-void topic_events(struct topic_call *call)
-{
-    struct weir_error err;
-    WEIR_AUTO(weir_rows) rows = NULL;
-    if (DB_RUN(call->orch->db, Q_event_after, &rows, &err,
-               DB_I64(topic_number(call, "after", 0))) != WEIR_OK) {
-        topic_refuse(call, &err);
-        return;
-    }
-    json_t *events = json_array();
-    int64_t last = topic_number(call, "after", 0);
-    for (size_t i = 0; i < weir_rows_count(rows); i++) {
-        last = weir_rows_i64(rows, i, 0);
-        json_array_append_new(events, orchestrator_json_of(weir_rows_text(rows, i, 3)));
-    }
-    topic_answer(call, json_pack("{so,sI}", "events", events, "after", (json_int_t)last));
-}
-
-void topic_stop(struct topic_call *call)
-{
-    struct pipeline *pipeline = topic_pipeline(call);
-    if (pipeline == NULL)
-        return;
-    orchestrator_pipeline_stop(pipeline);
-    topic_answer(call, json_pack("{ss,sb}", "pipeline",
-                                 orchestrator_pipeline_config(pipeline)->name, "stopping", 1));
 }

@@ -32,6 +32,8 @@ static const struct topic {
     {"select", topic_select},
     {"report", topic_report},
     {"events", topic_events},
+    {"submit", topic_submit},
+    {"list", topic_list},
     {"stop", topic_stop},
     {"push", topic_push},
     {"doctor", topic_doctor},

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, binaries, child
+from weirlab import DEADLINE_S, PIPELINE, Lab, served
 
 STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
 
@@ -20,21 +20,6 @@ def serving(lab):
     """Processes that serve the lab's directory."""
     done = subprocess.run(["pgrep", "-f", f"orchestrator serve.*{lab.data_dir}"], capture_output=True, text=True)
     return done.stdout.split()
-
-
-@contextlib.contextmanager
-def served(lab):
-    """Somebody keeps the platform up."""
-    server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir],
-                         stdout=subprocess.PIPE, text=True)
-    assert "serving" in server.stdout.readline()
-    try:
-        yield
-        assert server.poll() is None, "a command stopped the platform of somebody else"
-    finally:
-        server.terminate()
-        server.communicate(timeout=DEADLINE_S)
-    assert server.returncode == 0, server.returncode
 
 
 def served_test_every_question_has_an_answer_for_people_and_for_programs(lab):

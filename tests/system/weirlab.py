@@ -3,6 +3,7 @@
 Standard library only. Every wait ends with an event (a line of output, an exit) or a named deadline.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -130,6 +131,27 @@ class Lab:
     def remove(self):
         outside = [found.read_text().strip() for found in self.folder.glob("**/postgres.location")]
         subprocess.run(["rm", "-rf", str(self.folder), *outside], check=True)
+
+
+def serve(lab, *options):
+    """A platform that is up when this returns."""
+    server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, *options],
+                         stdout=subprocess.PIPE, text=True)
+    assert "serving" in server.stdout.readline()
+    return server
+
+
+@contextlib.contextmanager
+def served(lab, *options):
+    """Somebody keeps the platform up."""
+    server = serve(lab, *options)
+    try:
+        yield server
+        assert server.poll() is None, "a command stopped the platform of somebody else"
+    finally:
+        server.terminate()
+        server.communicate(timeout=DEADLINE_S)
+    assert server.returncode == 0, server.returncode
 
 
 class Run:

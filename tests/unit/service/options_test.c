@@ -74,6 +74,22 @@ static void an_option_with_dots_keeps_every_value_in_order(void **state)
     assert_int_equal(target.ids.count, 0);
 }
 
+static void a_letter_stands_for_the_only_option_that_begins_with_it(void **state)
+{
+    const char *const words[ARGUMENTS_MAX] = {"x", "-j", "-d", "there", "-i", "7"};
+    char *argv[ARGUMENTS_MAX];
+    struct target target = {0};
+    struct weir_error err;
+    int operands = -1;
+    (void)state;
+    assert_int_equal(read_words(words, argv, &target, &operands, &err), WEIR_OK);
+    assert_true(target.json);
+    assert_string_equal(target.data_dir, "there");
+    assert_string_equal(target.ids.at[0], "7");
+    assert_int_equal(operands, 0);
+    weir_option_values_fini(&target.ids);
+}
+
 static void operands_are_gathered_at_the_front(void **state)
 {
     const char *const words[ARGUMENTS_MAX] = {"x", "one", "--json", "-", "--", "--name"};
@@ -99,6 +115,7 @@ static void mistakes_are_told_in_these_words(void **state)
         {"--dta-dir=x", "unknown option --dta-dir (did you mean --data-dir?)"},
         {"--frobnicate", "unknown option --frobnicate: --help lists them"},
         {"-x", "unknown option -x"},
+        {"-jn", "unknown option -jn"},
         {"--data-dir", "--data-dir: expected DIR after it"},
         {"--json=1", "--json takes no value"},
         {"--=", "unknown option --: --help lists them"},
@@ -120,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_behind_or_after_an_equals_sign),
         cmocka_unit_test(an_option_with_dots_keeps_every_value_in_order),
+        cmocka_unit_test(a_letter_stands_for_the_only_option_that_begins_with_it),
         cmocka_unit_test(operands_are_gathered_at_the_front),
         cmocka_unit_test(mistakes_are_told_in_these_words),
     };

@@ -1,0 +1,32 @@
+/* The file is checked by those who know its sections before a platform is asked or started for it. */
+#include "cli/submit.h"
+
+#include "cli/program.h"
+#include "core/base/file.h"
+#include "core/config/yaml.h"
+
+static enum weir_status check(const char *file, struct weir_error *err)
+{
+    const char *const arguments[] = {"--check-config", file, NULL};
+    struct cli_program_end end;
+    enum weir_status status = cli_program_run("orchestrator", arguments, &end, err);
+    if (status != WEIR_OK)
+        return status;
+    if (end.exit_code != 0)
+        status = weir_fail(err, WEIR_INVALID, "%s", weir_buf_text(&end.complaints));
+    cli_program_end_fini(&end);
+    return status;
+}
+
+json_t *cli_arguments_submit(const struct cli_call *call, struct weir_error *err)
+{
+    const char *file = call->operands[0];
+    WEIR_AUTO_BUF text = {0};
+    if (check(file, err) != WEIR_OK ||
+        weir_file_read(file, WEIR_YAML_BYTES_MAX, &text, err) != WEIR_OK)
+        return NULL;
+    json_t *arguments = json_pack("{ss,ss%}", "file", file, "text", text.at, text.size);
+    if (arguments == NULL)
+        weir_ignore(weir_fail(err, WEIR_INVALID, "%s: expected in UTF-8", file));
+    return arguments;
+}

@@ -1,0 +1,63 @@
+/* events: what has happened behind a number, and whether more may come. Whoever watches asks again. */
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/screen/lines.h"
+#include "orchestrator/topics/topic.h"
+
+/* By its number where one is given: its name may be another one's by now. NULL: refused already. */
+static struct pipeline *find_pipeline(struct topic_call *call)
+{
+    int64_t number = topic_number(call, "number", 0);
+    struct pipeline *pipeline =
+        number == 0 ? topic_pipeline(call) : orchestrator_pipeline_by_id(call->orch, number);
+    if (pipeline == NULL && number != 0)
+        topic_fail(call, WEIR_NOT_FOUND, "pipeline number %lld: there is none", (long long)number);
+    return pipeline;
+}
+
+/* Consumes `event`. `line` is what a person is shown; empty for an event that people need not see. */
+static json_t *entry_json(json_t *event)
+{
+    WEIR_AUTO_BUF line = {0};
+    screen_line_of(event, &line);
+    return json_pack("{so,ss}", "event", event, "line", weir_buf_text(&line));
+}
+
+static void add_standing(json_t *json, const struct pipeline *pipeline)
+{
+    enum pipeline_state state = orchestrator_pipeline_state(pipeline);
+    json_object_set_new(json, "pipeline",
+                        json_string(orchestrator_pipeline_config(pipeline)->name));
+    json_object_set_new(json, "number",
+                        json_integer((json_int_t)orchestrator_pipeline_id(pipeline)));
+    json_object_set_new(json, "state", json_string(pipeline_state_name(state)));
+    json_object_set_new(json, "error", json_string(orchestrator_pipeline_error(pipeline)));
+    json_object_set_new(json, "rests", json_boolean(pipeline_at_rest(state)));
+}
+
+void topic_events(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    bool of_all =
+        topic_text(call, "pipeline", NULL) == NULL && topic_number(call, "number", 0) == 0;
+    const struct pipeline *pipeline = of_all ? NULL : find_pipeline(call);
+    if (pipeline == NULL && !of_all)
+        return;
+    int64_t last = topic_number(call, "after", 0);
+    int64_t wanted = pipeline == NULL ? 0 : orchestrator_pipeline_id(pipeline);
+    if (DB_RUN(call->orch->db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
+        WEIR_OK) {
+        topic_refuse(call, &err);
+        return;
+    }
+    json_t *events = json_array();
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        last = weir_rows_i64(rows, i, 0);
+        json_array_append_new(events, entry_json(orchestrator_json_of(weir_rows_text(rows, i, 3))));
+    }
+    json_t *answer = json_pack("{so,sI}", "events", events, "after", (json_int_t)last);
+    if (pipeline != NULL)
+        add_standing(answer, pipeline);
+    topic_answer(call, answer);
+}
