@@ -9,12 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 256 << 10 };
+enum { PIECE_BYTES = 256 << 10, FOLDERS_OPEN_MAX = 16 };
 
 /* One file at a time is made in a dataset: it needs no name of its own. */
 static char *incoming_path(const struct dataset *dataset)
@@ -238,6 +239,15 @@ enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_er
 
 /* ---- removing ---- */
 
+/* Of a walk from the leaves up: ends it at the first that is no folder, or is not empty. */
+static int remove_folder(const char *path, const struct stat *found, int type, struct FTW *at)
+{
+    (void)found;
+    (void)at;
+    return type == FTW_DP && rmdir(path) == 0 ? 0 : 1;
+}
+
+/* A death may have left a folder that holds nothing but folders. */
 bool storage_copy_is_blocked(const struct dataset *dataset, const char *path)
 {
     WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
@@ -245,7 +255,8 @@ bool storage_copy_is_blocked(const struct dataset *dataset, const char *path)
 
     if (lstat(place, &found) < 0)
         return errno == ENOTDIR;
-    return S_ISDIR(found.st_mode) && rmdir(place) < 0; /* a death may have left it empty */
+    return S_ISDIR(found.st_mode) &&
+           nftw(place, remove_folder, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS) != 0;
 }
 
 void storage_copy_remove(const struct dataset *dataset, const char *path)

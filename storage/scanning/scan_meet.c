@@ -255,8 +255,9 @@ static void leave_copy(struct dataset *dataset, const struct stored_file *file)
 }
 
 /* Device and inode numbers change when a machine or a backup is restored; size and mtime do not. Once
- * per start, what readers will compare is brought up to date. */
-static void check_served(struct dataset *dataset, const struct listed *listed,
+ * per start, what readers will compare is brought up to date. False when the copy is another one: made of what the source
+ * was for a moment, by a process that died before it said so, or not there. */
+static bool check_served(struct dataset *dataset, const struct listed *listed,
                          struct stored_file *file)
 {
     struct stat served = listed->stat;
@@ -267,13 +268,14 @@ static void check_served(struct dataset *dataset, const struct listed *listed,
         if (lstat(path, &served) < 0 || (uint64_t)served.st_size != file->size ||
             served.st_mtim.tv_sec != listed->stat.st_mtim.tv_sec ||
             served.st_mtim.tv_nsec != listed->stat.st_mtim.tv_nsec)
-            return;
+            return false;
     }
     if (file->device == served.st_dev && file->inode == served.st_ino)
-        return;
+        return true;
     file->device = served.st_dev;
     file->inode = served.st_ino;
     storage_batch_touch(dataset->scan->batch, file);
+    return true;
 }
 
 /* Of a file of many samples: by its ends. */
@@ -378,6 +380,23 @@ static enum weir_status replace(struct dataset *dataset, const struct scan_tools
     return take_in(dataset, tools, listed, NULL, layout, err);
 }
 
+/* The source is still what was taken in: its copy is made anew, and the sample stays who it was. */
+static enum weir_status copy_again(struct dataset *dataset, const struct listed *listed,
+                                   struct stored_file *file, struct weir_error *err)
+{
+    struct stat served;
+    enum weir_status status = copy_whole(dataset, listed, &served, err);
+
+    if (status == WEIR_OK) {
+        describe(file, &listed->stat, &served);
+        storage_batch_touch(dataset->scan->batch, file);
+    } else if (status == WEIR_STALE) {
+        storage_scan_again(dataset, listed->path);
+        status = WEIR_OK;
+    }
+    return status;
+}
+
 static enum weir_status meet_same(struct dataset *dataset, const struct scan_tools *tools,
                                   const struct listed *listed, struct stored_file *file,
                                   struct weir_error *err)
@@ -386,8 +405,10 @@ static enum weir_status meet_same(struct dataset *dataset, const struct scan_too
 
     if (!file->is_complete && is_ready(dataset, listed))
         return take_in(dataset, tools, listed, file, file->layout, err);
-    if (!scan->has_checked && scan->scope.is_whole)
-        check_served(dataset, listed, file);
+    if (!scan->has_checked && scan->scope.is_whole && !check_served(dataset, listed, file) &&
+        dataset->declaration->format->is_one_sample && file->samples > 0 &&
+        is_ready(dataset, listed))
+        return copy_again(dataset, listed, file, err);
     return WEIR_OK;
 }
 

@@ -315,6 +315,20 @@ static void read_store(struct texts *texts)
     }
 }
 
+/* Of `a`, the first that `b` does not have; both are sorted. */
+static const char *first_without(const struct texts *a, const struct texts *b)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < a->count; i++) {
+        while (at < b->count && strcmp(b->at[at], a->at[i]) < 0)
+            at++;
+        if (at == b->count || strcmp(b->at[at++], a->at[i]) != 0)
+            return a->at[i];
+    }
+    return "none";
+}
+
 static bool is_equal(const struct texts *a, const struct texts *b)
 {
     if (a->count != b->count)
@@ -343,8 +357,11 @@ static void check_world(const struct world *world, uint64_t seed)
         if (is_equal(&expected, &found))
             break;
         if (weir_now_ms() >= limit_ms)
-            fail_msg("--seed %llu: found %zu samples, expected %zu, or others",
-                     (unsigned long long)seed, found.count, expected.count);
+            fail_msg(
+                "--seed %llu: found %zu samples, expected %zu; not found: \"%s\", not expected: "
+                "\"%s\"",
+                (unsigned long long)seed, found.count, expected.count,
+                first_without(&expected, &found), first_without(&found, &expected));
         clear_texts(&found);
         weir_loop_step(lab.loop, 50);
     }

@@ -94,6 +94,17 @@ static const char *payload(uint32_t row)
     return text ? text : "";
 }
 
+static void await_payload(uint32_t row, const char *text)
+{
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+
+    while (strcmp(payload(row), text) != 0) {
+        if (weir_now_ms() >= limit_ms)
+            fail_msg("row %u holds '%s', expected '%s'", row, payload(row), text);
+        weir_loop_step(lab.loop, ROUND_MS);
+    }
+}
+
 static enum weir_change_kind last_change(uint64_t *ret_first)
 {
     struct msg_feed_is feed = storage_lab_feed(&lab, 1, "test", 0);
@@ -337,6 +348,45 @@ static void copies_that_nobody_knows_are_swept_at_the_start(void **state)
     assert_int_equal(access(folder, F_OK), -1);
 }
 
+static void folders_that_a_death_left_empty_make_room_for_a_copy(void **state)
+{
+    const char *folder = storage_lab_path(&lab, "data/storage/texts/b/deep/er");
+    struct weir_error err;
+
+    (void)state;
+    storage_lab_write(&lab, "a", "a");
+    declare(COPIES);
+    (void)await(1, 0, 0);
+    storage_lab_kill(&lab);
+    assert_int_equal(weir_make_directories(folder, 0700, &err), WEIR_OK);
+    storage_lab_write(&lab, "b", "was a folder");
+    storage_lab_start(&lab);
+    (void)await(2, 0, 0);
+    assert_string_equal(payload(1), "was a folder");
+}
+
+/* As a death leaves it that came between the copy of a new file and its registration, when that file then went and
+ * the one before it came back. */
+static void a_copy_of_something_else_is_made_again(void **state)
+{
+    const char *copy = storage_lab_path(&lab, "data/storage/texts/a");
+    const char *other = storage_lab_path(&lab, "other");
+    int fd;
+
+    (void)state;
+    storage_lab_write(&lab, "a", "first");
+    declare(COPIES);
+    (void)await(1, 0, 0);
+    storage_lab_kill(&lab);
+    fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "other", 5), 5);
+    close(fd);
+    assert_int_equal(rename(other, copy), 0);
+    storage_lab_start(&lab);
+    await_payload(0, "first");
+    (void)await(1, 0, 0);
+}
+
 static void hard_links_are_files_of_their_own(void **state)
 {
     (void)state;
@@ -532,6 +582,8 @@ int main(void)
         CASE(a_file_becomes_a_folder_and_a_file_again),
         CASE(the_copy_of_a_file_makes_room_for_a_folder),
         CASE(copies_that_nobody_knows_are_swept_at_the_start),
+        CASE(folders_that_a_death_left_empty_make_room_for_a_copy),
+        CASE(a_copy_of_something_else_is_made_again),
         CASE(hard_links_are_files_of_their_own),
         CASE(any_name_will_do),
         CASE(an_empty_file_is_refused_until_it_holds_something),
