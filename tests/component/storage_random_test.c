@@ -155,7 +155,10 @@ static void rewrite(struct world *world)
 
 static void move_file(struct world *world)
 {
-    (void)rename(a_path(world), a_path(world));
+    const char *from =
+        a_path(world); /* before the other, whatever order a compiler takes arguments in */
+
+    (void)rename(from, a_path(world));
 }
 
 static void remove_file(struct world *world)
