@@ -168,6 +168,17 @@ static void note_sample(struct dataset *dataset, const struct listed *listed, st
     }
 }
 
+/* Once the batch is committed, no copy of the path is wanted. */
+static void leave_copy(struct dataset *dataset, const char *path)
+{
+    struct scan *scan = dataset->scan;
+
+    if (!dataset->declaration->is_copied)
+        return;
+    scan->leavings = weir_realloc(scan->leavings, scan->leaving_count + 1, sizeof(char *));
+    scan->leavings[scan->leaving_count++] = weir_strdup(path);
+}
+
 /* A one-sample file: what is said of it, then its bytes. The format may refuse it, and it may be kept out;
  * then no copy of it is left. */
 static enum weir_status take_one_sample(struct dataset *dataset, const struct scan_tools *tools,
@@ -182,7 +193,8 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
 
     if (dataset->declaration->is_copied && is_usable)
         status = copy_whole(dataset, listed, &served, err);
-    if (status == WEIR_STALE) {
+    if (status == WEIR_STALE) { /* what it was to replace has ended */
+        leave_copy(dataset, listed->path);
         storage_scan_again(dataset, listed->path);
         return WEIR_OK;
     }
@@ -242,16 +254,6 @@ static bool is_same(const struct dataset *dataset, const struct stored_file *fil
     return (file->size == (uint64_t)found->st_size || storage_is_expanded(dataset, file->path)) &&
            file->mtime_ns == (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec &&
            file->source_inode == storage_source_identity(dataset, file->path, found);
-}
-
-static void leave_copy(struct dataset *dataset, const struct stored_file *file)
-{
-    struct scan *scan = dataset->scan;
-
-    if (!dataset->declaration->is_copied)
-        return;
-    scan->leavings = weir_realloc(scan->leavings, scan->leaving_count + 1, sizeof(char *));
-    scan->leavings[scan->leaving_count++] = weir_strdup(file->path);
 }
 
 /* Device and inode numbers change when a machine or a backup is restored; size and mtime do not. Once
@@ -440,7 +442,7 @@ static void meet_gone(struct dataset *dataset, struct stored_file *file)
 {
     struct scan *scan = dataset->scan;
 
-    leave_copy(dataset, file);
+    leave_copy(dataset, file->path);
     storage_batch_withdraw(scan->batch, file->path, true);
     storage_batch_kill(scan->batch, file, WEIR_CHANGE_REMOVED);
 }
