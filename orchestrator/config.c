@@ -131,12 +131,29 @@ static enum weir_status read_datasets(struct orchestrator_config *config,
     return WEIR_OK;
 }
 
+static enum weir_status check_on(const struct orchestrator_config *config,
+                                 const struct orchestrator_evaluation *evaluation,
+                                 const struct weir_yaml_node *node, struct weir_error *err)
+{
+    const char *names[ORCHESTRATOR_DATASETS_MAX + 3] = {"new", "holdout"};
+    for (size_t i = 0; i < config->dataset_count; i++) {
+        if (weir_str_equal(config->datasets[i], evaluation->dataset))
+            return WEIR_OK;
+        names[2 + i] = config->datasets[i];
+    }
+    if (evaluation->dataset == NULL)
+        return WEIR_OK;
+    return cfg_unknown(weir_yaml_get(node, "on"), "evaluation.on", "dataset", names, err);
+}
+
 static enum weir_status read_evaluation(struct orchestrator_config *config,
                                         const struct weir_yaml_node *node, struct weir_error *err)
 {
     size_t index = config->evaluation_count++; /* whatever becomes of it, it is released */
     struct orchestrator_evaluation *evaluation = &config->evaluations[index];
     enum weir_status status = orchestrator_evaluation_read(node, evaluation, err);
+    if (status == WEIR_OK)
+        status = check_on(config, evaluation, node, err);
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < index; i++)
@@ -186,6 +203,18 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
 }
 
+/* One that does not know labels that are vectors. */
+static const struct asked_metric *find_scalar_metric(const struct orchestrator_config *config)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[i];
+        for (size_t m = 0; m < evaluation->metric_count; m++)
+            if (!orchestrator_metric_of(evaluation->metrics[m])->of_vectors)
+                return evaluation->metrics[m];
+    }
+    return NULL;
+}
+
 /* What can be done with labels that are vectors. */
 static enum weir_status check_vectors(const struct orchestrator_config *config,
                                       const struct file_section *file,
@@ -201,11 +230,13 @@ static enum weir_status check_vectors(const struct orchestrator_config *config,
                                   "training.loss: found '%s', expected squared, because labels of "
                                   "dataset '%s' are vectors (label.values)",
                                   config->loss, name != NULL ? name : "");
-        if (config->evaluation_count > 0)
-            return weir_yaml_fail(file->evaluation, err,
-                                  "evaluation: expected none, because labels of dataset '%s' are "
-                                  "vectors (label.values) and metrics compare single ones",
-                                  name != NULL ? name : "");
+        const struct asked_metric *scalar = find_scalar_metric(config);
+        if (scalar != NULL)
+            return weir_yaml_fail(
+                file->evaluation, err,
+                "evaluation.metrics: expected metrics of numbers (mse, rmse, mae, mape, r2), found %s, "
+                "because labels of dataset '%s' are vectors (label.values)",
+                orchestrator_metric_label(scalar), name != NULL ? name : "");
     }
     return WEIR_OK;
 }

@@ -7,32 +7,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void reserve(struct collector *collector, size_t more)
+/* The columns of a collector, and how much of each a sample takes. */
+enum { COLUMNS = 5 };
+
+struct column {
+    void **at;
+    const void *from; /* of what is added; NULL: the column is not there */
+    size_t bytes;     /* of one sample */
+};
+
+static void list_columns(struct collector *collector, const struct weir_outputs *from,
+                         struct column columns[COLUMNS])
 {
-    if (collector->count + more <= collector->capacity)
-        return;
-    collector->capacity = (collector->count + more) * 2;
-    collector->ids = weir_realloc(collector->ids, collector->capacity, sizeof(*collector->ids));
-    collector->labels =
-        weir_realloc(collector->labels, collector->capacity, sizeof(*collector->labels));
-    collector->values = weir_realloc(collector->values, collector->capacity,
-                                     collector->width * sizeof(*collector->values));
+    const struct column all[COLUMNS] = {
+        {(void **)&collector->ids, from->ids, sizeof *from->ids},
+        {(void **)&collector->labels, from->labels, sizeof *from->labels},
+        {(void **)&collector->groups, from->groups, sizeof *from->groups},
+        {(void **)&collector->values, from->values, from->width * sizeof *from->values},
+        {(void **)&collector->label_values, from->label_values,
+         from->label_width * sizeof *from->label_values},
+    };
+    memcpy(columns, all, sizeof all);
 }
 
-static void add(struct collector *collector, const uint64_t *ids, const int64_t *labels,
-                const float *values, size_t samples)
+static void add(struct collector *collector, const struct weir_outputs *from)
 {
-    size_t at = collector->count, width = collector->width;
-    reserve(collector, samples);
-    memcpy(collector->ids + at, ids, samples * sizeof(*ids));
-    memcpy(collector->labels + at, labels, samples * sizeof(*labels));
-    memcpy(collector->values + at * width, values, samples * width * sizeof(*values));
-    collector->count += samples;
+    struct column columns[COLUMNS];
+    size_t count = collector->count + from->count;
+    bool grows = count > collector->capacity;
+    collector->capacity = grows ? count * 2 : collector->capacity;
+    collector->label_width = from->label_width;
+    collector->label_kind = from->label_kind;
+    list_columns(collector, from, columns);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const struct column *column = &columns[i];
+        if (column->from == NULL)
+            continue;
+        if (grows)
+            *column->at = weir_realloc(*column->at, collector->capacity, column->bytes);
+        memcpy((uint8_t *)*column->at + collector->count * column->bytes, column->from,
+               from->count * column->bytes);
+    }
+    collector->count = count;
 }
 
 void collector_add(struct collector *collector, const struct weir_batch *batch, const float *values)
 {
-    add(collector, batch->ids, batch->labels, values, batch->samples);
+    add(collector, &(struct weir_outputs){.ids = batch->ids,
+                                          .labels = batch->labels,
+                                          .groups = collector->batch_groups,
+                                          .values = values,
+                                          .label_values = batch->label_values,
+                                          .count = batch->samples,
+                                          .width = collector->width,
+                                          .label_width = batch->label_width,
+                                          .label_kind = (uint8_t)batch->label_type});
 }
 
 struct place {
@@ -58,26 +87,42 @@ static size_t drop_repeated(struct place *places, size_t count)
     return kept;
 }
 
+/* The samples of one column, as `places` has them; NULL stays NULL, the caller frees. */
+static void *in_order(const void *column, size_t bytes, const struct place *places, size_t count)
+{
+    if (column == NULL)
+        return NULL;
+    uint8_t *ordered = weir_calloc(count + 1, bytes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(ordered + i * bytes, (const uint8_t *)column + places[i].index * bytes, bytes);
+    return ordered;
+}
+
 enum weir_status collector_write(const struct collector *collector, const char *path,
                                  struct weir_error *err)
 {
     size_t count = collector->count, width = collector->width;
     WEIR_AUTO_FREE struct place *places = weir_calloc(count + 1, sizeof(*places));
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(count + 1, sizeof(*ids));
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(count + 1, sizeof(*labels));
-    WEIR_AUTO_FREE float *values = weir_calloc(count * width + 1, sizeof(*values));
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = collector->ids[i], .index = i};
     qsort(places, count, sizeof(*places), compare_places);
     count = drop_repeated(places, count);
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = places[i].id;
-        labels[i] = collector->labels[places[i].index];
-        memcpy(values + i * width, collector->values + places[i].index * width,
-               width * sizeof(*values));
-    }
-    struct weir_outputs outputs = {
-        .ids = ids, .labels = labels, .values = values, .count = count, .width = width};
+    WEIR_AUTO_FREE uint64_t *ids = in_order(collector->ids, sizeof *ids, places, count);
+    WEIR_AUTO_FREE int64_t *labels = in_order(collector->labels, sizeof *labels, places, count);
+    WEIR_AUTO_FREE int64_t *groups = in_order(collector->groups, sizeof *groups, places, count);
+    WEIR_AUTO_FREE float *values =
+        in_order(collector->values, width * sizeof *values, places, count);
+    WEIR_AUTO_FREE float *label_values = in_order(
+        collector->label_values, collector->label_width * sizeof *label_values, places, count);
+    struct weir_outputs outputs = {.ids = ids,
+                                   .labels = labels,
+                                   .groups = groups,
+                                   .values = values,
+                                   .label_values = label_values,
+                                   .count = count,
+                                   .width = width,
+                                   .label_width = collector->label_width,
+                                   .label_kind = collector->label_kind};
     return weir_outputs_write(path, &outputs, err);
 }
 
@@ -92,7 +137,7 @@ enum weir_status collector_read(struct collector *collector, const char *path,
         status = weir_fail(err, WEIR_CORRUPT, "%s: %zu numbers a sample, expected %u", path,
                            outputs.width, collector->width);
     else
-        add(collector, outputs.ids, outputs.labels, outputs.values, outputs.count);
+        add(collector, &outputs);
     weir_outputs_close(&outputs);
     return status;
 }
@@ -101,6 +146,8 @@ void collector_fini(struct collector *collector)
 {
     free(collector->ids);
     free(collector->labels);
+    free(collector->groups);
+    free(collector->label_values);
     free(collector->values);
     *collector = (struct collector){0};
 }

@@ -12,8 +12,13 @@ struct collector {
     uint32_t width; /* floats per sample */
     uint64_t *ids;
     int64_t *labels;
-    float *values; /* (count, width) */
-    size_t count, capacity;
+    int64_t *groups;     /* NULL: no tensor says which samples belong together */
+    float *label_values; /* (count, label_width); NULL: labels are no vectors */
+    float *values;       /* (count, width) */
+    size_t count, capacity, label_width;
+    const int64_t
+        *batch_groups;  /* of the batch that is added next, borrowed; NULL: there are none */
+    uint8_t label_kind; /* enum weir_label_kind, which the client's label types are */
 };
 
 /* `values` (samples, width) of the batch's samples. */

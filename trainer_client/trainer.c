@@ -126,12 +126,29 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
 
 /* ---- working ---- */
 
+/* What the mode is shown of a batch. */
+static enum weir_status look_at(struct trainer *trainer, const struct weir_batch *batch,
+                                const struct weir_batch **ret_shown, struct weir_error *err)
+{
+    const char *group = trainer->order.training.keys.group;
+    *ret_shown = batch;
+    if (group[0] == '\0')
+        return WEIR_OK;
+    *ret_shown = &trainer->groups.rest;
+    enum weir_status status = groups_take(&trainer->groups, group, batch, err);
+    trainer->collector.batch_groups = trainer->groups.at;
+    return status;
+}
+
 static enum weir_status take(struct trainer *trainer, struct weir_batch *batch,
                              struct weir_error *err)
 {
-    enum weir_status status = trainer->is_checked ? WEIR_OK : trainer_meet(trainer, batch, err);
+    const struct weir_batch *shown = NULL;
+    enum weir_status status = look_at(trainer, batch, &shown, err);
+    if (status == WEIR_OK && !trainer->is_checked)
+        status = trainer_meet(trainer, shown, err);
     if (status == WEIR_OK)
-        status = trainer->mode->take(trainer, batch, err);
+        status = trainer->mode->take(trainer, shown, err);
     trainer->progress.samples += batch->samples;
     weir_batch_release(batch);
     return status;
@@ -299,6 +316,7 @@ void trainer_close(void *state)
     weir_rpc_peer_close(trainer->orchestrator);
     learner_fini(&trainer->learner);
     collector_fini(&trainer->collector);
+    groups_fini(&trainer->groups);
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
     weir_model_file_fini(&trainer->origin);

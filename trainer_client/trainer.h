@@ -8,6 +8,7 @@
 #include "core/rpc/rpc.h"
 #include "core/wire/model_file.h"
 #include "trainer_client/collector.h"
+#include "trainer_client/groups.h"
 #include "trainer_client/learner.h"
 #include "trainer_client/run_order.h"
 
@@ -30,6 +31,7 @@ struct trainer {
     struct weir_model_progress progress;
     double recent_loss; /* moving mean, for people */
     struct collector collector;
+    struct groups groups;
     float *values; /* of the batch at hand, for the collector */
     size_t values_max;
     bool is_checked; /* the learner has met a batch of this job */

@@ -34,6 +34,11 @@ static const struct cfg_key TRAINING[] = {
         struct training_keys, report_losses, .fallback = "false",
         .doc = "keep what each sample cost in the last epoch: a coreset by loss or grad_norm then "
                "scores only what the newest model was not trained on"),
+    CFG_TEXT(
+        struct training_keys, group, .fallback = "",
+        .doc =
+            "tensor that says which samples belong together, the user of a click for example: models do not "
+            "see it, metrics of a ranking are measured group by group; empty: there is none"),
     CFG_END,
 };
 

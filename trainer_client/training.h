@@ -26,6 +26,7 @@ struct training {
         int device;
         uint64_t ranks;
         bool report_losses;
+        const char *group;
     } keys;
     /* As understood. */
     const struct model *model;

@@ -3,10 +3,18 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/wire/sample.h"
 
 #include <string.h>
 
-enum { HEADER_BYTES = 64, CHECKED_BYTES = 40, DIGEST_AT = 24 };
+enum {
+    HEADER_BYTES = 64,
+    CHECKED_BYTES = 40,
+    DIGEST_AT = 24,
+    LABEL_KIND_AT = 20,
+    HAS_GROUPS_AT = 21,
+    LABEL_WIDTH_AT = 22,
+};
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'O', 'U', 'T', '1'};
 
@@ -22,7 +30,7 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
                                     struct weir_error *err)
 {
     size_t count = outputs->count, values;
-    weir_require(outputs->width <= UINT32_MAX);
+    weir_require(outputs->width <= UINT32_MAX && outputs->label_width <= UINT16_MAX);
     weir_require(!__builtin_mul_overflow(count, outputs->width, &values));
 
     uint8_t header[HEADER_BYTES] = {0};
@@ -30,15 +38,42 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
         weir_bytes(header, sizeof header),
         weir_bytes(outputs->ids, count * sizeof *outputs->ids),
         weir_bytes(outputs->labels, count * sizeof *outputs->labels),
+        weir_bytes(outputs->groups, outputs->groups == NULL ? 0 : count * sizeof *outputs->groups),
         weir_bytes(outputs->values, values * sizeof *outputs->values),
+        weir_bytes(outputs->label_values,
+                   count * outputs->label_width * sizeof *outputs->label_values),
     };
     struct weir_digest digest = digest_of(pieces + 1, WEIR_COUNT(pieces) - 1);
     memcpy(header, MAGIC, sizeof MAGIC);
     weir_put_u64(header + 8, count);
     weir_put_u32(header + 16, (uint32_t)outputs->width);
+    header[LABEL_KIND_AT] = outputs->label_kind;
+    header[HAS_GROUPS_AT] = outputs->groups != NULL;
+    header[LABEL_WIDTH_AT] = (uint8_t)outputs->label_width;
+    header[LABEL_WIDTH_AT + 1] = (uint8_t)(outputs->label_width >> 8);
     memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
     weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
     return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
+}
+
+/* Bytes of one sample, as the header has them. */
+static size_t row_bytes(const struct weir_outputs *outputs, bool has_groups)
+{
+    return sizeof *outputs->ids + sizeof *outputs->labels +
+           (has_groups ? sizeof *outputs->groups : 0) + outputs->width * sizeof *outputs->values +
+           outputs->label_width * sizeof *outputs->label_values;
+}
+
+static void place(struct weir_outputs *outputs, const uint8_t *at, bool has_groups)
+{
+    size_t count = outputs->count;
+    outputs->ids = (const uint64_t *)(const void *)at;
+    outputs->labels = (const int64_t *)(const void *)(outputs->ids + count);
+    const int64_t *behind = outputs->labels + count;
+    outputs->groups = has_groups ? behind : NULL;
+    outputs->values = (const float *)(const void *)(behind + (has_groups ? count : 0));
+    outputs->label_values =
+        outputs->label_width > 0 ? outputs->values + count * outputs->width : NULL;
 }
 
 /* Fills `outputs` from its mapped file. */
@@ -52,8 +87,15 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
     if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
-    uint32_t width = weir_get_u32(at + 16);
-    size_t row = sizeof *outputs->ids + sizeof *outputs->labels + width * sizeof *outputs->values;
+    bool has_groups = at[HAS_GROUPS_AT] != 0;
+    outputs->width = weir_get_u32(at + 16);
+    outputs->label_kind = at[LABEL_KIND_AT];
+    outputs->label_width = at[LABEL_WIDTH_AT] | (size_t)at[LABEL_WIDTH_AT + 1] << 8;
+    if (at[HAS_GROUPS_AT] > 1 || outputs->label_kind > WEIR_LABEL_VALUES ||
+        (outputs->label_width > 0) != (outputs->label_kind == WEIR_LABEL_VALUES))
+        return weir_fail(err, WEIR_CORRUPT, "labels of kind %u with %zu numbers",
+                         outputs->label_kind, outputs->label_width);
+    size_t row = row_bytes(outputs, has_groups);
     struct weir_bytes body = {at + HEADER_BYTES, outputs->map_bytes - HEADER_BYTES};
     if (body.size % row != 0 || body.size / row != count)
         return weir_fail(err, WEIR_CORRUPT,
@@ -63,10 +105,7 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
     if (memcmp(digest.bytes, at + DIGEST_AT, sizeof digest.bytes) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the values fail their checksum");
     outputs->count = count;
-    outputs->width = width;
-    outputs->ids = (const uint64_t *)(const void *)body.at;
-    outputs->labels = (const int64_t *)(const void *)(outputs->ids + count);
-    outputs->values = (const float *)(const void *)(outputs->labels + count);
+    place(outputs, body.at, has_groups);
     return WEIR_OK;
 }
 

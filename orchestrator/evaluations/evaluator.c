@@ -175,6 +175,19 @@ static enum weir_status is_done(const struct evaluator *evaluator,
     return status;
 }
 
+/* Of the others nothing was there before the first change. */
+static struct weir_u64s positions_of(const struct pipeline *pipeline, const char *dataset,
+                                     uint64_t room[ORCHESTRATOR_DATASETS_MAX])
+{
+    const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
+    struct weir_u64s positions = orchestrator_pipeline_positions(pipeline);
+    for (size_t i = 0; i < positions.count; i++) {
+        bool is_wanted = dataset == NULL || strcmp(config->datasets[i], dataset) == 0;
+        room[i] = is_wanted ? positions.at[i] : 0;
+    }
+    return (struct weir_u64s){.at = room, .count = positions.count};
+}
+
 static void step(void *owner)
 {
     struct evaluator *evaluator = owner;
@@ -196,12 +209,14 @@ static void step(void *owner)
         return;
     }
     const struct orchestrator_config *config = orchestrator_pipeline_config(evaluator->pipeline);
+    const struct orchestrator_evaluation *evaluation = &config->evaluations[task->evaluation];
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
     struct msg_interval_seal seal = {
         .pipeline = config->name,
         .from_time = task->from_time,
         .to_time = task->to_time,
-        .positions = orchestrator_pipeline_positions(evaluator->pipeline),
-        .holdout = config->evaluations[task->evaluation].holdout,
+        .positions = positions_of(evaluator->pipeline, evaluation->dataset, positions),
+        .holdout = evaluation->holdout,
     };
     weir_rpc_call(evaluator->orch->selector, MSG_interval_seal, &seal, ORCHESTRATOR_ASK_MS,
                   on_sealed, evaluator);

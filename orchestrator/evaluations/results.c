@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/events.h"
-#include "orchestrator/metrics/metric.h"
+#include "orchestrator/metrics/given.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,14 +34,13 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
     enum weir_status status = weir_outputs_open(path, &outputs, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "evaluation of %s", result->task->model);
-    const struct metric_input input = {.values = outputs.values,
-                                       .labels = outputs.labels,
-                                       .count = outputs.count,
-                                       .width = outputs.width};
+    struct metric_given given;
+    metric_given_open(&outputs, &given);
     for (size_t i = 0; i < measured->evaluation->metric_count; i++) {
         measured->metrics[i].count = orchestrator_metric_measure(
-            measured->evaluation->metrics[i], &input, &measured->metrics[i].results);
+            measured->evaluation->metrics[i], &given.input, &measured->metrics[i].results);
     }
+    metric_given_close(&given);
     weir_outputs_close(&outputs);
     return WEIR_OK;
 }
@@ -58,13 +57,14 @@ static json_t *event_of(const struct one_result *one)
     const struct metric_result *found = one->found;
     const struct orchestrator_config *config =
         orchestrator_pipeline_config(one->measured->result->pipeline);
-    json_t *event =
-        json_pack("{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model", task->model,
-                  "name", one->measured->evaluation->name, "dataset", config->datasets[0],
-                  "interval", "from", orchestrator_json_time(task->from_time), "to",
-                  orchestrator_json_time(task->to_time), "metric", one->metric, "value",
-                  found->defined ? json_real(found->value) : json_string("undefined"), "samples",
-                  (json_int_t)found->samples);
+    const char *dataset = one->measured->evaluation->dataset;
+    json_t *event = json_pack("{ss,ss,ss,ss,s{so,so},ss,so,sI}", "pipeline", config->name, "model",
+                              task->model, "name", one->measured->evaluation->name, "dataset",
+                              dataset == NULL ? config->datasets[0] : dataset, "interval", "from",
+                              orchestrator_json_time(task->from_time), "to",
+                              orchestrator_json_time(task->to_time), "metric", one->metric, "value",
+                              found->defined ? json_real(found->value) : json_string("undefined"),
+                              "samples", (json_int_t)found->samples);
     if (found->has_interval)
         json_object_set_new(event, "bootstrap", json_pack("[ff]", found->low, found->high));
     return event;
@@ -99,9 +99,10 @@ static enum weir_status keep_metric(struct orchestrator *orch, const struct meas
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->metrics[index].count && status == WEIR_OK; i++) {
         const struct metric_result *found = &measured->metrics[index].results[i];
-        WEIR_AUTO_FREE char *name = found->sliced
-                                        ? weir_format("%s[label=%" PRId64 "]", label, found->slice)
-                                        : weir_strdup(label);
+        WEIR_AUTO_FREE char *name =
+            found->slice_of == NULL
+                ? weir_strdup(label)
+                : weir_format("%s[%s=%" PRId64 "]", label, found->slice_of, found->slice);
         status = keep_one(orch, &(struct one_result){measured, found, name}, err);
     }
     return status;

@@ -8,7 +8,6 @@
 
 enum { STRATEGIES_MAX = 16 };
 
-static const char *const ON[] = {"new", "holdout", NULL};
 static const char *const WHEN[] = {"after_training", "after_pipeline", "on_demand", NULL};
 
 /* The bits of enum evaluation_models, from the first. */
@@ -16,7 +15,7 @@ static const char *const MODELS[] = {"next", "active", "trained", "matrix", NULL
 
 struct evaluation_section {
     const char *name;
-    int on;
+    const char *on;
     const char *strategy;
     struct cfg_texts models;
     int when;
@@ -25,9 +24,11 @@ struct evaluation_section {
 
 static const struct cfg_key KEYS[] = {
     CFG_TEXT(struct evaluation_section, name, .required = true, .doc = "what results are called"),
-    CFG_CHOICE(struct evaluation_section, on, .fallback = "new", .choices = ON,
-               .doc = "samples of the stream; holdout: of these, the ones that "
-                      "datasets[].holdout keeps from all training"),
+    CFG_TEXT(
+        struct evaluation_section, on, .fallback = "new",
+        .doc =
+            "new: samples of the stream; holdout: of these, the ones that datasets[].holdout keeps from all "
+            "training; or one of the pipeline's datasets by its name: of these, its own"),
     CFG_TEXT(struct evaluation_section, strategy, .fallback = "slicing",
              .doc = "which intervals of event time: one of those below, whose keys stand beside "
                     "these"),
@@ -139,7 +140,9 @@ enum weir_status orchestrator_evaluation_read(const struct weir_yaml_node *node,
     if (status != WEIR_OK)
         return status;
     evaluation->name = section->name;
-    evaluation->holdout = section->on != 0;
+    evaluation->holdout = strcmp(section->on, "holdout") == 0;
+    evaluation->dataset =
+        evaluation->holdout || strcmp(section->on, "new") == 0 ? NULL : section->on;
     evaluation->when = section->when;
     status = strategy->init(evaluation->state, (const char *)section + own_at, node, err);
     if (status == WEIR_OK)

@@ -12,8 +12,9 @@ enum evaluation_when { WHEN_AFTER_TRAINING, WHEN_AFTER_PIPELINE, WHEN_ON_DEMAND 
 /* Texts are borrowed from the document, which must outlive it; the rest is owned. */
 struct orchestrator_evaluation {
     const char *name;
-    bool holdout; /* on what datasets[].holdout keeps from training */
-    int when;     /* enum evaluation_when */
+    bool holdout;        /* on what datasets[].holdout keeps from training */
+    const char *dataset; /* on this one's samples alone; NULL: on those of all */
+    int when;            /* enum evaluation_when */
     struct evaluation_wish wish;
     void *section; /* as the keys of evaluation and strategy have it, for printing */
     void *state;   /* the strategy's */

@@ -1,8 +1,9 @@
-/* A metric as it is asked for: options, a result for each label, bootstrap intervals. */
+/* A metric as it is asked for: options, a result for each label or group, bootstrap intervals. */
 #include "orchestrator/metrics/metric.h"
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "orchestrator/metrics/gathered.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 enum { NAMES_MAX = 64, BOOTSTRAP_MAX = 10000 };
 
-enum metric_by { BY_NOTHING, BY_LABEL };
-static const char *const BY[] = {"nothing", "label", NULL};
+enum metric_by { BY_NOTHING, BY_LABEL, BY_GROUP };
+static const char *const BY[] = {"nothing", "label", "group", NULL};
 
 /* What every metric may be asked besides its own options, which lie behind it. */
 struct shared_options {
@@ -25,8 +26,10 @@ struct shared_options {
 
 static const struct cfg_key SHARED[] = {
     CFG_TEXT(struct shared_options, name, .required = true, .doc = "which metric"),
-    CFG_CHOICE(struct shared_options, by, .fallback = "nothing", .choices = BY,
-               .doc = "label: also for the samples of each label apart"),
+    CFG_CHOICE(
+        struct shared_options, by, .fallback = "nothing", .choices = BY,
+        .doc =
+            "label, group (see training.group): also for the samples of each apart, of 1000 at most"),
     CFG_U64(struct shared_options, bootstrap, .fallback = "0", .max = BOOTSTRAP_MAX,
             .doc = "samples drawn again so many times, for an interval around the value; 0: none"),
     CFG_F64(struct shared_options, level, .fallback = "0.95", .min = 0.5, .max = 0.999,
@@ -132,35 +135,6 @@ bool orchestrator_metric_value(const struct asked_metric *asked, const struct me
     return true;
 }
 
-/* Samples of an input, put together anew: whose values and labels are its own. */
-struct gathered {
-    float *values;
-    int64_t *labels;
-    struct metric_input input;
-};
-
-static void gathered_init(struct gathered *gathered, const struct metric_input *input)
-{
-    gathered->values = weir_calloc(input->count * input->width + 1, sizeof *gathered->values);
-    gathered->labels = weir_calloc(input->count + 1, sizeof *gathered->labels);
-    gathered->input = (struct metric_input){
-        .values = gathered->values, .labels = gathered->labels, .width = input->width};
-}
-
-static void gathered_fini(struct gathered *gathered)
-{
-    free(gathered->values);
-    free(gathered->labels);
-}
-
-static void gather(struct gathered *gathered, const struct metric_input *input, size_t sample)
-{
-    size_t at = gathered->input.count++;
-    memcpy(gathered->values + at * input->width, input->values + sample * input->width,
-           input->width * sizeof *input->values);
-    gathered->labels[at] = input->labels[sample];
-}
-
 static int ascending(const void *a, const void *b)
 {
     double left = *(const double *)a;
@@ -174,18 +148,16 @@ static void add_interval(const struct asked_metric *asked, const struct metric_i
                          struct metric_result *result)
 {
     struct weir_rng rng;
-    struct gathered drawn;
+    struct metric_draws draws;
     size_t defined = 0;
     WEIR_AUTO_FREE double *values = weir_calloc(asked->shared.bootstrap, sizeof *values);
     weir_rng_init(&rng, asked->shared.seed);
-    gathered_init(&drawn, input);
+    metric_draws_init(&draws, input, asked->metric->of_groups);
     for (uint64_t round = 0; round < asked->shared.bootstrap; round++) {
-        drawn.input.count = 0;
-        for (size_t i = 0; i < input->count; i++)
-            gather(&drawn, input, weir_rng_below(&rng, input->count));
-        defined += orchestrator_metric_value(asked, &drawn.input, &values[defined]);
+        metric_draw(&draws, &rng);
+        defined += orchestrator_metric_value(asked, &draws.drawn.input, &values[defined]);
     }
-    gathered_fini(&drawn);
+    metric_draws_fini(&draws);
     if (defined == 0)
         return;
     qsort(values, defined, sizeof *values, ascending);
@@ -205,24 +177,24 @@ static struct metric_result measure_one(const struct asked_metric *asked,
     return result;
 }
 
-static int by_label(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     int64_t left = *(const int64_t *)a;
     int64_t right = *(const int64_t *)b;
     return (left > right) - (left < right);
 }
 
-/* The labels there are, ascending; the caller frees. */
-static size_t labels_of(const struct metric_input *input, int64_t **ret_labels)
+/* The numbers there are in `column`, ascending; the caller frees. */
+static size_t numbers_of(const int64_t *column, size_t samples, int64_t **ret_numbers)
 {
-    int64_t *labels = weir_calloc(input->count + 1, sizeof *labels);
+    int64_t *numbers = weir_calloc(samples + 1, sizeof *numbers);
     size_t count = 0;
-    memcpy(labels, input->labels, input->count * sizeof *labels);
-    qsort(labels, input->count, sizeof *labels, by_label);
-    for (size_t i = 0; i < input->count && count < METRIC_SLICES_MAX; i++)
-        if (count == 0 || labels[i] != labels[count - 1])
-            labels[count++] = labels[i];
-    *ret_labels = labels;
+    memcpy(numbers, column, samples * sizeof *numbers);
+    qsort(numbers, samples, sizeof *numbers, by_number);
+    for (size_t i = 0; i < samples && count < METRIC_SLICES_MAX; i++)
+        if (count == 0 || numbers[i] != numbers[count - 1])
+            numbers[count++] = numbers[i];
+    *ret_numbers = numbers;
     return count;
 }
 
@@ -230,22 +202,24 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results)
 {
-    WEIR_AUTO_FREE int64_t *labels = NULL;
-    size_t count = asked->shared.by == BY_LABEL && input->count > 0 ? labels_of(input, &labels) : 0;
+    const int64_t *const columns[] = {NULL, input->labels, input->groups};
+    const int64_t *column = columns[asked->shared.by];
+    WEIR_AUTO_FREE int64_t *numbers = NULL;
+    size_t count = column == NULL ? 0 : numbers_of(column, input->count, &numbers);
     struct metric_result *results = weir_calloc(count + 1, sizeof *results);
-    struct gathered slice;
+    struct metric_gathered slice;
     results[0] = measure_one(asked, input);
-    gathered_init(&slice, input);
+    metric_gathered_init(&slice, input);
     for (size_t s = 0; s < count; s++) {
         slice.input.count = 0;
         for (size_t i = 0; i < input->count; i++)
-            if (input->labels[i] == labels[s])
-                gather(&slice, input, i);
+            if (column[i] == numbers[s])
+                metric_gather(&slice, i);
         results[s + 1] = measure_one(asked, &slice.input);
-        results[s + 1].sliced = true;
-        results[s + 1].slice = labels[s];
+        results[s + 1].slice_of = BY[asked->shared.by];
+        results[s + 1].slice = numbers[s];
     }
-    gathered_fini(&slice);
+    metric_gathered_fini(&slice);
     *ret_results = results;
     return count + 1;
 }

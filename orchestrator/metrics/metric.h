@@ -10,12 +10,16 @@
 #include "core/config/schema.h"
 
 /* `values` are probabilities: width 1 is that of the positive class (labels 0 and 1), width k one
- * per class. For a regression they are the number itself, width 1. */
+ * per class. For a regression they are the numbers themselves. */
 struct metric_input {
     const float *values; /* (count, width) */
     const int64_t *labels;
     size_t count;
     size_t width;
+    const double *
+        numbers; /* (count, label_width): labels that are vectors, or not whole; NULL: `labels` are they */
+    size_t label_width;
+    const int64_t *groups; /* of each sample; NULL: all are one */
 };
 
 struct metric {
@@ -24,6 +28,10 @@ struct metric {
     const struct cfg_key *options;
     size_t options_size;
     bool higher_is_better;
+    bool
+        of_groups; /* samples of a group are ranked against each other: the bootstrap draws whole groups */
+    bool
+        of_vectors; /* knows labels that are vectors; with any other metric a pipeline file that has such is refused */
     /* Required. Called with at least one sample of at least one value. False, or what is not finite:
      * undefined on this input. */
     bool (*measure)(const void *options, const struct metric_input *input, double *ret_value);
@@ -53,15 +61,15 @@ const char *orchestrator_metric_label(const struct asked_metric *asked);
 const struct metric *orchestrator_metric_of(const struct asked_metric *asked);
 
 struct metric_result {
-    bool sliced;
-    int64_t slice; /* if sliced: the label that all its samples have */
+    const char *slice_of; /* "label", "group"; NULL: of all samples */
+    int64_t slice;        /* which one all its samples have */
     size_t samples;
     bool defined, has_interval;
     double value;
     double low, high; /* of the bootstrap interval */
 };
 
-/* The result over all samples, then one for each label if the file says so; the caller frees. */
+/* The result over all samples, then one for each label or group if the file says so; the caller frees. */
 size_t orchestrator_metric_measure(const struct asked_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results);

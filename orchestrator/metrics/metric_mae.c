@@ -11,10 +11,15 @@ static double error(double off, double label)
     return fabs(off);
 }
 
+static bool of_output(const struct metric_input *input, size_t output, double *ret_value)
+{
+    return orchestrator_regression_error(input, output, error, ret_value);
+}
+
 static bool measure(const void *options, const struct metric_input *input, double *ret_value)
 {
     (void)options;
-    return orchestrator_regression_measure(input, error, ret_value);
+    return orchestrator_regression_mean(input, of_output, ret_value);
 }
 
 const struct metric metric_mae = {
@@ -23,5 +28,6 @@ const struct metric metric_mae = {
     .options = OPTIONS,
     .options_size = 1,
     .higher_is_better = false,
+    .of_vectors = true,
     .measure = measure,
 };

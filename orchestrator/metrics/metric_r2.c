@@ -1,24 +1,27 @@
 /* r2: the share of the variance of the labels that a regression explains. Undefined when all labels are alike. */
-#include "orchestrator/metrics/metric.h"
+#include "orchestrator/metrics/regression.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
-static bool measure(const void *options, const struct metric_input *input, double *ret_value)
+static bool of_output(const struct metric_input *input, size_t output, double *ret_value)
 {
     double mean = 0, left = 0, all = 0;
-    (void)options;
-    if (input->width != 1)
-        return false;
     for (size_t i = 0; i < input->count; i++)
-        mean += (double)input->labels[i] / (double)input->count;
+        mean += orchestrator_label_number(input, i, output) / (double)input->count;
     for (size_t i = 0; i < input->count; i++) {
-        double label = (double)input->labels[i];
-        double off = (double)input->values[i] - label;
+        double label = orchestrator_label_number(input, i, output);
+        double off = (double)input->values[i * input->width + output] - label;
         left += off * off;
         all += (label - mean) * (label - mean);
     }
     *ret_value = 1 - left / all;
     return all > 0;
+}
+
+static bool measure(const void *options, const struct metric_input *input, double *ret_value)
+{
+    (void)options;
+    return orchestrator_regression_mean(input, of_output, ret_value);
 }
 
 const struct metric metric_r2 = {
@@ -28,5 +31,6 @@ const struct metric metric_r2 = {
     .options = OPTIONS,
     .options_size = 1,
     .higher_is_better = true,
+    .of_vectors = true,
     .measure = measure,
 };

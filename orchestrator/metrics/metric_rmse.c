@@ -11,13 +11,18 @@ static double error(double off, double label)
     return off * off;
 }
 
-static bool measure(const void *options, const struct metric_input *input, double *ret_value)
+static bool of_output(const struct metric_input *input, size_t output, double *ret_value)
 {
-    (void)options;
-    if (!orchestrator_regression_measure(input, error, ret_value))
+    if (!orchestrator_regression_error(input, output, error, ret_value))
         return false;
     *ret_value = sqrt(*ret_value);
     return true;
+}
+
+static bool measure(const void *options, const struct metric_input *input, double *ret_value)
+{
+    (void)options;
+    return orchestrator_regression_mean(input, of_output, ret_value);
 }
 
 const struct metric metric_rmse = {
@@ -26,5 +31,6 @@ const struct metric metric_rmse = {
     .options = OPTIONS,
     .options_size = 1,
     .higher_is_better = false,
+    .of_vectors = true,
     .measure = measure,
 };

@@ -6,7 +6,8 @@
 // clang-format off
 #define METRICS(X) \
     X(accuracy) X(top_n) X(precision) X(recall) X(f1) X(roc_auc) X(pr_auc) X(log_loss) X(perplexity) \
-    X(brier) X(calibration_error) X(mse) X(rmse) X(mae) X(mape) X(r2)
+    X(brier) X(calibration_error) X(mse) X(rmse) X(mae) X(mape) X(r2) \
+    X(group_auc) X(ndcg) X(recall_at_k)
 // clang-format on
 
 #define X(name) extern const struct metric metric_##name;

@@ -58,7 +58,8 @@ static void binary_metrics_have_their_known_values(void **state)
         {{.3F, .5F, .5F, .7F}, {0, 0, 1, 1}, .75, .875},
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        struct metric_input input = {CASES[i].values, CASES[i].labels, 4, 1};
+        struct metric_input input = {
+            .values = CASES[i].values, .labels = CASES[i].labels, .count = 4, .width = 1};
         check("accuracy", &input, CASES[i].accuracy);
         check("roc_auc", &input, CASES[i].roc_auc);
     }
@@ -74,7 +75,7 @@ static void a_window_of_one_class_is_undefined(void **state)
         WEIR_AUTO(weir_yaml) document = parse(RANKINGS[i]);
         WEIR_AUTO(asked_metric) asked = open_metric(document);
         double value = 7;
-        struct metric_input input = {values, ones, 2, 1};
+        struct metric_input input = {.values = values, .labels = ones, .count = 2, .width = 1};
         assert_false(orchestrator_metric_value(asked, &input, &value));
         input.labels = zeros;
         assert_false(orchestrator_metric_value(asked, &input, &value));
@@ -88,7 +89,7 @@ static void every_metric_is_undefined_without_samples(void **state)
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
         WEIR_AUTO(weir_yaml) document = parse(orchestrator_metric_at(i)->name);
         WEIR_AUTO(asked_metric) asked = open_metric(document);
-        struct metric_input input = {NULL, NULL, 0, 1};
+        struct metric_input input = {.values = NULL, .labels = NULL, .count = 0, .width = 1};
         double value = 0;
         assert_false(orchestrator_metric_value(asked, &input, &value));
     }
@@ -121,7 +122,8 @@ static void ties_count_half_as_the_definition_says(void **state)
             values[i] = (float)weir_rng_below(&rng, 8) / 8;
             labels[i] = i < 2 ? (int64_t)i : (int64_t)weir_rng_below(&rng, 2);
         }
-        struct metric_input input = {values, labels, count, 1};
+        struct metric_input input = {
+            .values = values, .labels = labels, .count = count, .width = 1};
         check("roc_auc", &input, won_by_definition(values, labels, count));
     }
 }
@@ -131,7 +133,7 @@ static void several_classes_take_the_most_probable(void **state)
     (void)state;
     const float values[] = {.7F, .2F, .1F, .1F, .8F, .1F, .3F, .3F, .4F, .6F, .3F, .1F};
     const int64_t labels[] = {0, 1, 2, 2};
-    struct metric_input input = {values, labels, 4, 3};
+    struct metric_input input = {.values = values, .labels = labels, .count = 4, .width = 3};
     check("accuracy", &input, .75);
     check("log_loss", &input,
           -(log((double).7F) + log((double).8F) + log((double).4F) + log((double).1F)) / 4);
@@ -142,7 +144,7 @@ static void a_certain_mistake_costs_a_finite_loss(void **state)
     (void)state;
     const float values[] = {0};
     const int64_t labels[] = {1};
-    struct metric_input input = {values, labels, 1, 1};
+    struct metric_input input = {.values = values, .labels = labels, .count = 1, .width = 1};
     check("log_loss", &input, -log(1e-15));
 }
 
@@ -168,7 +170,8 @@ static void what_is_no_number_is_undefined_or_wrong_but_never_a_crash(void **sta
         WEIR_AUTO(asked_metric) asked = open_metric(document);
         for (size_t width = 1; width <= 3; width++) {
             double value = 0;
-            struct metric_input input = {values, labels, 6 / width, width};
+            struct metric_input input = {
+                .values = values, .labels = labels, .count = 6 / width, .width = width};
             if (orchestrator_metric_value(asked, &input, &value))
                 assert_true(isfinite(value));
         }
@@ -181,7 +184,7 @@ static void a_regression_that_is_no_number_is_undefined(void **state)
     static const char *const METRICS[] = {"mse", "rmse", "mae", "mape", "r2"};
     const float values[] = {1, NAN, 3};
     const int64_t labels[] = {1, 2, 4};
-    const struct metric_input input = {values, labels, 3, 1};
+    const struct metric_input input = {.values = values, .labels = labels, .count = 3, .width = 1};
     for (size_t i = 0; i < WEIR_COUNT(METRICS); i++) {
         WEIR_AUTO(weir_yaml) document = parse(METRICS[i]);
         WEIR_AUTO(asked_metric) asked = open_metric(document);
@@ -195,14 +198,14 @@ static void slices_by_label_add_up_to_the_whole(void **state)
     (void)state;
     const float values[] = {.9F, .2F, .6F, .4F, .7F};
     const int64_t labels[] = {1, 1, 0, 0, 1};
-    const struct metric_input input = {values, labels, 5, 1};
+    const struct metric_input input = {.values = values, .labels = labels, .count = 5, .width = 1};
     WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: label}");
     WEIR_AUTO(asked_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_string_equal(orchestrator_metric_label(asked), "accuracy(by=label)");
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 3);
-    assert_true(!results[0].sliced && fabs(results[0].value - .6) < 1e-12);
-    assert_true(results[1].sliced && results[1].slice == 0 && results[1].samples == 2);
+    assert_true(results[0].slice_of == NULL && fabs(results[0].value - .6) < 1e-12);
+    assert_true(results[1].slice_of != NULL && results[1].slice == 0 && results[1].samples == 2);
     assert_true(results[2].slice == 1 && results[2].samples == 3);
     assert_true(fabs(results[1].value - .5) < 1e-12 && fabs(results[2].value - 2. / 3) < 1e-12);
 }
@@ -218,7 +221,8 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
         values[i] = .9F;
         labels[i] = i % 5 != 0; /* four of five are right */
     }
-    const struct metric_input input = {values, labels, MANY, 1};
+    const struct metric_input input = {
+        .values = values, .labels = labels, .count = MANY, .width = 1};
     WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, bootstrap: 400, level: 0.9}");
     WEIR_AUTO(asked_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
@@ -229,44 +233,125 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
     assert_true(fabs(results[0].high - (.8 + 1.645 * deviation)) < deviation / 3);
 }
 
+/* ---- rankings within groups ---- */
+
+static void check_groups(const char *name, const int64_t *labels, const int64_t *groups,
+                         double expected)
+{
+    static const float VALUES[] = {.9F, .8F, .7F, .5F, .5F, .5F, .1F};
+    const struct metric_input input = {
+        .values = VALUES, .labels = labels, .count = 7, .width = 1, .groups = groups};
+    WEIR_AUTO(weir_yaml) document = parse(name);
+    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    double value = NAN;
+    bool is_defined = orchestrator_metric_value(asked, &input, &value);
+    assert_int_equal(is_defined, !isnan(expected));
+    assert_true(!is_defined || fabs(value - expected) < 1e-12);
+}
+
+/* Worked out by hand: of the three that are tied at .5, two are relevant. */
+static void groups_are_ranked_apart_and_averaged(void **state)
+{
+    (void)state;
+    static const int64_t LABELS[] = {0, 1, 0, 1, 1, 0, 0};
+    static const int64_t APART[] = {7, 7, 7, 5, 5, 5, 5}, ALONE[] = {1, 2, 3, 4, 5, 6, 7};
+    check_groups("group_auc", LABELS, APART, (.5 + .75) / 2);
+    check_groups("{name: group_auc, weigh: samples}", LABELS, APART, (.5 * 3 + .75 * 4) / 7);
+    check_groups("{name: recall_at_k, k: 1}", LABELS, APART, (0 + 1. / 3) / 2);
+    check_groups("{name: recall_at_k, k: 2}", LABELS, APART, (1 + 2. / 3) / 2);
+    check_groups("{name: ndcg, k: 1}", LABELS, APART, (0 + 2. / 3) / 2);
+    check_groups("{name: ndcg, k: 2}", LABELS, APART, (1 / log2(3) / 1 + 2. / 3) / 2);
+    check_groups("group_auc", LABELS, NULL, 6. / 12); /* without groups all are one */
+    check_groups("group_auc", LABELS, ALONE, NAN);
+    check_groups("ndcg", LABELS, ALONE, NAN);
+    check_groups("recall_at_k", LABELS, ALONE, NAN);
+    static const int64_t NOTHING[7] = {0}, BELOW[] = {0, -1, 0, 1, 1, 0, 0};
+    check_groups("ndcg", NOTHING, APART, NAN);
+    check_groups("recall_at_k", NOTHING, APART, NAN);
+    check_groups("{name: ndcg, k: 1}", BELOW, APART,
+                 2. / 3); /* that of a label below 0 is left out */
+}
+
+/* Ten users of 100 samples each: drawing samples would say that there are 1000 draws of luck, where there are ten. */
+static void the_bootstrap_of_a_ranking_draws_whole_groups(void **state)
+{
+    (void)state;
+    enum { USERS = 10, EACH = 100 };
+    float values[USERS * EACH];
+    int64_t labels[USERS * EACH], groups[USERS * EACH];
+    for (size_t i = 0; i < USERS * EACH; i++) {
+        groups[i] = (int64_t)(i / EACH);
+        labels[i] = (int64_t)(i % 2);
+        values[i] = groups[i] < USERS / 2 ? (float)labels[i] : 1 - (float)labels[i];
+    }
+    const struct metric_input input = {
+        .values = values, .labels = labels, .count = USERS * EACH, .width = 1, .groups = groups};
+    WEIR_AUTO(weir_yaml) document = parse("{name: group_auc, bootstrap: 400, by: group}");
+    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO_FREE struct metric_result *results = NULL;
+    assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 1 + USERS);
+    assert_true(results[0].value == .5 && results[0].low <= .2 && results[0].high >= .8);
+    assert_string_equal(results[1].slice_of, "group");
+    assert_true(results[1].value == 1 && results[USERS].value == 0);
+    assert_int_equal(results[USERS].slice, USERS - 1);
+}
+
 /* ---- what scikit-learn says ---- */
 
-static size_t read_numbers(char *text, float *ret_values, int64_t *ret_labels)
+/* Words as one kind of number; `into` are COUNT_MAX of them. */
+enum number_kind { FLOATS, DOUBLES, INTEGERS };
+
+static size_t read_numbers(char *text, enum number_kind kind, void *into)
 {
     size_t count = 0;
     for (char *word = strtok_r(text, " ", &text); word != NULL; word = strtok_r(NULL, " ", &text)) {
         assert_true(count < COUNT_MAX);
-        if (ret_values != NULL)
-            ret_values[count] = strtof(word, NULL);
+        if (kind == FLOATS)
+            ((float *)into)[count] = strtof(word, NULL);
+        else if (kind == DOUBLES)
+            ((double *)into)[count] = strtod(word, NULL);
         else
-            ret_labels[count] = strtoll(word, NULL, 10);
+            ((int64_t *)into)[count] = strtoll(word, NULL, 10);
         count++;
     }
     return count;
 }
 
-/* metric, width, value, labels, values; tabs between. tests/contract/metrics_sklearn_test.py writes them. */
+/* metric, width, numbers of a label (0: one that is whole), value, labels, values, groups or "-"; tabs between.
+ * tests/contract/metrics_sklearn_test.py writes them. */
 static void check_golden_line(char *line)
 {
-    char *fields[5];
+    enum { METRIC, WIDTH, LABEL_WIDTH, VALUE, LABELS, VALUES, GROUPS, FIELDS };
+    char *fields[FIELDS];
     float values[COUNT_MAX];
-    int64_t labels[COUNT_MAX];
+    int64_t labels[COUNT_MAX] = {0}, groups[COUNT_MAX];
+    double numbers[COUNT_MAX];
     for (size_t i = 0; i < WEIR_COUNT(fields); i++) {
         fields[i] = strtok_r(line, "\t", &line);
         assert_non_null(fields[i]);
     }
-    WEIR_AUTO(weir_yaml) document = parse(fields[0]);
+    WEIR_AUTO(weir_yaml) document = parse(fields[METRIC]);
     WEIR_AUTO(asked_metric) asked = open_metric(document);
-    const struct metric_input input = {.values = values,
-                                       .labels = labels,
-                                       .width = strtoul(fields[1], NULL, 10),
-                                       .count = read_numbers(fields[3], NULL, labels)};
-    assert_int_equal(read_numbers(fields[4], values, NULL), input.count * input.width);
-    double expected = strtod(fields[2], NULL);
+    struct metric_input input = {.values = values,
+                                 .labels = labels,
+                                 .width = strtoul(fields[WIDTH], NULL, 10),
+                                 .label_width = strtoul(fields[LABEL_WIDTH], NULL, 10)};
+    if (input.label_width == 0) {
+        input.count = read_numbers(fields[LABELS], INTEGERS, labels);
+    } else {
+        input.numbers = numbers;
+        input.count = read_numbers(fields[LABELS], DOUBLES, numbers) / input.label_width;
+    }
+    if (strcmp(fields[GROUPS], "-") != 0) {
+        input.groups = groups;
+        assert_int_equal(read_numbers(fields[GROUPS], INTEGERS, groups), input.count);
+    }
+    assert_int_equal(read_numbers(fields[VALUES], FLOATS, values), input.count * input.width);
+    double expected = strtod(fields[VALUE], NULL);
     double found = NAN;
     assert_true(orchestrator_metric_value(asked, &input, &found));
     if (!(fabs(found - expected) <= 2e-7 * fmax(1, fabs(expected))))
-        fail_msg("%s: expected %.12g, found %.12g", fields[0], expected, found);
+        fail_msg("%s: expected %.12g, found %.12g", fields[METRIC], expected, found);
 }
 
 static void metrics_are_what_scikit_learn_says(void **state)
@@ -288,19 +373,28 @@ static void metrics_are_what_scikit_learn_says(void **state)
     assert_true(lines > 50);
 }
 
-/* WIDTH VALUES LABELS METRIC…: for comparison. */
+/* WIDTH LABEL_WIDTH VALUES LABELS GROUPS METRIC…: for comparison. LABEL_WIDTH above 0: labels are so many doubles; GROUPS may be
+ * "-". */
 static int print_values(int argc, char **argv)
 {
-    WEIR_AUTO_BUF values = {0}, labels = {0};
+    WEIR_AUTO_BUF values = {0}, labels = {0}, groups = {0};
     struct weir_error err;
-    if (weir_file_read(argv[2], 1 << 26, &values, &err) != WEIR_OK ||
-        weir_file_read(argv[3], 1 << 26, &labels, &err) != WEIR_OK)
+    bool grouped = strcmp(argv[5], "-") != 0;
+    if (weir_file_read(argv[3], 1 << 26, &values, &err) != WEIR_OK ||
+        weir_file_read(argv[4], 1 << 26, &labels, &err) != WEIR_OK ||
+        (grouped && weir_file_read(argv[5], 1 << 26, &groups, &err) != WEIR_OK))
         return 1;
-    const struct metric_input input = {.values = (const float *)(const void *)values.at,
-                                       .labels = (const int64_t *)(const void *)labels.at,
-                                       .count = labels.size / sizeof(int64_t),
-                                       .width = strtoul(argv[1], NULL, 10)};
-    for (int i = 4; i < argc; i++) {
+    size_t width = strtoul(argv[1], NULL, 10), label_width = strtoul(argv[2], NULL, 10);
+    WEIR_AUTO_FREE int64_t *none = weir_calloc(labels.size / 8 + 1, sizeof *none);
+    const struct metric_input input = {
+        .values = (const float *)(const void *)values.at,
+        .labels = label_width > 0 ? none : (const int64_t *)(const void *)labels.at,
+        .numbers = label_width > 0 ? (const double *)(const void *)labels.at : NULL,
+        .groups = grouped ? (const int64_t *)(const void *)groups.at : NULL,
+        .count = labels.size / sizeof(int64_t) / (label_width > 0 ? label_width : 1),
+        .width = width,
+        .label_width = label_width};
+    for (int i = 6; i < argc; i++) {
         WEIR_AUTO(weir_yaml) document = parse(argv[i]);
         WEIR_AUTO(asked_metric) asked = open_metric(document);
         double value = 0;
@@ -314,7 +408,7 @@ static int print_values(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (argc > 4)
+    if (argc > 6)
         return print_values(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_metric_is_whole),
@@ -322,6 +416,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_number_is_undefined_or_wrong_but_never_a_crash),
         cmocka_unit_test(a_regression_that_is_no_number_is_undefined),
         cmocka_unit_test(slices_by_label_add_up_to_the_whole),
+        cmocka_unit_test(groups_are_ranked_apart_and_averaged),
+        cmocka_unit_test(the_bootstrap_of_a_ranking_draws_whole_groups),
         cmocka_unit_test(a_bootstrap_interval_lies_where_theory_says),
         cmocka_unit_test(binary_metrics_have_their_known_values),
         cmocka_unit_test(a_window_of_one_class_is_undefined),

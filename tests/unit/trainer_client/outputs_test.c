@@ -3,6 +3,7 @@
 #include "tests/support/batch.h"
 #include "tests/support/temp_dir.h"
 #include "trainer_client/collector.h"
+#include "trainer_client/groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,6 +44,33 @@ static void outputs_are_sorted_by_id(void **unused)
     temp_dir_remove(&dir);
 }
 
+/* The model sees what is left of the batch; a text, a list or a number names the group. */
+static void a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model(void **unused)
+{
+    (void)unused;
+    struct weir_error err;
+    struct groups groups = {.at = NULL};
+    static const uint64_t IDS[] = {5, 4, 3};
+    static const int64_t LABELS[] = {0, 1, 0};
+    static const int32_t WORDS[] = {9, 9, 1, 9, 9};
+    static const uint32_t OFFSETS[] = {0, 2, 3, 5};
+    static const double USERS[] = {17, 2.5, 17};
+    const struct weir_tensor tensors[] = {
+        {.name = "words", .type = WEIR_TENSOR_I32, .rank = 1, .offsets = OFFSETS, .data = WORDS},
+        {.name = "user", .type = WEIR_TENSOR_F64, .rank = 1, .shape = {3}, .data = USERS},
+    };
+    const struct weir_batch batch = {
+        .samples = 3, .ids = IDS, .labels = LABELS, .tensors = tensors, .tensor_count = 2};
+    assert_int_equal(groups_take(&groups, "user", &batch, &err), WEIR_OK);
+    assert_int_equal(groups.rest.tensor_count, 1);
+    assert_string_equal(groups.rest.tensors[0].name, "words");
+    assert_true(groups.at[0] == 17 && groups.at[2] == 17 && groups.at[1] != 17);
+    assert_int_equal(groups_take(&groups, "words", &batch, &err), WEIR_OK);
+    assert_true(groups.at[0] == groups.at[2] && groups.at[1] == 1 && groups.at[0] != 1);
+    assert_int_equal(groups_take(&groups, "nobody", &batch, &err), WEIR_INVALID);
+    groups_fini(&groups);
+}
+
 static void no_outputs_are_a_file_as_well(void **unused)
 {
     (void)unused;
@@ -63,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_sorted_by_id),
+        cmocka_unit_test(a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model),
         cmocka_unit_test(no_outputs_are_a_file_as_well),
     };
     return cmocka_run_group_tests_name("outputs", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Output files of a run: what a trainer wrote is what the orchestrator maps, or nothing. */
 #include "core/wire/outputs.h"
+#include "core/wire/sample.h"
 #include "tests/support/temp_dir.h"
 
 #include <setjmp.h>
@@ -47,6 +48,31 @@ static void what_was_written_is_mapped(void **state)
     weir_outputs_close(&outputs);
     assert_null(outputs.ids);
     weir_outputs_close(&outputs);
+}
+
+static void groups_and_labels_that_are_vectors_come_along(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    struct weir_outputs outputs;
+    static const int64_t GROUPS[] = {7, INT64_MIN, 7};
+    static const float LABEL_VALUES[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    struct weir_outputs full = OUTPUTS;
+    full.groups = GROUPS;
+    full.label_values = LABEL_VALUES;
+    full.label_width = 3;
+    full.label_kind = WEIR_LABEL_VALUES;
+    assert_int_equal(weir_outputs_write(temp_path(&dir, "o"), &full, &err), WEIR_OK);
+    assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_OK);
+    assert_int_equal(outputs.label_kind, WEIR_LABEL_VALUES);
+    assert_int_equal(outputs.label_width, 3);
+    assert_memory_equal(outputs.groups, GROUPS, sizeof GROUPS);
+    assert_memory_equal(outputs.values, VALUES, sizeof VALUES);
+    assert_memory_equal(outputs.label_values, LABEL_VALUES, sizeof LABEL_VALUES);
+    weir_outputs_close(&outputs);
+    full.label_kind = WEIR_LABEL_INT; /* which has no numbers beside it */
+    assert_int_equal(weir_outputs_write(temp_path(&dir, "o"), &full, &err), WEIR_OK);
+    assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_CORRUPT);
 }
 
 static void no_samples_and_no_values_are_fine(void **state)
@@ -99,6 +125,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
     const struct CMUnitTest tests[] = {
         TEST(what_was_written_is_mapped),
+        TEST(groups_and_labels_that_are_vectors_come_along),
         TEST(no_samples_and_no_values_are_fine),
         TEST(every_changed_byte_and_every_other_length_is_noticed),
         TEST(a_missing_file_is_not_found),

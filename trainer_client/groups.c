@@ -1,0 +1,106 @@
+/* Reading one tensor as groups: see groups.h. */
+#include "trainer_client/groups.h"
+
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "trainer_client/models/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t ELEMENT_BYTES[] = {
+    [WEIR_TENSOR_U8] = 1,  [WEIR_TENSOR_I32] = 4, [WEIR_TENSOR_I64] = 8,
+    [WEIR_TENSOR_F32] = 4, [WEIR_TENSOR_F64] = 8, [WEIR_TENSOR_U32] = 4,
+};
+
+/* One element of a tensor, if it is a whole number. */
+static bool whole_number(const struct weir_tensor *tensor, const void *at, int64_t *ret_number)
+{
+    union {
+        uint8_t u8;
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+        uint32_t u32;
+    } element = {.i64 = 0};
+    memcpy(&element, at, ELEMENT_BYTES[tensor->type]);
+    double real = tensor->type == WEIR_TENSOR_F32   ? (double)element.f32
+                  : tensor->type == WEIR_TENSOR_F64 ? element.f64
+                                                    : 0;
+    *ret_number = tensor->type == WEIR_TENSOR_U8    ? element.u8
+                  : tensor->type == WEIR_TENSOR_I32 ? element.i32
+                  : tensor->type == WEIR_TENSOR_I64 ? element.i64
+                  : tensor->type == WEIR_TENSOR_U32 ? element.u32
+                                                    : 0;
+    if (real == 0)
+        return true;
+    bool is_whole = fabs(real) < 0x1p53 && rint(real) == real;
+    *ret_number = is_whole ? (int64_t)real : 0;
+    return is_whole;
+}
+
+static int64_t group_of(const struct weir_tensor *tensor, size_t sample, size_t inner_bytes)
+{
+    size_t from = tensor->offsets == NULL ? sample : tensor->offsets[sample];
+    size_t to = tensor->offsets == NULL ? sample + 1 : tensor->offsets[sample + 1];
+    const uint8_t *at = (const uint8_t *)tensor->data + from * inner_bytes;
+    size_t bytes = (to - from) * inner_bytes;
+    int64_t number;
+    if (bytes == ELEMENT_BYTES[tensor->type] && whole_number(tensor, at, &number))
+        return number;
+    return (int64_t)(weir_hash64(weir_bytes(at, bytes), 0) >> 1);
+}
+
+static const struct weir_tensor *hide(struct groups *groups, const char *name,
+                                      const struct weir_batch *batch)
+{
+    const struct weir_tensor *found = NULL;
+    if (batch->tensor_count > groups->tensors_max) {
+        groups->tensors_max = batch->tensor_count;
+        groups->tensors =
+            weir_realloc(groups->tensors, groups->tensors_max, sizeof *groups->tensors);
+    }
+    groups->rest = *batch;
+    groups->rest.tensor_count = 0;
+    groups->rest.tensors = groups->tensors;
+    for (size_t i = 0; i < batch->tensor_count; i++) {
+        if (strcmp(batch->tensors[i].name, name) == 0)
+            found = &batch->tensors[i];
+        else
+            groups->tensors[groups->rest.tensor_count++] = batch->tensors[i];
+    }
+    return found;
+}
+
+enum weir_status groups_take(struct groups *groups, const char *name,
+                             const struct weir_batch *batch, struct weir_error *err)
+{
+    const struct weir_tensor *tensor = hide(groups, name, batch);
+    if (tensor == NULL) {
+        char found[200];
+        model_describe_tensors(batch, found, sizeof found);
+        return weir_fail(err, WEIR_INVALID,
+                         "training.group: expected a tensor '%s', found %s: add an operator that "
+                         "makes one",
+                         name, found);
+    }
+    if (batch->samples > groups->capacity) {
+        groups->capacity = batch->samples;
+        groups->at = weir_realloc(groups->at, groups->capacity, sizeof *groups->at);
+    }
+    size_t inner = ELEMENT_BYTES[tensor->type];
+    for (uint32_t i = 1; i < tensor->rank; i++)
+        inner *= tensor->shape[i];
+    for (size_t i = 0; i < batch->samples; i++)
+        groups->at[i] = group_of(tensor, i, inner);
+    return WEIR_OK;
+}
+
+void groups_fini(struct groups *groups)
+{
+    free(groups->at);
+    free(groups->tensors);
+    *groups = (struct groups){0};
+}
