@@ -1,4 +1,4 @@
-/* A table of descriptors, four to a set: see open_files.h. */
+/* A table of descriptors by device and inode, four to a set: see open_files.h. */
 #include "storage/reading/open_files.h"
 
 #include "core/base/memory.h"
@@ -76,16 +76,25 @@ static struct open_file *slot_of(struct open_files *files, const struct stored_f
     return oldest;
 }
 
-/* O_NONBLOCK: a fifo that took the file's place must not hang the service. */
+/* What stands at the path by now may be another file, and must not be kept as this one.
+ * O_NONBLOCK: a fifo that took the file's place must not hang the service. */
 static int open_path(struct open_files *files, const struct dataset *dataset,
                      const struct stored_file *file)
 {
+    struct stat found;
+    int fd;
+
     weir_buf_clear(&files->path);
     weir_buf_append_text(&files->path,
                          dataset->declaration->is_copied ? dataset->copies : dataset->root);
     weir_buf_append(&files->path, "/", 1);
     weir_buf_append_text(&files->path, file->path);
-    return open(weir_buf_text(&files->path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    fd = open(weir_buf_text(&files->path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 ||
+        (fstat(fd, &found) == 0 && found.st_ino == file->inode && found.st_dev == file->device))
+        return fd;
+    close(fd);
+    return -1;
 }
 
 int storage_open_files_get(struct open_files *files, const struct dataset *dataset,

@@ -17,8 +17,8 @@ void storage_open_files_free(struct open_files *files);
 /* Closes everything: what is unlinked gives its space back, what took its place is opened. */
 void storage_open_files_clear(struct open_files *files);
 
-/* The file of readers, open for reading; -1 when it cannot be opened. Borrowed until the next get or
- * clear. */
+/* The file of readers, open for reading; -1 when it cannot be opened, or another has its place. Borrowed
+ * until the next get or clear. */
 int storage_open_files_get(struct open_files *files, const struct dataset *dataset,
                            const struct stored_file *file);
 /* Whether what was read from `fd` since get() is what was indexed: the file is as it was, or it only

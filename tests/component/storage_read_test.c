@@ -390,6 +390,29 @@ static void an_open_copy_that_changed_gives_no_other_bytes(void **state)
     check_changes(*state, "copy", true);
 }
 
+static void what_stood_in_a_files_place_for_a_moment_is_not_kept_as_that_file(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *path, *aside;
+
+    write_text(fixture, "lines/a", CONTENT);
+    declare(fixture, "lines", "format: binary, record_bytes: 3, import: reference");
+    path = weir_arena_format(fixture->arena, "%s/lines/a", fixture->dir.path);
+    aside = weir_arena_format(fixture->arena, "%s/aside", fixture->dir.path);
+    {
+        const uint64_t first = weir_sample_id(1, 0, 0);
+        const uint64_t ids[] = {first + 3, first, first + 1};
+
+        assert_int_equal(rename(path, aside), 0);
+        write_text(fixture, "lines/a", "");
+        ask(fixture, ids, WEIR_COUNT(ids));
+        assert_string_equal(told(fixture), GONE);
+        assert_int_equal(rename(aside, path), 0);
+        ask(fixture, ids, WEIR_COUNT(ids));
+        assert_string_equal(told(fixture), OLD);
+    }
+}
+
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, begin, end)
 #define LENDING(name) cmocka_unit_test_setup_teardown(name, begin_lending, end)
 
@@ -405,6 +428,7 @@ int main(void)
         CASE(a_copy_that_changed_gives_no_other_bytes),
         CASE(an_open_file_that_changed_gives_no_other_bytes),
         CASE(an_open_copy_that_changed_gives_no_other_bytes),
+        CASE(what_stood_in_a_files_place_for_a_moment_is_not_kept_as_that_file),
         LENDING(a_file_that_changed_gives_no_other_bytes),
     };
     return cmocka_run_group_tests_name("storage: reading", tests, NULL, NULL);
