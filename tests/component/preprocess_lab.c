@@ -1,12 +1,14 @@
 /* A pool of real dispatcher and worker processes over a scripted storage: see the header. */
 #include "tests/component/preprocess_lab.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
 #include "core/service/service.h"
 #include "core/wire/sample_set.h"
 #include "tests/component/preprocess_storage.h"
 #include "tests/support/child.h"
+#include "tests/support/process_memory.h"
 
 #include <signal.h>
 #include <string.h>
@@ -62,6 +64,14 @@ void lab_kill_dispatcher(struct lab *lab)
 {
     child_end(lab->dispatcher, SIGKILL);
     lab->dispatcher = start_process(lab, "dispatcher", "dispatcher");
+}
+
+long lab_memory_kb(const struct lab *lab)
+{
+    long sum = 0;
+    for (int i = 0; i < lab->workers; i++)
+        sum += process_memory_kb(lab->worker[i], "VmRSS:");
+    return sum;
 }
 
 /* ---- data ---- */
@@ -309,6 +319,12 @@ static void ask_pool(struct lab *lab, struct weir_arena *arena, struct msg_worke
     struct weir_error err;
     weir_require(weir_rpc_ask(lab->peer, MSG_workers_ask, NULL, ASK_MS, MSG_workers_are, arena,
                               ret_pool, &err) == WEIR_OK);
+}
+
+void lab_pause(struct lab *lab, int64_t ms)
+{
+    for (int64_t end_ms = weir_now_ms() + ms; weir_now_ms() < end_ms;)
+        weir_loop_step(lab->loop, end_ms - weir_now_ms());
 }
 
 struct lab_flow lab_flow(struct lab *lab)

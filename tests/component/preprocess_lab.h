@@ -28,6 +28,7 @@ void lab_stop(struct lab *lab);
 const char *lab_socket_dir(const struct lab *lab);
 void lab_kill_worker(struct lab *lab, int worker); /* kill -9, and a new one in its place */
 void lab_kill_dispatcher(struct lab *lab);
+long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
 size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */
@@ -55,6 +56,7 @@ struct lab_flow {
     uint32_t least, most;
 };
 struct lab_flow lab_flow(struct lab *lab);
+void lab_pause(struct lab *lab, int64_t ms); /* in which the test does nothing */
 /* What each operator of the job has made so far, by all workers, as the pool is shown; how many rows. */
 size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes);
 /* Opens a consumer of the job that starts from `state`. */

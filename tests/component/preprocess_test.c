@@ -5,12 +5,14 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/component/preprocess_seen.h"
+#include "tests/support/process_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,8 +125,56 @@ static void a_vocabulary_goes_on_from_that_of_a_model(void **state)
     lab_stop(lab);
 }
 
+static const char *hex_of(const void *bytes, size_t size, struct weir_buf *out)
+{
+    weir_buf_clear(out);
+    for (size_t i = 0; i < size; i++)
+        weir_buf_printf(out, "%02x", ((const uint8_t *)bytes)[i]);
+    return weir_buf_text(out);
+}
+
+/* What the dispatcher has stored as committed, the bitmap of batches too, is what the consumer has. */
+static void commit_and_compare(struct weir_test_postgres *postgres, struct weir_client *client)
+{
+    const void *at;
+    size_t size;
+    WEIR_AUTO_BUF hex = {0};
+    seen_commit(client, false);
+    weir_client_state(client, &at, &size);
+    WEIR_AUTO_FREE char *sql =
+        weir_format("DO $$ BEGIN ASSERT (SELECT encode(committed, 'hex') FROM preprocess.rank) = "
+                    "'%s'; END $$",
+                    hex_of(at, size, &hex));
+    weir_test_postgres_sql(postgres, sql);
+}
+
+static void in_relaxed_order_bitmaps_agree_whatever_dies(void **state)
+{
+    struct lab *lab = lab_start(*state, 3, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, RELAXED, 2);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    for (int i = 0; i < 6; i++) {
+        assert_false(seen_take(&seen, client, 7, true));
+        if (i % 2 == 0)
+            lab_kill_worker(lab, i / 2);
+        else
+            lab_kill_dispatcher(lab);
+        commit_and_compare(*state, client);
+    }
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    commit_and_compare(*state, client);
+    seen_commit(client, true);
+    weir_client_close(client);
+    seen_each(&seen, 2);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
+/* The same bytes in the same order as of a run that nothing disturbs. */
 static void killed_workers_and_dispatchers_change_nothing(void **state)
 {
+    struct weir_digest undisturbed = seen_whole_run(*state, 1, JSON, 3, true);
     struct lab *lab = lab_start(*state, 2, -1);
     struct seen seen = {.order = weir_hasher_new()};
     lab_open_job(lab, 1, JSON, 3);
@@ -140,6 +190,8 @@ static void killed_workers_and_dispatchers_change_nothing(void **state)
     seen_commit(client, true);
     weir_client_close(client);
     seen_each(&seen, 3);
+    struct weir_digest digest = weir_hasher_digest(seen.order);
+    assert_memory_equal(&digest, &undisturbed, sizeof(digest));
     struct msg_job_is audit = lab_audit(lab, 1);
     seen_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
     weir_hasher_free(seen.order);
@@ -420,7 +472,12 @@ static void a_full_disk_stops_no_worker(void **state)
 /* Nobody makes more than fits what the consumer grants, however long it reads nothing. */
 static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **state)
 {
-    enum { WINDOW = 4 << 20, BATCH_BYTES = 16 * 2 * 4000 * 4 + 1024 };
+    enum {
+        WINDOW = 4 << 20,
+        BATCH_BYTES = 16 * 2 * 4000 * 4 + 1024,
+        GROWTH_MAX_KB = 16384,
+        LOOKS = 20
+    };
     struct lab *lab = lab_start(*state, 2, -1);
     struct seen seen = {.batches = 0};
     struct weir_batch *batch;
@@ -431,11 +488,18 @@ static void a_trainer_that_stops_reading_is_waited_for_within_bounds(void **stat
     int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
     while (lab_flow(lab).least == 0) /* both have finished work that nobody takes */
         assert_true(weir_now_ms() < deadline_ms);
-    for (int64_t end_ms = weir_now_ms() + stall_ms; weir_now_ms() < end_ms;) {
+    long workers_kb = lab_memory_kb(lab), own_kb = process_memory_kb(getpid(), "VmRSS:");
+    for (int i = 0; i < LOOKS; i++) {
+        lab_pause(lab, stall_ms / LOOKS);
         struct lab_flow flow = lab_flow(lab);
         assert_in_range(flow.sent, BATCH_BYTES, WINDOW + 2 * BATCH_BYTES);
         assert_in_range(flow.most, 1, 3); /* WORKER_READY_MAX, and one older than those */
     }
+    workers_kb = lab_memory_kb(lab) - workers_kb;
+    own_kb = process_memory_kb(getpid(), "VmRSS:") - own_kb;
+    print_message("%ld ms without reading: workers %+ld kB, consumer %+ld kB\n", (long)stall_ms,
+                  workers_kb, own_kb);
+    assert_true(workers_kb < GROWTH_MAX_KB && own_kb < GROWTH_MAX_KB);
     do {
         look_at_wide(&seen, batch);
         weir_batch_release(batch);
@@ -460,6 +524,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
+        cmocka_unit_test_teardown(in_relaxed_order_bitmaps_agree_whatever_dies, reset),
         cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),

@@ -2,6 +2,7 @@
  * program, measured by what the kernel says of it; slow. */
 #include "core/base/file.h"
 #include "tests/component/selector_lab.h"
+#include "tests/support/process_memory.h"
 
 #include <stdio.h>
 
@@ -13,18 +14,6 @@ enum {
 
 /* Tenfold from one to the next. */
 static const uint32_t CROWDS[] = {MILLION, 10 * MILLION, 100 * MILLION};
-
-/* Of what the kernel calls `name`, in kB. */
-static long memory_kb(pid_t pid, const char *name)
-{
-    WEIR_AUTO_FREE char *path = weir_format("/proc/%d/status", (int)pid);
-    WEIR_AUTO_BUF text = {0};
-    struct weir_error err;
-    assert_int_equal(weir_file_read(path, 1 << 16, &text, &err), WEIR_OK);
-    const char *line = strstr(weir_buf_text(&text), name);
-    assert_non_null(line);
-    return strtol(line + strlen(name) + 1, NULL, 10);
-}
 
 /* Ticks that the process has computed for. */
 static long computed(pid_t pid)
@@ -79,7 +68,7 @@ static void a_hundred_million_cost_a_hundred_times_one(void **state)
         assert_int_equal(fixture->candidates, CROWDS[i]);
         assert_int_equal(fixture->samples, CROWDS[i] / 10);
     }
-    long peak = memory_kb(pid, "VmHWM:");
+    long peak = process_memory_kb(pid, "VmHWM:");
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     weir_rpc_peer_close(fixture->peer);

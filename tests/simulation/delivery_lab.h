@@ -17,6 +17,7 @@ enum {
     LAB_BATCHES_MAX = LAB_SAMPLES_MAX * LAB_EPOCHS_MAX,
     LAB_JOB = 17,
     LAB_BATCH_BYTES = 1000,
+    LAB_SLOW_EVERY = 20,
 };
 
 /* Actor numbers, in the order they are added. */
@@ -36,6 +37,8 @@ struct lab_plan {
     int64_t chaos_ms;            /* mean time between two disasters */
     uint32_t disasters;          /* how many in all */
     uint32_t erasures;
+    int64_t sample_ms; /* that making a sample takes, during which a worker does nothing else … */
+    int64_t slow_ms;   /* … and one in LAB_SLOW_EVERY */
 };
 
 /* What became of (epoch, sample) along the surviving attempts. */
@@ -80,6 +83,9 @@ uint64_t lab_id_at(const struct lab_plan *plan, uint32_t epoch, uint64_t positio
 
 /* Stops the process with the seed and the sentence when `holds` is false. */
 void lab_check(const struct lab *lab, bool holds, const char *format, ...) WEIR_PRINTF(3, 4);
+
+/* How long it takes to make of the sample what is sent. */
+int64_t lab_cost_ms(const struct lab_plan *plan, uint64_t id);
 
 /* world_add() at the number it must get. */
 void lab_add(struct lab *lab, size_t number, const struct world_actor *actor);

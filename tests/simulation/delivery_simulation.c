@@ -3,7 +3,8 @@
  *
  *     delivery_simulation                 1 000 seeds
  *     delivery_simulation --seeds 100000  more
- *     delivery_simulation --seed 4711     one, with its plan printed */
+ *     delivery_simulation --seed 4711     one, with its plan printed
+ *     delivery_simulation --slow          what samples that take much longer than others cost */
 #include "tests/simulation/delivery_lab.h"
 
 #include "core/base/memory.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 1000, PATIENCE_MS = 30 * 60 * 1000 };
+enum { SEEDS = 1000, SLOW_SEEDS = 5, PATIENCE_MS = 30 * 60 * 1000 };
 
 void lab_check(const struct lab *lab, bool holds, const char *format, ...)
 {
@@ -123,10 +124,10 @@ static void free_disks(struct lab *lab)
             weir_buf_fini(&lab->disk[rank].state[i].position);
 }
 
-/* One world from beginning to end. */
-static void simulate(uint64_t seed, bool loud, struct lab *lab)
+/* One world from beginning to end; returns how long it took in there. */
+static int64_t simulate(uint64_t seed, const struct lab_plan *plan, bool loud, struct lab *lab)
 {
-    *lab = (struct lab){.seed = seed, .plan = draw_plan(seed)};
+    *lab = (struct lab){.seed = seed, .plan = *plan};
     lab->world = world_new(seed, lab->plan.weather);
     if (loud)
         print_plan(lab);
@@ -140,17 +141,60 @@ static void simulate(uint64_t seed, bool loud, struct lab *lab)
         lab_check(lab, world_now(lab->world) < PATIENCE_MS, "not done after %d minutes",
                   PATIENCE_MS / 60000);
     lab_dispatcher_check_audit(actors[LAB_DISPATCHER]);
+    int64_t took_ms = world_now(lab->world);
     if (loud)
         printf(
             "done after %lld ms: %llu kills, %llu samples replayed, %llu lost, %llu duplicated, erasure epoch %llu "
             "in force\n",
-            (long long)world_now(lab->world), (unsigned long long)lab->kills,
-            (unsigned long long)lab->replayed, (unsigned long long)lab->lost,
-            (unsigned long long)lab->duplicated, (unsigned long long)lab->forced_epoch);
+            (long long)took_ms, (unsigned long long)lab->kills, (unsigned long long)lab->replayed,
+            (unsigned long long)lab->lost, (unsigned long long)lab->duplicated,
+            (unsigned long long)lab->forced_epoch);
     world_free(lab->world);
     free_disks(lab);
     for (size_t i = 0; i < WEIR_COUNT(actors); i++)
         free(actors[i]);
+    return took_ms;
+}
+
+int64_t lab_cost_ms(const struct lab_plan *plan, uint64_t id)
+{
+    return id % LAB_SLOW_EVERY == 0 ? plan->slow_ms : plan->sample_ms;
+}
+
+/* How long four workers take, each sample so many ms of theirs, with room for a few batches at the consumer. */
+static int64_t work_through(struct lab *lab, uint64_t seed, bool is_deterministic,
+                            int64_t sample_ms, int64_t slow_ms)
+{
+    const struct lab_plan plan = {
+        .geometry =
+            preprocess_geometry_plan(LAB_SAMPLES_MAX, LAB_EPOCHS_MAX, 2, PREPROCESS_LAST_SHORT, 1),
+        .weather = {.delay_max_ms = 2},
+        .workers = LAB_WORKERS_MAX,
+        .deterministic = is_deterministic,
+        .twin_of = LAB_RANKS_MAX,
+        .window_bytes = (uint64_t)LAB_BATCH_BYTES * 8,
+        .checkpoint_batches = 20,
+        .sample_ms = sample_ms,
+        .slow_ms = slow_ms,
+    };
+    return simulate(seed, &plan, false, lab);
+}
+
+/* 5 % of the samples take 20 times as long: in relaxed order they delay only themselves, so that the same work takes as
+ * long as if it were evenly spread; in deterministic order everything waits for them. */
+static int slow_samples(struct lab *lab)
+{
+    enum { MS = 50, SLOW_MS = 20 * MS, EVEN_MS = (19 * MS + SLOW_MS) / LAB_SLOW_EVERY };
+    for (uint64_t seed = 1; seed <= SLOW_SEEDS; seed++) {
+        double even = (double)work_through(lab, seed, false, EVEN_MS, EVEN_MS);
+        double relaxed = even / (double)work_through(lab, seed, false, MS, SLOW_MS);
+        double deterministic = even / (double)work_through(lab, seed, true, MS, SLOW_MS);
+        printf("seed %lu: relaxed keeps %.2f of the rate of even work, deterministic %.2f\n", seed,
+               relaxed, deterministic);
+        if (relaxed < 0.9 || deterministic > relaxed)
+            return 1;
+    }
+    return 0;
 }
 
 static uint64_t number(int argc, char **argv, const char *option, uint64_t otherwise)
@@ -166,13 +210,17 @@ int main(int argc, char **argv)
     static struct lab lab;
     uint64_t seed = number(argc, argv, "--seed", 0);
     if (seed != 0) {
-        simulate(seed, true, &lab);
+        struct lab_plan plan = draw_plan(seed);
+        (void)simulate(seed, &plan, true, &lab);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--slow") == 0)
+        return slow_samples(&lab);
     uint64_t seeds = number(argc, argv, "--seeds", SEEDS), kills = 0, replayed = 0, forced = 0;
     uint64_t lost = 0, duplicated = 0;
     for (seed = 1; seed <= seeds; seed++) {
-        simulate(seed, false, &lab);
+        struct lab_plan plan = draw_plan(seed);
+        (void)simulate(seed, &plan, false, &lab);
         kills += lab.kills;
         replayed += lab.replayed;
         forced += lab.forced_epoch;

@@ -164,9 +164,11 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
     for (uint64_t b = group.first; b < what->batch; b++)
         states += preprocess_slice(&lab->plan.geometry, b, lease->rank).count;
     struct finished *made = weir_calloc(1, sizeof(*made));
+    int64_t cost_ms = 0;
     for (uint32_t i = 0; i < positions.count; i++) {
         uint32_t epoch = preprocess_epoch_of(&lab->plan.geometry, what->batch);
         uint64_t id = lab_id_at(&lab->plan, epoch, positions.first + i);
+        cost_ms += lab_cost_ms(&lab->plan, id);
         if (states[i] == WEIR_SAMPLE_LIVE && !worker_flow_is_erased(&actor->flow, id)) {
             made->ids[made->samples++] = id;
         } else {
@@ -182,6 +184,7 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
                                  .payload = made};
     if (!worker_flow_made(&actor->flow, &ready))
         free(made);
+    world_freeze(lab->world, actor->number, cost_ms); /* nothing is sent before it is over */
 }
 
 static void send_batch(struct worker_actor *actor, const struct worker_send *send, int64_t now)
@@ -218,17 +221,25 @@ static void send_batch(struct worker_actor *actor, const struct worker_send *sen
               (unsigned long long)consumer->granted, (unsigned long long)consumer->taken);
 }
 
+static void send_batches(struct worker_actor *actor, int64_t now)
+{
+    struct worker_send send;
+    while (worker_flow_next_send(&actor->flow, now, &send))
+        send_batch(actor, &send, now);
+}
+
 static int64_t tick(void *self)
 {
     struct worker_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
     worker_flow_expire(&actor->flow, now);
     struct worker_make what;
+    send_batches(actor, now);
     if (worker_flow_next_make(&actor->flow, &what))
         make(actor, &what);
-    struct worker_send send;
-    while (worker_flow_next_send(&actor->flow, now, &send))
-        send_batch(actor, &send, now);
+    bool is_making = world_is_frozen(actor->lab->world, actor->number);
+    if (!is_making)
+        send_batches(actor, now);
     if (may_ask(&actor->beat, now,
                 worker_flow_want(&actor->flow) > 0 && now + BEAT_MS - 50 > actor->beat.due_ms))
         beat(actor, now);
@@ -237,7 +248,7 @@ static int64_t tick(void *self)
     if (now >= actor->locate_due_ms)
         locate(actor, now);
     free_discarded(actor);
-    return 1 + (int64_t)weir_rng_below(world_rng(actor->lab->world), 20);
+    return is_making ? 1 : 1 + (int64_t)weir_rng_below(world_rng(actor->lab->world), 20);
 }
 
 /* True when this is the answer to the newest request. */

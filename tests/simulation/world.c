@@ -209,6 +209,11 @@ void world_freeze(struct world *world, size_t actor, int64_t span_ms)
     world->slots[actor].frozen_until_ms = world->now_ms + span_ms;
 }
 
+bool world_is_frozen(const struct world *world, size_t actor)
+{
+    return world->slots[actor].frozen_until_ms > world->now_ms;
+}
+
 void world_calm(struct world *world)
 {
     world->weather = (struct world_weather){.delay_max_ms = 2};

@@ -54,6 +54,7 @@ void world_kill(struct world *world, size_t actor, int64_t down_ms);
 void world_cut(struct world *world, size_t one, size_t other, int64_t span_ms);
 /* For so long the actor does nothing, as if stopped by a signal; what reaches it waits. */
 void world_freeze(struct world *world, size_t actor, int64_t span_ms);
+bool world_is_frozen(const struct world *world, size_t actor);
 /* From now on nothing is lost, doubled or slow. */
 void world_calm(struct world *world);
 

@@ -14,19 +14,13 @@ def pause(seconds):
     threading.Event().wait(seconds)  # where in the training the next kill falls: random, and no condition to wait for
 
 
-def checkpoint(data_dir):
-    """The newest one of any run, as what tells it from others."""
-    found = [(path.stat().st_mtime_ns, str(path)) for path in data_dir.glob("runs/*/checkpoint")]
-    return max(found, default=None)
-
-
 def killed_run(lab, data_dir, draw):
     """Runs to the end; the trainer is killed up to KILLS times, each time some way behind a checkpoint."""
     run, kills, seen = lab.run(data_dir), 0, None
     while kills < KILLS and run.process.poll() is None:
         pause(draw.uniform(0.02, 0.2))
-        if checkpoint(data_dir) != seen and run.kill("trainer"):
-            kills, seen = kills + 1, checkpoint(data_dir)
+        if run.checkpoint() != seen and run.kill("trainer"):
+            kills, seen = kills + 1, run.checkpoint()
     return kills, run.finish()
 
 

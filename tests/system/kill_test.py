@@ -14,6 +14,16 @@ def pause(seconds):
     threading.Event().wait(seconds)  # where in the run the next kill falls: random, and no condition to wait for
 
 
+def killed_trainers(lab, data_dir, draw, kills):
+    """Runs to the end; trainers die at work, each some way behind a checkpoint of its own."""
+    done, run, behind = 0, lab.run(data_dir), None
+    while run.process.poll() is None:
+        pause(draw.uniform(0.02, 0.2))
+        if done < kills and run.checkpoint() != behind and run.kill("trainer"):
+            done, behind = done + 1, run.checkpoint()
+    return done, run.finish().events
+
+
 def killed_run(lab, data_dir, victim, draw, kills):
     """Runs to the end, killing `victim` at random moments; the orchestrator is started again by us."""
     done, events = 0, []
@@ -37,14 +47,19 @@ def main():
     victims = sys.argv[1].split(",") if len(sys.argv) > 1 else VICTIMS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     kills = int(sys.argv[3]) if len(sys.argv) > 3 else KILLS
-    lab = Lab(samples=3000, every=250, epochs=4)
+    # where a trainer dies matters in the middle of a training: those are longer, and fewer
+    lab = Lab(samples=3000, every=1000, epochs=40) if victims == ["trainer"] else Lab(samples=3000, every=250, epochs=4)
     expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
     for victim in victims:
         draw = random.Random(f"{seed} {victim}")
         done = runs = 0
         while done < kills:
             runs += 1
-            hit, events = killed_run(lab, lab.folder / f"{victim}-{runs}", victim, draw, kills - done)
+            data_dir = lab.folder / f"{victim}-{runs}"
+            if victim == "trainer":
+                hit, events = killed_trainers(lab, data_dir, draw, kills - done)
+            else:
+                hit, events = killed_run(lab, data_dir, victim, draw, kills - done)
             assert hit, f"{victim}: never found alive"
             done += hit
             assert outcome(events) == expected, f"{victim}, seed {seed}: {outcome(events)}\nexpected {expected}"

@@ -1,5 +1,5 @@
-"""Pictures end to end, with the shipped pipeline: a linear model learns to tell light from dark, although one file is
-cut off and another one crashes whatever process decodes it."""
+"""Pictures end to end, with the shipped pipeline: a linear model learns to tell light from dark, although one file of
+each batch is cut off and another one crashes whatever process decodes it."""
 
 import os
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from weirlab import Lab, assert_clean_audits, binaries, outcome
 
-PICTURES, EVERY, EPOCHS = 100, 50, 5
-CUT_OFF, FATAL = 10, 46  # FATAL is 66 pixels wide: see crashing_jpeg.c
+PICTURES, EVERY, EPOCHS, BATCH = 100, 50, 5, 10
+FATAL = 46  # is 66 pixels wide: see crashing_jpeg.c
 SHIPPED = Path(__file__).resolve().parents[2] / "config/pipelines/images.yaml"
 
 
@@ -21,7 +21,9 @@ def write_pictures(folder):
     subprocess.run([tests() / "make_pictures", folder, str(PICTURES)], check=True)
     paths = sorted(folder.glob("*/*.jpg"), key=lambda path: path.name)
     assert len(paths) == PICTURES
-    os.truncate(paths[CUT_OFF], paths[CUT_OFF].stat().st_size // 2)
+    for first in range(0, PICTURES, EVERY):  # a set is in the order of its paths, and not shuffled
+        for path in sorted(paths[first:first + EVERY])[4::BATCH]:
+            os.truncate(path, path.stat().st_size // 2)
     for i, path in enumerate(paths):
         os.utime(path, (1_000_000_000 + i * 6 * 3600,) * 2)
 
@@ -30,7 +32,8 @@ def main():
     lab = Lab(samples=1)
     write_pictures(lab.folder / "pictures")
     text = SHIPPED.read_text()
-    for before, after in [("data/pictures", str(lab.folder / "pictures")), ("samples: 1000", f"samples: {EVERY}")]:
+    for before, after in [("data/pictures", str(lab.folder / "pictures")), ("samples: 1000", f"samples: {EVERY}"),
+                          ("samples: 32", f"samples: {BATCH}"), ("shuffle: full", "shuffle: none")]:
         assert text.count(before) >= 1, before
         text = text.replace(before, after)
     lab.pipeline.write_text(text)
@@ -42,16 +45,18 @@ def main():
     assert outcome(run.events), run.events
     audits = [event["audit"] for event in run.events if event["event"] == "training_finished"]
     assert [audit["set"] for audit in audits] == 2 * [EVERY * EPOCHS], audits
-    assert [audit["failed"] for audit in audits] == [2 * EPOCHS, 0], audits
-    assert [audit["delivered"] for audit in audits] == [(EVERY - 2) * EPOCHS, EVERY * EPOCHS], audits
+    cut_off = EVERY // BATCH  # one in each batch
+    assert [audit["failed"] for audit in audits] == [(cut_off + 1) * EPOCHS, cut_off * EPOCHS], audits
+    assert all(audit["delivered"] + audit["failed"] == audit["set"] for audit in audits), audits
+    for audit in audits:
+        assert len({failure["sample"] for failure in audit["failures"]}) * EPOCHS == audit["failed"], audit
     reasons = sorted(failure["reason"] for failure in audits[0]["failures"])
-    assert len(reasons) == 2, reasons
-    assert reasons[0].startswith("decode_jpeg: cut off"), reasons
-    assert "has crashed workers (Segmentation fault)" in reasons[1], reasons
+    assert all(reason.startswith("decode_jpeg: cut off") for reason in reasons[:cut_off]), reasons
+    assert "has crashed workers (Segmentation fault)" in reasons[cut_off], reasons
     accuracy = [event["value"] for event in run.events
                 if event["event"] == "evaluation" and event["metric"] == "accuracy"]
-    assert accuracy and accuracy[0] > 0.9, accuracy
-    print(f"{PICTURES - 2} of {PICTURES} pictures, accuracy {accuracy[0]:.2f}; {reasons}")
+    assert accuracy and accuracy[0] > 0.8, accuracy
+    print(f"{cut_off} of {EVERY} pictures cut off, one in each batch of {BATCH}, accuracy {accuracy[0]:.2f}; {reasons[-2:]}")
     lab.remove()
 
 

@@ -196,8 +196,8 @@ class Run:
             self.changed.wait_for(lambda: len(self.events) >= count or self.process.poll() is not None, DEADLINE_S)
             return self.process.poll() is None
 
-    def finish(self, expect=0):
-        code = self.process.wait(DEADLINE_S)
+    def finish(self, expect=0, deadline_s=DEADLINE_S):
+        code = self.process.wait(deadline_s)
         for reader in self.readers:
             reader.join(DEADLINE_S)
         if expect is not None and code != expect:
@@ -222,6 +222,16 @@ class Run:
                 if wanted == name or name in words:
                     found.append(int(entry.name))
         return found
+
+    def checkpoint(self):
+        """The newest one of any training, as what tells it from others."""
+        found = []
+        for path in self.data_dir.glob("runs/*/checkpoint"):
+            try:
+                found.append((path.stat().st_mtime_ns, str(path)))
+            except FileNotFoundError:
+                pass  # its training is over
+        return max(found, default=None)
 
     def kill(self, name):
         """kill -9; False when there is no such process at this moment."""

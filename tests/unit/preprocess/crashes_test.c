@@ -1,5 +1,6 @@
 /* Samples that crash their worker, with processes that really die. */
 #include "preprocess/worker/crashes.h"
+#include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
 
 #include "core/base/memory.h"
@@ -122,9 +123,31 @@ static void another_file_is_refused(void **state)
     assert_non_null(strstr(err.text, "another size"));
 }
 
+static int opens_on_a_full_disk(const void *argument)
+{
+    const struct fixture *fixture = argument;
+    struct crashes *crashes = NULL;
+    struct weir_error err;
+    setenv("WEIR_FAULTS", "crashes.reserve=1", 1);
+    bool is_said = crashes_open(fixture->path, "worker-1", &crashes, &err) == WEIR_LIMIT &&
+                   strstr(err.text, fixture->path) != NULL &&
+                   strstr(err.text, "No space left on device") != NULL;
+    crashes_close(crashes);
+    return is_said ? 0 : 1;
+}
+
+static void a_full_disk_is_said_by_name(void **state)
+{
+    struct child child;
+    child_run(&child, opens_on_a_full_disk, *state);
+    assert_true(child_left_with(&child, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* first: points of faults are read once */
+        cmocka_unit_test_setup_teardown(a_full_disk_is_said_by_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_sample_is_given_up_after_so_many_deaths, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_deaths_of_all_workers_count, set_up, tear_down),
