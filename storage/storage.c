@@ -384,6 +384,7 @@ static void on_pump(void *owner)
         look_again(storage, RETRY_MS);
         return;
     }
+    storage_file_shelf_trim(storage->catalog->shelf);
     more = step_erasures(storage);
     if (!storage->is_stale && !storage_erasing_is_scrubbing(storage) &&
         !storage_doctor_counts(storage->doctor)) {

@@ -15,6 +15,8 @@ struct catalog *storage_catalog_new(const char *data_dir)
     catalog->data_dir = data_dir;
     catalog->filters = weir_calloc(1, sizeof *catalog->filters);
     catalog->filters->bytes_max = KEY_FILTERS_BYTES_MAX;
+    catalog->shelf = weir_calloc(1, sizeof *catalog->shelf);
+    catalog->shelf->bytes_max = FILE_SHELF_BYTES;
     return catalog;
 }
 
@@ -26,6 +28,8 @@ void storage_catalog_free(struct catalog *catalog)
         storage_dataset_free(catalog->datasets[i]);
     free(catalog->datasets);
     free(catalog->filters);
+    storage_file_shelf_fini(catalog->shelf);
+    free(catalog->shelf);
     free(catalog);
 }
 
@@ -123,6 +127,7 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     dataset->declaration = d;
     dataset->subjects = (struct key_index){.kind = KEY_SUBJECT, .budget = catalog->filters};
     dataset->keys = (struct key_index){.kind = KEY_SAMPLE, .budget = catalog->filters};
+    dataset->shelf = catalog->shelf;
     dataset->name = weir_strdup(origin->name);
     dataset->is_scanned = d->is_pushed;
     dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
@@ -219,9 +224,11 @@ uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position
 
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group)
 {
-    const struct file_group *last =
-        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+    struct file_group *last = storage_dataset_last_group(dataset);
 
+    if (last)
+        storage_file_unpin(last);
+    storage_file_pin(group);
     dataset->groups = weir_grow(dataset->groups, dataset->group_count, &dataset->group_capacity,
                                 sizeof(struct file_group *));
     group->first_file = last ? last->first_file + last->capacity : 0;
@@ -234,10 +241,11 @@ uint64_t storage_dataset_id(const struct dataset *dataset, uint64_t place)
     return (uint64_t)dataset->number << (WEIR_BLOCK_BITS + WEIR_ROW_BITS) | place;
 }
 
-struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number)
+/* The group that holds the number, or NULL. */
+static struct file_group *group_of(const struct dataset *dataset, uint64_t number)
 {
     size_t low = 0, high = dataset->group_count;
-    const struct file_group *group;
+    struct file_group *group;
 
     while (low < high) { /* the first group that begins behind the file */
         size_t middle = low + (high - low) / 2;
@@ -250,14 +258,30 @@ struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t
     if (low == 0)
         return NULL;
     group = dataset->groups[low - 1];
-    return number - group->first_file < group->count ? &group->files[number - group->first_file]
-                                                     : NULL;
+    return number - group->first_file < group->count ? group : NULL;
+}
+
+enum weir_status storage_dataset_file(const struct dataset *dataset, uint64_t number,
+                                      struct stored_file **ret_file, struct weir_error *err)
+{
+    struct file_group *group = group_of(dataset, number);
+    enum weir_status status =
+        group ? storage_file_shelf_get(dataset->shelf, dataset->number, group, err) : WEIR_OK;
+
+    if (status != WEIR_OK)
+        return status;
+    *ret_file = group ? &group->files[number - group->first_file] : NULL;
+    return WEIR_OK;
+}
+
+struct file_group *storage_dataset_last_group(const struct dataset *dataset)
+{
+    return dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
 }
 
 struct file_group *storage_dataset_open_group(const struct dataset *dataset)
 {
-    struct file_group *last =
-        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+    struct file_group *last = storage_dataset_last_group(dataset);
 
     return last && last->count < FILE_GROUP_GROWING && !last->is_taking ? last : NULL;
 }

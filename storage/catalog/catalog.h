@@ -8,7 +8,7 @@
 #include "core/db/db.h"
 #include "core/wire/sample.h"
 #include "storage/catalog/declaration.h"
-#include "storage/catalog/file_group.h"
+#include "storage/catalog/file_shelf.h"
 #include "storage/keys/key_index.h"
 #include "storage/scanning/notes.h"
 #include "storage/scanning/scope.h"
@@ -87,7 +87,8 @@ struct dataset {
     struct dataset *updates;    /* whose samples get labels from this one, */
     struct dataset *updated_by; /* and the other way round; NULL: none */
 
-    uint64_t paths_dropped; /* grows when known files lose their paths, to an erasure */
+    struct file_shelf *shelf; /* of the catalog: what of `groups` is in memory */
+    uint64_t paths_dropped;   /* grows when known files lose their paths, to an erasure */
 
     struct scan *scan;        /* owned by scan.c */
     struct notes notes;       /* what of the source could not be looked at */
@@ -102,6 +103,7 @@ struct dataset {
 struct catalog {
     const char *data_dir;
     struct key_budget *filters; /* of all datasets' indexes */
+    struct file_shelf *shelf;   /* … files */
     struct dataset **datasets;  /* by number, from 1 */
     size_t count;
 };
@@ -146,8 +148,12 @@ size_t storage_dataset_run_behind(const struct dataset *dataset, uint64_t positi
 uint64_t storage_dataset_row_at(const struct dataset *dataset, uint64_t position);
 /* Gives the group and its files the next numbers and owns it from now on. */
 void storage_dataset_add_group(struct dataset *dataset, struct file_group *group);
-/* The file with this number, or NULL. */
-struct stored_file *storage_dataset_file(const struct dataset *dataset, uint64_t number);
+/* The file with this number, or NULL; it stays where it is as file_shelf.h says. */
+enum weir_status storage_dataset_file(const struct dataset *dataset, uint64_t number,
+                                      struct stored_file **ret_file,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* The last group, whose files are always in memory, or NULL. */
+struct file_group *storage_dataset_last_group(const struct dataset *dataset);
 /* The group that still takes files, or NULL. */
 struct file_group *storage_dataset_open_group(const struct dataset *dataset);
 /* Index of the first chunk with a row at or behind this one (block << 16 | row). */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { COL_UNTOLD = 19 }; /* of Q_datasets: behind the accounts */
+enum { COL_UNTOLD = 19 /* of Q_datasets: behind the accounts */, GROUPS_PER_QUERY = 64 };
 
 static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset,
                                      struct weir_error *err)
@@ -48,27 +48,43 @@ static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
     return status;
 }
 
+static enum weir_status load_group(struct dataset *dataset, const struct weir_rows *rows, size_t i,
+                                   struct weir_error *err)
+{
+    struct file_group *group;
+    enum weir_status status =
+        storage_file_group_unpack(weir_rows_bytes(rows, i, 2), (uint64_t)weir_rows_i64(rows, i, 4),
+                                  (size_t)weir_rows_i64(rows, i, 1), &group, err);
+
+    if (status != WEIR_OK)
+        return status;
+    storage_dataset_add_group(dataset, group);
+    storage_file_group_bound(group);
+    storage_file_shelf_put(dataset->shelf, group);
+    if (group->number != (uint64_t)weir_rows_i64(rows, i, 0))
+        return weir_fail(err, WEIR_CORRUPT, "file group %llu is missing",
+                         (unsigned long long)group->number);
+    group->first_file = (uint64_t)weir_rows_i64(rows, i, 3);
+    return WEIR_OK;
+}
+
+/* Each of them is looked at; what the shelf has no room for is brought again when it is needed. */
 static enum weir_status load_groups(struct weir_db *db, struct dataset *dataset,
                                     struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(db, Q_file_groups, &rows, err, DB_I64(dataset->number));
+    for (bool is_through = false; !is_through;) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+        enum weir_status status = DB_RUN(db, Q_file_groups, &rows, err, DB_I64(dataset->number),
+                                         DB_I64(dataset->group_count), DB_I64(GROUPS_PER_QUERY));
 
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct file_group *group;
-
-        status = storage_file_group_unpack(weir_rows_bytes(rows, i, 2),
-                                           (uint64_t)weir_rows_i64(rows, i, 4),
-                                           (size_t)weir_rows_i64(rows, i, 1), &group, err);
+        for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+            status = load_group(dataset, rows, i, err);
         if (status != WEIR_OK)
             return status;
-        storage_dataset_add_group(dataset, group);
-        if (group->number != (uint64_t)weir_rows_i64(rows, i, 0))
-            return weir_fail(err, WEIR_CORRUPT, "file group %llu is missing",
-                             (unsigned long long)group->number);
-        group->first_file = (uint64_t)weir_rows_i64(rows, i, 3);
+        storage_file_shelf_trim(dataset->shelf);
+        is_through = weir_rows_count(rows) < GROUPS_PER_QUERY;
     }
-    return status;
+    return WEIR_OK;
 }
 
 static enum weir_status load_dead(struct weir_db *db, struct dataset *dataset,
@@ -177,6 +193,7 @@ enum weir_status storage_catalog_load(struct weir_db *db, const char *data_dir,
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_datasets, &rows, err);
 
+    catalog->shelf->db = db;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = load_dataset(db, catalog, rows, i, err);
     if (status == WEIR_OK)

@@ -9,13 +9,14 @@
 #include <string.h>
 
 enum { WORDS = 11, FLAG_COMPLETE = 1, FLAG_UNLISTED = 2, FLAG_SPAN = 4 };
+enum { HEAP_BYTES = 24 /* beyond a short text, of what holds it */ };
 enum { STATE_AT = WORDS * 8, FLAGS_AT, PATH_SIZE_AT, FIXED_BYTES = PATH_SIZE_AT + 2 };
 
 struct file_group *storage_file_group_new(size_t capacity)
 {
     struct file_group *group = weir_calloc(1, sizeof *group);
 
-    group->capacity = capacity;
+    group->capacity = group->room = capacity;
     group->files = weir_calloc(capacity, sizeof *group->files);
     return group;
 }
@@ -29,11 +30,53 @@ void storage_file_group_free(struct file_group *group)
 {
     if (!group)
         return;
-    for (size_t i = 0; i < group->count; i++)
-        free(group->files[i].path);
-    free(group->order);
-    free(group->files);
+    storage_file_group_empty(group);
+    free(group->first_path);
+    free(group->last_path);
     free(group);
+}
+
+void storage_file_group_empty(struct file_group *group)
+{
+    for (size_t i = 0; group->files && i < group->count; i++)
+        free(group->files[i].path);
+    free(group->files);
+    group->files = NULL;
+    storage_file_group_reorder(group);
+}
+
+void storage_file_group_fill(struct file_group *group, struct file_group *from)
+{
+    group->files = WEIR_TAKE(from->files);
+    group->count = from->count;
+    group->room = from->room;
+    for (size_t i = 0; i < group->count; i++)
+        group->files[i].group = group;
+}
+
+size_t storage_file_group_bytes(const struct file_group *group)
+{
+    size_t bytes = group->room * sizeof *group->files;
+
+    for (size_t i = 0; i < group->count; i++)
+        bytes += group->files[i].path ? strlen(group->files[i].path) + HEAP_BYTES : 0;
+    return bytes;
+}
+
+void storage_file_group_bound(struct file_group *group)
+{
+    const char *first = NULL, *last = NULL;
+
+    for (size_t i = 0; i < group->count; i++) {
+        const char *path = group->files[i].state == FILE_LIVE ? group->files[i].path : NULL;
+
+        first = path && (!first || strcmp(path, first) < 0) ? path : first;
+        last = path && (!last || strcmp(path, last) > 0) ? path : last;
+    }
+    free(group->first_path);
+    free(group->last_path);
+    group->first_path = first ? weir_strdup(first) : NULL;
+    group->last_path = last ? weir_strdup(last) : NULL;
 }
 
 /* ---- order ---- */

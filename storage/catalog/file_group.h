@@ -45,10 +45,16 @@ struct file_group {
     uint64_t number;     /* in its dataset, from 1; 0: not yet committed */
     uint64_t first_file; /* number of files[0]; given with `number` */
     size_t count;
-    size_t capacity; /* numbers that are kept for it */
-    struct stored_file *files;
-    bool is_touched; /* differs from its row */
-    bool is_taking;  /* a batch adds files to it */
+    size_t capacity;           /* numbers that are kept for it */
+    size_t room;               /* in `files` */
+    struct stored_file *files; /* NULL: they are in Postgres alone (file_shelf.h) */
+    bool is_touched;           /* differs from its row, which a batch or an erasure is to write */
+    bool is_ahead;             /* differs from its row, until it is written for another reason */
+    bool is_taking;            /* a batch adds files to it */
+    bool is_used;              /* since the shelf last went round */
+    size_t pins;               /* holders of pointers to its files */
+    size_t bytes;              /* of memory, as the shelf counts them; 0: it does not stand there */
+    char *first_path, *last_path; /* of its live files, as its row has them; NULL: none is live */
 
     uint16_t *order; /* of the first `ordered` files by path; NULL: they lie in order */
     size_t ordered;
@@ -65,6 +71,13 @@ WEIR_DEFINE_AUTO(file_group, storage_file_group_free)
 const uint16_t *storage_file_group_order(struct file_group *group);
 /* To be called when a file of the group has lost its path. */
 void storage_file_group_reorder(struct file_group *group);
+/* Notes between which paths its live files lie. */
+void storage_file_group_bound(struct file_group *group);
+/* Memory that its files take. */
+size_t storage_file_group_bytes(const struct file_group *group);
+/* Forgets its files, or takes over those of `from`, which has none then. */
+void storage_file_group_empty(struct file_group *group);
+void storage_file_group_fill(struct file_group *group, struct file_group *from);
 
 /* FILE_GROUP_DIFFERENCES. */
 void storage_file_group_pack(const struct file_group *group, struct weir_buf *out);

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands in a group as it was when the cursor was opened: files that are added behind are not met. */
+/* Stands in a group as it was when it came to it: files that are added behind are not met. */
 struct cursor {
     struct file_group *group;
     uint16_t *order; /* NULL: the files lie in order */
     size_t at, count;
+    bool is_inside; /* the group is pinned */
 };
 
 struct known {
@@ -18,23 +19,33 @@ struct known {
     const struct scope *scope;
     uint64_t paths_dropped; /* of the dataset when the cursors were made */
     struct weir_buf passed; /* the newest path that was skipped; empty: none */
-    struct cursor *cursors; /* by the path they stand at; entered, heaped and left in this order */
+    struct cursor
+        *cursors; /* by the first path of their groups; entered, heaped and left in this order */
     size_t count;
-    size_t entered; /* the others stand at their first file, behind all of the heap */
+    size_t entered; /* the others' files lie behind all of the heap */
     size_t *heap;   /* of entered cursors */
     size_t heap_count;
 };
 
-static struct cursor open_cursor(struct file_group *group)
+static void enter(struct cursor *cursor)
 {
-    struct cursor cursor = {.group = group, .count = group->count};
-    const uint16_t *order = storage_file_group_order(group);
+    const uint16_t *order = storage_file_group_order(cursor->group);
 
+    storage_file_pin(cursor->group);
+    cursor->is_inside = true;
+    cursor->count = cursor->group->count;
     if (order) {
-        cursor.order = weir_calloc(group->count, sizeof *order);
-        memcpy(cursor.order, order, group->count * sizeof *order);
+        cursor->order = weir_calloc(cursor->count, sizeof *order);
+        memcpy(cursor->order, order, cursor->count * sizeof *order);
     }
-    return cursor;
+}
+
+static void leave(struct cursor *cursor)
+{
+    if (cursor->is_inside)
+        storage_file_unpin(cursor->group);
+    free(cursor->order);
+    *cursor = (struct cursor){.group = cursor->group};
 }
 
 static struct stored_file *file_at(const struct cursor *cursor, size_t place)
@@ -87,11 +98,24 @@ static bool settle(const struct known *known, struct cursor *cursor)
     return false;
 }
 
-static int by_path(const void *a, const void *b)
+static int by_first_path(const void *a, const void *b)
 {
     const struct cursor *x = a, *y = b;
 
-    return strcmp(file_of(x)->path, file_of(y)->path);
+    return strcmp(x->group->first_path, y->group->first_path);
+}
+
+/* Whether a file of the group may lie in the scope. */
+static bool may_meet(struct known *known, const struct file_group *group)
+{
+    const struct scope *scope = known->scope;
+    size_t range;
+
+    if (!group->first_path ||
+        (known->passed.size > 0 && strcmp(group->last_path, weir_buf_text(&known->passed)) <= 0))
+        return false;
+    return storage_scope_find(scope, group->first_path, &range) ||
+           (range < scope->count && strcmp(scope->ranges[range], group->last_path) <= 0);
 }
 
 static void open_cursors(struct known *known)
@@ -101,25 +125,18 @@ static void open_cursors(struct known *known)
     known->paths_dropped = dataset->paths_dropped;
     known->cursors = weir_calloc(dataset->group_count + 1, sizeof *known->cursors);
     for (size_t g = 0; g < dataset->group_count; g++) {
-        struct cursor *cursor = &known->cursors[known->count];
-
-        *cursor = open_cursor(dataset->groups[g]);
-        if (known->passed.size > 0)
-            seek(cursor, weir_buf_text(&known->passed));
-        if (settle(known, cursor))
-            known->count++;
-        else
-            free(cursor->order);
+        if (may_meet(known, dataset->groups[g]))
+            known->cursors[known->count++].group = dataset->groups[g];
     }
     if (known->count > 1)
-        qsort(known->cursors, known->count, sizeof *known->cursors, by_path);
+        qsort(known->cursors, known->count, sizeof *known->cursors, by_first_path);
     known->heap = weir_calloc(known->count + 1, sizeof *known->heap);
 }
 
 static void close_cursors(struct known *known)
 {
     for (size_t i = 0; i < known->count; i++)
-        free(known->cursors[i].order);
+        leave(&known->cursors[i]);
     free(known->cursors);
     free(known->heap);
     known->count = known->entered = known->heap_count = 0;
@@ -148,7 +165,8 @@ void storage_known_free(struct known *known)
 
 static bool is_before(const struct known *known, size_t a, size_t b)
 {
-    return by_path(&known->cursors[known->heap[a]], &known->cursors[known->heap[b]]) < 0;
+    return strcmp(file_of(&known->cursors[known->heap[a]])->path,
+                  file_of(&known->cursors[known->heap[b]])->path) < 0;
 }
 
 static void swap(struct known *known, size_t a, size_t b)
@@ -186,13 +204,36 @@ static void push(struct known *known, size_t cursor)
     }
 }
 
-/* Groups whose turn has come join the heap. */
-static void enter_groups(struct known *known)
+/* A group whose turn has come joins the heap, if it has a file for it. */
+static enum weir_status enter_next(struct known *known, struct weir_error *err)
 {
-    while (known->entered < known->count &&
-           (known->heap_count == 0 ||
-            by_path(&known->cursors[known->entered], &known->cursors[known->heap[0]]) < 0))
-        push(known, known->entered++);
+    struct cursor *cursor = &known->cursors[known->entered];
+    const struct dataset *dataset = known->dataset;
+    enum weir_status status;
+
+    storage_file_shelf_trim(dataset->shelf);
+    status = storage_file_shelf_get(dataset->shelf, dataset->number, cursor->group, err);
+    if (status != WEIR_OK)
+        return status;
+    enter(cursor);
+    if (known->passed.size > 0)
+        seek(cursor, weir_buf_text(&known->passed));
+    if (settle(known, cursor))
+        push(known, known->entered);
+    else
+        leave(cursor);
+    known->entered++;
+    return WEIR_OK;
+}
+
+static bool is_next_turn(const struct known *known)
+{
+    const char *first =
+        known->entered < known->count ? known->cursors[known->entered].group->first_path : NULL;
+
+    return known->entered < known->count &&
+           (!first || known->heap_count == 0 ||
+            strcmp(first, file_of(&known->cursors[known->heap[0]])->path) <= 0);
 }
 
 /* ---- walking ---- */
@@ -211,35 +252,45 @@ static void advance(struct known *known)
     struct cursor *cursor = &known->cursors[known->heap[0]];
 
     cursor->at++;
-    if (!settle(known, cursor))
+    if (!settle(known, cursor)) {
+        leave(cursor);
         known->heap[0] = known->heap[--known->heap_count];
+    }
     sift_down(known, 0);
 }
 
 /* What stopped being live since its cursor came to it is passed over, and so is what was skipped. */
-struct stored_file *storage_known_peek(struct known *known)
+static struct stored_file *settled(struct known *known)
 {
-    follow_erasures(known);
-    for (;;) {
-        struct stored_file *file;
+    while (known->heap_count > 0 && !is_next_turn(known)) {
+        struct stored_file *file = file_of(&known->cursors[known->heap[0]]);
 
-        enter_groups(known);
-        if (known->heap_count == 0)
-            return NULL;
-        file = file_of(&known->cursors[known->heap[0]]);
         if (is_live(file) &&
             (known->passed.size == 0 || strcmp(file->path, weir_buf_text(&known->passed)) > 0))
             return file;
         advance(known);
     }
+    return NULL;
+}
+
+enum weir_status storage_known_peek(struct known *known, struct stored_file **ret_file,
+                                    struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    follow_erasures(known);
+    *ret_file = settled(known);
+    while (status == WEIR_OK && !*ret_file && known->entered < known->count) {
+        status = enter_next(known, err);
+        *ret_file = status == WEIR_OK ? settled(known) : NULL;
+    }
+    return status;
 }
 
 void storage_known_skip(struct known *known)
 {
-    const struct stored_file *file = storage_known_peek(known);
+    const struct stored_file *file = file_of(&known->cursors[known->heap[0]]);
 
-    if (!file)
-        return;
     weir_buf_clear(&known->passed);
     weir_buf_append_text(&known->passed, file->path);
     advance(known);
@@ -247,22 +298,34 @@ void storage_known_skip(struct known *known)
 
 static struct stored_file *find_in(struct file_group *group, const char *path)
 {
-    struct cursor cursor = open_cursor(group);
+    struct cursor cursor = {.group = group};
     struct stored_file *found = NULL;
 
+    enter(&cursor);
     seek(&cursor, path);
     for (; !found && cursor.at < cursor.count && strcmp(file_of(&cursor)->path, path) == 0;
          cursor.at++)
         found = is_live(file_of(&cursor)) ? file_of(&cursor) : NULL;
-    free(cursor.order);
+    leave(&cursor);
     return found;
 }
 
-struct stored_file *storage_known_find(const struct dataset *dataset, const char *path)
+enum weir_status storage_known_find(const struct dataset *dataset, const char *path,
+                                    struct stored_file **ret_file, struct weir_error *err)
 {
-    struct stored_file *found = NULL;
+    enum weir_status status = WEIR_OK;
 
-    for (size_t g = 0; !found && g < dataset->group_count; g++)
-        found = find_in(dataset->groups[g], path);
-    return found;
+    *ret_file = NULL;
+    storage_file_shelf_trim(dataset->shelf);
+    for (size_t g = 0; status == WEIR_OK && !*ret_file && g < dataset->group_count; g++) {
+        struct file_group *group = dataset->groups[g];
+
+        if (!group->first_path || strcmp(path, group->first_path) < 0 ||
+            strcmp(path, group->last_path) > 0)
+            continue;
+        status = storage_file_shelf_get(dataset->shelf, dataset->number, group, err);
+        if (status == WEIR_OK)
+            *ret_file = find_in(group, path);
+    }
+    return status;
 }

@@ -1,5 +1,6 @@
-/* The live files of a dataset in bytewise order of their paths, as far as they lie in a scope. Every file
- * group knows its own order, so that this is a merge which holds one file of each group it is inside of. Files that are registered meanwhile may or may not be met. */
+/* The live files of a dataset in bytewise order of their paths, as far as they lie in a scope: a merge of its file
+ * groups, each of which knows its own order and between which paths it lies. Holds in memory the groups that it is
+ * inside of: one, where files were found in order. Files that are registered meanwhile may or may not be met. */
 #ifndef WEIR_STORAGE_KNOWN_H
 #define WEIR_STORAGE_KNOWN_H
 
@@ -12,11 +13,15 @@ struct known;
 struct known *storage_known_new(const struct dataset *dataset, const struct scope *scope);
 void storage_known_free(struct known *known);
 WEIR_DEFINE_AUTO(known, storage_known_free)
-/* The next file, or NULL; it stays the same until skip(). */
-struct stored_file *storage_known_peek(struct known *known);
+/* The next file, or NULL; it stays the same until skip(), and in memory until the next peek(). */
+enum weir_status storage_known_peek(struct known *known, struct stored_file **ret_file,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* After a peek() that gave a file. */
 void storage_known_skip(struct known *known);
 
 /* The live file of this path, or NULL. */
-struct stored_file *storage_known_find(const struct dataset *dataset, const char *path);
+enum weir_status storage_known_find(const struct dataset *dataset, const char *path,
+                                    struct stored_file **ret_file,
+                                    struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -298,16 +298,9 @@ static enum weir_status write_groups(const struct commit *c)
 {
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < c->batch->groups.count; i++) {
-        struct file_group *group = c->batch->groups.at[i];
-        WEIR_AUTO_BUF packed = {0};
-
-        storage_file_group_pack(group, &packed);
-        status = DB_RUN(c->db, Q_file_group_put, NULL, c->err, DB_I64(c->dataset->number),
-                        DB_I64(group->number), DB_I64(group->first_file), DB_I64(group->count),
-                        DB_BYTES(weir_buf_view(&packed)));
-        group->is_touched = false;
-    }
+    for (size_t i = 0; status == WEIR_OK && i < c->batch->groups.count; i++)
+        status = storage_file_shelf_write(c->dataset->shelf, c->dataset->number,
+                                          c->batch->groups.at[i], c->err);
     return status;
 }
 

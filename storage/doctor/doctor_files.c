@@ -18,10 +18,11 @@ static bool is_still(const struct storage *storage, const struct dataset *datase
                      const struct stored_file *file)
 {
     const struct dataset *now = storage_catalog_at(storage->catalog, dataset->number);
-    const struct stored_file *known =
-        now ? storage_dataset_file(now, storage_file_number(file)) : NULL;
+    struct stored_file *known = NULL;
+    struct weir_error err;
 
-    return known && known->state == FILE_LIVE && known->inode == file->inode &&
+    return now && storage_dataset_file(now, storage_file_number(file), &known, &err) == WEIR_OK &&
+           known && known->state == FILE_LIVE && known->inode == file->inode &&
            known->size == file->size && known->mtime_ns == file->mtime_ns &&
            known->prefix_hash == file->prefix_hash;
 }
@@ -177,15 +178,18 @@ enum weir_status storage_doctor_files(struct storage *storage, struct doctor *do
                                       bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    const struct stored_file *file = NULL;
+    struct stored_file *file = NULL;
+    enum weir_status status;
 
-    (void)err;
     if (doctor->at >= doctor->file_count) {
         end_files(doctor);
         *ret_done = true;
         return WEIR_OK;
     }
-    file = storage_dataset_file(dataset, doctor->at);
+    storage_file_shelf_trim(dataset->shelf);
+    status = storage_dataset_file(dataset, doctor->at, &file, err);
+    if (status != WEIR_OK)
+        return status;
     if (!file || file->state != FILE_LIVE || !file->path || file->samples == 0) {
         doctor->at++;
         return WEIR_OK;

@@ -72,14 +72,13 @@ static uint64_t *account_of(struct doctor *doctor, const struct dataset *dataset
 }
 
 static void count_row(struct doctor *doctor, const struct chunk *chunk, uint32_t i,
-                      struct bad_rows *lost, struct bad_rows *stray)
+                      const struct stored_file *file, struct bad_rows *lost, struct bad_rows *stray)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     uint32_t row = chunk->first_row + i;
     uint64_t number = (uint64_t)storage_column_at(&chunk->files, i);
     uint64_t offset = (uint64_t)storage_column_at(&chunk->offsets, i);
     uint64_t length = (uint64_t)storage_column_at(&chunk->lengths, i);
-    const struct stored_file *file = storage_dataset_file(dataset, number);
     uint64_t *account = account_of(doctor, dataset, chunk->block, row);
 
     doctor->counted.ingested++;
@@ -119,21 +118,30 @@ static void say_endless(struct doctor *doctor, const struct chunk_ref *ref,
                      weir_strdup("finite numbers"));
 }
 
-static void check_rows(struct doctor *doctor, const struct chunk_ref *ref,
-                       const struct chunk *chunk)
+static enum weir_status check_rows(struct doctor *doctor, const struct chunk_ref *ref,
+                                   const struct chunk *chunk, struct weir_error *err)
 {
-    const struct declaration *d = storage_doctor_dataset(doctor)->declaration;
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    const struct declaration *d = dataset->declaration;
     size_t bytes = storage_declaration_value_bytes(d);
     struct bad_rows lost = {0}, stray = {0}, endless = {0};
 
     for (uint32_t i = 0; i < ref->count; i++) {
-        count_row(doctor, chunk, i, &lost, &stray);
+        struct stored_file *file;
+        enum weir_status status = storage_dataset_file(
+            dataset, (uint64_t)storage_column_at(&chunk->files, i), &file, err);
+
+        if (status != WEIR_OK)
+            return status;
+        count_row(doctor, chunk, i, file, &lost, &stray);
+        storage_file_shelf_trim(dataset->shelf);
         if (!storage_values_are_finite(d, storage_values_at(chunk->values, bytes, i)))
             note_bad(&endless, chunk->first_row + i);
     }
     say_endless(doctor, ref, &endless);
     say_bad(doctor, DOCTOR_CHUNKS, ref, &lost, "lie in no file, or beyond its end");
     say_bad(doctor, DOCTOR_ACCOUNTS, ref, &stray, "lie in a file that was removed or replaced");
+    return WEIR_OK;
 }
 
 static enum weir_status check_chunk(struct storage *storage, struct doctor *doctor,
@@ -160,8 +168,7 @@ static enum weir_status check_chunk(struct storage *storage, struct doctor *doct
     said[0] = weir_rows_i64(rows, 0, 0);
     said[1] = weir_rows_i64(rows, 0, 1);
     check_range(doctor, ref, chunk, said);
-    check_rows(doctor, ref, chunk);
-    return WEIR_OK;
+    return check_rows(doctor, ref, chunk, err);
 }
 
 static void count_files(struct doctor *doctor, const struct dataset *dataset)
@@ -205,11 +212,17 @@ enum weir_status storage_doctor_chunks(struct storage *storage, struct doctor *d
 
 /* ---- accounts ---- */
 
-static void check_files(struct doctor *doctor, const struct dataset *dataset)
+static enum weir_status check_files(struct doctor *doctor, const struct dataset *dataset,
+                                    struct weir_error *err)
 {
     for (uint64_t n = 0; n < doctor->file_count; n++) {
-        const struct stored_file *file = storage_dataset_file(dataset, n);
+        struct stored_file *file;
+        enum weir_status status;
 
+        storage_file_shelf_trim(dataset->shelf);
+        status = storage_dataset_file(dataset, n, &file, err);
+        if (status != WEIR_OK)
+            return status;
         if (!file || file->samples == doctor->file_samples[n])
             continue;
         doctor_wrong(doctor, DOCTOR_ACCOUNTS,
@@ -217,6 +230,7 @@ static void check_files(struct doctor *doctor, const struct dataset *dataset)
                                  file->path ? file->path : "(erased)", file->samples),
                      weir_format("%" PRIu64 ", which chunks hold of it", doctor->file_samples[n]));
     }
+    return WEIR_OK;
 }
 
 static void check_dead_end(struct doctor *doctor, const struct dataset *dataset)
@@ -252,8 +266,9 @@ enum weir_status storage_doctor_accounts(struct storage *storage, struct doctor 
         {"bytes", said->bytes, counted->bytes},
     };
 
+    enum weir_status status;
+
     (void)storage;
-    (void)err;
     *ret_done = true;
     if (doctor->is_bad[DOCTOR_CHUNKS] || doctor->is_bad[DOCTOR_IDS])
         return WEIR_OK; /* what cannot be read cannot be counted */
@@ -264,7 +279,9 @@ enum weir_status storage_doctor_accounts(struct storage *storage, struct doctor 
                 weir_format("%s = %" PRIu64, ACCOUNTS[i].name, ACCOUNTS[i].said),
                 weir_format("%" PRIu64 ", counted from chunks and marks", ACCOUNTS[i].counted));
     }
-    check_files(doctor, dataset);
+    status = check_files(doctor, dataset, err);
+    if (status != WEIR_OK)
+        return status;
     check_dead_end(doctor, dataset);
     if (!doctor->is_bad[DOCTOR_ACCOUNTS])
         storage_doctor_say(doctor, DOCTOR_ACCOUNTS, DOCTOR_FINE,

@@ -22,7 +22,6 @@ enum erasure_state {
 /* A record that is to be overwritten. */
 struct scrub_record {
     uint64_t id;
-    struct stored_file *file; /* that of the others */
     struct format_range payload;
     struct extent extent;
 };
@@ -31,6 +30,7 @@ struct scrub_record {
 struct scrub_target {
     struct storage *storage;
     struct dataset *dataset;
+    uint64_t file; /* its number */
     int fd;
     char *path; /* NULL: none */
     struct scrub_record *records;
@@ -56,9 +56,10 @@ struct scrub_round {
 
 /* What is owed to buckets (s3_owed.h), as far as this start knows. */
 struct owing {
-    int pass;  /* of the planning, */
-    size_t at; /* and where in `ids` it is */
-    const struct stored_file *planned;
+    int pass;         /* of the planning, */
+    size_t at;        /* and where in `ids` it is */
+    uint32_t dataset; /* of the newest file that was planned for; 0: none yet */
+    uint64_t planned; /* and its number */
     bool is_planned;
     bool is_any; /* something is owed at all */
     bool is_due; /* the mirror is overwritten */

@@ -300,13 +300,17 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
 /* The end of the payload of the sample before it in the same file; 0: there is none. */
 static uint64_t end_before(struct storage *storage, const struct located *found, uint64_t id)
 {
+    struct file_group *group = found->file->group;
     struct located before;
     struct weir_error err;
+    bool is_there;
 
-    if (weir_sample_row(id) == 0 || storage_find(storage, id - 1, &before, &err) != WEIR_OK ||
-        before.file != found->file || before.offset >= found->offset)
-        return 0;
-    return before.offset + before.length;
+    storage_file_pin(group);
+    is_there = weir_sample_row(id) != 0 &&
+               storage_find(storage, id - 1, &before, &err) == WEIR_OK &&
+               before.file == found->file && before.offset < found->offset;
+    storage_file_unpin(group);
+    return is_there ? before.offset + before.length : 0;
 }
 
 /* False when other bytes than the sample's are there now. */

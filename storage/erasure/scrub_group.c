@@ -77,7 +77,8 @@ static bool overwrite_all(const struct scrub_target *target)
     return true;
 }
 
-static enum weir_status overwrite(struct open_erasure *erasure, struct weir_error *err)
+static enum weir_status overwrite(struct open_erasure *erasure, const struct stored_file *file,
+                                  struct weir_error *err)
 {
     const struct scrub_target *target = &erasure->target;
     struct scrub_intent intents[GROUP_MAX];
@@ -92,7 +93,7 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct weir_erro
                                            .inode = now.st_ino,
                                            .payload = target->records[i].payload,
                                            .extent = target->records[i].extent.at};
-    times[1] = time_of(target->records[0].file, &now);
+    times[1] = time_of(file, &now);
     status = intend(erasure, intents, err);
     if (status != WEIR_OK)
         return status;
@@ -102,10 +103,9 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct weir_erro
     return WEIR_OK;
 }
 
-static void account(struct open_erasure *erasure)
+static void account(struct open_erasure *erasure, struct stored_file *file)
 {
     const struct scrub_target *target = &erasure->target;
-    struct stored_file *file = target->records[0].file;
     const struct declaration *d = target->dataset->declaration;
 
     for (size_t i = 0; i < target->count; i++) {
@@ -113,9 +113,10 @@ static void account(struct open_erasure *erasure)
         erasure->files_scrubbed++;
         erasure->bytes_scrubbed += target->records[i].extent.at.length;
     }
-    if (!d->is_copied && !d->format->is_one_sample)
-        file->prefix_hash =
-            storage_prefix_hash(&target->storage->secret, target->fd, file->indexed);
+    if (d->is_copied || d->format->is_one_sample)
+        return;
+    file->prefix_hash = storage_prefix_hash(&target->storage->secret, target->fd, file->indexed);
+    file->group->is_ahead = true; /* written with the rows of the erasure */
 }
 
 void storage_scrub_group_drop(struct open_erasure *erasure)
@@ -133,13 +134,18 @@ void storage_scrub_group_drop(struct open_erasure *erasure)
 void storage_scrub_group_end(struct open_erasure *erasure)
 {
     struct scrub_target *target = &erasure->target;
+    struct stored_file *file = NULL;
     struct weir_error err;
+    enum weir_status status;
 
     if (target->count == 0)
         return;
     target->syncs++;
-    if (overwrite(erasure, &err) == WEIR_OK) {
-        account(erasure);
+    status = storage_dataset_file(target->dataset, target->file, &file, &err);
+    if (status == WEIR_OK)
+        status = overwrite(erasure, file, &err);
+    if (status == WEIR_OK) {
+        account(erasure, file);
     } else {
         storage_scrub_note_failure(erasure, &err);
         for (size_t i = 0; i < target->count; i++)
@@ -156,12 +162,10 @@ void storage_scrub_group_add(struct open_erasure *erasure, const struct located 
     target->records =
         weir_grow(target->records, target->count, &target->capacity, sizeof *target->records);
     target->dataset = found->dataset;
+    target->file = storage_file_number(found->file);
     target->bytes += extent->erased.size;
-    target->records[target->count++] =
-        (struct scrub_record){.id = id,
-                              .file = found->file,
-                              .payload = {found->offset, found->length},
-                              .extent = *extent};
+    target->records[target->count++] = (struct scrub_record){
+        .id = id, .payload = {found->offset, found->length}, .extent = *extent};
     *extent = (struct extent){0};
     if (target->count == GROUP_MAX || target->bytes >= GROUP_BYTES_MAX)
         storage_scrub_group_end(erasure);

@@ -194,22 +194,14 @@ static enum weir_status forget_path(struct storage *storage, const struct locate
     return status;
 }
 
-static enum weir_status write_groups(struct storage *storage, const struct dataset *dataset,
-                                     struct weir_error *err)
+static enum weir_status write_groups(const struct dataset *dataset, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++) {
-        struct file_group *group = dataset->groups[i];
-        WEIR_AUTO_BUF packed = {0};
-
-        if (!group->is_touched)
-            continue;
-        storage_file_group_pack(group, &packed);
-        status = DB_RUN(storage->db, Q_file_group_put, NULL, err, DB_I64(dataset->number),
-                        DB_I64(group->number), DB_I64(group->first_file), DB_I64(group->count),
-                        DB_BYTES(weir_buf_view(&packed)));
-        group->is_touched = false;
+        if (dataset->groups[i]->is_touched)
+            status =
+                storage_file_shelf_write(dataset->shelf, dataset->number, dataset->groups[i], err);
     }
     return status;
 }
@@ -234,7 +226,7 @@ enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure
             continue;
         status = thin_runs(storage, erasure, dataset, err);
         if (status == WEIR_OK)
-            status = write_groups(storage, dataset, err);
+            status = write_groups(dataset, err);
         if (status == WEIR_OK)
             status = storage_dataset_store(storage->db, dataset, dataset->sequence, err);
     }

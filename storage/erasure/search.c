@@ -25,8 +25,10 @@ struct search {
 
     /* What is known of the file being read. */
     struct dataset *dataset;
-    const struct stored_file *file; /* NULL: nobody's */
-    enum weir_status status;        /* of looking up positions */
+    struct stored_file file; /* without its path; */
+    uint64_t number;         /* and its number in the dataset */
+    bool is_known;           /* false: it is nobody's */
+    enum weir_status status; /* of looking up positions */
     struct weir_error *err;
 };
 
@@ -93,16 +95,18 @@ void storage_search_free(struct search *search)
 
 /* ---- whose a place is ---- */
 
-static void identify(struct search *search, const char *path)
+static enum weir_status identify(struct search *search, const char *path, struct weir_error *err)
 {
     static const char PREFIX[] = "storage/";
     const char *name = path + sizeof PREFIX - 1;
     const char *slash;
+    struct stored_file *file = NULL;
+    enum weir_status status = WEIR_OK;
 
     search->dataset = NULL;
-    search->file = NULL;
+    search->is_known = false;
     if (strncmp(path, PREFIX, sizeof PREFIX - 1) != 0 || (slash = strchr(name, '/')) == NULL)
-        return;
+        return WEIR_OK;
     for (size_t i = 0; i < search->storage->catalog->count; i++) {
         struct dataset *dataset = search->storage->catalog->datasets[i];
 
@@ -112,13 +116,20 @@ static void identify(struct search *search, const char *path)
     }
     if (search->dataset &&
         (search->dataset->declaration->is_copied || search->dataset->declaration->is_mirrored))
-        search->file = storage_known_find(search->dataset, slash + 1);
+        status = storage_known_find(search->dataset, slash + 1, &file, err);
+    if (status != WEIR_OK || !file)
+        return status;
+    search->file = *file;
+    search->file.path = NULL;
+    search->number = storage_file_number(file);
+    search->is_known = true;
+    return WEIR_OK;
 }
 
 static bool is_inside_live(const struct search *search, const struct chunk *chunk, uint64_t offset,
                            size_t length)
 {
-    int64_t number = (int64_t)storage_file_number(search->file);
+    int64_t number = (int64_t)search->number;
 
     for (uint32_t i = 0; i < chunk->count; i++) {
         uint64_t first = (uint64_t)storage_column_at(&chunk->offsets, i);
@@ -137,11 +148,11 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
     const struct dataset *dataset = search->dataset;
     struct chunk_span span;
 
-    if (!search->file)
+    if (!search->is_known)
         return false;
     if (dataset->declaration->format->is_one_sample)
-        return search->file->samples > 0;
-    span = storage_dataset_chunks_of(dataset, search->file);
+        return search->file.samples > 0;
+    span = storage_dataset_chunks_of(dataset, &search->file);
     for (size_t i = span.first; i < span.end; i++) {
         const struct chunk_ref *ref = &dataset->chunks[i];
         const struct chunk *chunk;
@@ -170,6 +181,7 @@ static void on_match(void *owner, uint64_t offset, size_t length)
 
 /* ---- pieces ---- */
 
+/* False: it is gone, there is nothing to be found in it; or search->status. */
 static bool open_next(struct search *search)
 {
     WEIR_AUTO_FREE char *path =
@@ -177,10 +189,14 @@ static bool open_next(struct search *search)
 
     search->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (search->fd < 0)
-        return false; /* it is gone: nothing to be found in it */
-    identify(search, search->files[search->at]);
+        return false;
     storage_matcher_reset(search->matcher);
-    return true;
+    search->status = identify(search, search->files[search->at], search->err);
+    if (search->status == WEIR_OK)
+        return true;
+    close(search->fd);
+    search->fd = -1;
+    return false;
 }
 
 /* Passes over what was never written: segments have their full size from the start. */
@@ -220,7 +236,7 @@ enum weir_status storage_search_step(struct search *search, bool *ret_done, stru
     while (search->status == WEIR_OK && search->at < search->count && pieces < PIECES_PER_STEP &&
            files < FILES_PER_STEP) {
         if (search->fd < 0 && !open_next(search)) {
-            search->at++;
+            search->at += search->status == WEIR_OK;
             files++;
             continue;
         }

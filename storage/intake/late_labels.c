@@ -123,15 +123,18 @@ static enum weir_status locate(const struct stager *s, uint64_t place, struct lo
                                bool *ret_is_there)
 {
     const struct dead_rows *dead = storage_dataset_dead(s->dataset, block_of(place));
+    struct stored_file *file = NULL;
     struct place at;
     enum weir_status status = open_place(s->db, s->cache, s->dataset, place, &at, s->err);
 
+    if (status == WEIR_OK)
+        status = storage_dataset_file(
+            s->dataset, (uint64_t)storage_column_at(&at.chunk->files, at.i), &file, s->err);
     if (status != WEIR_OK)
         return status;
     *ret_found = (struct located){
         .dataset = s->dataset,
-        .file =
-            storage_dataset_file(s->dataset, (uint64_t)storage_column_at(&at.chunk->files, at.i)),
+        .file = file,
         .offset = (uint64_t)storage_column_at(&at.chunk->offsets, at.i),
         .length = (uint64_t)storage_column_at(&at.chunk->lengths, at.i),
         .time = storage_column_at(&at.chunk->times, at.i),

@@ -173,12 +173,14 @@ static enum weir_status find_ready(struct owed *owed, struct weir_error *err)
     struct storage *storage = owed->storage;
     const struct dataset *dataset = storage_catalog_at(storage->catalog, owed->dataset);
     const char *name = owed->key + strlen(owed->remote.prefix);
-    const struct stored_file *file = dataset ? storage_known_find(dataset, name) : NULL;
+    struct stored_file *file = NULL;
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stat found;
     enum weir_status status = DB_RUN(storage->db, Q_object_get, &rows, err, DB_I64(owed->dataset),
                                      DB_BYTES(weir_bytes_of(owed->key)));
 
+    if (status == WEIR_OK && dataset)
+        status = storage_known_find(dataset, name, &file, err);
     free(owed->ready);
     owed->ready = NULL;
     if (status != WEIR_OK || weir_rows_count(rows) == 0 || !file || !file->is_complete ||

@@ -66,9 +66,11 @@ static enum weir_status plan_one(struct storage *storage, struct open_erasure *e
     d = status == WEIR_OK && found.dataset ? found.dataset->declaration : NULL;
     if (!d || !d->is_mirrored || !found.file || !found.file->path ||
         (found.file->state == FILE_LIVE) != (erasure->owing.pass == PASS_LIVE) ||
-        erasure->owing.planned == found.file)
+        (erasure->owing.dataset == found.dataset->number &&
+         erasure->owing.planned == storage_file_number(found.file)))
         return status;
-    erasure->owing.planned = found.file;
+    erasure->owing.dataset = found.dataset->number;
+    erasure->owing.planned = storage_file_number(found.file);
     erasure->owing.is_any = true;
     status = owe(storage, erasure, &found, found.file->path, err);
     if (status != WEIR_OK || !d->wants_sidecar || d->on_erase != ON_ERASE_UNLINK)
@@ -100,7 +102,7 @@ enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure 
         weir_db_rollback(storage->db);
         return status;
     }
-    owing->planned = NULL;
+    owing->dataset = 0;
     if (owing->at == erasure->ids.count) {
         owing->at = 0;
         owing->pass++;

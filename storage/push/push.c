@@ -137,8 +137,7 @@ static struct push_target *target_of(struct pushes *pushes, uint32_t dataset)
 
 static struct stored_file *last_file(const struct dataset *dataset)
 {
-    struct file_group *group =
-        dataset->group_count > 0 ? dataset->groups[dataset->group_count - 1] : NULL;
+    struct file_group *group = storage_dataset_last_group(dataset);
 
     return group && group->count > 0 ? &group->files[group->count - 1] : NULL;
 }

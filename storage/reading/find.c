@@ -3,6 +3,10 @@
 #include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
 
+#include "core/base/memory.h"
+
+#include <string.h>
+
 /* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
  * may change the catalog or the chunk cache meanwhile. */
 struct finder {
@@ -13,6 +17,7 @@ struct finder {
     const struct dead_rows *dead; /* of its block; NULL: none */
     struct stored_file *file;     /* of the newest sample */
     uint64_t file_number;
+    struct weir_arena *arena; /* takes copies of files; NULL: `file` is the catalog's */
 };
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */
@@ -23,13 +28,37 @@ static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_
     struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
 
-    *finder = (struct finder){.storage = storage, .dataset = dataset};
+    *finder = (struct finder){.storage = storage, .dataset = dataset, .arena = finder->arena};
     if (!ref)
         return WEIR_OK;
     finder->first = weir_sample_id(dataset->number, block, ref->first_row);
     finder->count = ref->count;
     finder->dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
     return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
+}
+
+/* A request may go over more files than there is room for: what it keeps of them is its own. */
+static struct stored_file *copy_file(const struct finder *finder, const struct stored_file *file)
+{
+    struct stored_file *copy = weir_arena_copy(finder->arena, file, sizeof *file);
+
+    copy->group = NULL;
+    if (file->path)
+        copy->path = weir_arena_strndup(finder->arena, file->path, strlen(file->path));
+    storage_file_shelf_trim(finder->storage->catalog->shelf);
+    return copy;
+}
+
+static enum weir_status turn_to_file(struct finder *finder, uint64_t number, struct weir_error *err)
+{
+    enum weir_status status = storage_dataset_file(finder->dataset, number, &finder->file, err);
+
+    finder->file_number = number;
+    if (status != WEIR_OK)
+        finder->file = NULL;
+    else if (finder->file && finder->arena)
+        finder->file = copy_file(finder, finder->file);
+    return status;
 }
 
 static enum weir_sample_state state_of(const struct finder *finder, uint32_t row,
@@ -51,10 +80,10 @@ static enum weir_status find_next(struct finder *finder, uint64_t id, struct loc
 {
     const struct chunk *chunk;
     uint64_t i, file;
+    enum weir_status status = WEIR_OK;
 
     if (id - finder->first >= finder->count) {
-        enum weir_status status = turn_to(finder, id, err);
-
+        status = turn_to(finder, id, err);
         if (status != WEIR_OK) {
             finder->count = 0;
             return status;
@@ -66,10 +95,10 @@ static enum weir_status find_next(struct finder *finder, uint64_t id, struct loc
     chunk = finder->chunk;
     i = id - finder->first;
     file = (uint64_t)storage_column_at(&chunk->files, i);
-    if (!finder->file || file != finder->file_number) {
-        finder->file = storage_dataset_file(finder->dataset, file);
-        finder->file_number = file;
-    }
+    if (!finder->file || file != finder->file_number)
+        status = turn_to_file(finder, file, err);
+    if (status != WEIR_OK)
+        return status;
     ret_located->file = finder->file;
     ret_located->offset = (uint64_t)storage_column_at(&chunk->offsets, i);
     ret_located->length = (uint64_t)storage_column_at(&chunk->lengths, i);
@@ -86,6 +115,7 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
 {
     struct finder finder = {.storage = storage};
 
+    storage_file_shelf_trim(storage->catalog->shelf);
     return find_next(&finder, id, ret_located, err);
 }
 
@@ -94,7 +124,7 @@ enum weir_status storage_find_all(struct storage *storage, const struct weir_u64
                                   struct weir_error *err)
 {
     const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
-    struct finder finder = {.storage = storage};
+    struct finder finder = {.storage = storage, .arena = arena};
 
     for (size_t i = 0; i < ids->count; i++) {
         struct located found;

@@ -51,6 +51,7 @@ static size_t add_spans(const struct id_fetching *asked, const struct located *f
     return 2;
 }
 
+/* The groups of their files are pinned. */
 static size_t list_spans(struct storage *storage, const struct id_fetching *asked,
                          struct s3_span *spans)
 {
@@ -65,6 +66,8 @@ static size_t list_spans(struct storage *storage, const struct id_fetching *aske
 
         if (added > 0 && asked->wants_mirrored)
             s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
+        for (size_t k = 0; k < added; k++)
+            storage_file_pin(found.file->group);
         count += added;
     }
     return count;
@@ -91,5 +94,7 @@ bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
     fetch->upto = asked->count - asked->at < ID_FETCH_MAX ? asked->count : asked->at + ID_FETCH_MAX;
     fetch->until_ms = weir_now_ms() + asked->patience_ms;
     fetch->wish = s3_ranges_ask(storage->ranges, spans, count, on_there, fetch);
+    for (size_t i = 0; i < count; i++)
+        storage_file_unpin(spans[i].file->group);
     return !fetch->wish;
 }

@@ -47,7 +47,7 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
 struct located {
     enum weir_sample_state state;
     struct dataset *dataset;
-    struct stored_file *file; /* set also for dead samples, if it is known */
+    struct stored_file *file; /* set also for dead samples, if it is known; until the next search */
     uint64_t offset, length;
     int64_t time, label;
     struct weir_bytes values; /* of a label that is a vector; borrowed from the chunk */
@@ -56,7 +56,8 @@ struct located {
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
 /* All of them by ascending id, which is nearly always the order of files and of places in them; `number` is
- * the place of the id among `ids`. What is found may be borrowed until the function returns. */
+ * the place of the id among `ids`. What is found may be borrowed until the function returns; files are copies, which
+ * belong to no group, in `arena`. */
 typedef void storage_found_fn(void *owner, uint32_t number, const struct located *found);
 enum weir_status storage_find_all(struct storage *storage, const struct weir_u64s *ids,
                                   struct weir_arena *arena, storage_found_fn *on_found, void *owner,

@@ -288,15 +288,18 @@ static enum weir_status sweep_all(const struct dataset *dataset, struct listing 
 {
     for (;;) {
         struct listed listed;
-        const struct stored_file *file;
+        struct stored_file *file = NULL;
         enum weir_status status = storage_listing_next(listing, &listed, err);
 
         if (status != WEIR_OK || listed.kind == LISTED_END)
             return status;
         if (listed.kind != LISTED_FILE)
             continue;
-        while ((file = storage_known_peek(known)) && strcmp(file->path, listed.path) < 0)
+        while ((status = storage_known_peek(known, &file, err)) == WEIR_OK && file &&
+               strcmp(file->path, listed.path) < 0)
             storage_known_skip(known);
+        if (status != WEIR_OK)
+            return status;
         if (!file || strcmp(file->path, listed.path) != 0)
             storage_copy_remove(dataset, listed.path);
     }

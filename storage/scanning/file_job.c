@@ -73,6 +73,7 @@ bool storage_file_has_grown(const struct dataset *dataset, const struct storage_
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
                             const struct stat *source)
 {
+    storage_file_pin(file->group);
     job->file = file;
     job->intake.file = file;
     job->source = *source;
@@ -89,6 +90,7 @@ void storage_file_job_end(struct file_job *job)
 {
     if (!job->is_open)
         return;
+    storage_file_unpin(job->file->group);
     storage_copy_abort(&job->copying);
     storage_object_window_free(job->object);
     storage_intake_fini(&job->intake);

@@ -163,8 +163,10 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
 {
     struct scan *scan = dataset->scan;
     bool is_done;
-    enum weir_status status = step_windows(scan, &is_done, err);
+    enum weir_status status;
 
+    storage_batch_touch(scan->batch, scan->job.file); /* a flush may have written it half-way */
+    status = step_windows(scan, &is_done, err);
     scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
     if (status == WEIR_STALE || status == WEIR_DENIED) { /* as far as it came; the next goes on */
         storage_scan_again(dataset, scan->job.file->path);
@@ -175,8 +177,6 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
         storage_file_job_end(&scan->job);
     if (status == WEIR_OK && storage_batch_is_full(scan->batch))
         status = commit(dataset, tools, err);
-    if (status == WEIR_OK && scan->job.is_open) /* its next rows go into the next batch */
-        storage_batch_touch(scan->batch, scan->job.file);
     return status;
 }
 

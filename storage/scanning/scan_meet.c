@@ -522,7 +522,7 @@ enum weir_status storage_scan_meet(struct dataset *dataset, const struct scan_to
                                    enum met *ret_met, struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
-    struct stored_file *known;
+    struct stored_file *known = NULL;
     enum weir_status status = WEIR_OK;
 
     *ret_met = MET_PATH;
@@ -531,7 +531,9 @@ enum weir_status storage_scan_meet(struct dataset *dataset, const struct scan_to
     if (status != WEIR_OK || scan->listed.kind == LISTED_NOTHING)
         return status;
     scan->has_listed = true;
-    known = storage_known_peek(scan->known);
+    status = storage_known_peek(scan->known, &known, err);
+    if (status != WEIR_OK)
+        return status;
     if (scan->listed.kind == LISTED_FILE)
         return meet_file(dataset, tools, known, ret_met, err);
     if (scan->listed.kind == LISTED_UNREADABLE) {
