@@ -43,6 +43,12 @@ json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *e
     return finish(arguments, set_text(arguments, "pipeline", call->options.pipeline), err);
 }
 
+json_t *cli_arguments_named(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    return finish(arguments, set_text(arguments, "pipeline", call->operands[0]), err);
+}
+
 /* Selecting for real is what triggers do. */
 json_t *cli_arguments_select(const struct cli_call *call, struct weir_error *err)
 {

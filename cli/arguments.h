@@ -10,4 +10,6 @@ cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_expo
     cli_arguments_select, cli_arguments_predict, cli_arguments_evaluate, cli_arguments_doctor,
     cli_arguments_feed;
 
+cli_arguments_fn cli_arguments_named; /* the pipeline that is the operand */
+
 #endif

@@ -123,6 +123,11 @@ static const struct weir_option EXPORT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option PAUSE_OPTIONS[] = {
+    {"wait", NULL, "until it is paused: the trigger under way is finished first", OPTION(wait)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option LOGS_OPTIONS[] = {
     {"follow", NULL, "and what happens from now on, until the pipeline rests (-f)", OPTION(follow)},
     WEIR_OPTION_END,
@@ -146,6 +151,29 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir logs quickstart -f",
      .options = LOGS_OPTIONS,
      .answer = cli_answer_logs, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
+    {.words = "pause", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "begin no further trigger; the one under way is finished, and no change is lost",
+     .example = "weir pause quickstart --wait",
+     .options = PAUSE_OPTIONS, .topic = "pause", .arguments = cli_arguments_named,
+     .follow = cli_follow_pause, .render = cli_render_order},
+    {.words = "resume", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "go on with a paused or stopped pipeline, or try a failed one again",
+     .example = "weir resume quickstart",
+     .topic = "resume", .arguments = cli_arguments_named, .render = cli_render_order},
+    {.words = "stop", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "break off what is under way, now; storage keeps no changes for it any more",
+     .example = "weir stop quickstart",
+     .topic = "stop", .arguments = cli_arguments_named, .render = cli_render_order},
+    {.words = "remove", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "give back what a pipeline holds: sets, scores, unfinished runs, models that no other pipeline needs",
+     .example = "weir remove quickstart",
+     .topic = "remove", .arguments = cli_arguments_named, .follow = cli_follow_removal,
+     .render = cli_render_removed},
+    {.words = "rerun", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
+     .summary = "begin again from the first sample, on all data there are now; the models of the earlier run stay",
+     .example = "weir rerun quickstart",
+     .topic = "rerun", .arguments = cli_arguments_named, .follow = cli_follow_removal,
+     .render = cli_render_removed},
     {.words = "status", .summary = "how the platform and its pipelines stand",
      .example = "weir status",
      .topic = "status", .render = cli_render_status},

@@ -164,3 +164,53 @@ enum weir_status cli_follow_export(struct cli_platform *platform, const struct c
     json_object_set_new(*answer, "file", json_string(to));
     return status;
 }
+
+/* ---- pipelines ---- */
+
+typedef bool has_come_fn(const json_t *answer);
+
+static bool is_removed(const json_t *answer)
+{
+    return strcmp(cli_text(answer, "state"), "REMOVED") == 0;
+}
+
+/* Or never will: it has come to another rest, or the wish was withdrawn. */
+static bool is_paused(const json_t *answer)
+{
+    return strcmp(cli_text(answer, "wish"), "pause") != 0 ||
+           strcmp(cli_text(answer, "state"), "FINISHED") == 0 ||
+           strcmp(cli_text(answer, "state"), "FAILED") == 0;
+}
+
+static enum weir_status follow_order(struct cli_platform *platform, has_come_fn *has_come,
+                                     json_t **answer, struct weir_error *err)
+{
+    json_t *which = json_pack("{sI}", "number", (json_int_t)cli_number(*answer, "number"));
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && !has_come(*answer)) {
+        json_t *newer = NULL;
+        status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+        if (status == WEIR_OK)
+            status = cli_platform_ask(platform, "standing", which, &newer, err);
+        if (status != WEIR_OK)
+            break;
+        json_decref(*answer);
+        *answer = newer;
+    }
+    json_decref(which);
+    return status;
+}
+
+enum weir_status cli_follow_removal(struct cli_platform *platform, const struct cli_call *call,
+                                    json_t **answer, struct weir_error *err)
+{
+    (void)call;
+    return follow_order(platform, is_removed, answer, err);
+}
+
+enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cli_call *call,
+                                  json_t **answer, struct weir_error *err)
+{
+    bool waits = call->options.wait && !cli_platform_is_own(platform);
+    return waits ? follow_order(platform, is_paused, answer, err) : WEIR_OK;
+}

@@ -12,4 +12,9 @@ cli_follow_fn cli_follow_doctor;
 /* Puts the file that the platform has written where it is wanted. */
 cli_follow_fn cli_follow_export;
 
+/* With --wait: until a pause has come about. */
+cli_follow_fn cli_follow_pause;
+/* Until the pipeline is removed. */
+cli_follow_fn cli_follow_removal;
+
 #endif

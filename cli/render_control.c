@@ -1,4 +1,4 @@
-/* weir submit, weir list. */
+/* weir submit, list, pause, resume, stop, remove, rerun. */
 #include "cli/answer.h"
 #include "cli/render.h"
 
@@ -6,23 +6,65 @@
 
 static bool rests_until_resumed(const char *state)
 {
-    return strcmp(state, "STOPPED") == 0 || strcmp(state, "FAILED") == 0;
+    return strcmp(state, "PAUSED") == 0 || strcmp(state, "STOPPED") == 0 ||
+           strcmp(state, "FAILED") == 0;
 }
 
-void cli_render_submit(const json_t *answer, struct cli_page *page)
+/* What it does, and what a person may do. */
+static void show_standing(const json_t *answer, struct cli_page *page)
 {
     const char *name = cli_text(answer, "pipeline"), *state = cli_text(answer, "state");
-    cli_line(page, "pipeline %s %s", name,
-             cli_flag(answer, "known") ? "is known with this very file" : "is taken in");
     cli_pair(page, "state", "%s: %s", state, cli_text(answer, "doing"));
     cli_pair_text(page, "error", cli_text(answer, "error"));
-    if (cli_flag(answer, "held"))
-        cli_pair(page, "next", "nobody serves this directory: orchestrator serve works on it");
+    if (strcmp(cli_text(answer, "wish"), "pause") == 0)
+        cli_pair(page, "next", "it is paused when the trigger under way is through");
     else if (rests_until_resumed(state))
         cli_pair(page, "next", "weir resume %s", name);
     else if (strcmp(state, "FINISHED") == 0)
         cli_pair(page, "next", "weir report --pipeline %s shows what came of it", name);
+    else if (cli_flag(answer, "held"))
+        cli_pair(page, "next", "nobody serves this directory: orchestrator serve works on it");
     else
+        cli_pair(page, "next", "weir watch %s", name);
+}
+
+void cli_render_submit(const json_t *answer, struct cli_page *page)
+{
+    cli_line(page, "pipeline %s %s", cli_text(answer, "pipeline"),
+             cli_flag(answer, "known") ? "is known with this very file" : "is taken in");
+    show_standing(answer, page);
+}
+
+void cli_render_order(const json_t *answer, struct cli_page *page)
+{
+    cli_line(page, "pipeline %s", cli_text(answer, "pipeline"));
+    show_standing(answer, page);
+}
+
+static void show_models(struct cli_page *page, const char *what, const json_t *models)
+{
+    WEIR_AUTO_BUF names = {0};
+    for (size_t i = 0; i < json_array_size(models); i++)
+        weir_buf_printf(&names, "%s%s", i == 0 ? "" : " ",
+                        json_string_value(json_array_get(models, i)));
+    cli_pair(page, what, "%s", names.size == 0 ? "none" : weir_buf_text(&names));
+}
+
+void cli_render_removed(const json_t *answer, struct cli_page *page)
+{
+    const json_t *removed = json_object_get(answer, "removed");
+    const char *name = cli_text(answer, "pipeline");
+    WEIR_AUTO_BUF bytes = {0};
+    cli_put_bytes(&bytes, cli_real(removed, "bytes"));
+    cli_line(page, "pipeline %s %s", name,
+             cli_flag(removed, "again") ? "begins again" : "is removed; its name is free");
+    cli_pair(page, "sets", "%lld released, %s", (long long)cli_number(removed, "sets"),
+             weir_buf_text(&bytes));
+    show_models(page, "models dropped", json_object_get(removed, "models_dropped"));
+    show_models(page, "models kept", json_object_get(removed, "models_kept"));
+    cli_pair(page, "stays", "%s",
+             "the datasets, and which model has seen which sample (weir models lineage)");
+    if (cli_flag(removed, "again"))
         cli_pair(page, "next", "weir watch %s", name);
 }
 
@@ -34,10 +76,11 @@ void cli_render_list(const json_t *answer, struct cli_page *page)
     const json_t *pipelines = json_object_get(answer, "pipelines");
     for (size_t i = 0; i < json_array_size(pipelines); i++) {
         const json_t *pipeline = json_array_get(pipelines, i);
-        const char *error = cli_text(pipeline, "error");
+        const char *error = cli_text(pipeline, "error"), *wish = cli_text(pipeline, "wish");
         cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
         cli_cell(&table, "%s", cli_text(pipeline, "mode"));
-        cli_cell(&table, "%s", cli_text(pipeline, "state"));
+        cli_cell(&table, "%s%s%s", cli_text(pipeline, "state"), wish[0] == '\0' ? "" : ", to ",
+                 wish);
         cli_cell(&table, "%s", error[0] != '\0' ? error : cli_text(pipeline, "doing"));
         cli_cell(&table, "%s", cli_text(pipeline, "file"));
     }

@@ -58,7 +58,7 @@ static enum weir_status ask(struct watch *watch, struct cli_platform *platform,
 static bool is_through(const struct watch *watch)
 {
     return json_array_size(json_object_get(watch->newest, "events")) == 0 &&
-           (!watch->follows || cli_flag(watch->newest, "rests"));
+           (!watch->follows || cli_flag(watch->newest, "over"));
 }
 
 /* Until everything is shown, and no more will come. STALE when the platform went away before that. */

@@ -1,6 +1,7 @@
 /* Which message is handled where. */
 #include "selector/inventory.h"
 #include "selector/labelling.h"
+#include "selector/retention.h"
 #include "selector/scores/scores.h"
 #include "selector/tasks/task.h"
 
@@ -92,6 +93,30 @@ static void on_window_seal(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_selected, &selected, NULL);
 }
 
+/* What is chosen for it is finished first: it would be written for the next pipeline of that name. */
+static void on_selection_forget(void *owner, struct weir_request *request)
+{
+    struct selector *selector = owner;
+    const struct msg_selection_forget *asked = request->message;
+    struct selector_swept swept;
+    struct weir_error err;
+    enum weir_status status = WEIR_OK;
+    if (selector_task_is_busy_with(selector, asked->pipeline))
+        status = weir_fail(&err, WEIR_UNAVAILABLE, "the selector is choosing for pipeline %s",
+                           asked->pipeline);
+    if (!status)
+        status = selector_retention_forget(selector->db, selector->data_dir, asked->pipeline,
+                                           selector->task_count == 0, &swept, &err);
+    if (status) {
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
+    selector_forget_pipeline(selector, asked->pipeline);
+    const struct msg_selection_forgotten forgotten = {.sets = swept.removed,
+                                                      .bytes = swept.removed_bytes};
+    weir_rpc_reply(request->server, &request->route, MSG_selection_forgotten, &forgotten, NULL);
+}
+
 /* Reads alone: answered at once, between two steps of a task. */
 static void on_sets_ask(void *owner, struct weir_request *request)
 {
@@ -107,6 +132,7 @@ static void on_sets_ask(void *owner, struct weir_request *request)
 
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
+    WEIR_ON(selection_forget, on_selection_forget),
     WEIR_ON(select, on_select),
     WEIR_ON(interval_seal, on_interval_seal),
     WEIR_ON(window_seal, on_window_seal),

@@ -143,6 +143,39 @@ enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char 
     return status;
 }
 
+/* The sets that were this pipeline's, as far as they are nobody's now. */
+static enum weir_status sweep_own(struct weir_db *db, const char *data_dir,
+                                  const struct weir_rows *own, struct selector_swept *ret_swept,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/sets", data_dir);
+    struct sweep sweep = {.folder = folder, .endings = SETS, .before_us = INT64_MAX};
+    enum weir_status status = DB_RUN(db, Q_list_digests, &sweep.named, err);
+    for (size_t i = 0; !status && i < weir_rows_count(own); i++) {
+        WEIR_AUTO_FREE char *name = weir_format("%s.set", weir_rows_text(own, i, 0));
+        status = look_at(&sweep, name, err);
+    }
+    weir_rows_free(sweep.named);
+    *ret_swept = sweep.swept;
+    return status;
+}
+
+enum weir_status selector_retention_forget(struct weir_db *db, const char *data_dir,
+                                           const char *pipeline, bool is_quiet,
+                                           struct selector_swept *ret_swept, struct weir_error *err)
+{
+    struct selector_swept scores;
+    WEIR_AUTO(weir_rows) own = NULL;
+    *ret_swept = (struct selector_swept){0};
+    enum weir_status status = DB_RUN(db, Q_list_own_digests, &own, err, DB_TEXT(pipeline));
+    if (!status)
+        status = DB_RUN(db, Q_drop_pipeline, NULL, err, DB_TEXT(pipeline));
+    if (!status && is_quiet)
+        status = sweep_own(db, data_dir, own, ret_swept, err);
+    return !status && is_quiet ? selector_retention_sweep_scores(db, data_dir, &scores, err)
+                               : status;
+}
+
 enum weir_status selector_retention_survey(const char *data_dir, struct selector_swept *ret_swept,
                                            struct weir_error *err)
 {

@@ -103,20 +103,19 @@ static enum weir_status store(struct erasure *erasure, const struct run_result *
                               struct weir_error *err)
 {
     struct orchestrator *orch = erasure->orch;
-    const struct orchestrator_config *config =
-        orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, run->pipeline));
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     struct stored_model tainted = {0};
     enum weir_status status = orchestrator_model_get(orch, erasure->replacing, &tainted, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *id =
-        weir_format("%s-%" PRId64 "-e%" PRId64, config->name, run->trigger, erasure->number);
+    WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, run->trigger);
+    WEIR_AUTO_FREE char *id = weir_format("%s-e%" PRId64, name, erasure->number);
     struct model_wanted wanted = {.id = id,
                                   .run = run,
                                   .state = "replacing",
                                   .erasure = erasure->number,
                                   .until_time = tainted.until_time,
-                                  .settings = &config->models};
+                                  .settings = &orchestrator_pipeline_config(pipeline)->models};
     struct model_files files = {0};
     struct replacement replacement = {.tainted = erasure->replacing, .run = run};
     if (!orchestrator_run_is_hollow(run)) {

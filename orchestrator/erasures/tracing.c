@@ -11,6 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its sets are gone: nothing of it is trained again. */
+static bool is_removed(const struct orchestrator *orch, int64_t pipeline)
+{
+    const struct pipeline *found = orchestrator_pipeline_by_id(orch, pipeline);
+    return found == NULL || orchestrator_pipeline_state(found) == PIPELINE_REMOVED;
+}
+
 /* A model of the holdout is not made again: the next trigger starts from one that has not seen the samples. */
 static const char *action_for(const struct orchestrator *orch, const struct lineage_seen *seen)
 {
@@ -20,7 +27,9 @@ static const char *action_for(const struct orchestrator *orch, const struct line
     if (found == NULL)
         return "retire";
     int policy = (int)orchestrator_pipeline_config(found)->deletion;
-    return seen->holdout && policy != DELETION_KEEP ? "retire" : ACTIONS[policy];
+    return (seen->holdout || is_removed(orch, seen->pipeline)) && policy != DELETION_KEEP
+               ? "retire"
+               : ACTIONS[policy];
 }
 
 static enum weir_status note(const struct erasure *erasure, const struct stored_model *model,
@@ -43,7 +52,7 @@ static enum weir_status note_dropped_ancestors(const struct erasure *erasure, co
         if (status != WEIR_OK)
             return status;
         bool dropped = orchestrator_model_is_dropped(&model);
-        if (dropped)
+        if (dropped && !is_removed(erasure->orch, model.pipeline))
             status = note(erasure, &model, action, err);
         const char *next = orchestrator_model_is_live(&model)     ? NULL
                            : dropped || model.replaced_by == NULL ? model.parent

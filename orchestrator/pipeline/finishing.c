@@ -55,15 +55,16 @@ static void on_ended(void *owner, const struct weir_reply *reply, const struct w
     (void)err; /* lost: the consumer expires */
 }
 
-/* Storage need not keep changes for it any more. The selector reads on from a snapshot if it is asked again. */
-static void end_feed(struct pipeline *pipeline)
+/* The selector reads on from a snapshot if it is asked again. */
+void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done)
 {
-    static const char *const READERS[] = {"orchestrator:", "selector/"};
+    static const char *const READERS[PIPELINE_READERS] = {"orchestrator:", "selector/"};
     for (size_t i = 0; i < WEIR_COUNT(READERS); i++) {
         WEIR_AUTO_FREE char *consumer = weir_format("%s%s", READERS[i], pipeline->config->name);
         struct msg_feed_end end = {.consumer = consumer, .dataset = ""};
-        weir_rpc_call(pipeline->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS, on_ended,
-                      pipeline->orch);
+        weir_rpc_call(pipeline->orch->storage, MSG_feed_end, &end, ORCHESTRATOR_ASK_MS,
+                      done == NULL ? on_ended : done,
+                      done == NULL ? (void *)pipeline->orch : pipeline);
     }
 }
 
@@ -100,7 +101,7 @@ static void on_done(void *owner, const struct weir_error *err)
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
     else if (pipeline_advance(pipeline, PIPELINE_ON_CLOSED, effect_closed, NULL))
-        end_feed(pipeline);
+        pipeline_end_feed(pipeline, NULL);
 }
 
 void pipeline_finish(struct pipeline *pipeline)

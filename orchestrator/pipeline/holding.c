@@ -69,11 +69,11 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
     if (status != WEIR_OK)
         return status;
     struct held held = {.half = weir_rows_i64(rows, 0, COL_HALF)};
-    WEIR_AUTO_FREE char *id =
-        orchestrator_run_is_hollow(run)
-            ? weir_strdup("")
-            : weir_format("%s-%" PRId64 "-h%" PRId64 ".%" PRId64, pipeline->config->name,
-                          pipeline->newest.number, held.half, weir_rows_i64(rows, 0, COL_ROUND));
+    WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, pipeline->newest.number);
+    WEIR_AUTO_FREE char *id = orchestrator_run_is_hollow(run)
+                                  ? weir_strdup("")
+                                  : weir_format("%s-h%" PRId64 ".%" PRId64, name, held.half,
+                                                weir_rows_i64(rows, 0, COL_ROUND));
     held.wanted = (struct model_wanted){.id = id,
                                         .run = run,
                                         .state = "holdout",

@@ -34,6 +34,7 @@ static const struct transition TRANSITIONS[] = {
     /* The way back begins by telling storage and selector again; READING finds the trigger that was not finished. */
     {PIPELINE_FAILED,     PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
     {PIPELINE_STOPPED,    PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
+    {PIPELINE_PAUSED,     PIPELINE_ON_RESUMED,   PIPELINE_DECLARING},
 
     {PIPELINE_DECLARING,  PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_SCANNING,   PIPELINE_ON_FAILED,    PIPELINE_FAILED},
@@ -46,7 +47,42 @@ static const struct transition TRANSITIONS[] = {
     {PIPELINE_STORING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_EVALUATING, PIPELINE_ON_FAILED,    PIPELINE_FAILED},
     {PIPELINE_CLOSING,    PIPELINE_ON_FAILED,    PIPELINE_FAILED},
+
+    /* A pause waits for the trigger under way. */
+    {PIPELINE_DECLARING,  PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
+    {PIPELINE_SCANNING,   PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
+    {PIPELINE_READING,    PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
+    {PIPELINE_CLOSING,    PIPELINE_ON_PAUSED,    PIPELINE_PAUSED},
+
+    {PIPELINE_DECLARING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_SCANNING,   PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
     {PIPELINE_READING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_MEASURING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_SELECTING,  PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_SCORING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_HOLDING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_TRAINING,   PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_STORING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_EVALUATING, PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_CLOSING,    PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+    {PIPELINE_PAUSED,     PIPELINE_ON_STOPPED,   PIPELINE_STOPPED},
+
+    {PIPELINE_DECLARING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_SCANNING,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_READING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_MEASURING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_SELECTING,  PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_SCORING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_HOLDING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_TRAINING,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_STORING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_EVALUATING, PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_CLOSING,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_FINISHED,   PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_PAUSED,     PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_STOPPED,    PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_FAILED,     PIPELINE_ON_REMOVED,   PIPELINE_REMOVING},
+    {PIPELINE_REMOVING,   PIPELINE_ON_CLEARED,   PIPELINE_REMOVED},
 };
 // clang-format on
 
@@ -78,7 +114,8 @@ bool pipeline_next_state(enum pipeline_state state, enum pipeline_event event,
 
 bool pipeline_at_rest(enum pipeline_state state)
 {
-    return state == PIPELINE_FINISHED || state == PIPELINE_STOPPED || state == PIPELINE_FAILED;
+    return state == PIPELINE_FINISHED || state == PIPELINE_PAUSED || state == PIPELINE_STOPPED ||
+           state == PIPELINE_FAILED || state == PIPELINE_REMOVED;
 }
 
 bool pipeline_between_triggers(enum pipeline_state state)
@@ -112,11 +149,16 @@ bool pipeline_state_from_name(const char *name, enum pipeline_state *ret_state)
     return false;
 }
 
-/* Failing and stopping are the same everywhere: said in words, they leave a diagram that can be read. */
+/* What is the same everywhere is said in words: that leaves a diagram which can be read. */
 static bool is_drawn(const struct transition *edge)
 {
-    return edge->on != PIPELINE_ON_FAILED && edge->on != PIPELINE_ON_STOPPED &&
-           edge->on != PIPELINE_ON_RESUMED;
+    static const enum pipeline_event EVERYWHERE[] = {PIPELINE_ON_FAILED, PIPELINE_ON_PAUSED,
+                                                     PIPELINE_ON_STOPPED, PIPELINE_ON_RESUMED,
+                                                     PIPELINE_ON_REMOVED};
+    for (size_t i = 0; i < WEIR_COUNT(EVERYWHERE); i++)
+        if (edge->on == EVERYWHERE[i])
+            return false;
+    return true;
 }
 
 void pipeline_states_describe(struct weir_buf *out)
@@ -129,7 +171,8 @@ void pipeline_states_describe(struct weir_buf *out)
                             STATES[edge->to].name, EVENTS[edge->on]);
     }
     weir_buf_append_text(
-        out, "    FINISHED --> [*]\n```\n\n| state | meaning | leads to |\n|---|---|---|\n");
+        out,
+        "    FINISHED --> [*]\n    REMOVED --> [*]\n```\n\n| state | meaning | leads to |\n|---|---|---|\n");
     for (size_t state = 0; state < PIPELINE_STATES; state++) {
         const char *between = "";
         weir_buf_printf(out, "| `%s` | %s | ", STATES[state].name, STATES[state].text);

@@ -22,12 +22,15 @@
     X(EVALUATING, "the new model is to be measured on what came after it")                    \
     X(CLOSING,    "models that are not measured yet are measured")               \
     X(FINISHED,   "everything there was is done")                                       \
+    X(PAUSED,     "a person has paused it between two triggers")                        \
     X(STOPPED,    "a person has stopped it")                                            \
-    X(FAILED,     "something that asking again does not cure; run it again to retry")
+    X(FAILED,     "something that asking again does not cure; weir resume tries again") \
+    X(REMOVING,   "what nobody needs any more is given back")                           \
+    X(REMOVED,    "it is gone but for what lineage needs; its name is free")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
     X(DECLARED)  X(SCANNED)   X(ASKED)     X(MEASURED) X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED) X(UNHELD) X(HELD) \
-    X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(STOPPED)  X(FAILED)  X(RESUMED)
+    X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(PAUSED)   X(STOPPED) X(FAILED)   X(RESUMED) X(REMOVED) X(CLEARED)
 // clang-format on
 
 enum pipeline_state {

@@ -22,7 +22,7 @@ static work_fn *const WORK[PIPELINE_STATES] = {
     [PIPELINE_SELECTING] = pipeline_select,  [PIPELINE_SCORING] = pipeline_score,
     [PIPELINE_HOLDING] = pipeline_hold_out,  [PIPELINE_TRAINING] = pipeline_train,
     [PIPELINE_STORING] = pipeline_store,     [PIPELINE_EVALUATING] = pipeline_evaluate,
-    [PIPELINE_CLOSING] = pipeline_finish,
+    [PIPELINE_CLOSING] = pipeline_finish,    [PIPELINE_REMOVING] = pipeline_remove,
 };
 
 /* ---- driving ---- */
@@ -30,8 +30,16 @@ static work_fn *const WORK[PIPELINE_STATES] = {
 /* Where an erasure may come between: no trigger is under way. */
 static bool must_wait(const struct pipeline *pipeline)
 {
-    return (pipeline->state == PIPELINE_READING || pipeline->state == PIPELINE_CLOSING) &&
+    return (pipeline->state == PIPELINE_READING || pipeline->state == PIPELINE_CLOSING ||
+            (pipeline_wants_removal(pipeline) && pipeline->state != PIPELINE_REMOVING)) &&
            orchestrator_erasures_claim(pipeline->orch);
+}
+
+/* Its work rests as long as the orchestrator only answers questions; what is to be removed goes all the same. */
+static bool is_held(const struct pipeline *pipeline)
+{
+    return pipeline->orch->hold && WORK[pipeline->state] != NULL &&
+           pipeline->state != PIPELINE_REMOVING && !pipeline_wants_removal(pipeline);
 }
 
 static void begin(void *owner)
@@ -43,13 +51,15 @@ static void begin(void *owner)
         orchestrator_erasures_look_again(pipeline->orch);
         return;
     }
+    if (pipeline_grant_wish(pipeline) || is_held(pipeline))
+        return;
     if (WORK[pipeline->state] == NULL) {
         if (pipeline->orch->listener.rest != NULL)
             pipeline->orch->listener.rest(pipeline->orch->listener.owner);
         orchestrator_look_again(pipeline->orch);
         return;
     }
-    if (!pipeline->attached) {
+    if (!pipeline->attached && pipeline->state != PIPELINE_REMOVING) {
         pipeline_attach(pipeline);
         return;
     }
@@ -74,6 +84,13 @@ void pipeline_forget_calls(struct pipeline *pipeline)
     pipeline->timer = 0;
     pipeline_reader_free(pipeline->reader);
     pipeline->reader = NULL;
+}
+
+void pipeline_break_off(struct pipeline *pipeline)
+{
+    pipeline_forget_calls(pipeline);
+    orchestrator_evaluator_forget(pipeline->orch, &pipeline->aside);
+    pipeline->caught_up = false;
 }
 
 struct edge {
@@ -192,7 +209,7 @@ struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char
 }
 
 /* Columns of Q_pipeline_all. */
-enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR };
+enum { COL_ID, COL_NAME, COL_FILE, COL_CONFIG, COL_DIGEST, COL_STATE, COL_ERROR, COL_WISH = 17 };
 
 static enum weir_status load_one(struct orchestrator *orch, const struct weir_rows *rows,
                                  size_t row, struct weir_error *err)
@@ -214,8 +231,10 @@ static enum weir_status load_one(struct orchestrator *orch, const struct weir_ro
                          "pipeline %s is in state %s, which this program does not know",
                          config->name, weir_rows_text(rows, row, COL_STATE));
     }
+    pipeline->wish = pipeline_wish_from_name(weir_rows_text(rows, row, COL_WISH));
     status = pipeline_load(pipeline, err);
-    if (status == WEIR_OK && !orch->hold && !pipeline_at_rest(pipeline->state))
+    bool is_through = pipeline_at_rest(pipeline->state) && !pipeline_wants_removal(pipeline);
+    if (status == WEIR_OK && !is_held(pipeline) && !is_through)
         pipeline_begin_after(pipeline, 0);
     return status;
 }
@@ -281,7 +300,8 @@ struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, in
 struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name)
 {
     struct pipeline *pipeline = orch->pipelines;
-    while (pipeline != NULL && strcmp(pipeline->config->name, name) != 0)
+    while (pipeline != NULL &&
+           (pipeline->state == PIPELINE_REMOVED || strcmp(pipeline->config->name, name) != 0))
         pipeline = pipeline->next;
     return pipeline;
 }

@@ -24,15 +24,33 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
                                               struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* The same, and it goes on: an unfinished one too where the orchestrator holds, a failed or stopped one is tried again; a
+/* The same, and it goes on: an unfinished one too where the orchestrator holds, a failed or paused or stopped one is resumed, a failed one tried again; a
  * finished one stays. */
 enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char *file,
                                            struct weir_bytes text, struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* Comes to rest at the next step that can be repeated. */
-void orchestrator_pipeline_stop(struct pipeline *pipeline);
+
+/* What people order; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
+enum weir_status orchestrator_pipeline_pause(struct pipeline *pipeline,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* Breaks off what is under way; storage keeps no changes for it any more. */
+enum weir_status orchestrator_pipeline_stop(struct pipeline *pipeline,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* Goes on, or tries again; withdraws a pause that has not come about. */
+enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Breaks off what is under way, and gives back what nobody needs. With `again` the models stay, and its file is taken in
+ * anew at the end. */
+enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool again,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* What is wanted of it and has not come about yet: "pause", "remove", "rerun" or "". */
+const char *orchestrator_pipeline_wish(const struct pipeline *pipeline);
+/* What the model of a trigger is called, in caller's memory. */
+char *orchestrator_pipeline_model_name(const struct pipeline *pipeline,
+                                       int64_t trigger) WEIR_MUST_USE;
 
 struct pipeline *orchestrator_pipeline_by_id(const struct orchestrator *orch, int64_t id);
+/* None that is removed. */
 struct pipeline *orchestrator_pipeline_by_name(const struct orchestrator *orch, const char *name);
 struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /* or NULL */
 

@@ -8,6 +8,21 @@
 
 struct reader;
 
+/* What a person wants and has not come about yet; in its row. REMOVING: what follows. */
+// clang-format off
+#define PIPELINE_WISH_LIST(X)                                 \
+    X(NONE,   "")                                             \
+    X(PAUSE,  "pause")  /* once no trigger is under way */    \
+    X(REMOVE, "remove") /* once no erasure works on models */ \
+    X(RERUN,  "rerun")  /* the same, and taken in anew */
+// clang-format on
+
+enum pipeline_wish {
+#define X(name, text) WISH_##name,
+    PIPELINE_WISH_LIST(X)
+#undef X
+};
+
 /* The newest trigger, as its row has it. */
 struct trigger_row {
     struct weir_rows *rows;
@@ -25,6 +40,7 @@ struct pipeline {
     struct orchestrator *orch;
     struct pipeline *next;
     int64_t id;
+    int64_t generation; /* of those that were taken in under its name: 1, 2, … */
     char *file;
     struct weir_buf text;
     struct orchestrator_config *config;
@@ -33,7 +49,10 @@ struct pipeline {
     bool attached; /* storage and selector have been told since this process began */
     bool begun;    /* it works, or has worked, in this process */
     bool parked;   /* waits for an erasure */
-    bool stop_asked;
+    enum pipeline_wish wish;
+    struct msg_selection_forgotten forgotten; /* REMOVING: what the selector gave back */
+    size_t readers_left;                      /* and whose end storage has not confirmed */
+    int64_t successor;                        /* row that goes on under its name; 0: none */
     bool caught_up; /* what was to be measured before this process began has been planned */
     struct pipeline
         *aside; /* itself: the owner of evaluations that run beside the pipeline's states */
@@ -70,6 +89,24 @@ void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
 void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
 /* Drops every open question of this pipeline. */
 void pipeline_forget_calls(struct pipeline *pipeline);
+/* The same, and what is measured beside its states: it is planned again when the pipeline goes on. */
+void pipeline_break_off(struct pipeline *pipeline);
+/* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody waits) is called with the
+ * pipeline for each of them. */
+enum { PIPELINE_READERS = 2 };
+void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
+/* Takes the edge that a wish wants, as far as that may be now. True: it was taken, or has to wait. */
+bool pipeline_grant_wish(struct pipeline *pipeline);
+bool pipeline_wants_removal(const struct pipeline *pipeline);
+enum pipeline_wish pipeline_wish_from_name(const char *name);
+/* Inside a transaction: a row for the same file under the same name, of the next generation. */
+enum weir_status pipeline_add_row(struct orchestrator *orch, const char *file,
+                                  struct weir_bytes text, const struct orchestrator_config *config,
+                                  int64_t *ret_id, struct weir_error *err) WEIR_MUST_USE;
+/* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
+enum weir_status pipeline_begin_new(struct orchestrator *orch, int64_t id, const char *file,
+                                    struct weir_bytes text, struct orchestrator_config *config,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */
 struct pipeline *pipeline_keep(struct orchestrator *orch, int64_t id, const char *file,
                                struct weir_bytes text, struct orchestrator_config *config);
@@ -89,6 +126,7 @@ void pipeline_train(struct pipeline *pipeline);
 void pipeline_store(struct pipeline *pipeline);
 void pipeline_evaluate(struct pipeline *pipeline);
 void pipeline_finish(struct pipeline *pipeline);
+void pipeline_remove(struct pipeline *pipeline);
 
 /* reading.c hands over when the policy fires (or at the end of the data); live pipelines read with following.c. */
 void pipeline_read_replay(struct pipeline *pipeline);

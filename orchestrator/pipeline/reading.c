@@ -1,5 +1,5 @@
-/* READING: what comes before any sample is looked at. A person may want the pipeline to stop, or the
- * newest trigger may not be through yet (it failed, or its orchestrator died). */
+/* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it failed, was stopped,
+ * or its orchestrator died). */
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <string.h>
@@ -20,9 +20,7 @@ void pipeline_read(struct pipeline *pipeline)
         pipeline_trouble(pipeline, status, &err);
         return;
     }
-    if (pipeline->stop_asked)
-        pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
-    else if (!is_through(&pipeline->newest))
+    if (!is_through(&pipeline->newest))
         pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, NULL, NULL);
     else if (pipeline->config->mode == MODE_LIVE)
         pipeline_read_live(pipeline);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Columns of Q_pipeline_by_name behind those that never change. */
+/* Columns of Q_pipeline_get behind those that never change. */
 enum {
     COL_AFTER_TIME = 7,
     COL_AFTER_ID,
@@ -19,7 +19,9 @@ enum {
     COL_PENDING,
     COL_PENDING_TIME,
     COL_PENDING_ID,
-    COL_CHECKS
+    COL_CHECKS,
+    COL_WISH,
+    COL_GENERATION
 };
 
 static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
@@ -41,7 +43,7 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->orch->db, Q_pipeline_by_name, &rows, err, DB_TEXT(pipeline->config->name));
+        DB_RUN(pipeline->orch->db, Q_pipeline_get, &rows, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0) {
@@ -55,6 +57,7 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
     pipeline->pending_time = weir_rows_i64(rows, 0, COL_PENDING_TIME);
     pipeline->pending_id = weir_rows_i64(rows, 0, COL_PENDING_ID);
     pipeline->checks = weir_rows_i64(rows, 0, COL_CHECKS);
+    pipeline->generation = weir_rows_i64(rows, 0, COL_GENERATION);
     struct weir_bytes saved = weir_rows_bytes(rows, 0, COL_TRIGGER_STATE);
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);

@@ -8,18 +8,12 @@
 #include "orchestrator/pipeline/decisions.h"
 #include "orchestrator/pipeline/training.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 struct stored {
     struct model_wanted wanted;
     struct model_files files;
 };
-
-static char *model_id(const struct pipeline *pipeline)
-{
-    return weir_format("%s-%" PRId64, pipeline->config->name, pipeline->newest.number);
-}
 
 static enum weir_status effect_stored(struct pipeline *pipeline, const void *what,
                                       struct weir_error *err)
@@ -39,7 +33,7 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
 static void store(struct pipeline *pipeline, const struct run_result *run)
 {
     struct weir_error problem;
-    WEIR_AUTO_FREE char *id = model_id(pipeline);
+    WEIR_AUTO_FREE char *id = orchestrator_pipeline_model_name(pipeline, pipeline->newest.number);
     struct stored stored = {.wanted = {.id = id,
                                        .run = run,
                                        .state = "stored",
@@ -81,7 +75,7 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
 
 static void hand_over(struct pipeline *pipeline, const struct run_result *run)
 {
-    WEIR_AUTO_FREE char *id = model_id(pipeline);
+    WEIR_AUTO_FREE char *id = orchestrator_pipeline_model_name(pipeline, pipeline->newest.number);
     WEIR_AUTO_FREE char *outputs = weir_format("%s/%s", run->directory, run->outputs_file);
     const struct msg_scores_take take = {
         .pipeline = pipeline->config->name,

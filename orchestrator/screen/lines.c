@@ -144,6 +144,37 @@ static void pipeline_finished(const json_t *event, struct weir_buf *out)
         real_of(cost, "cpu_seconds"), real_of(cost, "bytes_read") / 1e6);
 }
 
+static void pipeline_paused(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s is paused; weir resume %s goes on",
+                    text_of(event, "pipeline"), text_of(event, "pipeline"));
+}
+
+static void pipeline_stopped(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s is stopped; weir resume %s goes on",
+                    text_of(event, "pipeline"), text_of(event, "pipeline"));
+}
+
+static void pipeline_resumed(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s goes on", text_of(event, "pipeline"));
+}
+
+static void pipeline_removed(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s is removed: %zu models dropped, %zu kept",
+                    text_of(event, "pipeline"),
+                    json_array_size(json_object_get(event, "models_dropped")),
+                    json_array_size(json_object_get(event, "models_kept")));
+}
+
+static void error(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "pipeline %s failed: %s", text_of(event, "pipeline"),
+                    text_of(event, "error"));
+}
+
 static const struct {
     const char *event;
     void (*line)(const json_t *event, struct weir_buf *out);
@@ -163,6 +194,11 @@ static const struct {
     {"evaluation", evaluation},
     {"erasure_step", erasure_step},
     {"pipeline_finished", pipeline_finished},
+    {"pipeline_paused", pipeline_paused},
+    {"pipeline_stopped", pipeline_stopped},
+    {"pipeline_resumed", pipeline_resumed},
+    {"pipeline_removed", pipeline_removed},
+    {"error", error},
 };
 
 void screen_line_of(const json_t *event, struct weir_buf *out)

@@ -32,7 +32,8 @@ static void add_standing(json_t *json, const struct pipeline *pipeline)
                         json_integer((json_int_t)orchestrator_pipeline_id(pipeline)));
     json_object_set_new(json, "state", json_string(pipeline_state_name(state)));
     json_object_set_new(json, "error", json_string(orchestrator_pipeline_error(pipeline)));
-    json_object_set_new(json, "rests", json_boolean(pipeline_at_rest(state)));
+    bool is_over = pipeline_at_rest(state) && state != PIPELINE_PAUSED;
+    json_object_set_new(json, "over", json_boolean(is_over));
 }
 
 void topic_events(struct topic_call *call)

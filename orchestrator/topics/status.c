@@ -82,6 +82,8 @@ void topic_status(struct topic_call *call)
     for (const struct pipeline *p = orch->pipelines; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
+        if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED)
+            continue;
         status = pipeline_json(orch, p, &one, &err);
         if (one != NULL)
             json_array_append_new(pipelines, one);

@@ -75,7 +75,8 @@ topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_pr
     topic_erase_key, topic_predict, topic_evaluate, topic_select, topic_report, topic_events,
     topic_stop, topic_push, topic_doctor, topic_feed_list, topic_feed_forget, topic_sets,
     topic_workers;
-topic_fn topic_submit, topic_list;
+topic_fn topic_submit, topic_list, topic_standing, topic_pause, topic_resume, topic_remove,
+    topic_rerun;
 
 void orchestrator_on_ask(void *owner, struct weir_request *request);
 

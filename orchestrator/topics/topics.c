@@ -34,7 +34,12 @@ static const struct topic {
     {"events", topic_events},
     {"submit", topic_submit},
     {"list", topic_list},
+    {"standing", topic_standing},
+    {"pause", topic_pause},
     {"stop", topic_stop},
+    {"resume", topic_resume},
+    {"remove", topic_remove},
+    {"rerun", topic_rerun},
     {"push", topic_push},
     {"doctor", topic_doctor},
     {"feed_list", topic_feed_list},
@@ -98,11 +103,19 @@ int64_t topic_number(const struct topic_call *call, const char *key, int64_t fal
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
 }
 
+static struct pipeline *newest_pipeline(const struct orchestrator *orch)
+{
+    struct pipeline *pipeline = orch->pipelines;
+    while (pipeline != NULL && orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED)
+        pipeline = orchestrator_pipeline_next(pipeline);
+    return pipeline;
+}
+
 struct pipeline *topic_pipeline(struct topic_call *call)
 {
     const char *name = topic_text(call, "pipeline", "");
-    struct pipeline *pipeline =
-        name[0] == '\0' ? call->orch->pipelines : orchestrator_pipeline_by_name(call->orch, name);
+    struct pipeline *pipeline = name[0] == '\0' ? newest_pipeline(call->orch)
+                                                : orchestrator_pipeline_by_name(call->orch, name);
     if (pipeline != NULL)
         return pipeline;
     if (name[0] == '\0')

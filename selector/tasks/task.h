@@ -31,6 +31,8 @@ void selector_task_preview(struct selector *selector, const struct weir_request 
 void selector_task_purge(struct selector *selector, const struct weir_request *request);
 /* Reads the feeds of a pipeline; nobody waits for it. */
 void selector_task_follow(struct selector *selector, const char *pipeline);
+/* Whether anything is under way, or waits, for this pipeline. */
+bool selector_task_is_busy_with(const struct selector *selector, const char *pipeline);
 /* Forgets all tasks without answering them. */
 void selector_task_drop_all(struct selector *selector);
 

@@ -161,6 +161,14 @@ static void submit(struct selector_task *task)
     task_free(task);
 }
 
+bool selector_task_is_busy_with(const struct selector *selector, const char *pipeline)
+{
+    for (const struct selector_task *task = selector->tasks; task; task = task->next)
+        if (weir_str_equal(task->pipeline_name, pipeline))
+            return true;
+    return false;
+}
+
 /* ---- endings ---- */
 
 void selector_task_fail(struct selector_task *task, const struct weir_error *err)

@@ -235,7 +235,16 @@ static void on_scores_purge(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &none, NULL);
 }
 
+static void on_selection_forget(void *owner, struct weir_request *request)
+{
+    struct stage *stage = owner;
+    struct msg_selection_forgotten forgotten = {.sets = 1, .bytes = 64};
+    stage->forgotten++;
+    weir_rpc_reply(request->server, &request->route, MSG_selection_forgotten, &forgotten, NULL);
+}
+
 static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(scores_purge, on_scores_purge),
+                                                   WEIR_ON(selection_forget, on_selection_forget),
                                                    WEIR_ON(selection_open, on_selection_open),
                                                    WEIR_ON(select, on_select),
                                                    WEIR_ON(interval_seal, on_interval),

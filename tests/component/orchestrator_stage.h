@@ -52,10 +52,11 @@ struct stage {
     uint64_t lost;           /* what the dispatcher says of every job */
     unsigned trainers_fail;  /* so many of the next trainers end with an error */
     unsigned trainers_started;
-    size_t page;       /* samples of a replay in one answer; 0: 7 */
-    int64_t now_us;    /* of the orchestrator's clock */
-    uint64_t measured; /* samples that runs have gone over which do not train */
-    bool rests;        /* told since the last stage_begin() */
+    size_t page;        /* samples of a replay in one answer; 0: 7 */
+    int64_t now_us;     /* of the orchestrator's clock */
+    uint64_t measured;  /* samples that runs have gone over which do not train */
+    uint64_t forgotten; /* pipelines that the selector was told to forget */
+    bool rests;         /* told since the last stage_begin() */
 };
 
 void stage_make(struct stage *stage);

@@ -56,10 +56,74 @@ def served_test_the_same_file_again_changes_nothing_and_another_is_refused(lab):
         assert "lab" in page and "(null)" not in page, (words, page)
 
 
+def started(events, pipeline="lab"):
+    """Reads what a watcher shows up to the first model."""
+    for line in events.stdout:
+        if json.loads(line)["event"] == "model_stored":
+            return
+    raise AssertionError("no model was stored")
+
+
+def served_test_a_pause_and_a_stop_change_no_model(lab, expected):
+    lab.weir("submit", str(lab.pipeline))
+    watcher = watching(lab, "watch", "lab")
+    started(watcher)
+    paused = answer(lab, "pause", "lab", "--wait")
+    assert paused["state"] in ("PAUSED", "FINISHED") and paused["wish"] == "", paused
+    assert "PAUSED" not in paused["state"] or answer(lab, "list")["pipelines"][0]["state"] == "PAUSED"
+    if paused["state"] == "PAUSED":
+        assert answer(lab, "resume", "lab")["state"] == "DECLARING"
+        stopped = answer(lab, "stop", "lab")
+        assert stopped["state"] == "STOPPED" and answer(lab, "stop", "lab")["state"] == "STOPPED", stopped
+        lab.weir("resume", "lab")
+    watched(watcher)  # ends with the stop
+    told = watched(watching(lab, "watch", "lab"))
+    assert told[-1]["event"] == "pipeline_finished" and outcome(told) == expected, told
+    assert_clean_audits(told)
+    for words in (["pause", "lab"], ["stop", "lab"], ["resume", "lab"]):
+        done = lab.ask(*words)
+        assert done.returncode == 1 and "FINISHED" in done.stderr, done
+
+
+def served_test_a_rerun_makes_the_same_models_under_names_of_its_own(lab, expected):
+    again = answer(lab, "rerun", "lab")
+    assert again["removed"]["again"] and again["removed"]["sets"] > 0, again
+    assert not again["removed"]["models_dropped"] and len(again["removed"]["models_kept"]) == len(expected), again
+    told = watched(watching(lab, "watch", "lab"))
+    assert {e["model"] for e in told if e["event"] == "model_stored"} == {f"lab.2-{n}" for n in expected}, told
+    assert outcome(told) == expected, told
+
+
+def served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected):
+    sample = str(answer(lab, "predict", "--limit", "1")["predictions"][0]["id"])
+    removed = answer(lab, "remove", "lab")
+    assert removed["state"] == "REMOVED" and len(removed["removed"]["models_dropped"]) == 2 * len(expected), removed
+    assert not list((lab.data_dir / "models").glob("*.weirmodel")) and not answer(lab, "sets")["sets"]
+    assert not answer(lab, "list")["pipelines"]
+    feed = answer(lab, "feed", "list", "notes")
+    assert not any("lab" in c["consumer"] for c in feed["consumers"]), feed
+    seen = answer(lab, "models", "lineage", "--id", sample)["models"]
+    assert seen and not any(m["live"] for m in seen), seen
+    assert "nothing is wrong" in lab.weir("doctor")
+    for words in (["watch", "lab"], ["remove", "lab"], ["pause", "lab"]):
+        assert lab.ask(*words).returncode == 1, words
+    lab.pipeline.write_text(lab.pipeline.read_text() + "# another file\n")
+    assert not answer(lab, "submit", str(lab.pipeline))["known"]
+    assert "lab.3-1" in {e.get("model") for e in watched(watching(lab, "watch", "lab"))}
+    for words in (["stop", "lab"], ["rerun", "lab"], ["pause", "lab"], ["remove", "lab"]):
+        page = lab.ask(*words).stdout
+        assert "(null)" not in page, (words, page)
+
+
 def main():
     lab = Lab(samples=600, every=200, epochs=1)
     expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
     test_a_watcher_is_told_everything_once_though_the_platform_dies(lab, expected)
+    lab.data_dir = lab.folder / "ordered"
+    with served(lab):
+        served_test_a_pause_and_a_stop_change_no_model(lab, expected)
+        served_test_a_rerun_makes_the_same_models_under_names_of_its_own(lab, expected)
+        served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected)
     lab.remove()
 
 

@@ -33,26 +33,30 @@ static void every_pair_of_state_and_event_leads_where_it_is_told(void **state)
         const char *to[PIPELINE_EVENTS];
     } PAIRS[] = {
 #define TO(event, state) [PIPELINE_ON_##event] = #state
-        {"DECLARING", {TO(DECLARED, SCANNING), TO(FAILED, FAILED)}},
-        {"SCANNING", {TO(SCANNED, READING), TO(FAILED, FAILED)}},
+#define ALWAYS           TO(STOPPED, STOPPED), TO(FAILED, FAILED), TO(REMOVED, REMOVING)
+        {"DECLARING", {TO(DECLARED, SCANNING), TO(PAUSED, PAUSED), ALWAYS}},
+        {"SCANNING", {TO(SCANNED, READING), TO(PAUSED, PAUSED), ALWAYS}},
         {"READING",
          {TO(ASKED, MEASURING), TO(TRIGGERED, SELECTING), TO(EXHAUSTED, CLOSING),
-          TO(STOPPED, STOPPED), TO(FAILED, FAILED)}},
+          TO(PAUSED, PAUSED), ALWAYS}},
         {"MEASURING",
-         {TO(ASKED, MEASURING), TO(MEASURED, READING), TO(TRIGGERED, SELECTING),
-          TO(FAILED, FAILED)}},
+         {TO(ASKED, MEASURING), TO(MEASURED, READING), TO(TRIGGERED, SELECTING), ALWAYS}},
         {"SELECTING",
          {TO(SKIPPED, READING), TO(SEALED, TRAINING), TO(UNSCORED, SCORING), TO(UNHELD, HOLDING),
-          TO(FAILED, FAILED)}},
-        {"SCORING", {TO(SCORED, SELECTING), TO(FAILED, FAILED)}},
-        {"HOLDING", {TO(HELD, SELECTING), TO(FAILED, FAILED)}},
-        {"TRAINING", {TO(SKIPPED, READING), TO(TRAINED, STORING), TO(FAILED, FAILED)}},
-        {"STORING", {TO(STORED, EVALUATING), TO(FAILED, FAILED)}},
-        {"EVALUATING", {TO(EVALUATED, READING), TO(FAILED, FAILED)}},
-        {"CLOSING", {TO(CLOSED, FINISHED), TO(FAILED, FAILED)}},
-        {"FINISHED", {NULL}},
-        {"STOPPED", {TO(RESUMED, DECLARING)}},
-        {"FAILED", {TO(RESUMED, DECLARING)}},
+          ALWAYS}},
+        {"SCORING", {TO(SCORED, SELECTING), ALWAYS}},
+        {"HOLDING", {TO(HELD, SELECTING), ALWAYS}},
+        {"TRAINING", {TO(SKIPPED, READING), TO(TRAINED, STORING), ALWAYS}},
+        {"STORING", {TO(STORED, EVALUATING), ALWAYS}},
+        {"EVALUATING", {TO(EVALUATED, READING), ALWAYS}},
+        {"CLOSING", {TO(CLOSED, FINISHED), TO(PAUSED, PAUSED), ALWAYS}},
+        {"FINISHED", {TO(REMOVED, REMOVING)}},
+        {"PAUSED", {TO(RESUMED, DECLARING), TO(STOPPED, STOPPED), TO(REMOVED, REMOVING)}},
+        {"STOPPED", {TO(RESUMED, DECLARING), TO(REMOVED, REMOVING)}},
+        {"FAILED", {TO(RESUMED, DECLARING), TO(REMOVED, REMOVING)}},
+        {"REMOVING", {TO(CLEARED, REMOVED)}},
+        {"REMOVED", {NULL}},
+#undef ALWAYS
 #undef TO
     };
     assert_int_equal(WEIR_COUNT(PAIRS), PIPELINE_STATES);
@@ -74,9 +78,10 @@ static void every_working_state_can_fail_and_come_back(void **state)
     (void)state;
     for (int i = 0; i < PIPELINE_STATES; i++) {
         enum pipeline_state from = (enum pipeline_state)i, to = from;
-        assert_int_equal(pipeline_next_state(from, PIPELINE_ON_FAILED, &to),
-                         !pipeline_at_rest(from));
-        if (!pipeline_at_rest(from))
+        bool works =
+            !pipeline_at_rest(from) && from != PIPELINE_REMOVING; /* that goes on for ever */
+        assert_int_equal(pipeline_next_state(from, PIPELINE_ON_FAILED, &to), works);
+        if (works)
             assert_int_equal(to, PIPELINE_FAILED);
     }
     enum pipeline_state to = PIPELINE_FAILED;
@@ -106,7 +111,7 @@ static void no_state_is_a_dead_end_or_out_of_reach(void **state)
     for (int step = 0; step < PIPELINE_STATES * PIPELINE_STATES; step++) {
         int at = step % PIPELINE_STATES;
         if (reached[at])
-            assert_true(follow((enum pipeline_state)at, reached) > 0 || at == PIPELINE_FINISHED);
+            assert_true(follow((enum pipeline_state)at, reached) > 0 || at == PIPELINE_REMOVED);
     }
     for (int i = 0; i < PIPELINE_STATES; i++)
         assert_true(reached[i]);

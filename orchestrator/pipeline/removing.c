@@ -1,0 +1,173 @@
+/* REMOVING: the selector lets go of pool, sets and scores, storage keeps no changes any more, files of unfinished runs
+ * go. Then one transaction drops the models that nobody needs, says what stays, and, for a rerun, takes the file in
+ * anew. Rows of triggers and models stay: "which models have seen this sample" is answered for good. */
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+#include "orchestrator/models/retention.h"
+#include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/runs/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the last edge ---- */
+
+/* Models that files of other pipelines start from, a line each. */
+static void list_started_from(const struct pipeline *pipeline, struct weir_buf *out)
+{
+    const char *name = pipeline->config->name;
+    for (const struct pipeline *other = pipeline->orch->pipelines; other != NULL;
+         other = other->next) {
+        if (other->state != PIPELINE_REMOVED && strcmp(other->config->name, name) != 0)
+            weir_buf_printf(out, "%s%s", out->size == 0 ? "" : "\n", other->config->start_from);
+    }
+}
+
+static void add_names(json_t *list, const struct weir_rows *rows)
+{
+    for (size_t i = 0; i < weir_rows_count(rows); i++)
+        json_array_append_new(list, json_string(weir_rows_text(rows, i, 0)));
+}
+
+static enum weir_status drop_models(const struct pipeline *pipeline, json_t *dropped,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_BUF started_from = {0};
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct weir_db *db = pipeline->orch->db;
+    if (pipeline->wish == WISH_RERUN)
+        return WEIR_OK;
+    list_started_from(pipeline, &started_from);
+    enum weir_status status =
+        DB_RUN(db, Q_models_let_go, &rows, err, DB_TEXT(pipeline->config->name),
+               DB_TEXT(weir_buf_text(&started_from)));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_pipeline_deactivate, NULL, err, DB_TEXT(pipeline->config->name));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_events_drop, NULL, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK)
+        add_names(dropped, rows);
+    return status;
+}
+
+static enum weir_status tell(struct pipeline *pipeline,
+                             const struct msg_selection_forgotten *forgotten, json_t *dropped,
+                             struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_models_kept, &rows, err, DB_TEXT(pipeline->config->name));
+    if (status != WEIR_OK)
+        return status;
+    json_t *kept = json_array();
+    add_names(kept, rows);
+    return orchestrator_event_put(
+        pipeline->orch,
+        &(struct event_about){pipeline->id, 0, "pipeline_removed", "pipeline_removed"},
+        json_pack("{ss,sI,sI,sO,so,sb}", "pipeline", pipeline->config->name, "sets",
+                  (json_int_t)forgotten->sets, "bytes", (json_int_t)forgotten->bytes,
+                  "models_dropped", dropped, "models_kept", kept, "again",
+                  pipeline->wish == WISH_RERUN),
+        err);
+}
+
+static enum weir_status effect_cleared(struct pipeline *pipeline, const void *what,
+                                       struct weir_error *err)
+{
+    struct orchestrator *orch = pipeline->orch;
+    json_t *dropped = json_array();
+    enum weir_status status = drop_models(pipeline, dropped, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_runs_drop, NULL, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_decisions_drop, NULL, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK)
+        status = tell(pipeline, what, dropped, err);
+    json_decref(dropped);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_pipeline_wish, NULL, err, DB_I64(pipeline->id), DB_TEXT(""));
+    return status == WEIR_OK && pipeline->wish == WISH_RERUN
+               ? pipeline_add_row(orch, pipeline->file, weir_buf_view(&pipeline->text),
+                                  pipeline->config, &pipeline->successor, err)
+               : status;
+}
+
+/* The same file again, as the row that the last edge has made has it. */
+static void begin_successor(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    struct weir_bytes text = weir_buf_view(&pipeline->text);
+    enum weir_status status = orchestrator_config_parse(pipeline->file, text, &config, &err);
+    if (status == WEIR_OK) {
+        status = pipeline_begin_new(pipeline->orch, pipeline->successor, pipeline->file, text,
+                                    WEIR_TAKE(config), &err);
+    }
+    if (status != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "pipeline begins with the next start", "pipeline=%s because=\"%s\"",
+                 pipeline->config->name, err.text);
+}
+
+static void clear(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    if (!pipeline_advance(pipeline, PIPELINE_ON_CLEARED, effect_cleared, &pipeline->forgotten))
+        return;
+    if (pipeline->wish == WISH_RERUN)
+        begin_successor(pipeline);
+    pipeline->wish = WISH_NONE;
+    if (orchestrator_models_end_dropping(pipeline->orch, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "files of dropped models stay for now", "%s", err.text);
+}
+
+/* ---- what others hold ---- */
+
+static void on_feed_ended(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    (void)reply;
+    (void)err; /* lost: the consumer expires */
+    if (--pipeline->readers_left == 0)
+        clear(pipeline);
+}
+
+static void on_forgotten(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pipeline *pipeline = owner;
+    if (reply == NULL) {
+        pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    pipeline->forgotten = *(const struct msg_selection_forgotten *)reply->message;
+    pipeline->readers_left = PIPELINE_READERS;
+    pipeline_end_feed(pipeline, on_feed_ended);
+}
+
+/* Nobody will finish them. */
+static enum weir_status drop_runs(const struct pipeline *pipeline, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct orchestrator *orch = pipeline->orch;
+    enum weir_status status = DB_RUN(orch->db, Q_runs_unfinished, &rows, err, DB_I64(pipeline->id));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        int64_t number = weir_rows_i64(rows, i, 0);
+        weir_rpc_send(orch->dispatcher, MSG_job_close,
+                      &(struct msg_job_close){.job = (uint64_t)number});
+        status = orchestrator_run_remove_files(orch, number, err);
+    }
+    return status;
+}
+
+void pipeline_remove(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = drop_runs(pipeline, &err);
+    if (status != WEIR_OK) {
+        pipeline_trouble(pipeline, status, &err);
+        return;
+    }
+    struct msg_selection_forget forget = {.pipeline = pipeline->config->name};
+    weir_rpc_call(pipeline->orch->selector, MSG_selection_forget, &forget, ORCHESTRATOR_ASK_MS,
+                  on_forgotten, pipeline);
+}

@@ -1,0 +1,224 @@
+/* What people order of a pipeline, against real Postgres and scripted services: orders come about, change no model, and
+ * survive a death at any moment. */
+#include "tests/component/orchestrator_stage.h"
+
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char PIPELINE[] = "pipeline: {name: p}\n"
+                               "datasets: [{name: notes}]\n"
+                               "trigger: {policy: amount, samples: 30}\n"
+                               "selection: {}\npreprocess: {}\ntraining: {}\n";
+static const char OTHER[] = "pipeline: {name: q}\n"
+                            "datasets: [{name: notes}]\n"
+                            "trigger: {policy: amount, samples: 60}\n"
+                            "selection: {}\npreprocess: {}\ntraining: {start_from: p-2}\n";
+
+static int make(void **state)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    stage_make(stage);
+    stage_begin(stage);
+    *state = stage;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    stage_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static struct pipeline *pipeline_of(const struct stage *stage)
+{
+    struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
+    assert_non_null(pipeline);
+    return pipeline;
+}
+
+static enum pipeline_state state_of(const struct stage *stage)
+{
+    return orchestrator_pipeline_state(pipeline_of(stage));
+}
+
+static void until_state(struct stage *stage, enum pipeline_state wanted)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    while (state_of(stage) != wanted) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    }
+}
+
+static void die_and_return(struct stage *stage)
+{
+    stage_kill(stage);
+    stage_begin(stage);
+}
+
+static void begin_with_nothing(struct stage *stage)
+{
+    stage_kill(stage);
+    weir_test_postgres_reset(&stage->postgres);
+    weir_buf_clear(&stage->events);
+    stage->job_count = 0;
+    stage_begin(stage);
+}
+
+/* What an undisturbed run leaves; the database is empty again afterwards. */
+static void expect_models(struct stage *stage, struct weir_buf *expected)
+{
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    stage_models(stage, expected);
+    begin_with_nothing(stage);
+}
+
+static void assert_models(struct stage *stage, struct weir_buf *expected)
+{
+    WEIR_AUTO_BUF models = {0};
+    stage_models(stage, &models);
+    assert_string_equal(weir_buf_text(&models), weir_buf_text(expected));
+}
+
+static void a_pause_waits_for_the_trigger_under_way_whoever_dies(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF expected = {0};
+    expect_models(stage, &expected);
+    (void)stage_submit(stage, PIPELINE);
+    until_state(stage, PIPELINE_TRAINING);
+    assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
+    assert_string_equal(orchestrator_pipeline_wish(pipeline_of(stage)), "pause");
+    assert_int_equal(state_of(stage), PIPELINE_TRAINING);
+    die_and_return(stage);
+    until_state(stage, PIPELINE_PAUSED);
+    assert_int_equal(stage_told(stage, "\"event\":\"model_stored\""), 1);
+    assert_string_equal(orchestrator_pipeline_wish(pipeline_of(stage)), "");
+    die_and_return(stage);
+    test_loop_rounds(stage->loop, 20);
+    assert_int_equal(state_of(stage), PIPELINE_PAUSED);
+    assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
+    assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_OK);
+    until_state(stage, PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_paused\""), 1);
+    assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_UNSUPPORTED);
+    assert_models(stage, &expected);
+}
+
+static void a_pause_that_has_not_come_about_is_withdrawn(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    (void)stage_submit(stage, PIPELINE);
+    until_state(stage, PIPELINE_TRAINING);
+    assert_int_equal(orchestrator_pipeline_pause(pipeline_of(stage), &err), WEIR_OK);
+    assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_OK);
+    until_state(stage, PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_paused\""), 0);
+}
+
+static void a_stop_breaks_off_any_state_and_changes_no_model(void **state)
+{
+    static const enum pipeline_state STATES[] = {PIPELINE_SCANNING, PIPELINE_READING,
+                                                 PIPELINE_SELECTING, PIPELINE_TRAINING,
+                                                 PIPELINE_STORING};
+    struct stage *stage = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF expected = {0};
+    expect_models(stage, &expected);
+    (void)stage_submit(stage, PIPELINE);
+    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
+        until_state(stage, STATES[i]);
+        assert_int_equal(orchestrator_pipeline_stop(pipeline_of(stage), &err), WEIR_OK);
+        assert_int_equal(state_of(stage), PIPELINE_STOPPED);
+        assert_null(stage->orch->runs);
+        if (i % 2 == 0)
+            die_and_return(stage);
+        test_loop_rounds(stage->loop, 10);
+        assert_int_equal(state_of(stage), PIPELINE_STOPPED);
+        assert_int_equal(orchestrator_pipeline_stop(pipeline_of(stage), &err), WEIR_OK);
+        assert_int_equal(orchestrator_pipeline_resume(pipeline_of(stage), &err), WEIR_OK);
+    }
+    until_state(stage, PIPELINE_FINISHED);
+    assert_int_equal(orchestrator_pipeline_stop(pipeline_of(stage), &err), WEIR_UNSUPPORTED);
+    assert_models(stage, &expected);
+}
+
+static void a_removal_keeps_what_other_pipelines_came_from_whoever_dies(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    for (int rounds = 1; rounds < 8; rounds += 3) {
+        WEIR_AUTO_BUF models = {0};
+        assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+        assert_int_equal(stage_run(stage, OTHER), PIPELINE_FINISHED);
+        int64_t number = orchestrator_pipeline_id(pipeline_of(stage));
+        assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
+        for (int step = rounds; orchestrator_pipeline_by_name(stage->orch, "p") != NULL;
+             step += step / 8 + 1) {
+            test_loop_rounds(stage->loop, step);
+            die_and_return(stage);
+        }
+        assert_true(stage->forgotten > 0);
+        assert_int_equal(
+            orchestrator_pipeline_state(orchestrator_pipeline_by_id(stage->orch, number)),
+            PIPELINE_REMOVED);
+        stage_models(stage, &models);
+        assert_non_null(strstr(weir_buf_text(&models), "p-1 stored")); /* p-2 came from it */
+        assert_non_null(strstr(weir_buf_text(&models), "p-2 stored"));
+        assert_non_null(strstr(weir_buf_text(&models), "p-3 dropped"));
+        assert_non_null(strstr(weir_buf_text(&models), "q-1 stored"));
+        assert_int_equal(stage_told(stage, "\"models_dropped\":[\"p-3\"],\"models_kept\":[\"p-1\""),
+                         1);
+        begin_with_nothing(stage);
+    }
+}
+
+static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF models = {0};
+    (void)stage_submit(stage, PIPELINE);
+    until_state(stage, PIPELINE_TRAINING);
+    stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    int64_t number = orchestrator_pipeline_id(pipeline_of(stage));
+    assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), true, &err), WEIR_OK);
+    assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), true, &err), WEIR_OK);
+    assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err),
+                     WEIR_UNSUPPORTED);
+    die_and_return(stage);
+    while (orchestrator_pipeline_id(pipeline_of(stage)) == number)
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    until_state(stage, PIPELINE_FINISHED);
+    stage_models(stage, &models);
+    assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
+    assert_null(strstr(weir_buf_text(&models), "p-3 "));
+    assert_non_null(strstr(weir_buf_text(&models), "p.2-3 stored"));
+    assert_null(strstr(weir_buf_text(&models), "from p-1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pause_waits_for_the_trigger_under_way_whoever_dies, make,
+                                        drop),
+        cmocka_unit_test_setup_teardown(a_pause_that_has_not_come_about_is_withdrawn, make, drop),
+        cmocka_unit_test_setup_teardown(a_stop_breaks_off_any_state_and_changes_no_model, make,
+                                        drop),
+        cmocka_unit_test_setup_teardown(a_removal_keeps_what_other_pipelines_came_from_whoever_dies,
+                                        make, drop),
+        cmocka_unit_test_setup_teardown(a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run,
+                                        make, drop),
+    };
+    return cmocka_run_group_tests_name("orchestrator_control", tests, NULL, NULL);
+}
