@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, run_tests, served
 
 STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
 
@@ -186,21 +186,14 @@ def served_last_test_an_erasure_that_rested_goes_on(lab):
     assert {e["state"] for e in answer(lab, "erase", "list")["erasures"]} == {"FINISHED"}
 
 
-def run_tests(lab, prefix):
-    for name, test in list(globals().items()):
-        if name.startswith(prefix):
-            test(lab)
-            print(f"ok {name[len(prefix):].replace('_', ' ')}", flush=True)
-
-
 def main():
     lab = Lab(samples=400, every=200, epochs=1, pipeline=STRICT)
     lab.run().finish()
     with served(lab):
-        run_tests(lab, "served_test_")
-    run_tests(lab, "test_")
+        run_tests(globals(), lab, prefix="served_test_")
+    run_tests(globals(), lab)
     with served(lab):
-        run_tests(lab, "served_last_test_")
+        run_tests(globals(), lab, prefix="served_last_test_")
     lab.remove()
 
 

@@ -7,7 +7,7 @@ import re
 import socket
 import struct
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_write
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_write, run_tests
 
 
 def orchestrator(lab, *arguments, env=None):
@@ -135,10 +135,7 @@ def test_a_taken_socket_is_named(lab):
 
 def main():
     lab = Lab(samples=400, every=200, epochs=1)
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test(lab)
-            print(f"ok {name[5:].replace('_', ' ')}", flush=True)
+    run_tests(globals(), lab)
     lab.remove()
 
 

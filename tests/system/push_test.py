@@ -8,9 +8,8 @@ import random
 import subprocess
 import sys
 import threading
-import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream
+from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream, run_tests
 
 KILLS = 10
 LIVE = PIPELINE.replace("mode: replay", "mode: live").replace(
@@ -224,11 +223,7 @@ def main():
         kill_test(sys.argv[1].split(","), int(sys.argv[2]) if len(sys.argv) > 2 else 1,
                   int(sys.argv[3]) if len(sys.argv) > 3 else KILLS)
         return
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            began = time.monotonic()
-            test()
-            print(f"{name[5:].replace('_', ' ')}: {time.monotonic() - began:.1f} s", flush=True)
+    run_tests(globals())
 
 
 main()

@@ -5,9 +5,9 @@ import random
 import sys
 import threading
 
-from s3_test import (BUCKET, LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, REGION, Bucket, Store,
+from s3_test import (LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, Bucket, Store,
                      assert_no_new_samples, erase_clara, holds_clara, letters, lines, shared)
-from weirlab import DEADLINE_S, Lab, Stream
+from weirlab import Lab, Stream, run_tests
 
 REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
 TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
@@ -150,13 +150,5 @@ def test_hostile_answers_are_told_and_nothing_of_them_is_taken():
     store.close()
 
 
-def main():
-    wanted = sys.argv[1:]
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (not wanted or name in wanted):
-            test()
-            print(name[5:].replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals(), wanted=sys.argv[1:])

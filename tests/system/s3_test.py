@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from s3_server import BUCKET, KEY_ID, REGION, SECRET, Store  # noqa: E402
-from weirlab import DEADLINE_S, Lab  # noqa: E402
+from weirlab import DEADLINE_S, Lab, run_tests  # noqa: E402
 
 PIPELINE = """\
 pipeline: {{name: bucket, mode: live}}
@@ -395,13 +395,5 @@ def test_a_newer_object_is_left_to_whoever_wrote_it():
     store.close()
 
 
-def main():
-    wanted = sys.argv[1:]
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (not wanted or name in wanted):
-            test()
-            print(name[5:].replace("_", " "), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals(), wanted=sys.argv[1:])

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import swift_server  # noqa: E402
 from s3_test import LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, Bucket, erase_clara, lines, write_letters  # noqa: E402
-from weirlab import SKIPPED  # noqa: E402
+from weirlab import SKIPPED, run_tests  # noqa: E402
 
 
 def test_a_bucket_of_swift_is_followed():
@@ -86,11 +86,7 @@ def main():
     if not swift_server.is_installed():
         print("skipped: Swift is not installed")
         sys.exit(SKIPPED)
-    wanted = sys.argv[1:]
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (not wanted or name in wanted):
-            test()
-            print(name[5:].replace("_", " "), flush=True)
+    run_tests(globals(), wanted=sys.argv[1:])
 
 
 main()

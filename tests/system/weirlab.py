@@ -310,6 +310,15 @@ class TrainerHunt:
         return self.killed
 
 
+def run_tests(module, *arguments, prefix="test_", wanted=()):
+    """Calls the functions of `module` (its globals()) whose names begin so, or the wanted ones; each name is a sentence."""
+    for name, test in list(module.items()):
+        if name.startswith(prefix) and (not wanted or name in wanted):
+            began = time.monotonic()
+            test(*arguments)
+            print(f"ok {name[len(prefix):].replace('_', ' ')}: {time.monotonic() - began:.1f} s", flush=True)
+
+
 def logs(data_dir, lines=15):
     """The last lines of every log, for the message of a failed test."""
     parts = []
