@@ -157,7 +157,8 @@ struct format_progress {
                         * the window, not beyond the file: to step over what is refused */
     uint64_t record; /* number of the record that follows */
     bool
-        is_cut; /* what was consumed ends within a refused line: its rest, up to the newline, is no record */
+        is_cut; /* what was consumed is the beginning of a line that is too long: up to the newline it is no record,
+                  * and refused by who reads the file, once the newline is found */
     bool is_stuck; /* what follows cannot be found: the rest of the file is left, refused */
 };
 

@@ -225,7 +225,7 @@ static void index_records(const struct format_input *input, char delimiter,
         progress->is_cut = is_cut && record->size == rest.size && line == 0;
         if (is_cut && record->size == rest.size)
             record->complaint = "found a record beyond 16 MiB, expected less";
-        if (!emit(input, record, table, progress, sink))
+        if (!progress->is_cut && !emit(input, record, table, progress, sink))
             break;
         progress->consumed += record->size;
         progress->record += record->lines > 0 ? record->lines : 1;

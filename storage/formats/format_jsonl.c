@@ -91,9 +91,7 @@ static enum weir_status index_lines(const struct format_input *input, const void
     if (input->is_last) {
         progress.consumed += index_tail(input, &members, sink, &progress);
     } else if (progress.consumed == 0 && input->is_full) {
-        refuse(sink, input, 0, progress.record, "found a line beyond 16 MiB, expected less");
         progress.consumed = input->window.size;
-        progress.record++;
         progress.is_cut = true;
     }
     json_fields_fini(&members);

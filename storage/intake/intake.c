@@ -69,6 +69,11 @@ static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, c
                                                                 .is_tail = is_tail});
 }
 
+void storage_intake_refuse(struct intake *intake, const struct format_refusal *refusal)
+{
+    refuse_at(intake, refusal->record, refusal->offset, refusal->reason, refusal->is_tail);
+}
+
 void storage_intake_refuse_file(struct intake *intake, const char *reason)
 {
     WEIR_AUTO_FREE char *place = name_of(intake);
@@ -558,7 +563,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
 
 static void on_refuse(void *owner, const struct format_refusal *refusal)
 {
-    refuse_at(owner, refusal->record, refusal->offset, refusal->reason, refusal->is_tail);
+    storage_intake_refuse(owner, refusal);
 }
 
 struct format_sink storage_intake_sink(struct intake *intake)

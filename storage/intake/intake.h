@@ -54,9 +54,12 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
 bool storage_intake_records(void *owner, const struct format_records *records);
 /* The sink to hand to format->index(); its owner is `intake`. */
 struct format_sink storage_intake_sink(struct intake *intake);
+/* A record is refused that no call of index() tells. */
+void storage_intake_refuse(struct intake *intake, const struct format_refusal *refusal);
 /* A complaint about the whole file. */
 void storage_intake_refuse_file(struct intake *intake, const char *reason);
-/* Stages what was refused beyond the listed ones; call when the file is done. */
+/* Stages what was refused beyond the listed ones; call when the file is done, and before what came of it so far is
+ * committed. */
 void storage_intake_finish(struct intake *intake);
 /* A value as text: what classes, subjects and keys are compared by; in `scratch` or borrowed. */
 enum { STORAGE_NUMBER_MAX = 64 };

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char LONG_LINE[] = "found a line beyond 16 MiB, expected less";
+
 enum { COPY_PIECE_BYTES = 4 << 20, PREFIX_END_BYTES = 4096 };
 
 static bool read_fully(int fd, uint64_t at, uint8_t *bytes, size_t size)
@@ -234,7 +236,8 @@ static enum weir_status index_window(struct file_job *job, int fd,
     return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
 }
 
-/* Looks on for the end of a refused line. A death on the way refuses it once more. */
+/* Looks on for the end of a line that is too long. It is refused with the bytes that are passed over, in one batch:
+ * whatever dies, it counts once. */
 static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
                                 struct weir_error *err)
 {
@@ -247,6 +250,9 @@ static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
     job->passed += line > 0 ? line : size;
     if (line == 0 && size < rest)
         return WEIR_OK;
+    storage_intake_refuse(&job->intake, &(struct format_refusal){.offset = job->file->indexed,
+                                                                 .record = job->file->records,
+                                                                 .reason = LONG_LINE});
     job->file->indexed += job->passed;
     job->file->records++;
     job->passed = 0;

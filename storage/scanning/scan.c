@@ -92,6 +92,8 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
     if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
         status = storage_scan_flush(dataset->updates, tools, err);
     storage_batch_identify(scan->batch, identifier);
+    if (scan->job.is_open)
+        storage_intake_finish(&scan->job.intake);
     if (status == WEIR_OK)
         status = storage_batch_commit(scan->batch, tools->db, tools->cache, err);
     if (status != WEIR_OK)
