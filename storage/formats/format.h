@@ -171,7 +171,9 @@ struct format {
     bool is_one_sample;     /* a file is a sample: the window stays empty, nothing is read */
     bool counts_lines;      /* places are "file:line", else "file: record n, byte b" */
     bool ends_with_newline; /* a record not followed by one may have been cut short */
-    bool is_pushable;   /* a file is its head, then records end to end: pushes can append to one */
+    bool is_pushable; /* a file is its head, then records end to end: pushes can append to one */
+    const char *
+        passes_over; /* a file of this name tells of the others, and holds no sample; NULL: none does */
     uint8_t scrub_byte; /* erased records are overwritten with it, and skipped when met again */
 
     /* Optional. Checks options and fields beyond what tables can. */

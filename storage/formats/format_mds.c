@@ -221,10 +221,12 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
 const struct format format_mds = {
     .name = "mds",
     .summary = "Mosaic's shards, raw or with import: copy compressed; fields are columns, or "
-               "members of JSON in them",
+               "members of JSON in them; an index.json beside them is passed over",
     .options = OPTIONS,
     .options_size = sizeof(struct mds_options),
     .gives = FORMAT_NAMED,
+    .passes_over =
+        "index.json", /* each shard describes itself; hashes end with the first erasure */
     .head_bytes = head_bytes,
     .index = index_file,
     .scrub = scrub,

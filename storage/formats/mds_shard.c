@@ -129,7 +129,7 @@ static enum weir_status refuse_compressed(struct weir_bytes head, struct weir_er
     return WEIR_OK;
 }
 
-/* Brotli and snappy have no mark: such a shard is one whose numbers cannot be right. */
+/* Brotli and snappy have no mark: numbers of such a shard cannot be right, and only its name tells why. */
 enum weir_status mds_shard_read(struct weir_bytes head, uint64_t size, struct mds_shard *ret_shard,
                                 struct weir_error *err)
 {

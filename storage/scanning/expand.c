@@ -40,6 +40,20 @@ bool storage_is_expanded(const struct dataset *dataset, const char *path)
     return dataset->declaration->is_copied && storage_is_compressed(dataset, path);
 }
 
+const char *storage_compressor_of(const struct dataset *dataset, const char *path)
+{
+    static const struct {
+        const char *suffix, *name;
+    } COMPRESSORS[] = {{".br", "brotli"}, {".snappy", "snappy"}};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < WEIR_COUNT(COMPRESSORS); i++) {
+        if (strcmp(dot, COMPRESSORS[i].suffix) == 0 && !dataset->declaration->format->is_one_sample)
+            return COMPRESSORS[i].name;
+    }
+    return NULL;
+}
+
 uint64_t storage_source_identity(const struct dataset *dataset, const char *path,
                                  const struct stat *source)
 {

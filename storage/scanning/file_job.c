@@ -264,6 +264,19 @@ static const char COMPRESSED[] =
     "found a file compressed with zstd, expected it decompressed (zstd -d), or import: copy, which "
     "keeps it decompressed";
 
+/* Nothing of it can be used. */
+static enum weir_status refuse_whole(struct file_job *job, const char *reason, bool *ret_done)
+{
+    const char *compressor = storage_compressor_of(job->intake.dataset, job->file->path);
+    WEIR_AUTO_FREE char *found =
+        weir_format("found a file compressed with %s, by its name, expected it decompressed, or "
+                    "written with zstd",
+                    compressor ? compressor : "");
+
+    storage_intake_refuse_file(&job->intake, compressor ? found : reason);
+    return finish(job, ret_done);
+}
+
 static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
                                    struct weir_error *err)
 {
@@ -287,10 +300,8 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     status = index_window(job, fd, &progress, &is_last, err);
     if (status == WEIR_STALE)
         return status;
-    if (status != WEIR_OK) {
-        storage_intake_refuse_file(&job->intake, err->text);
-        return finish(job, ret_done);
-    }
+    if (status != WEIR_OK)
+        return refuse_whole(job, err->text, ret_done);
     if (progress.consumed == 0 && !is_last)
         job->window_bytes *= 4;
     else

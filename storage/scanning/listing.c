@@ -173,7 +173,8 @@ static bool is_included(const struct dataset *dataset, const char *path, const c
     const struct declaration *d = dataset->declaration;
     const char *pattern = d->source.include;
 
-    if (d->wants_manifest && strcmp(path, d->source.manifest) == 0)
+    if ((d->wants_manifest && strcmp(path, d->source.manifest) == 0) ||
+        (d->format && weir_str_equal(d->format->passes_over, name)))
         return false;
     if (d->wants_sidecar && is_sidecar(d->source.sidecar, name))
         return false;

@@ -217,6 +217,24 @@ static void hostile_shards_cost_a_complaint_alone(void **state)
     assert_int_equal(storage_lab_dataset(&lab, "shards").quarantined, 0);
 }
 
+/* What Mosaic's writer leaves beside and instead of zstd: its index holds no sample, and other compressors are named. */
+static void an_index_is_passed_over_and_other_compressors_are_named(void **state)
+{
+    (void)state;
+    put_shards();
+    shell("printf '{\"shards\": [], \"version\": 2}' > source/index.json");
+    declare("copy");
+    storage_lab_await(&lab, "shards", 1);
+    shell("printf '\\013\\002\\200brotli' > source/shard.7.mds.br");
+    expect_complaint(
+        "shard.7.mds.br: found a file compressed with brotli, by its name, expected it "
+        "decompressed, or written with zstd");
+    shell("printf '\\240\\215\\006snappy, so it is' > source/shard.8.mds.snappy");
+    expect_complaint("shard.8.mds.snappy: found a file compressed with snappy");
+    assert_int_equal(storage_lab_dataset(&lab, "shards").live, SAMPLES);
+    assert_int_equal(storage_lab_dataset(&lab, "shards").quarantined, 2);
+}
+
 static void other_formats_may_be_compressed_too(void **state)
 {
     uint32_t read_state;
@@ -265,6 +283,7 @@ int main(void)
         CASE(an_erasure_scrubs_what_was_expanded_and_names_the_source),
         CASE(a_reference_to_a_compressed_shard_is_refused),
         CASE(hostile_shards_cost_a_complaint_alone),
+        CASE(an_index_is_passed_over_and_other_compressors_are_named),
         CASE(a_death_between_two_commits_leaves_nothing_out_and_nothing_twice),
         CASE(other_formats_may_be_compressed_too),
     };
