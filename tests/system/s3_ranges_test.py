@@ -100,6 +100,36 @@ def test_what_changes_in_the_bucket_is_never_other_bytes():
     store.close()
 
 
+def test_what_changes_or_vanishes_between_listing_and_reading_is_a_hole():
+    """A trainer asks for samples whose object is another one by then (412), or none (404)."""
+    store = Store()
+    store.put("day/a.jsonl", lines(0, 40))
+    store.put("day/b.jsonl", lines(100, 40))
+    lab = Bucket(store, every=120, pipeline=REFERENCE).start()
+    lab.await_that(lambda d: d["live"] == 80)
+    lab.started.kill("storage")  # what was fetched goes with it
+    lab.await_that(lambda d: d["live"] == 80)
+    changed = []
+
+    def change(key):
+        if key != "day/c.jsonl" and not changed:
+            changed.append(key)
+            store.put("day/a.jsonl", lines(500, 40))
+            store.delete("day/b.jsonl")
+
+    store.on_get = change
+    store.put("day/c.jsonl", lines(200, 40))
+    lab.started.wait_until(lambda: lab.started.of("training_finished"))
+    audit = lab.started.of("training_finished")[0]["audit"]
+    assert (audit["set"], audit["delivered"], audit["gone"]) == (120, 40, 80), audit
+    assert audit["lost"] == audit["duplicated"] == audit["failed"] == 0 and changed, audit
+    found = lab.await_that(lambda d: d["replaced"] == d["removed"] == 40)
+    assert found["live"] == 80 and not found["complaints"], found
+    assert_fine(lab)
+    lab.end()
+    store.close()
+
+
 def test_letters_are_not_read_to_be_known_and_go_with_their_versions():
     store = letters(versioned=True)
     lab = Bucket(store, pipeline=LETTERS).start()
