@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 6, PERCENT = 100, CHECKS_SHOWN = 20 };
+enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 7, PERCENT = 100, CHECKS_SHOWN = 20 };
 
 /* The metrics of a report in the order of their first appearance: a column each. */
 struct metrics {
@@ -98,6 +98,7 @@ static void add_row(struct cli_table *table, const json_t *row, const struct met
     cell_real(table, json_object_get(row, "seconds"), 1, 2);
     cell_real(table, json_object_get(row, "samples_per_second"), 1, 0);
     cell_real(table, json_object_get(row, "stall_fraction"), PERCENT, 0);
+    cell_real(table, json_object_get(json_object_get(row, "timeline"), "seconds"), 1, 2);
     for (size_t i = 0; i < metrics->count; i++)
         cell_value(table, first_value(row, metrics, i));
     cli_cell_cost(table, json_object_get(row, "cost"));
@@ -147,8 +148,8 @@ static void show_failures(const json_t *row, struct cli_page *page)
 void cli_render_report(const json_t *answer, struct cli_page *page)
 {
     struct cli_column columns[CLI_COLUMNS_MAX] = {
-        {"trigger", true}, {"why", false},      {"selected", true},
-        {"seconds", true}, {"samples/s", true}, {"stall %", true},
+        {"trigger", true},   {"why", false},    {"selected", true}, {"seconds", true},
+        {"samples/s", true}, {"stall %", true}, {"to model", true},
     };
     struct metrics metrics = {.count = 0};
     const json_t *triggers = json_object_get(answer, "triggers");

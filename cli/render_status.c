@@ -1,6 +1,7 @@
 /* weir status, weir datasets. */
 #include "cli/answer.h"
 #include "cli/render.h"
+#include "core/base/clock.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -40,12 +41,47 @@ static void show_check(const json_t *pipeline, struct cli_page *page)
              cli_flag(check, "verdict") ? "fired" : "did not fire", cli_text(check, "because"));
 }
 
+static bool time_of(const json_t *timeline, const char *step, int64_t *ret_us)
+{
+    const char *text = cli_text(timeline, step);
+    return text[0] != '\0' && weir_time_parse(text, strlen(text), ret_us);
+}
+
+/* How the newest model came to be: what passed between each step and the one before it. */
+static void show_timeline(const json_t *pipeline, struct cli_page *page)
+{
+    static const struct {
+        const char *key, *text;
+    } STEPS[] = {{"fired", "fired"},     {"sealed", "sealed"}, {"first_batch", "first batch"},
+                 {"trained", "trained"}, {"stored", "stored"}, {"evaluated", "evaluated"}};
+    const json_t *timeline = json_object_get(pipeline, "timeline");
+    int64_t before_us, at_us;
+    if (!json_is_object(timeline))
+        return;
+    bool waited = time_of(timeline, "arrived", &before_us);
+    if (!waited && !time_of(timeline, "fired", &before_us))
+        return;
+    WEIR_AUTO_BUF steps = {0};
+    for (size_t i = waited ? 0 : 1; i < WEIR_COUNT(STEPS); i++) {
+        if (!time_of(timeline, STEPS[i].key, &at_us))
+            continue;
+        weir_buf_printf(&steps, "%s%s %.3f", steps.size > 0 ? ", " : "", STEPS[i].text,
+                        (double)(at_us - before_us) / 1e6);
+        before_us = at_us;
+    }
+    cli_line(page, "%s: trigger %lld had its model %.3f s after %s (%s)",
+             cli_text(pipeline, "pipeline"), (long long)cli_number(timeline, "trigger"),
+             cli_real(timeline, "seconds"), waited ? "its first sample came" : "it fired",
+             weir_buf_text(&steps));
+}
+
 static void show_errors(const json_t *pipelines, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(pipelines); i++) {
         const json_t *pipeline = json_array_get(pipelines, i);
         show_progress(pipeline, page);
         show_check(pipeline, page);
+        show_timeline(pipeline, page);
         if (cli_text(pipeline, "error")[0] != '\0')
             cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
     }

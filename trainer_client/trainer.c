@@ -82,6 +82,8 @@ static void report(struct trainer *trainer)
         .model = trainer->mode->learns ? "model" : "",
         .outputs = trainer->collector.width > 0 ? "outputs" : "",
         .fitted = weir_bytes(info.fitted, info.fitted_size),
+        .since_first_ns =
+            trainer->first_batch_ns == 0 ? 0 : weir_now_ns() - trainer->first_batch_ns,
     };
     weir_rpc_call(trainer->orchestrator, MSG_run_done, &done, DONE_MS, on_noted, trainer);
 }
@@ -173,6 +175,8 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
         return WEIR_OK;
     if (got != WEIR_CLIENT_OK)
         return from_client(&error, err);
+    if (trainer->first_batch_ns == 0)
+        trainer->first_batch_ns = weir_now_ns();
     enum weir_status status = take(trainer, batch, err);
     if (status != WEIR_OK)
         return status;

@@ -36,6 +36,7 @@ struct trainer {
     size_t values_max;
     bool is_checked; /* the learner has met a batch of this job */
     int64_t checkpoint_ms;
+    int64_t first_batch_ns; /* when it came; 0: not yet */
     bool is_working;
     bool has_failed;
 };

@@ -1,6 +1,7 @@
 /* Metrics of an evaluation run, committed with their events. */
 #include "orchestrator/evaluations/results.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/events.h"
@@ -115,7 +116,10 @@ static enum weir_status keep(void *subject, const void *what, struct weir_error 
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < measured->evaluation->metric_count && status == WEIR_OK; i++)
         status = keep_metric(orch, measured, i, err);
-    return status;
+    return status == WEIR_OK
+               ? DB_RUN(orch->db, Q_trigger_evaluated, NULL, err,
+                        DB_TEXT(measured->result->task->model), DB_I64(weir_now_wall_us()))
+               : status;
 }
 
 enum weir_status orchestrator_evaluation_keep(struct orchestrator *orch,

@@ -135,6 +135,8 @@ static enum weir_status tell(struct orchestrator *orch, const struct model_wante
                              (json_int_t)run->trigger, "parent", run->base_model, "checksum",
                              files->checksum, "bytes", (json_int_t)files->bytes, "file",
                              files->file, "stored_bytes", (json_int_t)files->stored_bytes);
+    if (wanted->timeline != NULL)
+        json_object_set(body, "timeline", wanted->timeline);
     if (wanted->erasure != 0)
         json_object_set_new(body, "erasure", json_integer(wanted->erasure));
     return orchestrator_event_put(

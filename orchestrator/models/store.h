@@ -8,6 +8,8 @@
 #include "orchestrator/models/settings.h"
 #include "orchestrator/runs/run.h"
 
+#include <jansson.h>
+
 enum { ORCHESTRATOR_MODEL_BYTES_MAX = 1 << 30 };
 
 /* A row; texts belong to it. */
@@ -71,6 +73,7 @@ struct model_wanted {
     int64_t erasure; /* 0: none */
     int64_t until_time;
     const struct models_settings *settings;
+    json_t *timeline; /* of its trigger, borrowed: the event has it; NULL: it is no trigger's */
 };
 /* The files in place. */
 struct model_files {

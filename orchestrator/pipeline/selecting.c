@@ -2,6 +2,7 @@
  * choose: a model that scores samples, or one that learns from what is held out. */
 #include "orchestrator/pipeline/pipeline_state.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
@@ -40,7 +41,7 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->digest), DB_TEXT(selected->path),
-               DB_I64(selected->samples), DB_TEXT(selected->scored_by));
+               DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK) {
         status =
             orchestrator_lineage_note_set(pipeline->orch, selected->digest, selected->path, err);

@@ -1,11 +1,13 @@
 /* STORING: the trained model gets its name, its place and its row; unless it has to be compared with the active one, it is
  * that from then on. What its training
  * reported of the samples is the selector's before that. */
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/models/promotion.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/decisions.h"
+#include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/pipeline/training.h"
 
 #include <stdlib.h>
@@ -20,14 +22,18 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
 {
     const struct stored *stored = what;
     struct orchestrator *orch = pipeline->orch;
-    enum weir_status status = orchestrator_model_add(orch, &stored->wanted, &stored->files, err);
+    struct model_wanted wanted = stored->wanted;
+    WEIR_AUTO(weir_rows) times = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
+                                     DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
+    if (status != WEIR_OK)
+        return status;
+    wanted.timeline = pipeline_timeline_json(times, 0, 0);
+    status = orchestrator_model_add(orch, &wanted, &stored->files, err);
+    json_decref(wanted.timeline);
     if (status == WEIR_OK)
-        status = orchestrator_promotion_stored(orch, pipeline, stored->wanted.id, err);
-    if (status == WEIR_OK)
-        status = pipeline_tell_trained(pipeline, stored->wanted.run, err);
-    return status == WEIR_OK ? DB_RUN(orch->db, Q_trigger_state, NULL, err, DB_I64(pipeline->id),
-                                      DB_I64(pipeline->newest.number), DB_TEXT("stored"))
-                             : status;
+        status = orchestrator_promotion_stored(orch, pipeline, wanted.id, err);
+    return status == WEIR_OK ? pipeline_tell_trained(pipeline, wanted.run, err) : status;
 }
 
 static void store(struct pipeline *pipeline, const struct run_result *run)

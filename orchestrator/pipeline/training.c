@@ -2,6 +2,7 @@
  * learns how a trigger of this pipeline is trained. */
 #include "orchestrator/pipeline/training.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -33,6 +34,11 @@ static enum weir_status effect_trained(struct pipeline *pipeline, const void *wh
 {
     const struct run_result *run = what;
     WEIR_AUTO_FREE char *key = weir_format("training_finished/%" PRId64, run->trigger);
+    enum weir_status status =
+        DB_RUN(pipeline->orch->db, Q_trigger_trained, NULL, err, DB_I64(pipeline->id),
+               DB_I64(run->trigger), DB_I64(weir_now_wall_us()), DB_I64(run->number));
+    if (status != WEIR_OK)
+        return status;
     return orchestrator_event_put(pipeline->orch,
                                   &(struct event_about){pipeline->id, 0, key, "training_finished"},
                                   orchestrator_training_json(pipeline->orch, pipeline, run), err);

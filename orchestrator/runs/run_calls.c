@@ -1,6 +1,7 @@
 /* What trainers ask and tell: run_ask, run_beat, run_done. Each may come twice, and from a trainer whose run is over. */
 #include "orchestrator/runs/run_state.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/pipeline/pipeline.h"
 
@@ -87,7 +88,9 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
     enum weir_status status = DB_RUN(
         run->orch->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
         DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
-        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(done->fitted));
+        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(done->fitted),
+        done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
+                                 : DB_NULL);
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 

@@ -3,6 +3,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/topics/topic.h"
 
 enum { CHECKS_SHOWN = 100 };
@@ -25,6 +26,7 @@ enum {
     COL_COST,
     COL_ORIGINAL,
     COL_DECISION,
+    COL_TIMES, /* the first of seven: see pipeline/timeline.h */
 };
 
 static void add_training(json_t *row, const struct weir_rows *rows, size_t i)
@@ -98,6 +100,7 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
         json_object_set_new(row, "decision",
                             orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)));
     }
+    json_object_set_new(row, "timeline", pipeline_timeline_json(rows, i, COL_TIMES));
     add_training(row, rows, i);
     json_array_append_new(report, row);
     if (!stored)

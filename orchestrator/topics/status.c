@@ -3,6 +3,7 @@
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
@@ -29,6 +30,23 @@ static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, j
     json_object_set(json, "check", newest == NULL ? json_null() : newest);
     json_decref(checks);
     return status;
+}
+
+/* From data to model, of the newest trigger that made one; null: there was none. */
+static enum weir_status add_timeline(struct orchestrator *orch, int64_t pipeline, json_t *json,
+                                     struct weir_error *err)
+{
+    enum { COL_NUMBER = 7 };
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_trigger_timeline, &rows, err, DB_I64(pipeline));
+    if (status != WEIR_OK)
+        return status;
+    json_t *timeline =
+        weir_rows_count(rows) == 0 ? json_null() : pipeline_timeline_json(rows, 0, 0);
+    if (json_is_object(timeline))
+        json_object_set_new(timeline, "trigger", json_integer(weir_rows_i64(rows, 0, COL_NUMBER)));
+    json_object_set_new(json, "timeline", timeline);
+    return WEIR_OK;
 }
 
 static enum weir_status pipeline_json(struct orchestrator *orch, const struct pipeline *pipeline,
@@ -60,7 +78,8 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         "models", (json_int_t)weir_rows_i64(counts, 0, 2), "active_model",
         weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
         progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
-    return add_check(orch, id, *ret_json, err);
+    status = add_check(orch, id, *ret_json, err);
+    return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;
 }
 
 static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasures,

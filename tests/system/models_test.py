@@ -32,6 +32,20 @@ def in_chains(models, full_every):
     assert max(length.values()) == full_every - 1, length
 
 
+def timelines_survive(lab, run):
+    """Each step was committed when it was taken: what the first orchestrator has told, the second one still knows."""
+    steps = ("fired", "sealed", "first_batch", "trained", "stored", "evaluated")
+    rows = json.loads(lab.weir("report", "--json"))["triggers"]
+    assert len(rows) == len(run.of("model_stored")) == 4
+    for row, event in zip(rows, run.of("model_stored")):
+        times = [row["timeline"][step] for step in steps]
+        assert row["timeline"]["arrived"] is None and times[:5] == sorted(times[:5]) and row["timeline"]["seconds"] > 0, row
+        assert {**event["timeline"], "evaluated": times[5]} == row["timeline"], (event, row)
+    newest = json.loads(lab.weir("status", "--json"))["pipelines"][0]["timeline"]
+    assert newest == {**rows[-1]["timeline"], "trigger": 4}, newest
+    assert "trigger 4 had its model" in lab.weir("status")
+
+
 def the_same_models_in_less_room():
     whole = Lab(samples=800, every=200, epochs=1)
     expected = whole.run().finish()
@@ -44,6 +58,7 @@ def the_same_models_in_less_room():
     assert outcome(again.events) == outcome(expected.events), "models that are stored otherwise learn otherwise"
     assert_clean_audits(again.events)
     in_chains(stored(lab), 3)
+    timelines_survive(lab, again)
     lab.weir("doctor", "--deep")
     predictions = [json.loads(one.weir("predict", "--limit", "20", "--json"))["predictions"] for one in (whole, lab)]
     assert predictions[0] == predictions[1]

@@ -36,7 +36,7 @@ static void a_report_is_the_table_people_compare_triggers_by(void **state)
         "{\"pipeline\":\"quickstart\",\"triggers\":["
         "{\"trigger\":1,\"reason\":\"500 new samples\",\"selected\":400,\"seconds\":1.5,"
         "\"samples_per_second\":800.4,\"stall_fraction\":0.125,\"cost\":{\"cpu_seconds\":2.5,"
-        "\"money\":0},\"evaluations\":["
+        "\"money\":0},\"timeline\":{\"seconds\":1.75},\"evaluations\":["
         "{\"name\":\"next_month\",\"from\":\"2002-09-01T00:00:00Z\",\"metric\":\"accuracy\","
         "\"value\":0.9},"
         "{\"name\":\"next_month\",\"from\":\"2002-08-01T00:00:00Z\",\"metric\":\"accuracy\","
@@ -48,16 +48,34 @@ static void a_report_is_the_table_people_compare_triggers_by(void **state)
         "\"samples_per_second\":1800,\"stall_fraction\":0,\"evaluations_of\":\"quickstart-3\","
         "\"cost\":{\"cpu_seconds\":1,\"money\":0.25,\"currency\":\"EUR\"},\"evaluations\":[]}]}",
         "pipeline quickstart, 3 triggers\n"
-        "trigger  why                              selected  seconds  samples/s  stall %    ROC-AUC"
+        "trigger  why                              selected  seconds  samples/s  stall %  to model    ROC-AUC"
         "  accuracy        cost\n"
-        "      1  500 new samples                       400     1.50        800       12  undefined"
+        "      1  500 new samples                       400     1.50        800       12      1.75  undefined"
         "    0.9500  2.50 CPU s\n"
-        "      2  1 month; skipped: no candidates         0        -          -        -          -"
+        "      2  1 month; skipped: no candidates         0        -          -        -         -          -"
         "         -           -\n"
-        "     3*  1 month                             1,200     2.00       1800        0          -"
+        "     3*  1 month                             1,200     2.00       1800        0         -          -"
         "         -  0.2500 EUR\n"
         "next_month: each model on the samples that came after it\n"
         "* retrained after an erasure; measured is the model it replaces\n");
+}
+
+static void a_status_says_how_long_the_newest_model_took(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_status,
+        "{\"data_dir\":\"d\",\"pipelines\":[{\"pipeline\":\"clicks\",\"mode\":\"live\",\"state\":\"READING\","
+        "\"timeline\":{\"trigger\":3,\"arrived\":\"2024-01-01T00:00:00Z\",\"fired\":\"2024-01-01T00:00:00.5Z\","
+        "\"sealed\":\"2024-01-01T00:00:00.6Z\",\"first_batch\":null,\"stored\":\"2024-01-01T00:00:01.25Z\","
+        "\"seconds\":1.25}}]}",
+        "data directory    d\n"
+        "platform          up for 0.0 s\n"
+        "open erasures     0\n"
+        "\n"
+        "pipeline  mode  state    triggers  skipped  models  CPU s  read  cost  active model\n"
+        "clicks    live  reading         0        0       0    0.0   0 B     -  -\n"
+        "clicks: trigger 3 had its model 1.250 s after its first sample came (fired 0.500, sealed 0.100, stored 0.650)\n");
 }
 
 static void datasets_show_their_accounting_and_what_was_refused(void **state)
@@ -202,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
+        cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
         cmocka_unit_test(models_show_which_one_is_active),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),
