@@ -20,6 +20,10 @@ static enum weir_status open_orchestrator(const char *directory, double scale, v
 static const struct bench_figure FIGURES[] = {
     {.name = "orchestrator.triggers", .against = "20 M samples a second, by amount and by time",
      .unit = "samples/s", .bar = 1, .ours = evaluate_triggers, .theirs = twenty_million_samples},
+    {.name = "orchestrator.first_batch", .against = "100 ms from a trigger that fired to a batch in a trainer",
+     .unit = "1/s", .runs_max = 3, .ours = reach_the_trainer, .theirs = ten_a_second},
+    {.name = "orchestrator.cycle", .against = "250 ms to select 1 sample, train, store and measure",
+     .unit = "1/s", .runs_max = 3, .ours = go_through_a_cycle, .theirs = four_a_second},
     {.name = "orchestrator.delta.store", .against = "an fsync'ed write of the model, 500 MB (synthetic)",
      .unit = "bytes/s", .bar = 0.5, .runs_max = 5,
      .prepare = prepare_models, .ours = store_delta, .theirs = store_whole},
