@@ -8,8 +8,7 @@
 #define WEIR_PREPROCESS_ORDER_H
 
 #include "core/base/hash.h"
-
-#include <stdint.h>
+#include "preprocess/geometry.h"
 
 enum preprocess_shuffle {
     PREPROCESS_SHUFFLE_FULL,     /* any sample may stand anywhere */
@@ -32,5 +31,8 @@ struct preprocess_order preprocess_order_plan(enum preprocess_shuffle shuffle, u
 /* The index in the set of the sample at `position` < samples of `epoch`. */
 uint64_t preprocess_order_at(const struct preprocess_order *order, uint32_t epoch,
                              uint64_t position);
+/* The same of a range of positions, all < samples. */
+void preprocess_order_run(const struct preprocess_order *order, uint32_t epoch,
+                          struct preprocess_range positions, uint64_t *ret_indices);
 
 #endif

@@ -124,15 +124,38 @@ void preprocess_plan_close(struct preprocess_plan *plan)
     memset(plan, 0, sizeof(*plan));
 }
 
+/* Which part an epoch has, as an index of its first sample; NULL: the set has no parts. */
+static const uint32_t *part_of(const struct preprocess_plan *plan, uint32_t epoch)
+{
+    const struct weir_epoch_parts *parts = &plan->parts;
+    if (parts->count == 0)
+        return NULL;
+    weir_require(epoch < parts->count);
+    return parts->indices + epoch * parts->samples;
+}
+
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position)
 {
-    const struct weir_epoch_parts *parts = &plan->parts;
+    const uint32_t *part = part_of(plan, epoch);
     uint64_t index = preprocess_order_at(&plan->order, epoch, position % plan->geometry.samples);
-    if (parts->count == 0)
-        return index;
-    weir_require(epoch < parts->count);
-    return parts->indices[epoch * parts->samples + index];
+    return part != NULL ? part[index] : index;
+}
+
+void preprocess_plan_indices(const struct preprocess_plan *plan, uint32_t epoch,
+                             struct preprocess_range positions, uint64_t *ret_indices)
+{
+    const uint32_t *part = part_of(plan, epoch);
+    uint64_t samples = plan->geometry.samples;
+    for (uint32_t i = 0; i < positions.count;) {
+        struct preprocess_range run = {.first = (positions.first + i) % samples};
+        uint64_t left = positions.count - i, ahead = samples - run.first;
+        run.count = (uint32_t)(left < ahead ? left : ahead);
+        preprocess_order_run(&plan->order, epoch, run, ret_indices + i);
+        i += run.count;
+    }
+    for (size_t i = 0; i < positions.count && part != NULL; i++)
+        ret_indices[i] = part[ret_indices[i]];
 }
 
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
@@ -174,8 +197,8 @@ void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
     size_t count = 0;
     for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++) {
         struct preprocess_range positions = preprocess_positions(&plan->geometry, batch);
-        for (uint64_t p = positions.first; p < positions.first + positions.count; p++)
-            ret_indices[count++] = preprocess_plan_index(plan, epoch, p);
+        preprocess_plan_indices(plan, epoch, positions, ret_indices + count);
+        count += positions.count;
     }
     if (plan->classes != NULL)
         arrange(plan, group, count, ret_indices);

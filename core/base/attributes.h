@@ -12,7 +12,7 @@
  * under sanitizers, which are not ready when that choice is made, nor with clang, which cannot declare such a
  * function in a header. */
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(WEIR_SANITIZED) && !defined(__clang__)
-#define WEIR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define WEIR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define WEIR_CLONES
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFETCH_SAMPLES = 8 };
+enum { MAPPED_SAMPLES_MAX = 512 }; /* that are copied together */
 
 struct kitchen {
     struct files *files;
@@ -21,6 +21,7 @@ struct kitchen {
     struct weir_buf ids;   /* of those samples */
     struct weir_buf holes; /* struct hole */
     struct weir_bits read; /* files that samples were read from */
+    struct mapping_range mapped[MAPPED_SAMPLES_MAX];
     char reason[KITCHEN_REASON_MAX];
     struct failures failures;
 };
@@ -99,6 +100,20 @@ static enum weir_sample_state fail_sample(struct kitchen *kitchen, uint64_t id)
     return WEIR_SAMPLE_FAILED;
 }
 
+static bool is_given_up(const struct kitchen *kitchen, const struct recipe *recipe, uint64_t id,
+                        int *ret_signal)
+{
+    return kitchen->crashes != NULL &&
+           crashes_is_given_up(kitchen->crashes, recipe->job, id, ret_signal);
+}
+
+static bool is_too_large(const struct recipe *recipe, const struct located_sample *sample,
+                         size_t payload_bytes)
+{
+    return sample->length > recipe->plan->options.batch.sample_bytes_max ||
+           sample->length > PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes;
+}
+
 /* What becomes of a sample before it is read. */
 static enum weir_sample_state state_of(struct kitchen *kitchen, const struct recipe *recipe,
                                        const struct located_sample *sample, size_t payload_bytes)
@@ -108,19 +123,18 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     if (sample->state != WEIR_SAMPLE_LIVE)
         return sample->state;
     int signal = 0;
-    if (kitchen->crashes != NULL &&
-        crashes_is_given_up(kitchen->crashes, recipe->job, sample->id, &signal)) {
+    if (is_given_up(kitchen, recipe, sample->id, &signal)) {
         snprintf(kitchen->reason, sizeof(kitchen->reason),
                  "reading: it has crashed workers (%s), and is not tried any more",
                  strsignal(signal));
         return fail_sample(kitchen, sample->id);
     }
-    uint64_t max = recipe->plan->options.batch.sample_bytes_max;
-    if (sample->length <= max && sample->length <= PREPROCESS_PAYLOAD_BYTES_MAX - payload_bytes)
+    if (!is_too_large(recipe, sample, payload_bytes))
         return WEIR_SAMPLE_LIVE;
     snprintf(kitchen->reason, sizeof(kitchen->reason),
              "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
-             sample->length, max, PREPROCESS_PAYLOAD_BYTES_MAX);
+             sample->length, recipe->plan->options.batch.sample_bytes_max,
+             PREPROCESS_PAYLOAD_BYTES_MAX);
     return fail_sample(kitchen, sample->id);
 }
 
@@ -204,15 +218,65 @@ static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe
     return WEIR_OK;
 }
 
-/* What is small comes from memory, and is waited for: many at a time. */
-static void prefetch(struct kitchen *kitchen, const struct located *located,
-                     const struct located_sample *sample)
+/* ---- from memory ---- */
+
+/* Nothing is to be said of it, and it is small, in a file that is mapped. */
+static bool is_in_memory(struct kitchen *kitchen, const struct recipe *recipe,
+                         const struct located_sample *sample, size_t payload_bytes,
+                         struct mapping_range *ret_mapped)
 {
-    if (sample->state != WEIR_SAMPLE_LIVE)
-        return;
-    struct file_range range = range_of(located, sample);
-    files_prefetch(kitchen->files, &range);
+    int signal;
+    if (sample->state != WEIR_SAMPLE_LIVE || fetched_has_file(recipe->fetched, sample->file) ||
+        worker_flow_is_erased(recipe->flow, sample->id) ||
+        is_given_up(kitchen, recipe, sample->id, &signal) ||
+        is_too_large(recipe, sample, payload_bytes))
+        return false;
+    struct file_range range = range_of(recipe->located, sample);
+    return files_mapped(kitchen->files, &range, ret_mapped);
 }
+
+static void add_rows(struct kitchen *kitchen, const struct located_sample *samples, size_t count,
+                     struct column *payload)
+{
+    size_t rows = kitchen->rows.size / sizeof(samples), end = payload->values.size;
+    weir_buf_reserve(&kitchen->rows, count * sizeof(samples));
+    weir_buf_reserve(&kitchen->ids, count * sizeof(samples->id));
+    weir_buf_reserve(&payload->offsets, count * sizeof(uint32_t));
+    const struct located_sample **row = (const struct located_sample **)(void *)kitchen->rows.at;
+    uint64_t *ids = (uint64_t *)(void *)kitchen->ids.at;
+    uint32_t *offsets = (uint32_t *)(void *)payload->offsets.at;
+    for (size_t i = 0; i < count; i++) {
+        end += samples[i].length;
+        row[rows + i] = &samples[i];
+        ids[rows + i] = samples[i].id;
+        offsets[rows + i + 1] = (uint32_t)end;
+    }
+    kitchen->rows.size += count * sizeof(samples);
+    kitchen->ids.size += count * sizeof(samples->id);
+    payload->offsets.size += count * sizeof(uint32_t);
+    kitchen->bytes_read += end - payload->values.size;
+    payload->values.size = end;
+}
+
+/* Reads samples from the first on for as long as they lie in memory; returns how many: nearly all of a batch
+ * of small ones. What it does not read, read_sample() does. */
+static size_t read_mapped(struct kitchen *kitchen, const struct recipe *recipe,
+                          const struct located_sample *samples, size_t count,
+                          struct column *payload)
+{
+    size_t found = 0, end = payload->values.size;
+    size_t most = count < MAPPED_SAMPLES_MAX ? count : MAPPED_SAMPLES_MAX;
+    while (found < most &&
+           is_in_memory(kitchen, recipe, &samples[found], end, &kitchen->mapped[found]))
+        end += samples[found++].length;
+    weir_buf_reserve(&payload->values, end - payload->values.size);
+    if (!mapping_copy(kitchen->mapped, found, payload->values.at + payload->values.size))
+        return 0;
+    add_rows(kitchen, samples, found, payload);
+    return found;
+}
+
+/* ---- all of a batch ---- */
 
 /* Fills the payload column with the live samples of the batch; returns how many through ret_rows. Goes on
  * behind what storage has to read, so that it is asked for all of it at once. */
@@ -231,10 +295,11 @@ static enum weir_status read_samples(struct kitchen *kitchen, const struct recip
     weir_bits_clear(&kitchen->read);
     files_begin(kitchen->files);
     fetched_rewind(recipe->fetched);
-    for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_SAMPLES < count)
-            prefetch(kitchen, recipe->located, &samples[i + PREFETCH_SAMPLES]);
-        enum weir_status status = read_sample(kitchen, recipe, &samples[i], payload, err);
+    for (size_t i = 0; i < count;) {
+        i += read_mapped(kitchen, recipe, samples + i, count - i, payload);
+        if (i == count)
+            break;
+        enum weir_status status = read_sample(kitchen, recipe, &samples[i++], payload, err);
         if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
             return status;
         is_whole = is_whole && status == WEIR_OK;

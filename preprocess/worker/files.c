@@ -3,7 +3,6 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "preprocess/worker/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,18 +174,24 @@ static bool read_range(struct files *files, struct open_file *slot, const struct
 {
     if (range->length <= FILES_SMALL_BYTES_MAX) {
         count_small_read(files, slot);
-        if (mapping_copy(&slot->mapping, range->offset, range->length, to))
+        struct mapping_range mapped = {mapping_at(&slot->mapping, range->offset, range->length),
+                                       range->length};
+        if (mapped.from != NULL && mapping_copy(&mapped, 1, to))
             return true;
     }
     return read_fully(slot->fd, to, range->length, range->offset);
 }
 
-void files_prefetch(struct files *files, const struct file_range *range)
+bool files_mapped(struct files *files, const struct file_range *range,
+                  struct mapping_range *ret_mapped)
 {
     const struct open_file *slot =
         range->length <= FILES_SMALL_BYTES_MAX ? find(files, range->file) : NULL;
-    if (slot != NULL)
-        mapping_prefetch(&slot->mapping, range->offset, range->length);
+    if (slot == NULL || slot->checked != files->batch)
+        return false;
+    *ret_mapped = (struct mapping_range){mapping_at(&slot->mapping, range->offset, range->length),
+                                         range->length};
+    return ret_mapped->from != NULL;
 }
 
 enum weir_status files_read(struct files *files, const struct file_range *range,

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "preprocess/worker/mapping.h"
 
 enum {
     FILES_OPEN_MAX = 128,
@@ -40,8 +41,10 @@ struct file_range {
  * ends too early; IO when it cannot be read. Nothing is appended then. */
 enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
-/* Says that the range will be read soon. Does nothing unless its file is mapped. */
-void files_prefetch(struct files *files, const struct file_range *range);
+/* Where the range lies in memory, for mapping_copy(); false unless it is small, and its file mapped and read
+ * from since files_begin(). Borrowed until the next call of any other function. */
+bool files_mapped(struct files *files, const struct file_range *range,
+                  struct mapping_range *ret_mapped);
 /* Another batch begins. */
 void files_begin(struct files *files);
 /* Whether the file is still the one described: asked after reading, so that nothing that was written

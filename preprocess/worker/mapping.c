@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { CACHE_LINE_BYTES = 64 };
+enum { CACHE_LINE_BYTES = 64, PREFETCH_RANGES = 8 };
 
 static struct sigaction before;
 static _Thread_local sigjmp_buf *volatile escape; /* of the copy under way */
@@ -51,32 +51,45 @@ void mapping_close(struct mapping *mapping)
     *mapping = (struct mapping){0};
 }
 
-static bool is_within(const struct mapping *mapping, uint64_t offset, size_t length)
+const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset, size_t length)
 {
-    return mapping->at != NULL && length <= mapping->size && offset <= mapping->size - length;
+    bool is_within =
+        mapping->at != NULL && length <= mapping->size && offset <= mapping->size - length;
+    return is_within ? mapping->at + offset : NULL;
 }
 
-bool mapping_copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to)
+/* What is small comes from memory, and is waited for. Never faults. */
+static void prefetch(const struct mapping_range *range)
+{
+    for (size_t at = 0; at < range->length; at += CACHE_LINE_BYTES)
+        __builtin_prefetch(range->from + at);
+}
+
+/* A function of its own, so that nothing it changes is in a register of the one that may be jumped to. */
+__attribute__((noinline)) static void copy_all(const struct mapping_range *ranges, size_t count,
+                                               uint8_t *to)
+{
+    for (size_t i = 0; i < count && i < PREFETCH_RANGES; i++)
+        prefetch(&ranges[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (i + PREFETCH_RANGES < count)
+            prefetch(&ranges[i + PREFETCH_RANGES]);
+        memcpy(to, ranges[i].from, ranges[i].length);
+        to += ranges[i].length;
+    }
+}
+
+bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
 {
     sigjmp_buf here;
-    if (!is_within(mapping, offset, length))
-        return false;
     if (sigsetjmp(here, 0) != 0) {
         escape = NULL;
         return false;
     }
     escape = &here;
     atomic_signal_fence(memory_order_seq_cst);
-    memcpy(to, mapping->at + offset, length);
+    copy_all(ranges, count, to);
     atomic_signal_fence(memory_order_seq_cst);
     escape = NULL;
     return true;
-}
-
-void mapping_prefetch(const struct mapping *mapping, uint64_t offset, size_t length)
-{
-    if (!is_within(mapping, offset, length))
-        return;
-    for (size_t at = 0; at < length; at += CACHE_LINE_BYTES)
-        __builtin_prefetch(mapping->at + offset + at);
 }

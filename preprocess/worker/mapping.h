@@ -17,10 +17,16 @@ struct mapping {
  * time. False when it cannot be; nothing is mapped then. */
 bool mapping_open(struct mapping *mapping, int fd, uint64_t size);
 void mapping_close(struct mapping *mapping); /* zeroed is fine, and what it leaves */
-/* Copies a range; false when it is not mapped, or the file has ended before it: `to` may be half
- * written then. */
-bool mapping_copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to);
-/* Has the range on its way to the processor's cache. Never faults. */
-void mapping_prefetch(const struct mapping *mapping, uint64_t offset, size_t length);
+/* Where a range begins; NULL when it is not mapped. It may be read by mapping_copy() only. */
+const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset, size_t length);
+
+/* A piece of a mapping. */
+struct mapping_range {
+    const uint8_t *from;
+    size_t length;
+};
+/* Copies ranges end to end, many at a time on their way to the processor's cache; false when a file has
+ * ended before one of them: `to` may be half written then. */
+bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to);
 
 #endif

@@ -17,9 +17,23 @@ static struct preprocess_order order_of(enum preprocess_shuffle shuffle, uint64_
     return preprocess_order_plan(shuffle, window, samples, &DIGEST, seed);
 }
 
+/* From `first` on, where a run may end and begin anywhere. */
+static void expect_run(const struct preprocess_order *order, uint32_t epoch, uint64_t first)
+{
+    uint64_t count = order->samples - first;
+    uint64_t *indices = weir_calloc(count + 1, sizeof(*indices));
+    preprocess_order_run(
+        order, epoch, (struct preprocess_range){.first = first, .count = (uint32_t)count}, indices);
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(indices[i], preprocess_order_at(order, epoch, first + i));
+    free(indices);
+}
+
 static void expect_bijection(const struct preprocess_order *order, uint32_t epoch)
 {
     uint8_t *seen = weir_calloc(order->samples, 1);
+    expect_run(order, epoch, 0);
+    expect_run(order, epoch, order->samples / 3);
     for (uint64_t p = 0; p < order->samples; p++) {
         uint64_t index = preprocess_order_at(order, epoch, p);
         assert_true(index < order->samples);
@@ -29,7 +43,7 @@ static void expect_bijection(const struct preprocess_order *order, uint32_t epoc
     free(seen);
 }
 
-static void every_order_is_a_bijection(void **state)
+static void every_order_is_a_bijection_and_runs_of_it_are_the_same(void **state)
 {
     (void)state;
     static const uint64_t SIZES[] = {1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 255, 1000, 4096, 10007};
@@ -112,7 +126,7 @@ static void a_full_shuffle_is_uniform(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_is_a_bijection),
+        cmocka_unit_test(every_order_is_a_bijection_and_runs_of_it_are_the_same),
         cmocka_unit_test(golden_positions_stay),
         cmocka_unit_test(seed_epoch_and_set_change_the_order),
         cmocka_unit_test(windows_keep_their_samples),

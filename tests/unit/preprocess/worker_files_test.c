@@ -151,6 +151,13 @@ static void handle(int number)
     _exit(HANDLED);
 }
 
+/* False also for what is not mapped. */
+static bool copy(const struct mapping *mapping, uint64_t offset, size_t length, uint8_t *to)
+{
+    struct mapping_range range = {mapping_at(mapping, offset, length), length};
+    return range.from != NULL && mapping_copy(&range, 1, to);
+}
+
 static void a_bus_error_of_others_is_handled_as_before(void **state)
 {
     (void)state;
@@ -164,7 +171,7 @@ static void a_bus_error_of_others_is_handled_as_before(void **state)
         signal(SIGBUS, handle);
         int fd = open(temp_path(&dir, "a"), O_RDWR);
         if (mapping_open(&mapping, fd, PAGES * PAGE_BYTES) && ftruncate(fd, 0) == 0 &&
-            !mapping_copy(&mapping, 0, 1, &byte)) {
+            !copy(&mapping, 0, 1, &byte)) {
             volatile const uint8_t *at = mapping.at;
             (void)*at;
         }
@@ -182,21 +189,27 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     (void)state;
     struct temp_dir dir;
     struct mapping mapping = {0};
+    struct mapping_range ranges[PAGES];
     uint8_t bytes[2 * PAGE_BYTES];
     temp_dir_make(&dir);
     write_pages(temp_path(&dir, "a"));
     WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
-    assert_false(mapping_copy(&mapping, 0, 0, bytes));
+    assert_false(copy(&mapping, 0, 0, bytes));
     assert_true(mapping_open(&mapping, fd, PAGES * PAGE_BYTES));
-    assert_true(mapping_copy(&mapping, PAGE_BYTES - 1, 2, bytes));
+    assert_true(copy(&mapping, PAGE_BYTES - 1, 2, bytes));
     assert_memory_equal(bytes, "ab", 2);
-    assert_false(mapping_copy(&mapping, PAGES * PAGE_BYTES - 1, 2, bytes));
-    assert_false(mapping_copy(&mapping, UINT64_MAX, 2, bytes));
+    for (size_t i = 0; i < PAGES; i++)
+        ranges[i] = (struct mapping_range){mapping_at(&mapping, i * PAGE_BYTES, i + 1), i + 1};
+    assert_true(mapping_copy(ranges, PAGES, bytes));
+    assert_memory_equal(bytes, "abbcccdddd", 10);
+    assert_int_equal(bytes[PAGES * (PAGES + 1) / 2 - 1], 'a' + PAGES - 1);
+    assert_false(copy(&mapping, PAGES * PAGE_BYTES - 1, 2, bytes));
+    assert_false(copy(&mapping, UINT64_MAX, 2, bytes));
     assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
     for (int i = 0; i < 3; i++) {
-        mapping_prefetch(&mapping, PAGE_BYTES, PAGE_BYTES);
-        assert_false(mapping_copy(&mapping, PAGE_BYTES - 1, 2, bytes));
-        assert_true(mapping_copy(&mapping, PAGE_BYTES - 1, 1, bytes));
+        assert_false(copy(&mapping, PAGE_BYTES - 1, 2, bytes));
+        assert_false(mapping_copy(ranges, PAGES, bytes));
+        assert_true(copy(&mapping, PAGE_BYTES - 1, 1, bytes));
         assert_int_equal(bytes[0], 'a');
     }
     mapping_close(&mapping);
