@@ -52,12 +52,10 @@ void weir_buf_clear(struct weir_buf *buf)
     buf->size = 0;
 }
 
-void weir_buf_reserve(struct weir_buf *buf, size_t more)
+void weir_buf_grow(struct weir_buf *buf, size_t more)
 {
     size_t needed;
     weir_require(!__builtin_add_overflow(buf->size, more, &needed));
-    if (needed <= buf->capacity)
-        return;
     size_t capacity = buf->capacity < SIZE_MAX / 2 ? 2 * buf->capacity : needed;
     if (capacity < needed)
         capacity = needed;
@@ -65,15 +63,6 @@ void weir_buf_reserve(struct weir_buf *buf, size_t more)
         capacity = BUF_BYTES_MIN;
     buf->at = weir_realloc(buf->at, capacity, 1);
     buf->capacity = capacity;
-}
-
-void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size)
-{
-    if (size == 0)
-        return;
-    weir_buf_reserve(buf, size);
-    memcpy(buf->at + buf->size, bytes, size);
-    buf->size += size;
 }
 
 void weir_buf_append_text(struct weir_buf *buf, const char *text)
@@ -122,42 +111,6 @@ const char *weir_buf_text(struct weir_buf *buf)
     weir_buf_reserve(buf, 1);
     buf->at[buf->size] = 0;
     return (const char *)buf->at;
-}
-
-void weir_put_u16(uint8_t *at, uint16_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
-
-void weir_put_u32(uint8_t *at, uint32_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
-
-void weir_put_u64(uint8_t *at, uint64_t value)
-{
-    memcpy(at, &value, sizeof value);
-}
-
-uint16_t weir_get_u16(const uint8_t *at)
-{
-    uint16_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-uint32_t weir_get_u32(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-uint64_t weir_get_u64(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
 }
 
 void weir_hex(const void *bytes, size_t size, char *text)

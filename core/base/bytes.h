@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct weir_bytes {
     const uint8_t *at; /* may be NULL when size is 0; not terminated */
@@ -32,9 +33,21 @@ struct weir_buf {
 };
 
 void weir_buf_fini(struct weir_buf *buf);
-void weir_buf_clear(struct weir_buf *buf); /* keeps the memory */
-void weir_buf_reserve(struct weir_buf *buf, size_t more);
-void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size);
+void weir_buf_clear(struct weir_buf *buf);             /* keeps the memory */
+void weir_buf_grow(struct weir_buf *buf, size_t more); /* what weir_buf_reserve() does, rarely */
+static inline void weir_buf_reserve(struct weir_buf *buf, size_t more)
+{
+    if (more > buf->capacity || buf->size > buf->capacity - more)
+        weir_buf_grow(buf, more);
+}
+static inline void weir_buf_append(struct weir_buf *buf, const void *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    weir_buf_reserve(buf, size);
+    memcpy(buf->at + buf->size, bytes, size);
+    buf->size += size;
+}
 void weir_buf_append_text(struct weir_buf *buf, const char *text);
 /* Little-endian, as all that lies on disk. */
 void weir_buf_append_u32(struct weir_buf *buf, uint32_t value);
@@ -56,12 +69,36 @@ static inline void weir_auto_buf(struct weir_buf *buf)
 #define WEIR_AUTO_BUF __attribute__((cleanup(weir_auto_buf))) struct weir_buf
 
 /* Little-endian fixed-width access for everything on disk and in binary frames. */
-void weir_put_u16(uint8_t *at, uint16_t value);
-void weir_put_u32(uint8_t *at, uint32_t value);
-void weir_put_u64(uint8_t *at, uint64_t value);
-uint16_t weir_get_u16(const uint8_t *at);
-uint32_t weir_get_u32(const uint8_t *at);
-uint64_t weir_get_u64(const uint8_t *at);
+static inline void weir_put_u16(uint8_t *at, uint16_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+static inline void weir_put_u32(uint8_t *at, uint32_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+static inline void weir_put_u64(uint8_t *at, uint64_t value)
+{
+    memcpy(at, &value, sizeof value);
+}
+static inline uint16_t weir_get_u16(const uint8_t *at)
+{
+    uint16_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static inline uint32_t weir_get_u32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static inline uint64_t weir_get_u64(const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
 
 /* "a1b2…", lower case; `text` holds 2 * size + 1 characters. */
 void weir_hex(const void *bytes, size_t size, char *text);

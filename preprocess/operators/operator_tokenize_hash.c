@@ -6,7 +6,9 @@
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 
-enum { NGRAMS_MAX = 8 };
+#include <string.h>
+
+enum { NGRAMS_MAX = 8, PIECE = 512 /* words that are hashed together */, PUT = 16 };
 
 struct options {
     const char *on;
@@ -27,8 +29,10 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     uint64_t ngrams, buckets, seed;
-    struct weir_buf words; /* u64 hash of each word of the row */
+    struct weir_buf words; /* u64 hash of each word of a piece, and NGRAMS_MAX more */
     struct weir_buf grams; /* u64 hash of each run of words, while it is made */
+    struct weir_buf
+        numbers; /* (ngrams, words + PUT) i32: of the run of 1, 2, … words from each on */
 };
 
 static enum weir_status plan(void *state, const void *options, const struct operator_schema *schema,
@@ -46,19 +50,7 @@ static void fini(void *state)
 {
     weir_buf_fini(&((struct state *)state)->words);
     weir_buf_fini(&((struct state *)state)->grams);
-}
-
-static const uint64_t *hash_words(struct state *state, const struct column *in, size_t row)
-{
-    const uint32_t *offsets = column_offsets(in);
-    const struct column_span *spans = column_spans(in);
-    weir_buf_clear(&state->words);
-    weir_buf_reserve(&state->words, (offsets[row + 1] - offsets[row]) * sizeof(uint64_t));
-    uint64_t *hashes = (uint64_t *)(void *)state->words.at;
-    for (uint32_t i = offsets[row]; i < offsets[row + 1]; i++)
-        *hashes++ =
-            weir_hash64(weir_bytes(in->values.at + spans[i].start, spans[i].size), state->seed);
-    return (const uint64_t *)(const void *)state->words.at;
+    weir_buf_fini(&((struct state *)state)->numbers);
 }
 
 /* Maps a hash to [0, buckets) by its high bits. */
@@ -87,28 +79,89 @@ static void put_grams(const uint64_t *restrict grams, size_t count, uint64_t buc
         to[i] = bucket_of(weir_mix64(grams[i]), buckets);
 }
 
-static void hash_row(struct state *state, const uint64_t *words, size_t count, struct column *out)
+/* Rows whose words are hashed together, also runs that begin in one row and end in another: these are not
+ * taken, and cost less than to begin anew with each row. */
+struct piece {
+    size_t first, end; /* rows */
+    uint32_t base;     /* its first word */
+    size_t words;
+    size_t stride; /* from the numbers of runs of n words to those of n + 1 */
+};
+
+/* Rows from `first` on with PIECE words, or one row with more. */
+static struct piece piece_at(const struct operator_call *call, size_t first)
 {
+    const uint32_t *offsets = column_offsets(call->in);
+    size_t end = first + 1;
+    while (end < call->rows && offsets[end + 1] - offsets[first] <= PIECE)
+        end++;
+    size_t words = offsets[end] - offsets[first];
+    return (struct piece){first, end, offsets[first], words, words + PUT};
+}
+
+static void hash_words(struct state *state, const struct column *in, const struct piece *piece)
+{
+    const struct column_span *spans = column_spans(in) + piece->base;
+    weir_buf_clear(&state->words);
+    weir_buf_reserve(&state->words, (piece->words + NGRAMS_MAX) * sizeof(uint64_t));
+    uint64_t *hashes = (uint64_t *)(void *)state->words.at;
+    for (size_t i = 0; i < piece->words; i++)
+        hashes[i] =
+            weir_hash64(weir_bytes(in->values.at + spans[i].start, spans[i].size), state->seed);
+    memset(hashes + piece->words, 0, NGRAMS_MAX * sizeof(uint64_t));
+}
+
+static void number_grams(struct state *state, const struct piece *piece)
+{
+    const uint64_t *words = (const uint64_t *)(const void *)state->words.at;
     weir_buf_clear(&state->grams);
-    weir_buf_reserve(&state->grams, count * sizeof(uint64_t));
-    uint64_t *hashes = (uint64_t *)(void *)state->grams.at;
-    for (size_t n = 1; n <= state->ngrams && n <= count; n++) {
-        size_t grams = count - n + 1;
-        weir_buf_reserve(&out->values, grams * sizeof(int32_t));
-        hash_grams(words, n, grams, hashes);
-        put_grams(hashes, grams, state->buckets,
-                  (int32_t *)(void *)(out->values.at + out->values.size));
-        out->values.size += grams * sizeof(int32_t);
+    weir_buf_clear(&state->numbers);
+    weir_buf_reserve(&state->grams, (piece->words + 1) * sizeof(uint64_t));
+    weir_buf_reserve(&state->numbers, state->ngrams * piece->stride * sizeof(int32_t));
+    uint64_t *grams = (uint64_t *)(void *)state->grams.at;
+    int32_t *numbers = (int32_t *)(void *)state->numbers.at;
+    for (size_t n = 1; n <= state->ngrams; n++, numbers += piece->stride) {
+        hash_grams(words, n, piece->words, grams);
+        put_grams(grams, piece->words, state->buckets, numbers);
+        memset(numbers + piece->words, 0, PUT * sizeof(int32_t));
     }
 }
 
-static void apply(void *state, struct operator_call *call)
+/* PUT at a time, though fewer are wanted: what is too much is overwritten, or behind the end. */
+static int32_t *put(int32_t *to, const int32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i += PUT)
+        memcpy(to + i, numbers + i, PUT * sizeof(int32_t));
+    return to + count;
+}
+
+static void put_rows(const struct state *state, const struct operator_call *call,
+                     const struct piece *piece)
 {
     const uint32_t *offsets = column_offsets(call->in);
-    for (size_t i = 0; i < call->rows; i++) {
-        const uint64_t *words = hash_words(state, call->in, i);
-        hash_row(state, words, offsets[i + 1] - offsets[i], &call->out[0]);
-        column_end_row(&call->out[0]);
+    struct column *out = &call->out[0];
+    weir_buf_reserve(&out->values, (state->ngrams * piece->words + PUT) * sizeof(int32_t));
+    int32_t *to = (int32_t *)(void *)(out->values.at + out->values.size);
+    for (size_t row = piece->first; row < piece->end; row++) {
+        const int32_t *numbers =
+            (const int32_t *)(const void *)state->numbers.at + (offsets[row] - piece->base);
+        size_t words = offsets[row + 1] - offsets[row];
+        for (size_t n = 1; n <= state->ngrams && n <= words; n++, numbers += piece->stride)
+            to = put(to, numbers, words - n + 1);
+        out->values.size = (size_t)((uint8_t *)to - out->values.at);
+        column_end_row(out);
+    }
+}
+
+static void apply(void *owner, struct operator_call *call)
+{
+    struct state *state = owner;
+    struct piece piece;
+    for (size_t row = 0; row < call->rows; row = piece.end) {
+        piece = piece_at(call, row);
+        hash_words(state, call->in, &piece);
+        number_grams(state, &piece);
+        put_rows(state, call, &piece);
     }
 }
 

@@ -67,56 +67,72 @@ static uint64_t bits_of(const uint8_t flags[BLOCK])
     return bits;
 }
 
-/* The bytes from `at` on; behind the end of the row there are blanks. */
-static struct kinds kinds_at(struct weir_bytes row, size_t at, bool marks)
+/* The `size` bytes from `at` on, BLOCK at most; behind them there are blanks. `end` is that of all text. */
+static struct kinds kinds_at(const uint8_t *at, size_t size, const uint8_t *end, bool marks)
 {
     uint8_t rest[BLOCK], word_flags[BLOCK], mark_flags[BLOCK];
-    const uint8_t *block = row.at + at;
-    if (row.size - at < BLOCK) {
+    if (end - at < BLOCK) {
         memset(rest, ' ', BLOCK);
-        memcpy(rest, block, row.size - at);
-        block = rest;
+        memcpy(rest, at, size);
+        at = rest;
     }
-    classify(block, word_flags, mark_flags);
-    return (struct kinds){.words = bits_of(word_flags), .marks = marks ? bits_of(mark_flags) : 0};
+    classify(at, word_flags, mark_flags);
+    uint64_t mask = size < BLOCK ? ((uint64_t)1 << size) - 1 : UINT64_MAX;
+    return (struct kinds){.words = bits_of(word_flags) & mask,
+                          .marks = marks ? bits_of(mark_flags) & mask : 0};
 }
 
 /* ---- words ---- */
 
-/* Looks only at where words begin and end, and at marks, instead of at each byte. */
-static void tokenize_row(struct weir_bytes row, const struct state *state, struct column *out)
+/* Where words begin and end, from which byte on: each list goes on from block to block. */
+struct places {
+    struct column_span *begin, *end; /* the next to be filled in */
+    bool is_word, is_mark;           /* the last byte of the block before */
+};
+
+/* Looks only at where words begin and end, instead of at each byte. A mark is a word of one byte. */
+static void add_block(struct places *places, const struct kinds *kinds, uint32_t at)
 {
-    size_t base = out->values.size, start = 0;
-    uint64_t most = row.size < state->max_tokens ? row.size : state->max_tokens;
-    bool is_inside = false; /* of a word, which began at `start` */
-    weir_buf_append(&out->values, row.at, row.size);
-    weir_buf_reserve(&out->spans, (most + 2) * sizeof(struct column_span));
+    uint64_t words_before = kinds->words << 1 | places->is_word;
+    uint64_t begin = (kinds->words & ~words_before) | kinds->marks;
+    uint64_t end = (words_before & ~kinds->words) | kinds->marks << 1 | places->is_mark;
+    for (; begin != 0; begin &= begin - 1)
+        (places->begin++)->start = at + (uint32_t)__builtin_ctzll(begin);
+    for (; end != 0; end &= end - 1)
+        (places->end++)->size = at + (uint32_t)__builtin_ctzll(end); /* its place, for now */
+    places->is_word = kinds->words >> (BLOCK - 1) != 0;
+    places->is_mark = kinds->marks >> (BLOCK - 1) != 0;
+}
+
+/* The words of a row that begins at `base` of the text, and its `size` bytes. */
+static void tokenize_row(const struct state *state, uint32_t base, size_t size, struct column *out)
+{
+    const uint8_t *text = out->values.at + base, *end = out->values.at + out->values.size;
+    size_t most = size < state->max_tokens ? size : state->max_tokens;
+    weir_buf_reserve(&out->spans, (most + BLOCK + 1) * sizeof(struct column_span));
     struct column_span *first = (struct column_span *)(void *)(out->spans.at + out->spans.size);
-    struct column_span *span = first, *end = first + most;
+    struct places places = {.begin = first, .end = first};
     /* One block more than there are ends the last word. */
-    for (size_t at = 0; at <= row.size && span < end; at += BLOCK) {
-        struct kinds kinds = kinds_at(row, at, state->marks);
-        uint64_t left = (kinds.words ^ (kinds.words << 1 | is_inside)) | kinds.marks;
-        for (; left != 0 && span < end; left &= left - 1) {
-            unsigned bit = (unsigned)__builtin_ctzll(left);
-            size_t place = at + bit;
-            *span = (struct column_span){(uint32_t)(base + start), (uint32_t)(place - start)};
-            span += is_inside;
-            is_inside = (kinds.words >> bit & 1) != 0;
-            start = place;
-            if ((kinds.marks >> bit & 1) != 0)
-                *span++ = (struct column_span){(uint32_t)(base + place), 1};
-        }
+    for (size_t at = 0; at <= size && places.end < first + state->max_tokens; at += BLOCK) {
+        size_t left = size - at < BLOCK ? size - at : BLOCK;
+        struct kinds kinds = kinds_at(text + at, left, end, state->marks);
+        add_block(&places, &kinds, base + (uint32_t)at);
     }
-    size_t count = (size_t)(span - first);
-    out->spans.size += (count < most ? count : most) * sizeof(*span);
+    size_t count = (size_t)(places.end - first);
+    count = count < most ? count : most;
+    for (size_t i = 0; i < count; i++)
+        first[i].size -= first[i].start;
+    out->spans.size += count * sizeof(*first);
 }
 
 static void apply(void *state, struct operator_call *call)
 {
     struct column *out = &call->out[0];
+    const uint32_t *offsets = column_offsets(call->in);
+    uint32_t base = offsets[0];
+    weir_buf_append(&out->values, call->in->values.at + base, offsets[call->rows] - base);
     for (size_t i = 0; i < call->rows; i++) {
-        tokenize_row(column_row(call->in, i), state, out);
+        tokenize_row(state, offsets[i] - base, offsets[i + 1] - offsets[i], out);
         column_end_row(out);
     }
 }
