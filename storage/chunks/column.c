@@ -353,6 +353,17 @@ void storage_column_range(const struct column_view *view, size_t from, size_t co
         values[i] = storage_column_at(&local, from + i);
 }
 
+void storage_column_take(const struct column_view *view, const uint32_t *rows, size_t count,
+                         int64_t *values)
+{
+    const struct column_view local = *view;
+
+    for (size_t i = 0; local.bits == 0 && i < count; i++)
+        values[i] = (int64_t)(local.base + rows[i] * local.step);
+    for (size_t i = 0; local.bits > 0 && i < count; i++)
+        values[i] = storage_column_at(&local, rows[i]);
+}
+
 enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
                                        struct weir_error *err)
 {

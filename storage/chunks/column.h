@@ -66,6 +66,9 @@ static inline int64_t storage_column_at(const struct column_view *view, size_t r
     return (int64_t)(view->base + row * view->step + view->unit * value);
 }
 
+/* The values of `count` rows in any order. */
+void storage_column_take(const struct column_view *view, const uint32_t *rows, size_t count,
+                         int64_t *values);
 /* Rows from … from + count - 1 as an array. */
 void storage_column_range(const struct column_view *view, size_t from, size_t count,
                           int64_t *values);

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* Samples of a chunk that are found together: their places in memory are waited for at once. */
+enum { RUN = 256 };
+
 /* Finds one sample after another; what the newest one was found in is at hand for the next. Nothing
  * may change the catalog or the chunk cache meanwhile. */
 struct finder {
@@ -14,6 +17,7 @@ struct finder {
     uint64_t first, count; /* ids of `chunk`; 0 at the start */
     struct dataset *dataset;
     const struct chunk *chunk;
+    size_t row_bytes;             /* of a label that is a vector */
     const struct dead_rows *dead; /* of its block; NULL: none */
     struct stored_file *file;     /* of the newest sample */
     uint64_t file_number;
@@ -33,6 +37,7 @@ static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_
         return WEIR_OK;
     finder->first = weir_sample_id(dataset->number, block, ref->first_row);
     finder->count = ref->count;
+    finder->row_bytes = storage_declaration_value_bytes(dataset->declaration);
     finder->dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
     return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
 }
@@ -75,48 +80,126 @@ static enum weir_sample_state state_of(const struct finder *finder, uint32_t row
     return WEIR_SAMPLE_LIVE;
 }
 
-static enum weir_status find_next(struct finder *finder, uint64_t id, struct located *ret_located,
-                                  struct weir_error *err)
+/* What the columns of the chunk say of the rows of a run. */
+struct run {
+    size_t count;
+    uint32_t rows[RUN]; /* of the chunk, less its first */
+    int64_t files[RUN], offsets[RUN], lengths[RUN], labels[RUN], times[RUN];
+};
+
+static void take_columns(const struct chunk *chunk, struct run *run)
 {
-    const struct chunk *chunk;
-    uint64_t i, file;
+    size_t count = run->count;
+
+    storage_column_take(&chunk->files, run->rows, count, run->files);
+    storage_column_take(&chunk->offsets, run->rows, count, run->offsets);
+    storage_column_take(&chunk->lengths, run->rows, count, run->lengths);
+    storage_column_take(&chunk->labels, run->rows, count, run->labels);
+    storage_column_take(&chunk->times, run->rows, count, run->times);
+}
+
+static enum weir_status describe(struct finder *finder, const struct run *run, size_t i,
+                                 uint64_t id, struct located *ret_located, struct weir_error *err)
+{
+    uint64_t file = (uint64_t)run->files[i];
     enum weir_status status = WEIR_OK;
 
-    if (id - finder->first >= finder->count) {
-        status = turn_to(finder, id, err);
-        if (status != WEIR_OK) {
-            finder->count = 0;
-            return status;
-        }
-    }
-    *ret_located = (struct located){.state = WEIR_SAMPLE_GONE, .dataset = finder->dataset};
-    if (finder->count == 0)
-        return WEIR_OK;
-    chunk = finder->chunk;
-    i = id - finder->first;
-    file = (uint64_t)storage_column_at(&chunk->files, i);
     if (!finder->file || file != finder->file_number)
         status = turn_to_file(finder, file, err);
     if (status != WEIR_OK)
         return status;
-    ret_located->file = finder->file;
-    ret_located->offset = (uint64_t)storage_column_at(&chunk->offsets, i);
-    ret_located->length = (uint64_t)storage_column_at(&chunk->lengths, i);
-    ret_located->label = storage_column_at(&chunk->labels, i);
-    ret_located->values = storage_values_at(
-        chunk->values, storage_declaration_value_bytes(finder->dataset->declaration), i);
-    ret_located->time = storage_column_at(&chunk->times, i);
-    ret_located->state = state_of(finder, weir_sample_row(id), ret_located->file);
+    *ret_located = (struct located){
+        .state = state_of(finder, weir_sample_row(id), finder->file),
+        .dataset = finder->dataset,
+        .file = finder->file,
+        .offset = (uint64_t)run->offsets[i],
+        .length = (uint64_t)run->lengths[i],
+        .label = run->labels[i],
+        .values = storage_values_at(finder->chunk->values, finder->row_bytes, run->rows[i]),
+        .time = run->times[i],
+    };
     return WEIR_OK;
+}
+
+/* Ids from `from` on, in that order, that lie in the chunk; none: it is turned to the first one's, and then
+ * there is one at least. */
+static enum weir_status begin_run(struct finder *finder, const struct weir_u64s *ids,
+                                  const uint32_t *order, size_t from, struct run *run,
+                                  struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    run->count = 0;
+    if (ids->at[order[from]] - finder->first >= finder->count)
+        status = turn_to(finder, ids->at[order[from]], err);
+    if (status != WEIR_OK)
+        return status;
+    for (size_t i = from; run->count < RUN && i < ids->count; i++) {
+        uint64_t row = ids->at[order[i]] - finder->first;
+
+        if (row >= finder->count)
+            break;
+        run->rows[run->count++] = (uint32_t)row;
+    }
+    return WEIR_OK;
+}
+
+/* What is found, and whom it is for. */
+struct answer {
+    storage_found_fn *on_found;
+    void *owner;
+};
+
+static enum weir_status tell_run(struct finder *finder, const struct run *run, const uint64_t *ids,
+                                 const uint32_t *order, const struct answer *answer,
+                                 struct weir_error *err)
+{
+    struct located found = {.state = WEIR_SAMPLE_GONE, .dataset = finder->dataset};
+    enum weir_status status = WEIR_OK;
+
+    if (run->count == 0) /* nobody knows it */
+        answer->on_found(answer->owner, order[0], &found);
+    for (size_t i = 0; status == WEIR_OK && i < run->count; i++) {
+        status = describe(finder, run, i, ids[order[i]], &found, err);
+        if (status == WEIR_OK)
+            answer->on_found(answer->owner, order[i], &found);
+    }
+    return status;
+}
+
+/* All of `ids`, in the order of their places. */
+static enum weir_status find_in_order(struct finder *finder, const struct weir_u64s *ids,
+                                      const uint32_t *order, const struct answer *answer,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    struct run run;
+
+    for (size_t i = 0; status == WEIR_OK && i<ids->count; i += run.count> 0 ? run.count : 1) {
+        status = begin_run(finder, ids, order, i, &run, err);
+        if (status == WEIR_OK && run.count > 0)
+            take_columns(finder->chunk, &run);
+        if (status == WEIR_OK)
+            status = tell_run(finder, &run, ids->at, order + i, answer, err);
+    }
+    return status;
+}
+
+static void keep(void *owner, uint32_t number, const struct located *found)
+{
+    (void)number;
+    *(struct located *)owner = *found;
 }
 
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err)
 {
+    const struct weir_u64s ids = {.at = &id, .count = 1};
+    const struct answer answer = {keep, ret_located};
     struct finder finder = {.storage = storage};
 
     storage_file_shelf_trim(storage->catalog->shelf);
-    return find_next(&finder, id, ret_located, err);
+    return find_in_order(&finder, &ids, &(uint32_t){0}, &answer, err);
 }
 
 enum weir_status storage_find_all(struct storage *storage, const struct weir_u64s *ids,
@@ -124,15 +207,8 @@ enum weir_status storage_find_all(struct storage *storage, const struct weir_u64
                                   struct weir_error *err)
 {
     const uint32_t *order = storage_id_order(ids->at, (uint32_t)ids->count, arena);
+    const struct answer answer = {on_found, owner};
     struct finder finder = {.storage = storage, .arena = arena};
 
-    for (size_t i = 0; i < ids->count; i++) {
-        struct located found;
-        enum weir_status status = find_next(&finder, ids->at[order[i]], &found, err);
-
-        if (status != WEIR_OK)
-            return status;
-        on_found(owner, order[i], &found);
-    }
-    return WEIR_OK;
+    return find_in_order(&finder, ids, order, &answer, err);
 }
