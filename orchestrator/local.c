@@ -239,6 +239,8 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .launcher = system->launcher,
         .log_level = system->log_level,
         .workers = local->options->workers,
+        .listen = system->listen,
+        .compress = system->compress,
     };
     struct weir_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};

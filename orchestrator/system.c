@@ -1,14 +1,18 @@
 /* The key tables of the system file. */
 #include "orchestrator/system.h"
 
+#include "core/rpc/rpc.h"
+#include "core/wire/compression.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORKERS_MAX = 200 };
 
 struct system_section {
     uint64_t workers;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs;
+    const struct weir_yaml_node *postgres, *prices, *programs, *batches;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -23,6 +27,7 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_NODE(struct system_section, postgres,
              .doc = "{connection: …} of a running server, or {bin_dir: …}"),
     CFG_NODE(struct system_section, prices, .doc = "what cost is computed with"),
+    CFG_NODE(struct system_section, batches, .doc = "how they come from workers to trainers"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_END,
@@ -40,6 +45,56 @@ static const struct cfg_key POSTGRES_KEYS[] = {
     CFG_END,
 };
 
+struct batches_section {
+    const char *listen;
+    int compress;
+};
+
+static const struct cfg_key BATCHES_KEYS[] = {
+    CFG_TEXT(
+        struct batches_section, listen,
+        .doc =
+            "where workers send from: tcp://127.0.0.1:* (a port each), loopback only; by default "
+            "a local socket each, and memory that trainers lend"),
+    CFG_CHOICE(struct batches_section, compress, .fallback = "none", .choices = WEIR_COMPRESSIONS,
+               .doc =
+                   "tensors of 4 KiB and more, where it makes them an eighth smaller; they are not "
+                   "written to lent memory then"),
+    CFG_END,
+};
+
+/* Many workers share the endpoint: the system has to choose their ports. */
+static enum weir_status check_listen(const struct weir_yaml_node *batches, const char *listen,
+                                     struct weir_error *err)
+{
+    static const char TCP[] = "tcp://", ANY_PORT[] = ":*";
+    const struct weir_yaml_node *node = weir_yaml_get(batches, "listen");
+    struct weir_error why;
+    if (listen == NULL)
+        return WEIR_OK;
+    size_t size = strlen(listen);
+    if (strncmp(listen, TCP, sizeof(TCP) - 1) != 0 || size < sizeof(ANY_PORT) - 1 ||
+        strcmp(listen + size - (sizeof(ANY_PORT) - 1), ANY_PORT) != 0)
+        return weir_yaml_fail(node, err, "batches.listen: expected tcp://ADDRESS:*, found '%s'",
+                              listen);
+    if (weir_rpc_check_endpoint(listen, &why) != WEIR_OK)
+        return weir_yaml_fail(node, err, "batches.listen: %s", why.text);
+    return WEIR_OK;
+}
+
+static enum weir_status read_batches(struct orchestrator_system *system,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct batches_section batches = {0};
+    enum weir_status status =
+        cfg_read(BATCHES_KEYS, CFG_CLOSED, node, "batches", NULL, &batches, err);
+    if (status == WEIR_OK)
+        status = check_listen(node, batches.listen, err);
+    system->listen = batches.listen;
+    system->compress = WEIR_COMPRESSIONS[batches.compress];
+    return status;
+}
+
 static enum weir_status read_sections(struct orchestrator_system *system,
                                       const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -54,6 +109,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
                           &system->prices, err);
     }
+    if (status == WEIR_OK)
+        status = read_batches(system, section.batches, err);
     if (status == WEIR_OK)
         status = weir_programs_check(section.programs, err);
     system->programs = section.programs;
@@ -94,6 +151,8 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(SYSTEM_KEYS, out);
     weir_buf_append_text(out, "\n## postgres\n\n");
     cfg_document(POSTGRES_KEYS, out);
+    weir_buf_append_text(out, "\n## batches\n\n");
+    cfg_document(BATCHES_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     weir_programs_describe(out);

@@ -15,6 +15,8 @@ struct orchestrator_system {
     const char *postgres;         /* conninfo of a running server; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
+    const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
+    const char *compress;                  /* how batches are compressed on their way */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
 };
 

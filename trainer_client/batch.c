@@ -3,6 +3,8 @@
 #include "trainer_client/batch.h"
 
 #include "core/base/memory.h"
+#include "core/rpc/rpc.h"
+#include "core/wire/compression.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
 
@@ -31,6 +33,43 @@ static size_t rounded(size_t size)
 static bool is_lent(const struct msg_batch *message)
 {
     return message->loan.size > 0;
+}
+
+/* A frame whose bytes are others than they were. */
+static bool is_compressed(const struct msg_batch *message, size_t frame)
+{
+    return frame < message->expanded.count && message->expanded.at[frame] != 0;
+}
+
+/* Bytes of a frame as it was. */
+static size_t expanded_bytes(const struct msg_batch *message, const struct weir_frames *frames,
+                             size_t frame)
+{
+    return is_compressed(message, frame) ? message->expanded.at[frame]
+                                         : weir_frames_at(frames, frame).size;
+}
+
+/* What sizes and indices are taken from comes as it is; of the rest, nothing may become more than a socket would have
+ * taken. Asked before memory is. */
+static enum weir_status check_compressed(const struct msg_batch *message,
+                                         const struct weir_frames *frames, struct weir_error *err)
+{
+    uint64_t left = WEIR_RPC_MESSAGE_MAX;
+    if (message->expanded.count > frames->count ||
+        (is_lent(message) && message->expanded.count > 0))
+        return weir_fail(err, WEIR_INVALID, "%zu compressed frames of %zu", message->expanded.count,
+                         frames->count);
+    for (size_t i = 0; i < message->expanded.count; i++) {
+        uint64_t size = message->expanded.at[i];
+        if (size == 0)
+            continue;
+        if (i < FRAME_TENSORS || size > left ||
+            !weir_may_expand(message->compression, weir_frames_at(frames, i), size))
+            return weir_fail(err, WEIR_INVALID, "frame %zu cannot become %llu bytes", i,
+                             (unsigned long long)size);
+        left -= size;
+    }
+    return WEIR_OK;
 }
 
 static enum weir_status check_columns(const struct msg_batch *message,
@@ -92,6 +131,7 @@ struct cursor {
     const struct weir_frames *frames;
     size_t tensor, dimension, frame;
     struct weir_bytes offsets, data; /* of the current tensor */
+    size_t bytes;                    /* of its data, expanded */
     const uint64_t *shape;
     uint32_t rank;
 };
@@ -116,16 +156,19 @@ static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *e
     if (is_lent(message) && message->ragged.at[cursor->tensor] != 0)
         return weir_fail(err, WEIR_INVALID, "it is ragged, and written to memory that was lent");
     if (message->ragged.at[cursor->tensor] != 0) {
+        if (is_compressed(message, cursor->frame))
+            return weir_fail(err, WEIR_INVALID, "its offsets are compressed");
         cursor->offsets = weir_frames_at(cursor->frames, cursor->frame++);
         enum weir_status status = check_offsets(cursor->offsets, message->samples, &rows, err);
         if (status != WEIR_OK)
             return status;
     }
+    cursor->bytes = expanded_bytes(message, cursor->frames, cursor->frame);
     cursor->data = weir_frames_at(cursor->frames, cursor->frame++);
     size_t bytes = 0;
     if (!row_elements(cursor->shape, cursor->rank, &bytes) ||
-        __builtin_mul_overflow(bytes, rows * element, &bytes) || bytes != cursor->data.size)
-        return weir_fail(err, WEIR_INVALID, "%zu bytes do not fit its shape", cursor->data.size);
+        __builtin_mul_overflow(bytes, rows * element, &bytes) || bytes != cursor->bytes)
+        return weir_fail(err, WEIR_INVALID, "%zu bytes do not fit its shape", cursor->bytes);
     return WEIR_OK;
 }
 
@@ -152,7 +195,8 @@ static enum weir_status measure_values(const struct msg_batch *message,
     if (message->label_width == 0)
         return WEIR_OK;
     size_t expected = (size_t)message->samples * message->label_width * sizeof(float);
-    size_t found = weir_frames_at(frames, (*frame)++).size;
+    size_t found = is_compressed(message, *frame) ? 0 : weir_frames_at(frames, *frame).size;
+    (*frame)++;
     *bytes += rounded(expected);
     return found == expected
                ? WEIR_OK
@@ -173,7 +217,7 @@ static enum weir_status measure(const struct msg_batch *message, const struct we
             return status;
         bytes += rounded(strlen(message->names.at[cursor.tensor - 1]) + 1);
         bytes += rounded(cursor.offsets.size);
-        bytes += is_lent(message) ? 0 : rounded(cursor.data.size);
+        bytes += is_lent(message) ? 0 : rounded(cursor.bytes);
     }
     enum weir_status status = measure_values(message, frames, &cursor.frame, &bytes, err);
     if (status != WEIR_OK)
@@ -213,7 +257,18 @@ static const float *carve_weights(uint8_t **at, const struct weir_frames *frames
     return weights;
 }
 
-static void fill_tensors(struct batch *batch, const struct msg_batch *message,
+/* The data of the tensor that the cursor has passed, in the block; NULL when it is not what it was compressed from. */
+static void *carve_data(uint8_t **at, const struct cursor *cursor)
+{
+    const struct msg_batch *message = cursor->message;
+    if (!is_compressed(message, cursor->frame - 1))
+        return carve(at, cursor->data.at, cursor->data.size);
+    void *data = carve(at, NULL, cursor->bytes);
+    return weir_expand(message->compression, cursor->data, data, cursor->bytes) ? data : NULL;
+}
+
+/* False when a compressed tensor is broken. */
+static bool fill_tensors(struct batch *batch, const struct msg_batch *message,
                          const struct weir_frames *frames, uint8_t **at)
 {
     struct weir_tensor *tensors = carve(at, NULL, message->names.count * sizeof(*tensors));
@@ -225,16 +280,18 @@ static void fill_tensors(struct batch *batch, const struct msg_batch *message,
             .name = carve(at, name, strlen(name) + 1),
             .type = (enum weir_tensor_type)message->types.at[i],
             .rank = cursor.rank,
-            .bytes = cursor.data.size,
+            .bytes = cursor.bytes,
         };
         memcpy(tensors[i].shape, cursor.shape, cursor.rank * sizeof(*cursor.shape));
         if (message->ragged.at[i] != 0)
             tensors[i].offsets = carve(at, cursor.offsets.at, cursor.offsets.size);
-        tensors[i].data =
-            is_lent(message) ? cursor.data.at : carve(at, cursor.data.at, cursor.data.size);
+        tensors[i].data = is_lent(message) ? cursor.data.at : carve_data(at, &cursor);
+        if (tensors[i].data == NULL && cursor.bytes > 0)
+            return false;
     }
     batch->shown.tensors = tensors;
     batch->shown.tensor_count = message->names.count;
+    return true;
 }
 
 static void fill_lent(struct batch *batch, const struct msg_batch *message)
@@ -258,7 +315,9 @@ enum weir_status batch_lay_out(const struct msg_batch *message, const struct wei
                                struct batch **ret_batch, struct weir_error *err)
 {
     size_t bytes = 0;
-    enum weir_status status = check_columns(message, frames, err);
+    enum weir_status status = check_compressed(message, frames, err);
+    if (status == WEIR_OK)
+        status = check_columns(message, frames, err);
     if (status == WEIR_OK)
         status = measure(message, frames, &bytes, err);
     if (status != WEIR_OK)
@@ -279,7 +338,11 @@ enum weir_status batch_lay_out(const struct msg_batch *message, const struct wei
     batch->shown.labels = carve_frame(&at, frames, FRAME_LABELS);
     batch->shown.label_type = (enum weir_label_type)message->label_kind;
     batch->shown.weights = carve_weights(&at, frames, message->samples);
-    fill_tensors(batch, message, frames, &at);
+    if (!fill_tensors(batch, message, frames, &at)) {
+        free(batch);
+        return weir_fail(err, WEIR_INVALID, "batch %llu: a compressed tensor is broken",
+                         (unsigned long long)message->batch);
+    }
     batch->shown.label_width = message->label_width;
     if (message->label_width > 0)
         batch->shown.label_values = carve_frame(&at, frames, frames->count - 1);

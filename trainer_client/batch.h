@@ -17,7 +17,7 @@ struct batch {
 
 /* Copies everything out of `message` and `frames`; with a loan the tensors stay in the frames, which are
  * views of it, and must not be ragged: nothing that others may write to is used as a size or an index. INVALID, naming the
- * tensor, when sizes, shapes or offsets do not fit each other. `*ret_batch` is one allocation: free(). */
+ * tensor, when sizes, shapes or offsets do not fit each other, or a compressed tensor is broken. `*ret_batch` is one allocation: free(). */
 enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
                                struct batch **ret_batch, struct weir_error *err) WEIR_MUST_USE;
 

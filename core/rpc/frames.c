@@ -20,6 +20,14 @@ void weir_frames_give(struct weir_frames *frames, void *bytes, size_t size)
     frames->count++;
 }
 
+void weir_frames_replace(struct weir_frames *frames, size_t index, void *bytes, size_t size)
+{
+    weir_require(index < frames->count);
+    zmq_msg_close(&frames->frame[index]);
+    int rc = zmq_msg_init_data(&frames->frame[index], bytes, size, free_bytes, NULL);
+    weir_require(rc == 0);
+}
+
 void weir_frames_copy(struct weir_frames *frames, const void *bytes, size_t size)
 {
     weir_require(frames->count < WEIR_WIRE_FRAMES_MAX);

@@ -19,6 +19,8 @@ void weir_frames_give(struct weir_frames *frames, void *bytes, size_t size);
 void weir_frames_copy(struct weir_frames *frames, const void *bytes, size_t size);
 /* A frame of bytes that stay somebody else's, and outlive it. */
 void weir_frames_view(struct weir_frames *frames, const void *bytes, size_t size);
+/* Puts `bytes` (from malloc) in the place of what frame `index` holds. */
+void weir_frames_replace(struct weir_frames *frames, size_t index, void *bytes, size_t size);
 /* Empty beyond the end. What was received starts at a multiple of 8 bytes, at the least. */
 struct weir_bytes weir_frames_at(const struct weir_frames *frames, size_t index);
 size_t weir_frames_bytes(const struct weir_frames *frames); /* of all together */

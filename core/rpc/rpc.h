@@ -50,6 +50,11 @@ struct weir_rpc_handler {
         MSG_##name, fn    \
     }
 
+/* UNSUPPORTED when the endpoint is a TCP address that is not of the loopback: what leaves a host must be encrypted, and
+ * is not. Every socket is held to it. */
+enum weir_status weir_rpc_check_endpoint(const char *endpoint,
+                                         struct weir_error *err) WEIR_MUST_USE;
+
 /* Binds `endpoint` (ipc://…, inproc://…, tcp://127.0.0.1:*). Messages without a row in `handlers`
  * (terminated by {MSG_none}) are refused with UNSUPPORTED. IO when the endpoint is taken or not
  * bindable: the text names it. */

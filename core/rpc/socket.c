@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "core/rpc/rpc.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,33 @@ static enum weir_status check_path(const char *path, struct weir_error *err)
     return WEIR_OK;
 }
 
+/* "127.…" and "[::1]"; names may stand for anything. */
+static bool is_loopback(const char *host)
+{
+    struct in_addr address;
+    char number[INET_ADDRSTRLEN];
+    const char *end = strrchr(host, ':');
+    if (strncmp(host, "[::1]:", 6) == 0)
+        return true;
+    if (end == NULL || (size_t)(end - host) >= sizeof number)
+        return false;
+    memcpy(number, host, (size_t)(end - host));
+    number[end - host] = '\0';
+    return inet_pton(AF_INET, number, &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
+}
+
+enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error *err)
+{
+    static const char TCP[] = "tcp://";
+    bool is_tcp = strncmp(endpoint, TCP, sizeof TCP - 1) == 0;
+    if (!is_tcp || is_loopback(endpoint + sizeof TCP - 1))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNSUPPORTED,
+                     "%s leaves this host, and connections have no keys yet: expected a loopback "
+                     "address, such as tcp://127.0.0.1:*",
+                     endpoint);
+}
+
 static enum weir_status bind_socket(void *socket, const char *endpoint, struct weir_error *err)
 {
     if (is_ipc(endpoint)) {
@@ -123,8 +151,10 @@ enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind 
         return weir_fail(err, WEIR_LIMIT, "cannot open a socket for %s: %s", endpoint,
                          zmq_strerror(errno));
     set_options(socket, kind);
-    enum weir_status status =
-        server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);
+    enum weir_status status = weir_rpc_check_endpoint(endpoint, err);
+    if (status == WEIR_OK)
+        status =
+            server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);
     if (status != WEIR_OK) {
         weir_socket_close(socket, NULL);
         return status;

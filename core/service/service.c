@@ -37,6 +37,8 @@ static const struct weir_option OPTIONS[] = {
     {"name", "NAME", "which of several equal processes this is", OPTION(options.name)},
     {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
+    {"listen", "ENDPOINT", "tcp://127.0.0.1:* for a port, not a socket", OPTION(options.listen)},
+    {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"print-config", "FILE", "print their effective values", OPTION(print_config)},
     {"describe-config", NULL, "print their reference", OPTION(describe_config)},
@@ -195,9 +197,10 @@ static enum weir_status bind_endpoint(struct running *running, struct weir_error
         return status;
     WEIR_AUTO_FREE char *endpoint =
         weir_service_endpoint(running->options->socket_dir, running->options->name);
+    const char *listen = running->options->listen;
     running->handlers = wrap_handlers(running->service->handlers);
-    return weir_rpc_serve(running->loop, endpoint, running->handlers, running, &running->server,
-                          err);
+    return weir_rpc_serve(running->loop, listen != NULL ? listen : endpoint, running->handlers,
+                          running, &running->server, err);
 }
 
 static enum weir_status start(struct running *running, struct weir_error *err)

@@ -18,6 +18,8 @@ struct weir_service_options {
     const char *name;       /* --name: which of several equal processes this is ("worker-1") */
     const char *log_level;  /* --log-level */
     const char *run;        /* --run: the number of the run a trainer serves */
+    const char *listen;     /* --listen: endpoint, in place of NAME.sock in socket_dir; or NULL */
+    const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
 };
 
 struct weir_service {

@@ -40,6 +40,7 @@ struct weir_platform {
     char *bin_dir;
     char *log_level;
     unsigned workers;
+    char *listen, *compress; /* of workers; NULL: as they do by themselves */
     struct weir_datadir *datadir;
     struct weir_supervisor *supervisor;
     struct weir_postgres *postgres; /* NULL: somebody else's server */
@@ -165,14 +166,32 @@ static enum weir_status launch(struct weir_platform *platform, const struct weir
     return status;
 }
 
+static size_t worker_arguments(const struct weir_platform *platform, const char *ret_arguments[4])
+{
+    size_t count = 0;
+    if (platform->listen != NULL) {
+        ret_arguments[count++] = "--listen";
+        ret_arguments[count++] = platform->listen;
+    }
+    if (platform->compress != NULL) {
+        ret_arguments[count++] = "--compress";
+        ret_arguments[count++] = platform->compress;
+    }
+    return count;
+}
+
 static enum weir_status start_workers(struct weir_platform *platform, struct weir_error *err)
 {
+    const char *arguments[4];
+    size_t argument_count = worker_arguments(platform, arguments);
     for (unsigned i = 1; i <= platform->workers; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "worker-%u", i);
         const struct weir_program worker = {
             .program = "worker",
             .name = name,
+            .arguments = arguments,
+            .argument_count = argument_count,
             .restart = true,
             .exited = on_child_exit,
             .owner = platform,
@@ -364,6 +383,8 @@ enum weir_status weir_platform_start(struct weir_loop *loop,
         options->bin_dir ? weir_strdup(options->bin_dir) : weir_platform_own_directory();
     platform->log_level = options->log_level ? weir_strdup(options->log_level) : NULL;
     platform->workers = options->workers;
+    platform->listen = options->listen ? weir_strdup(options->listen) : NULL;
+    platform->compress = options->compress ? weir_strdup(options->compress) : NULL;
     enum weir_status status = start_steps(platform, options, err);
     if (status)
         return status;
@@ -403,6 +424,8 @@ void weir_platform_free(struct weir_platform *platform)
     weir_datadir_close(platform->datadir);
     free(platform->conninfo);
     free(platform->log_level);
+    free(platform->listen);
+    free(platform->compress);
     free(platform->bin_dir);
     free(platform);
 }

@@ -21,6 +21,8 @@ struct weir_platform_options {
     const char *launcher;         /* for workers and trainers; NULL: local */
     const char *log_level;        /* of the children; NULL: their default */
     unsigned workers;             /* 0: none */
+    const char *listen;           /* endpoint of each worker; NULL: a socket of its own */
+    const char *compress;         /* how workers compress batches; NULL: not at all */
 };
 
 /* Called from the loop, never from inside a call below. */

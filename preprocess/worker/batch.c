@@ -85,6 +85,34 @@ void worker_batch_free(struct worker_batch *batch)
     free(batch);
 }
 
+/* ---- compressing ---- */
+
+enum { FRAME_TENSORS = 4 }; /* behind ids, labels, weights and the ids of holes */
+
+static void compress_frame(struct worker_batch *batch, size_t frame, enum weir_compression how)
+{
+    struct weir_bytes plain = weir_frames_at(&batch->frames, frame);
+    size_t size = 0;
+    void *bytes = weir_compress(how, plain, &size);
+    if (bytes == NULL)
+        return;
+    batch->compression = how;
+    batch->expanded[frame] = plain.size;
+    weir_frames_replace(&batch->frames, frame, bytes, size);
+}
+
+void worker_batch_compress(struct worker_batch *batch, enum weir_compression how)
+{
+    size_t frame = FRAME_TENSORS;
+    if (how == WEIR_COMPRESSION_NONE)
+        return;
+    for (size_t i = 0; i < batch->tensors; i++) {
+        if (batch->tensor[i].kind == COLUMN_RAGGED)
+            frame++; /* its offsets */
+        compress_frame(batch, frame++, how);
+    }
+}
+
 /* ---- reading ---- */
 
 static void add_hole(struct kitchen *kitchen, uint64_t id, uint32_t state)

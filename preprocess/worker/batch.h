@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
 #include "core/rpc/frames.h"
+#include "core/wire/compression.h"
 #include "preprocess/failures.h"
 #include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"
@@ -23,9 +24,13 @@ struct worker_batch {
     uint32_t label_width;
     size_t tensors;
     struct column_about tensor[COLUMNS_MAX];
+    enum weir_compression compression;       /* of those frames that are; NONE: none is */
+    uint64_t expanded[WEIR_WIRE_FRAMES_MAX]; /* bytes they were compressed from; 0: it is not */
 };
 
 void worker_batch_free(struct worker_batch *batch);
+/* Compresses the values of its tensors, where that pays. What sizes are taken from stays as it is. */
+void worker_batch_compress(struct worker_batch *batch, enum weir_compression how);
 
 enum { KITCHEN_REASON_MAX = FAILURE_REASON_MAX };
 

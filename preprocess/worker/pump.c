@@ -108,6 +108,8 @@ static void make(struct worker *worker, const struct worker_make *what)
         status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
     else
         status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
+    if (batch != NULL)
+        worker_batch_compress(batch, worker->compression);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;
     job->read_ns += kitchen_read_ns(worker->kitchen) - before_read_ns;
@@ -163,6 +165,9 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
     message->ranks = (struct weir_u32s){ranks, batch->tensors};
     message->shape = (struct weir_u64s){shape, dimensions};
     message->ragged = (struct weir_u32s){ragged, batch->tensors};
+    message->compression = batch->compression;
+    if (batch->compression != WEIR_COMPRESSION_NONE)
+        message->expanded = (struct weir_u64s){batch->expanded, batch->frames.count};
 }
 
 enum { LENT_ALIGNMENT = 64 };
@@ -201,7 +206,8 @@ static bool lend_out(struct worker *worker, const struct worker_send *send,
 {
     struct worker_loans *loans = &worker->loans[send->consumer];
     uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
-    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || is_ragged(batch))
+    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || is_ragged(batch) ||
+        worker->compression != WEIR_COMPRESSION_NONE)
         return false;
     while (loans->count > 0) {
         const uint8_t *sent = loans->at[--loans->count];
@@ -245,12 +251,13 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     };
     describe_tensors(batch, arena, &message);
     bool is_lent = lend_out(worker, send, batch, arena, &message);
+    uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
                        is_lent ? NULL : &batch->frames))
         return false;
     struct worker_job *job = worker_job_for(worker, lease);
     if (job != NULL) {
-        job->bytes_sent += ready->bytes;
+        job->bytes_sent += sent_bytes;
         job->queued_ns += weir_now_ns() - batch->made_ns;
     }
     worker_flow_sent(&worker->flow, send, weir_loop_now_ms(worker->loop));

@@ -70,6 +70,18 @@ static enum weir_status connect_peers(struct worker *worker, const char *socket_
     return status;
 }
 
+/* How batches are compressed, by name; NULL is none. */
+static enum weir_status read_compression(const char *name, enum weir_compression *ret_how,
+                                         struct weir_error *err)
+{
+    for (int how = 0; WEIR_COMPRESSIONS[how] != NULL; how++) {
+        *ret_how = (enum weir_compression)how;
+        if (name == NULL || weir_str_equal(name, WEIR_COMPRESSIONS[how]))
+            return WEIR_OK;
+    }
+    return weir_fail(err, WEIR_INVALID, "--compress: expected none, lz4 or zstd, found '%s'", name);
+}
+
 enum weir_status worker_open(const struct weir_service_options *options, struct weir_loop *loop,
                              struct weir_rpc_server *server, void **ret_state,
                              struct weir_error *err)
@@ -91,6 +103,8 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
         status = WEIR_OK;
     }
     worker->kitchen = kitchen_new(worker->crashes);
+    if (status == WEIR_OK)
+        status = read_compression(options->compress, &worker->compression, err);
     if (status == WEIR_OK)
         status = connect_peers(worker, options->socket_dir, err);
     if (status != WEIR_OK) {

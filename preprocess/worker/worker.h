@@ -77,6 +77,7 @@ struct worker {
     struct worker_loans loans[WORKER_CONSUMERS_MAX];
     struct weir_borrowed *borrowed;
     struct kitchen *kitchen;
+    enum weir_compression compression; /* of batches on their way */
     uint64_t timer;
     bool pumping; /* pump() is due in the next round */
 

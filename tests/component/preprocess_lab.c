@@ -26,6 +26,7 @@ struct lab {
     pid_t dispatcher;
     pid_t worker[LAB_WORKERS_MAX];
     int workers;
+    const char *compress;   /* of workers on TCP; NULL: they have local sockets */
     struct weir_loop *loop; /* of the test's own questions */
     struct weir_rpc_peer *peer;
 };
@@ -44,7 +45,23 @@ static pid_t start_process(const struct lab *lab, const char *binary, const char
 static void start_worker(struct lab *lab, int worker)
 {
     WEIR_AUTO_FREE char *name = weir_format("worker-%d", worker + 1);
-    lab->worker[worker] = start_process(lab, "worker", name);
+    static const char PROGRAM[] = WEIR_BIN_DIR "/worker";
+    const char *const on_tcp[] = {PROGRAM,
+                                  "--data-dir",
+                                  lab->dir.path,
+                                  "--socket-dir",
+                                  lab->dir.path,
+                                  "--name",
+                                  name,
+                                  "--log-level",
+                                  "warn",
+                                  "--listen",
+                                  "tcp://127.0.0.1:*",
+                                  "--compress",
+                                  lab->compress,
+                                  NULL};
+    lab->worker[worker] = lab->compress != NULL ? child_start(on_tcp, NULL, NULL)
+                                                : start_process(lab, "worker", name);
 }
 
 /* An orderly stop; a leak or a sanitizer's finding would show in the exit code. */
@@ -158,10 +175,12 @@ void lab_erase(struct lab *lab, uint64_t id)
 
 /* ---- life ---- */
 
-struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line)
+static struct lab *start(struct weir_test_postgres *postgres, int workers, int bad_line,
+                         const char *compress)
 {
     struct lab *lab = weir_calloc(1, sizeof(*lab));
     struct weir_error err;
+    lab->compress = compress;
     temp_dir_make(&lab->dir);
     lab->conninfo = postgres->conninfo;
     lab->data_path = weir_format("%s/data.jsonl", lab->dir.path);
@@ -181,6 +200,17 @@ struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(lab->dir.path, "dispatcher");
     weir_require(weir_rpc_connect(lab->loop, endpoint, NULL, lab, &lab->peer, &err) == WEIR_OK);
     return lab;
+}
+
+struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line)
+{
+    return start(postgres, workers, bad_line, NULL);
+}
+
+struct lab *lab_start_over_tcp(struct weir_test_postgres *postgres, int workers,
+                               const char *compress)
+{
+    return start(postgres, workers, -1, compress);
 }
 
 void lab_stop(struct lab *lab)

@@ -23,6 +23,9 @@ struct lab;
 
 /* Starts everything; `bad_line` >= 0: that line is no JSON. */
 struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line);
+/* The same with workers that send over TCP, compressed. */
+struct lab *lab_start_over_tcp(struct weir_test_postgres *postgres, int workers,
+                               const char *compress);
 void lab_stop(struct lab *lab);
 
 const char *lab_socket_dir(const struct lab *lab);

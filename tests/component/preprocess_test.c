@@ -462,6 +462,35 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     lab_stop(lab);
 }
 
+/* The same numbers, in a small part of the bytes: nearly all of them are zeros. */
+static void batches_over_tcp_are_the_same_and_smaller(void **state)
+{
+    static const char *const HOW[] = {"none", "lz4", "zstd"};
+    uint64_t sent[WEIR_COUNT(HOW)];
+    for (size_t i = 0; i < WEIR_COUNT(HOW); i++) {
+        struct lab *lab = lab_start_over_tcp(*state, 2, HOW[i]);
+        struct seen seen = {.batches = 0};
+        struct weir_batch *batch;
+        struct weir_client_error error = {0};
+        lab_open_job(lab, 1, WIDE, 1);
+        struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+        while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+            look_at_wide(&seen, batch);
+            weir_batch_release(batch);
+            if (++seen.batches == 5)
+                lab_kill_worker(lab, 0); /* which is found again at another port */
+        }
+        seen_commit(client, true);
+        weir_client_close(client);
+        seen_each(&seen, 1);
+        sent[i] = lab_flow(lab).sent;
+        lab_stop(lab);
+        weir_test_postgres_reset(*state);
+    }
+    assert_true(sent[1] > 0 && sent[1] < sent[0] / 10);
+    assert_true(sent[2] > 0 && sent[2] < sent[0] / 10);
+}
+
 static void a_full_disk_stops_no_worker(void **state)
 {
     setenv("WEIR_FAULTS", "crashes.reserve=1", 1);
@@ -517,6 +546,7 @@ int main(int argc, char **argv)
         stall_ms = strtol(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_full_disk_stops_no_worker, reset),
+        cmocka_unit_test_teardown(batches_over_tcp_are_the_same_and_smaller, reset),
         cmocka_unit_test_teardown(a_trainer_that_stops_reading_is_waited_for_within_bounds, reset),
         cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),

@@ -3,7 +3,7 @@ order still every sample once."""
 
 import json
 
-from weirlab import Lab, assert_clean_audits, outcome
+from weirlab import Lab, Run, assert_clean_audits, outcome
 
 
 def sets_alone(found):
@@ -18,6 +18,12 @@ def main():
     parents = [(e["model"], e["parent"]) for e in first.of("model_stored")]
     assert parents[0][1] is None and all(p == m for (m, _), (_, p) in zip(parents, parents[1:])), parents
     print(f"deterministic: {len(parents)} models, equal to the byte")
+
+    remote = lab.folder / "tcp.yaml"
+    remote.write_text('batches: {listen: "tcp://127.0.0.1:*", compress: zstd}\n')
+    over_tcp = Run(lab.pipeline, lab.folder / "tcp", remote).finish()
+    assert outcome(over_tcp.events) == outcome(first.events), (outcome(over_tcp.events), outcome(first.events))
+    print("over TCP, compressed: the same models")
 
     again = lab.run(lab.folder / "first").finish()
     assert outcome(again.events) in ({}, outcome(first.events)), outcome(again.events)

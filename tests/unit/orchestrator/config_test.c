@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "orchestrator/config.h"
 #include "orchestrator/system.h"
+#include "tests/support/temp_dir.h"
 
 #include <string.h>
 
@@ -58,6 +59,39 @@ static void the_shipped_system_file_is_the_default(void **state)
     assert_true(file.prices.cpu_hour == defaults.prices.cpu_hour);
     orchestrator_system_fini(&file);
     orchestrator_system_fini(&defaults);
+}
+
+static void batches_over_tcp_stay_on_the_host(void **state)
+{
+    static const struct {
+        const char *yaml, *expected;
+    } CASES[] = {
+        {"batches: {listen: \"tcp://0.0.0.0:*\"}\n",
+         "s.yaml:1:20: batches.listen: tcp://0.0.0.0:* leaves this host"},
+        {"batches: {listen: \"tcp://127.0.0.1:7000\"}\n", "expected tcp://ADDRESS:*"},
+        {"batches: {listen: \"ipc:///tmp/x\"}\n", "expected tcp://ADDRESS:*"},
+        {"batches: {compress: gzip}\n", "s.yaml:1:21: batches.compress"},
+        {"batches: {listen: \"tcp://127.0.0.1:*\", compress: zstd}\n", NULL},
+    };
+    struct temp_dir dir;
+    (void)state;
+    temp_dir_make(&dir);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct orchestrator_system system;
+        struct weir_error err = {0};
+        const char *path = temp_path(&dir, "s.yaml");
+        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
+        enum weir_status status = orchestrator_system_load(path, &system, &err);
+        assert_int_equal(status, CASES[i].expected == NULL ? WEIR_OK : WEIR_INVALID);
+        if (CASES[i].expected != NULL && strstr(err.text, CASES[i].expected) == NULL)
+            fail_msg("found: %s\nexpected: %s", err.text, CASES[i].expected);
+        if (status != WEIR_OK)
+            continue;
+        assert_string_equal(system.listen, "tcp://127.0.0.1:*");
+        assert_string_equal(system.compress, "zstd");
+        orchestrator_system_fini(&system);
+    }
+    temp_dir_remove(&dir);
 }
 
 #define REST "datasets: [{name: a}]\nselection: {}\npreprocess: {}\ntraining: {}\n"
@@ -119,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_pipelines_are_good),
         cmocka_unit_test(the_shipped_system_file_is_the_default),
+        cmocka_unit_test(batches_over_tcp_stay_on_the_host),
         cmocka_unit_test(mistakes_name_their_place),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

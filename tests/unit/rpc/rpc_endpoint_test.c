@@ -70,6 +70,30 @@ static void a_port_chosen_by_the_system_is_told(void **state)
     assert_null(strchr(weir_rpc_endpoint(second), '*'));
 }
 
+static void nothing_leaves_the_host_without_keys(void **state)
+{
+    static const char *const OUTSIDE[] = {
+        "tcp://*:*",       "tcp://0.0.0.0:*", "tcp://10.0.0.1:5000",
+        "tcp://eth0:*",    "tcp://[::]:*",    "tcp://localhost:*",
+        "tcp://127.0.0.1", "tcp://",          "tcp://128.0.0.1:*"};
+    static const char *const INSIDE[] = {"tcp://127.0.0.1:*", "tcp://127.9.9.9:80",
+                                         "tcp://[::1]:*"};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < WEIR_COUNT(OUTSIDE); i++) {
+        struct weir_rpc_server *server = NULL;
+        struct weir_rpc_peer *peer = NULL;
+        struct weir_error err;
+        assert_int_equal(weir_rpc_serve(fixture->loop, OUTSIDE[i], SERVED, fixture, &server, &err),
+                         WEIR_UNSUPPORTED);
+        assert_int_equal(weir_rpc_connect(fixture->loop, OUTSIDE[i], NULL, NULL, &peer, &err),
+                         WEIR_UNSUPPORTED);
+        assert_non_null(strstr(err.text, OUTSIDE[i]));
+        assert_non_null(strstr(err.text, "expected a loopback address, such as tcp://127.0.0.1:*"));
+    }
+    for (size_t i = 0; i < WEIR_COUNT(INSIDE); i++)
+        assert_int_equal(weir_rpc_check_endpoint(INSIDE[i], NULL), WEIR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +101,7 @@ int main(void)
         IPC(the_socket_file_of_a_dead_process_is_no_obstacle),
         IPC(an_impossible_endpoint_is_named),
         INPROC(a_port_chosen_by_the_system_is_told),
+        INPROC(nothing_leaves_the_host_without_keys),
     };
     return cmocka_run_group_tests_name("rpc_endpoint", tests, NULL, NULL);
 }

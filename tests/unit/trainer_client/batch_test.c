@@ -1,4 +1,5 @@
 /* Laying out received batches: what fits is taken whole, what does not is refused by name. */
+#include "core/wire/compression.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
 #include "trainer_client/batch.h"
@@ -18,7 +19,7 @@ struct letter {
     struct weir_frames frames;
     const char *names[2];
     uint32_t types[2], ranks[2], ragged[2], states[1];
-    uint64_t shape[3];
+    uint64_t shape[3], expanded[7];
 };
 
 static void write_letter(struct letter *letter)
@@ -143,6 +144,46 @@ static void lent_memory_keeps_the_tensors_and_nothing_that_is_a_size(void **unus
     weir_frames_clear(&letter.frames);
 }
 
+/* The dense tensor has so many numbers, each as its place modulo 10, and is compressed. */
+static void write_compressed(struct letter *letter, enum weir_compression how)
+{
+    enum { WIDTH = 3000, DENSE = 4 };
+    size_t size = 0;
+    write_letter(letter);
+    letter->shape[1] = WIDTH;
+    resize(letter, DENSE, 2 * WIDTH * sizeof(float));
+    float *numbers = zmq_msg_data(&letter->frames.frame[DENSE]);
+    for (size_t i = 0; i < (size_t)2 * WIDTH; i++)
+        numbers[i] = (float)(i % 10);
+    struct weir_bytes plain = weir_frames_at(&letter->frames, DENSE);
+    letter->expanded[DENSE] = plain.size;
+    letter->message.expanded = (struct weir_u64s){letter->expanded, letter->frames.count};
+    letter->message.compression = how;
+    void *packed = weir_compress(how, plain, &size);
+    weir_frames_replace(&letter->frames, DENSE, packed, size);
+}
+
+static void a_compressed_tensor_is_what_it_was(void **unused)
+{
+    (void)unused;
+    for (int how = WEIR_COMPRESSION_LZ4; how <= WEIR_COMPRESSION_ZSTD; how++) {
+        struct letter letter;
+        struct batch *batch = NULL;
+        struct weir_error err;
+        write_compressed(&letter, (enum weir_compression)how);
+        assert_true(weir_frames_at(&letter.frames, 4).size < letter.expanded[4] / 8);
+        assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+        weir_frames_clear(&letter.frames);
+        const struct weir_tensor *dense = &batch->shown.tensors[0];
+        assert_int_equal(dense->bytes, letter.expanded[4]);
+        assert_int_equal((uintptr_t)dense->data % WEIR_BATCH_ALIGNMENT, 0);
+        for (size_t i = 0; i < dense->bytes / sizeof(float); i++)
+            assert_true(((const float *)dense->data)[i] == (float)(i % 10));
+        assert_int_equal(((const int32_t *)batch->shown.tensors[1].data)[2], 9);
+        free(batch);
+    }
+}
+
 static void absent_weights_are_ones(void **unused)
 {
     (void)unused;
@@ -209,6 +250,70 @@ static void no_frames(struct letter *letter, size_t unused, size_t unused_too)
     weir_frames_clear(&letter->frames);
 }
 
+static void other_expanded(struct letter *letter, size_t frame, size_t size)
+{
+    letter->expanded[frame] = size;
+}
+
+static void other_compression(struct letter *letter, size_t how, size_t unused)
+{
+    (void)unused;
+    letter->message.compression = (uint32_t)how;
+}
+
+static void more_expanded(struct letter *letter, size_t count, size_t unused)
+{
+    (void)unused;
+    letter->message.expanded.count = count;
+}
+
+static void shorter_by(struct letter *letter, size_t frame, size_t bytes)
+{
+    resize(letter, frame, weir_frames_at(&letter->frames, frame).size - bytes);
+}
+
+static void lent(struct letter *letter, size_t unused, size_t unused_too)
+{
+    (void)unused;
+    (void)unused_too;
+    letter->message.loan = weir_bytes("a loan", 6);
+}
+
+static void what_is_compressed_badly_is_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *what;
+        void (*spoil)(struct letter *letter, size_t a, size_t b);
+        size_t a, b;
+    } CASES[] = {
+        {"more than its shape has", other_expanded, 4, 24001},
+        {"absurdly many bytes", other_expanded, 4, SIZE_MAX / 2},
+        {"more than a message may have", other_expanded, 4, (size_t)1 << 31},
+        {"not said to be compressed", other_expanded, 4, 0},
+        {"ids", other_expanded, 0, 16},
+        {"offsets", other_expanded, 5, 12},
+        {"a tensor that is not", other_expanded, 6, 12},
+        {"another way", other_compression, 3, 0},
+        {"no way", other_compression, 0, 0},
+        {"cut short", shorter_by, 4, 1},
+        {"more of them than frames", more_expanded, 8, 0},
+        {"what was lent", lent, 0, 0},
+    };
+    for (size_t i = 0; i < 2 * WEIR_COUNT(CASES); i++) {
+        struct letter letter;
+        struct batch *batch = NULL;
+        struct weir_error err;
+        write_compressed(&letter, (enum weir_compression)(1 + i % 2));
+        CASES[i / 2].spoil(&letter, CASES[i / 2].a, CASES[i / 2].b);
+        if (batch_lay_out(&letter.message, &letter.frames, &batch, &err) != WEIR_INVALID)
+            fail_msg("%s: was taken", CASES[i / 2].what);
+        assert_non_null(strstr(err.text, "batch 4: "));
+        assert_null(batch);
+        weir_frames_clear(&letter.frames);
+    }
+}
+
 static void what_does_not_fit_is_refused_with_its_number(void **unused)
 {
     (void)unused;
@@ -257,6 +362,8 @@ int main(void)
         cmocka_unit_test(what_fits_is_taken_whole),
         cmocka_unit_test(vectors_of_labels_are_the_last_frame),
         cmocka_unit_test(lent_memory_keeps_the_tensors_and_nothing_that_is_a_size),
+        cmocka_unit_test(a_compressed_tensor_is_what_it_was),
+        cmocka_unit_test(what_is_compressed_badly_is_refused),
         cmocka_unit_test(absent_weights_are_ones),
         cmocka_unit_test(what_does_not_fit_is_refused_with_its_number),
     };
