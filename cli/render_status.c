@@ -41,6 +41,28 @@ static void show_check(const json_t *pipeline, struct cli_page *page)
              cli_flag(check, "verdict") ? "fired" : "did not fire", cli_text(check, "because"));
 }
 
+static void show_budget(const json_t *pipeline, struct cli_page *page)
+{
+    const json_t *budget = json_object_get(pipeline, "budget");
+    const json_t *spent = json_object_get(budget, "spent");
+    if (!json_is_object(budget))
+        return;
+    WEIR_AUTO_BUF limits = {0};
+    if (cli_real(budget, "money") > 0)
+        weir_buf_printf(&limits, " %.4f of %.4f %s", cli_real(spent, "money"),
+                        cli_real(budget, "money"), cli_text(spent, "currency"));
+    if (cli_real(budget, "cpu_seconds") > 0)
+        weir_buf_printf(&limits, "%s %.1f of %.1f CPU s", limits.size > 0 ? "," : "",
+                        cli_real(spent, "cpu_seconds"), cli_real(budget, "cpu_seconds"));
+    bool holds = cli_flag(budget, "over") && strcmp(cli_text(budget, "then"), "hold") == 0;
+    cli_line(page, "%s: budget%s%s spent%s", cli_text(pipeline, "pipeline"),
+             strcmp(cli_text(budget, "per"), "day") == 0 ? " of today:" : ":",
+             weir_buf_text(&limits),
+             holds                      ? ": nothing fires any more"
+             : cli_flag(budget, "over") ? ": more than it should"
+                                        : "");
+}
+
 static bool time_of(const json_t *timeline, const char *step, int64_t *ret_us)
 {
     const char *text = cli_text(timeline, step);
@@ -82,6 +104,7 @@ static void show_errors(const json_t *pipelines, struct cli_page *page)
         show_progress(pipeline, page);
         show_check(pipeline, page);
         show_timeline(pipeline, page);
+        show_budget(pipeline, page);
         if (cli_text(pipeline, "error")[0] != '\0')
             cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
     }

@@ -16,7 +16,7 @@ static const char *const DELETIONS[] = {"retrain_now", "retire", "keep", NULL};
 /* The whole file. Sections that belong to others are only named here. */
 struct file_section {
     const struct weir_yaml_node *pipeline, *datasets, *dataset, *trigger, *selection, *preprocess,
-        *training, *evaluation, *promote, *models, *deletion;
+        *training, *evaluation, *promote, *models, *budget, *deletion;
 };
 
 static const struct cfg_key FILE_KEYS[] = {
@@ -31,6 +31,7 @@ static const struct cfg_key FILE_KEYS[] = {
     CFG_NODE(struct file_section, evaluation, .doc = "how good each model is"),
     CFG_NODE(struct file_section, promote, .doc = "which model is the active one"),
     CFG_NODE(struct file_section, models, .doc = "how models are stored, and which are kept"),
+    CFG_NODE(struct file_section, budget, .doc = "how much it may cost"),
     CFG_NODE(struct file_section, deletion,
              .doc = "what happens to models when samples are erased"),
     CFG_END,
@@ -280,6 +281,8 @@ static enum weir_status read_file(struct orchestrator_config *config,
     if (status == WEIR_OK)
         status = models_settings_read(file.models, &config->models, err);
     if (status == WEIR_OK)
+        status = budget_read(file.budget, &config->budget, err);
+    if (status == WEIR_OK)
         status = promote_settings_read(file.promote, &config->promote, err);
     if (status == WEIR_OK)
         status = check_promote(config, file.promote, err);
@@ -328,6 +331,7 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
         orchestrator_evaluation_print(&config->evaluations[i], out);
     promote_settings_print(&config->promote, out);
     models_settings_print(&config->models, out);
+    budget_print(&config->budget, out);
     struct deletion_section deletion = {config->deletion, config->deletion_within_us};
     weir_buf_append_text(out, "deletion:\n");
     cfg_print(DELETION_KEYS, &deletion, 2, out);
@@ -357,6 +361,8 @@ void orchestrator_config_describe(struct weir_buf *out)
     orchestrator_detector_describe(out);
     orchestrator_evaluation_describe(out);
     models_settings_describe(out);
+    weir_buf_append_text(out, "\n");
+    budget_describe(out);
     weir_buf_append_text(out, "\n## deletion\n\n");
     cfg_document(DELETION_KEYS, out);
 }

@@ -4,6 +4,7 @@
 #define ORCHESTRATOR_CONFIG_H
 
 #include "core/config/schema.h"
+#include "orchestrator/budget.h"
 #include "orchestrator/evaluations/section.h"
 #include "orchestrator/models/settings.h"
 
@@ -30,6 +31,7 @@ struct orchestrator_config {
     size_t evaluation_count;
     struct models_settings models;
     struct promote_settings promote;
+    struct budget budget;
     int deletion;               /* enum orchestrator_deletion */
     int64_t deletion_within_us; /* an erasure that takes longer is overdue */
     uint64_t epochs;

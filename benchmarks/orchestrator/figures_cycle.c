@@ -29,7 +29,7 @@ static const char PIPELINE[] =
     "          delivery: exactly_once}\n"
     "training: {model: linear, loss: logistic, epochs: 1, seed: 1, start_from: previous,\n"
     "           optimizer: {name: sgd, lr: 0.1}}\n"
-    "evaluation: [{name: next, strategy: between_triggers, models: active,\n"
+    "evaluation: [{name: own, strategy: between_triggers, models: trained,\n"
     "              metrics: [accuracy]}]\n";
 
 static enum weir_status write_inputs(const char *directory, const char *file,

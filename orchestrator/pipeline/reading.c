@@ -1,13 +1,62 @@
 /* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it failed, was stopped,
- * or its orchestrator died). */
+ * or its orchestrator died), or the budget may be spent. */
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/pipeline/spending.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+enum { HELD_BACK_MS = 5000 }; /* between two looks at whether the next day has come */
 
 static bool is_through(const struct trigger_row *trigger)
 {
     return trigger->number == 0 || strcmp(trigger->state, "done") == 0 ||
            strcmp(trigger->state, "skipped") == 0;
+}
+
+/* ---- the budget ---- */
+
+static enum weir_status effect_spent(struct pipeline *pipeline, const void *what,
+                                     struct weir_error *err)
+{
+    const struct pipeline_spending *spending = what;
+    WEIR_AUTO_FREE char *key = weir_format("budget_spent/%" PRId64, spending->since_us);
+    json_t *body = pipeline_spending_json(pipeline, spending);
+    json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
+    return orchestrator_event_put(
+        pipeline->orch, &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body, err);
+}
+
+static enum weir_status tell_spent(void *subject, const void *what, struct weir_error *err)
+{
+    return effect_spent(subject, what, err);
+}
+
+/* Nothing fires any more: for today, or at all. */
+static void hold_back(struct pipeline *pipeline, const struct pipeline_spending *spending)
+{
+    if (pipeline->config->budget.per == BUDGET_DAY)
+        pipeline_begin_after(pipeline, HELD_BACK_MS);
+    else
+        pipeline_advance(pipeline, PIPELINE_ON_STOPPED, effect_spent, spending);
+}
+
+/* True: the budget is spent, and holds the pipeline back. Told once a day, or once. */
+static enum weir_status check_budget(struct pipeline *pipeline, bool *ret_held,
+                                     struct weir_error *err)
+{
+    struct pipeline_spending spending;
+    *ret_held = false;
+    enum weir_status status = pipeline_spending(pipeline, &spending, err);
+    if (status != WEIR_OK || !spending.over)
+        return status;
+    status = orchestrator_commit(pipeline->orch, tell_spent, pipeline, &spending, err);
+    *ret_held = status == WEIR_OK && pipeline->config->budget.then == BUDGET_HOLD;
+    if (*ret_held)
+        hold_back(pipeline, &spending);
+    return status;
 }
 
 void pipeline_read(struct pipeline *pipeline)
@@ -16,12 +65,16 @@ void pipeline_read(struct pipeline *pipeline)
     enum weir_status status = pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
         status = pipeline_load_newest(pipeline, &err);
-    if (status != WEIR_OK) {
+    bool through = status == WEIR_OK && is_through(&pipeline->newest);
+    bool held = false;
+    if (through)
+        status = check_budget(pipeline, &held, &err);
+    if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &err);
-        return;
-    }
-    if (!is_through(&pipeline->newest))
+    else if (!through)
         pipeline_advance(pipeline, PIPELINE_ON_TRIGGERED, NULL, NULL);
+    else if (held)
+        return;
     else if (pipeline->config->mode == MODE_LIVE)
         pipeline_read_live(pipeline);
     else

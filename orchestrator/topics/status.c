@@ -3,6 +3,7 @@
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/pipeline/spending.h"
 #include "orchestrator/pipeline/timeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
@@ -29,6 +30,16 @@ static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, j
     json_t *newest = json_array_get(checks, 0);
     json_object_set(json, "check", newest == NULL ? json_null() : newest);
     json_decref(checks);
+    return status;
+}
+
+static enum weir_status add_budget(const struct pipeline *pipeline, json_t *json,
+                                   struct weir_error *err)
+{
+    struct pipeline_spending spending;
+    enum weir_status status = pipeline_spending(pipeline, &spending, err);
+    if (status == WEIR_OK)
+        json_object_set_new(json, "budget", pipeline_spending_json(pipeline, &spending));
     return status;
 }
 
@@ -79,6 +90,8 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
         progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
     status = add_check(orch, id, *ret_json, err);
+    if (status == WEIR_OK)
+        status = add_budget(pipeline, *ret_json, err);
     return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;
 }
 

@@ -2,6 +2,7 @@
 #include "orchestrator/triggers/mistakes.h"
 
 #include "orchestrator/metrics/classes.h"
+#include "orchestrator/triggers/points.h"
 
 #include <stdlib.h>
 
@@ -57,10 +58,7 @@ const char *mistakes_take(struct mistakes *mistakes, const struct trigger_points
                           const struct window *window, json_t *ret_detectors)
 {
     static const char *const VERDICTS[] = {"stable", "warning", "change"};
-    const struct metric_input input = {.values = points->values,
-                                       .labels = points->labels,
-                                       .count = points->count,
-                                       .width = points->width};
+    const struct metric_input input = trigger_points_input(points);
     const char *changed = NULL;
     for (size_t i = 0; i < mistakes->count; i++) {
         const char *name = orchestrator_detector_kind(mistakes->detectors[i])->name;

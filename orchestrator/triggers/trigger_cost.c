@@ -5,8 +5,8 @@
  * `per_training_second` of the area; with every trigger it begins at 0 again. */
 #include "orchestrator/triggers/trigger.h"
 
-#include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/checks.h"
+#include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
 
 #include <math.h>
@@ -197,13 +197,8 @@ static void wish(void *state, struct trigger_wish *ret_wish)
 static void add_misclassifications(struct cost *cost, const struct trigger_points *points,
                                    json_t *decision)
 {
-    const struct metric_input input = {.values = points->values,
-                                       .labels = points->labels,
-                                       .count = points->count,
-                                       .width = points->width};
-    double accuracy = NAN;
-    if (points->count == 0 ||
-        !orchestrator_metric_find("accuracy")->measure(NULL, &input, &accuracy))
+    double accuracy;
+    if (!trigger_points_accuracy(points, &accuracy))
         return;
     double passed = fmax(0, seconds_between(cost->checked_us, cost->newest_us));
     double added =

@@ -9,6 +9,7 @@
 #include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/mistakes.h"
+#include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
 
 #include <math.h>
@@ -202,16 +203,10 @@ static void wish(void *state, struct trigger_wish *ret_wish)
 /* What the metric (NULL: accuracy) says; NaN: it is undefined. */
 static double measure(const struct asked_metric *asked, const struct trigger_points *points)
 {
-    const struct metric_input input = {.values = points->values,
-                                       .labels = points->labels,
-                                       .count = points->count,
-                                       .width = points->width};
-    double value = NAN;
-    bool is_defined = false;
-    if (points->count > 0 && asked != NULL)
-        is_defined = orchestrator_metric_value(asked, &input, &value);
-    else if (points->count > 0)
-        is_defined = orchestrator_metric_find("accuracy")->measure(NULL, &input, &value);
+    const struct metric_input input = trigger_points_input(points);
+    double value;
+    bool is_defined = asked == NULL ? trigger_points_accuracy(points, &value)
+                                    : orchestrator_metric_value(asked, &input, &value);
     return is_defined ? value : (double)NAN;
 }
 
@@ -252,8 +247,8 @@ static bool count_avoidable(struct performance *performance, const struct trigge
                             json_t *decision)
 {
     const struct performance_options *options = performance->options;
-    double accuracy = measure(NULL, points);
-    if (options->avoidable == 0 || isnan(accuracy))
+    double accuracy;
+    if (options->avoidable == 0 || !trigger_points_accuracy(points, &accuracy))
         return false;
     double added = (options->expected_accuracy - accuracy) * (double)performance->checks.since;
     added = options->allow_reduction ? added : fmax(0, added);

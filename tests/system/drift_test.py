@@ -107,7 +107,27 @@ def assert_survives(lab, expected, every, first):
         print(f"{point}: {deaths} deaths, every {passes} edges: the same", flush=True)
 
 
+def a_thousand_checks_are_kept():
+    """Told anew to whoever comes later: the newest 1000, and before them only what fired."""
+    seen = ("{policy: drift, on: labels, samples: 1, reference: 5, current: 5,"
+            " statistics: [{name: psi, criterion: {policy: threshold, value: 99}}]}")
+    lab = Lab(samples=1050, epochs=1)
+    text = lab.pipeline.read_text()
+    lab.pipeline.write_text(text.replace("{policy: amount, samples: 300}", seen))
+    assert seen in lab.pipeline.read_text()
+    run = lab.run().finish()
+    checks = [e["check"] for e in run.of("trigger_considered")] + [e["decision"]["check"] for e in run.of("trigger_fired")]
+    assert sorted(checks) == list(range(1, 1051)) and run.of("trigger_fired")[0]["decision"]["check"] == 1
+    again = lab.run().finish()
+    assert {e["check"] for e in again.of("trigger_considered")} == {n for n in checks if n > 50}, "others than the newest 1000"
+    assert [e["decision"]["check"] for e in again.of("trigger_fired")] == [1]
+    rows = json.loads(lab.weir("report", "--json"))["triggers"]
+    assert rows[0]["decision"]["check"] == 1, rows
+    lab.remove()
+
+
 def main():
+    a_thousand_checks_are_kept()
     every = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     for name, trigger in TRIGGERS.items():
         lab = drifting_lab(trigger)

@@ -9,6 +9,7 @@ import struct
 from weirlab import PIPELINE, Lab, assert_clean_audits, outcome, read_set
 
 ALL = "models: {{storage: delta, full_every: 3, keep: all}}\n"
+WARNS = "budget: {{cpu_seconds: 0.001, then: warn}}\n"
 LAST = "models: {{storage: delta, full_every: 2, keep: {{last: 1}}}}\n"
 
 
@@ -134,8 +135,9 @@ def an_erasure_leaves_no_file_of_what_saw_a_sample(lab):
 
 
 def dropped_models_are_trained_again_when_an_erasure_needs_them():
-    lab = Lab(samples=600, every=200, epochs=1, pipeline=PIPELINE + LAST)
+    lab = Lab(samples=600, every=200, epochs=1, pipeline=PIPELINE + LAST + WARNS)
     run = lab.run().finish()
+    assert len(run.of("budget_spent")) == 1 and len(run.of("model_stored")) == 3, run.events
     kept = [m for m in stored(lab) if m["state"] == "stored"]
     assert {m["state"] for m in stored(lab)} == {"stored", "dropped"}, stored(lab)
     assert kept[-1]["active"] and len(run.of("model_dropped")) == 3 - len(kept), kept
@@ -196,7 +198,23 @@ def promoted_only_when_better():
     lab.remove()
 
 
+def a_budget_that_is_spent_holds_back():
+    """The first training spends it: nothing fires behind it, and that is told once, restarted or not. The other one only warns."""
+    held = "budget: {{cpu_seconds: 0.001, per: total, then: hold}}\n"
+    lab = Lab(samples=300, every=100, epochs=1, pipeline=PIPELINE + held)
+    for _ in range(2):
+        run = lab.run()
+        run.finish(expect=None)
+        (told,) = run.of("budget_spent")
+        assert len(run.of("model_stored")) == len(run.of("trigger_fired")) == 1 and told["over"], run.events
+    (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
+    assert status["budget"]["spent"]["cpu_seconds"] > 0.001 and status["budget"]["over"], status
+    assert status["state"] == "STOPPED" and "nothing fires any more" in lab.weir("status"), status
+    lab.remove()
+
+
 def main():
+    a_budget_that_is_spent_holds_back()
     promoted_only_when_better()
     an_erasure_leaves_no_file_of_what_saw_a_sample(exported_and_compared(the_same_models_in_less_room()))
     dropped_models_are_trained_again_when_an_erasure_needs_them()

@@ -1,0 +1,69 @@
+/* Limits, and whether they are reached. */
+#include "orchestrator/budget.h"
+
+static const int64_t DAY_US = INT64_C(86400) * 1000000;
+
+static const char *const PER[] = {"total", "day", NULL};
+static const char *const THEN[] = {"hold", "warn", NULL};
+
+static const struct cfg_key KEYS[] = {
+    CFG_F64(struct budget, money, .fallback = "0", .max = 1e15,
+            .doc = "by the system file's prices, in its currency; 0: no limit"),
+    CFG_F64(struct budget, cpu_seconds, .fallback = "0", .max = 1e15,
+            .doc = "of trainers and workers; 0: no limit"),
+    CFG_CHOICE(struct budget, per, .fallback = "total", .choices = PER,
+               .doc =
+                   "all that the pipeline's runs cost, or that of those begun since midnight, UTC"),
+    CFG_CHOICE(
+        struct budget, then, .fallback = "hold", .choices = THEN,
+        .doc =
+            "hold: nothing fires any more until the next day; with total, the pipeline is stopped. warn: an "
+            "event tells it, once"),
+    CFG_END,
+};
+
+enum weir_status budget_read(const struct weir_yaml_node *node, struct budget *ret_budget,
+                             struct weir_error *err)
+{
+    struct budget budget = {0};
+    enum weir_status status =
+        node == NULL ? WEIR_OK : cfg_read(KEYS, CFG_CLOSED, node, "budget", NULL, &budget, err);
+    if (status != WEIR_OK)
+        return status;
+    if (node != NULL && !budget_is_set(&budget))
+        return weir_yaml_fail(node, err, "budget: expected money or cpu_seconds above 0");
+    *ret_budget = budget;
+    return WEIR_OK;
+}
+
+bool budget_is_set(const struct budget *budget)
+{
+    return budget->money > 0 || budget->cpu_seconds > 0;
+}
+
+int64_t budget_since(const struct budget *budget, int64_t now_us)
+{
+    return budget->per == BUDGET_DAY ? now_us - now_us % DAY_US : 0;
+}
+
+bool budget_is_spent(const struct budget *budget, const struct orchestrator_prices *prices,
+                     const struct orchestrator_cost *spent)
+{
+    double cpu_seconds = (double)(spent->trainer_cpu_ns + spent->worker_cpu_ns) / 1e9;
+    return (budget->money > 0 && orchestrator_money(prices, spent) >= budget->money) ||
+           (budget->cpu_seconds > 0 && cpu_seconds >= budget->cpu_seconds);
+}
+
+void budget_print(const struct budget *budget, struct weir_buf *out)
+{
+    if (!budget_is_set(budget))
+        return;
+    weir_buf_append_text(out, "budget:\n");
+    cfg_print(KEYS, budget, 2, out);
+}
+
+void budget_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(out, "## budget\n\nAbsent, nothing limits what a pipeline may cost.\n\n");
+    cfg_document(KEYS, out);
+}

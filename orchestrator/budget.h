@@ -1,0 +1,32 @@
+/* The section `budget` of a pipeline's file: how much its runs may cost, in total or in a day (UTC), and what happens then.
+ * Pure. */
+#ifndef ORCHESTRATOR_BUDGET_H
+#define ORCHESTRATOR_BUDGET_H
+
+#include "core/config/schema.h"
+#include "orchestrator/prices.h"
+
+enum budget_per { BUDGET_TOTAL, BUDGET_DAY };
+enum budget_then { BUDGET_HOLD, BUDGET_WARN };
+
+/* Zero-initialised there is none. */
+struct budget {
+    double money, cpu_seconds; /* 0: no limit */
+    int per;                   /* enum budget_per */
+    int then;                  /* enum budget_then */
+};
+
+/* `node` may be absent (NULL). INVALID with its place when it limits nothing. */
+enum weir_status budget_read(const struct weir_yaml_node *node, struct budget *ret_budget,
+                             struct weir_error *err) WEIR_MUST_USE;
+bool budget_is_set(const struct budget *budget);
+/* The beginning of what is counted at `now_us`: 0, or midnight. */
+int64_t budget_since(const struct budget *budget, int64_t now_us);
+/* Whether what was spent since then reaches one of the limits. */
+bool budget_is_spent(const struct budget *budget, const struct orchestrator_prices *prices,
+                     const struct orchestrator_cost *spent);
+void budget_print(const struct budget *budget,
+                  struct weir_buf *out); /* nothing when it is not set */
+void budget_describe(struct weir_buf *out);
+
+#endif

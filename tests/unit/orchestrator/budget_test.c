@@ -1,0 +1,69 @@
+/* Budgets: what counts, since when, and when it is too much. */
+#include "orchestrator/budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/attributes.h"
+
+static enum weir_status read_text(const char *text, struct budget *budget, struct weir_error *err)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    assert_int_equal(weir_yaml_parse("b.yaml", weir_bytes_of(text), &document, err), WEIR_OK);
+    return budget_read(weir_yaml_root(document), budget, err);
+}
+
+static void a_day_begins_at_midnight_and_a_total_at_the_beginning(void **unused)
+{
+    (void)unused;
+    const int64_t noon = INT64_C(1704110400000000), midnight = INT64_C(1704067200000000);
+    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_DAY}, noon), midnight);
+    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_DAY}, midnight), midnight);
+    assert_int_equal(budget_since(&(struct budget){.per = BUDGET_TOTAL}, noon), 0);
+}
+
+static void the_limit_that_is_reached_first_counts(void **unused)
+{
+    (void)unused;
+    const struct orchestrator_prices prices = {.cpu_hour = 3600};
+    const struct budget both = {.money = 10, .cpu_seconds = 100}, seconds = {.cpu_seconds = 100};
+    struct orchestrator_cost spent = {.trainer_cpu_ns = INT64_C(4000000000),
+                                      .worker_cpu_ns = INT64_C(5999999999)};
+    assert_false(budget_is_spent(&both, &prices, &spent));
+    spent.worker_cpu_ns++; /* ten seconds, at 1 a second */
+    assert_true(budget_is_spent(&both, &prices, &spent));
+    assert_false(budget_is_spent(&seconds, &prices, &spent));
+    spent.trainer_cpu_ns = INT64_C(94000000000);
+    assert_true(budget_is_spent(&seconds, &prices, &spent));
+    assert_false(budget_is_spent(&(struct budget){0}, &prices, &spent));
+}
+
+static void a_budget_that_limits_nothing_is_a_mistake(void **unused)
+{
+    (void)unused;
+    struct budget budget;
+    struct weir_error err;
+    assert_int_equal(budget_read(NULL, &budget, &err), WEIR_OK);
+    assert_false(budget_is_set(&budget));
+    assert_int_equal(read_text("{per: day}", &budget, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "b.yaml:1"));
+    assert_int_equal(read_text("{cpu_second: 5}", &budget, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "cpu_seconds"));
+    assert_int_equal(read_text("{money: 5, per: day, then: warn}", &budget, &err), WEIR_OK);
+    assert_true(budget.money == 5 && budget.per == BUDGET_DAY && budget.then == BUDGET_WARN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_day_begins_at_midnight_and_a_total_at_the_beginning),
+        cmocka_unit_test(the_limit_that_is_reached_first_counts),
+        cmocka_unit_test(a_budget_that_limits_nothing_is_a_mistake),
+    };
+    return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+}
