@@ -220,9 +220,9 @@ struct weir_bytes csv_record_value(const struct csv_record *record, size_t field
     return weir_buf_view(scratch);
 }
 
-int csv_record_find(const struct csv_record *header, const char *name)
+int csv_record_find(const struct csv_record *header, const char *name, size_t from)
 {
-    for (size_t i = 0; i < header->count; i++) {
+    for (size_t i = from; i < header->count; i++) {
         if (weir_bytes_equal(header->fields[i], weir_bytes_of(name)))
             return (int)i;
     }

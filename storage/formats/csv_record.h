@@ -32,7 +32,7 @@ enum csv_outcome csv_record_read(struct weir_bytes text, char delimiter, bool is
 struct weir_bytes csv_record_value(const struct csv_record *record, size_t field,
                                    struct weir_buf *scratch);
 
-/* The field of a header record with this name, or -1. */
-int csv_record_find(const struct csv_record *header, const char *name);
+/* The first field of a header record with this name, from `from` on, or -1. */
+int csv_record_find(const struct csv_record *header, const char *name, size_t from);
 
 #endif

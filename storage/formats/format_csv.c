@@ -68,13 +68,51 @@ static int numbered_column(const struct csv_record *first, const char *name)
     return *end == '\0' && number > 0 && number <= first->count ? (int)number - 1 : -1;
 }
 
+static bool has_any(struct weir_bytes text, const char *characters)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.at[i] != '\0' && strchr(characters, text.at[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_but_for_blanks(struct weir_bytes field, const char *name)
+{
+    while (field.size > 0 && (field.at[0] == ' ' || field.at[0] == '\t'))
+        field = weir_bytes(field.at + 1, field.size - 1);
+    while (field.size > 0 && format_is_blank(weir_bytes(field.at + field.size - 1, 1)))
+        field.size--;
+    return weir_bytes_equal(field, weir_bytes_of(name));
+}
+
+/* What is most likely wrong with a header that does not have the column. */
+static const char *advise(const struct csv_record *header, const char *name)
+{
+    bool is_spaced = false, has_return = false;
+
+    for (size_t i = 0; i < header->count; i++) {
+        is_spaced = is_spaced || is_but_for_blanks(header->fields[i], name);
+        has_return = has_return || has_any(header->fields[i], "\r");
+    }
+    if (has_return)
+        return "expected it, and lines that end with a line feed, not with CR alone";
+    if (is_spaced)
+        return "only with blanks around it, expected it without";
+    return header->count == 1 && has_any(header->fields[0], ";\t|,")
+               ? "expected it; source.delimiter says what stands between columns"
+               : "expected it";
+}
+
 static enum weir_status find_column(const struct csv_record *header, bool is_named,
                                     const char *name, int *ret_column, struct weir_error *err)
 {
-    *ret_column = is_named ? csv_record_find(header, name) : numbered_column(header, name);
+    *ret_column = is_named ? csv_record_find(header, name, 0) : numbered_column(header, name);
     if (*ret_column < 0)
-        return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, expected it",
-                         name, header->count);
+        return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, %s", name,
+                         header->count, is_named ? advise(header, name) : "expected it");
+    if (is_named && csv_record_find(header, name, (size_t)*ret_column + 1) >= 0)
+        return weir_fail(err, WEIR_INVALID, "line 1: found two columns '%s', expected one", name);
     return WEIR_OK;
 }
 
@@ -103,23 +141,41 @@ static enum weir_status find_columns(const struct csv_record *header, bool is_na
     return status;
 }
 
+/* Bytes before the first line that holds something. */
+static size_t pass_blank(struct weir_bytes head, uint64_t *ret_lines)
+{
+    size_t at = format_mark(head), line;
+
+    while ((line = format_line(weir_bytes(head.at + at, head.size - at))) > 0 &&
+           format_is_blank(format_chomp(weir_bytes(head.at + at, line)))) {
+        at += line;
+        (*ret_lines)++;
+    }
+    return at;
+}
+
 static enum weir_status read_header(const struct format_input *input,
                                     const struct csv_options *options,
                                     const struct format_fields *fields, struct csv_record *header,
                                     struct table *table, struct weir_error *err)
 {
     struct weir_bytes head = input->head;
-    size_t mark = format_mark(head);
     bool is_whole = head.size == input->size;
+    uint64_t blank_lines = 0;
+    size_t mark = pass_blank(head, &blank_lines);
 
+    table->columns = 0;
+    if (head.size >= 2 &&
+        (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
+        return weir_fail(err, WEIR_INVALID, "line 1: found UTF-16, expected UTF-8");
     head = weir_bytes(head.at + mark, head.size - mark);
-    if (head.size == 0)
-        return weir_fail(err, WEIR_INVALID, "line 1: found nothing, expected a header");
+    if (is_whole && format_is_blank(head))
+        return WEIR_OK;
     if (csv_record_read(head, delimiter_of(options), is_whole, header) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID, "line 1: found no header, expected column names");
     table->columns = header->count;
     table->header_size = mark + (options->header ? header->size : 0);
-    table->header_lines = options->header ? header->lines : 0;
+    table->header_lines = blank_lines + (options->header ? header->lines : 0);
     return find_columns(header, options->header, fields, table, err);
 }
 
@@ -249,6 +305,10 @@ static enum weir_status index_file(const struct format_input *input, const void 
     status = read_header(input, options, fields, record, &table, err);
     if (status != WEIR_OK)
         return status;
+    if (table.columns == 0) { /* nothing yet: it is read from its beginning once it has grown */
+        *ret_progress = progress;
+        return WEIR_OK;
+    }
     if (input->at == 0 && table.header_size <= input->window.size) {
         progress.consumed = table.header_size;
         progress.record += table.header_lines;

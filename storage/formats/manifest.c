@@ -35,7 +35,7 @@ void manifest_free(struct manifest *manifest)
 static enum weir_status find_column(const char *name, const struct csv_record *header,
                                     const char *column, int *ret_at, struct weir_error *err)
 {
-    *ret_at = csv_record_find(header, column);
+    *ret_at = csv_record_find(header, column, 0);
     if (*ret_at < 0)
         return weir_fail(err, WEIR_INVALID,
                          "%s:1: found no column '%s', expected it in the header, like "

@@ -23,13 +23,25 @@ void storage_intake_fini(struct intake *intake)
     intake->values = NULL;
 }
 
+/* Nor what moves text about on a screen: marks of direction and of lines. */
+static bool is_plain(uint32_t code)
+{
+    return code >= 0x20 && (code < 0x7f || code > 0x9f) && code != 0x200e && code != 0x200f &&
+           (code < 0x2028 || code > 0x202e) && (code < 0x2066 || code > 0x2069) && code != 0xfeff;
+}
+
 char *storage_printable(const char *text)
 {
     char *copy = weir_strdup(text);
+    size_t size;
 
-    for (char *c = copy; *c; c++) {
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    for (char *at = copy; *at; at += size) {
+        struct weir_bytes rest = weir_bytes_of(at);
+        bool is_whole = weir_utf8_character(rest) > 0;
+        uint32_t code = weir_utf8_decode(rest, &size);
+
+        if (!is_whole || !is_plain(code))
+            memset(at, '?', size);
     }
     return copy;
 }
@@ -114,6 +126,16 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
 
 /* ---- numbers ---- */
 
+/* Without the blanks that people put around numbers. */
+static struct weir_bytes trim(struct weir_bytes text)
+{
+    while (text.size > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
+        text = weir_bytes(text.at + 1, text.size - 1);
+    while (text.size > 0 && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
+        text.size--;
+    return text;
+}
+
 /* For the parsers of the C library, which want an end; false when no number is as long, or as short. */
 static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
 {
@@ -122,7 +144,7 @@ static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
     memcpy(digits, text.at, text.size);
     digits[text.size] = '\0';
     errno = 0;
-    return true;
+    return !strpbrk(digits, "xX"); /* hexadecimal is not what people mean */
 }
 
 static bool parse_number(struct weir_bytes text, double *ret_number)
@@ -130,6 +152,7 @@ static bool parse_number(struct weir_bytes text, double *ret_number)
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
+    text = trim(text);
     if (!terminate(text, digits))
         return false;
     *ret_number = strtod(digits, &end);
@@ -143,6 +166,7 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
 
     if (format_plain_integer_of(text, ret_number))
         return true;
+    text = trim(text);
     if (!terminate(text, digits))
         return false;
     *ret_number = strtoll(digits, &end, 10);
@@ -256,6 +280,12 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time)
             time_of_name(intake, ret_time));
 }
 
+static bool parse_time(struct weir_bytes text, int64_t *ret_time)
+{
+    text = trim(text);
+    return weir_time_parse((const char *)text.at, text.size, ret_time);
+}
+
 /* False, with `reason` filled, when there is no time. */
 static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
                          char *reason)
@@ -277,8 +307,7 @@ static bool convert_time(struct intake *intake, const struct format_value *value
     case TIME_FROM_SIDECAR:
         break;
     }
-    if (value->kind == FORMAT_TEXT &&
-        weir_time_parse((const char *)value->text.at, value->text.size, ret_time))
+    if (value->kind == FORMAT_TEXT && parse_time(value->text, ret_time))
         return true;
     if (scaled_time(intake, value, ret_time))
         return true;

@@ -237,7 +237,7 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
         file->layout = layout;
     } else {
         storage_batch_touch(scan->batch, file);
-        storage_batch_withdraw(scan->batch, file->path, false);
+        storage_batch_withdraw(scan->batch, file->path, file->indexed == 0);
         file->is_complete = false;
     }
     scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat),

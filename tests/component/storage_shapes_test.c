@@ -53,6 +53,22 @@ static const struct shape SHAPES[] = {
     {"empty_lines", CSV(""), "a.csv", TEXT("ts,y\n\n1,5\n\n\n2,6\n\n"), 2, 0, NULL, "1 2 "},
     {"few_and_many_fields", CSV(""), "a.csv", TEXT("ts,y\n1\n2,6,7\n3,8\n"), 1, 2, "a.csv:3", "3 "},
     {"zeros", CSV(""), "a.csv", TEXT("ts,y\n1,5\n2,\0006\n3,7\n"), 2, 1, "a.csv:3", "1 3 "},
+    {"blanks", CSV(""), "a.csv", TEXT("ts,y\n 1 , 5\n2,0x5\n\t3,+6 \n0x10,1\n"), 2, 2, "a.csv:3",
+     "1 3 "},
+    {"nothing", CSV(""), "a.csv", TEXT(""), 0, 0, NULL, ""},
+    {"only_empty_lines", CSV(""), "a.csv", TEXT(MARK "\n\r\n\n"), 0, 0, NULL, ""},
+    {"empty_lines_first", CSV(""), "a.csv", TEXT("\n\r\nts,y\nsoon,5\n1,5\n"), 1, 1, "a.csv:4",
+     "1 "},
+    {"lines_of_a_mac", CSV(""), "a.csv", TEXT("ts,y\r1,5\r"), 0, 1, "not with CR alone", ""},
+    {"spaced_header", CSV(""), "a.csv", TEXT("ts, y\n1, 5\n"), 0, 1,
+     "no column 'y' among 2, only with blanks around it", ""},
+    {"semicolons", CSV(""), "a.csv", TEXT("ts;y\n1;5\n"), 0, 1, "source.delimiter says", ""},
+    {"utf_16", CSV(""), "a.csv", TEXT("\xff\xfet\0s\0,\0y\0\n\0"), 0, 1, "found UTF-16", ""},
+    {"two_labels", CSV(""), "a.csv", TEXT("ts,y,y\n1,5,6\n"), 0, 1, "found two columns 'y'", ""},
+    {"named", CSV(""), "a \xc3\xbc\xe2\x82\xac\xf0\x9f\x90\xa6 'b'.csv", TEXT("ts,y\n1,x\n2,5\n"),
+     1, 1, "a \xc3\xbc\xe2\x82\xac\xf0\x9f\x90\xa6 'b'.csv:2", "2 "},
+    {"named_to_deceive", CSV(""), "a\x1b[1m\n\xe2\x80\xae\xff.csv", TEXT("ts,y\n1,x\n"), 0, 1,
+     "a?[1m?????.csv:2", ""},
     {"json_mixed", JSONL, "a.jsonl",
      TEXT(MARK "{\"ts\": 3, \"y\": 1}\r\n\r\n{\"ts\": 1, \"y\": 2}\r\n{\"ts\": 2, \"y\": 3}"), 3, 0,
      NULL, "3 1 2 "},
@@ -157,6 +173,29 @@ static void each_shape_is_counted_and_what_is_refused_is_named(void **state)
     check_health();
 }
 
+static const char ROWS[] = "  - name: rows\n"
+                           "    source: {path: %s, format: csv, settle: 0ms}\n"
+                           "    time: {from: field, field: ts}\n";
+
+/* A file that somebody has only begun is not refused for good. */
+static void what_was_empty_or_half_a_header_is_taken_in_when_it_has_grown(void **state)
+{
+    (void)state;
+    storage_lab_write(&lab, "empty.csv", "");
+    storage_lab_write(&lab, "half.csv", "t");
+    assert_int_equal(storage_lab_declare(&lab, ROWS), WEIR_OK);
+    assert_int_equal(storage_lab_await(&lab, "rows", 0).quarantined, 1);
+    storage_lab_append(&lab, "empty.csv", "\nts\n1\n2\n");
+    storage_lab_append(&lab, "half.csv", "s\n3\n");
+    while (storage_lab_dataset(&lab, "rows").live < 3)
+        weir_loop_step(lab.loop, 20);
+    assert_int_equal(storage_lab_dataset(&lab, "rows").quarantined, 0);
+    storage_lab_append(&lab, "empty.csv", "4\n");
+    while (storage_lab_dataset(&lab, "rows").live < 4)
+        weir_loop_step(lab.loop, 20);
+    assert_int_equal(storage_lab_dataset(&lab, "rows").replaced, 0);
+}
+
 /* ---- what surrounds them ---- */
 
 static const char SIDECARS[] = "  - name: letters\n"
@@ -254,6 +293,7 @@ int main(void)
 #define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(each_shape_is_counted_and_what_is_refused_is_named),
+        CASE(what_was_empty_or_half_a_header_is_taken_in_when_it_has_grown),
         CASE(links_in_a_circle_and_empty_sidecars_stop_nobody),
         CASE(huge_files_with_holes_are_read_in_bounds),
     };

@@ -97,8 +97,8 @@ static void columns_are_found_by_name(void **state)
 {
     (void)state;
     assert_int_equal(csv_record_read(weir_bytes_of("path,time\n"), ',', true, &record), CSV_RECORD);
-    assert_int_equal(csv_record_find(&record, "time"), 1);
-    assert_int_equal(csv_record_find(&record, "tim"), -1);
+    assert_int_equal(csv_record_find(&record, "time", 0), 1);
+    assert_int_equal(csv_record_find(&record, "tim", 0), -1);
 }
 
 int main(void)
