@@ -123,6 +123,11 @@ static const struct weir_option EXPORT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option SUBMIT_OPTIONS[] = {
+    {"dry-run", NULL, "what it would trigger, train on and cost; changes nothing", OPTION(dry_run)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option PAUSE_OPTIONS[] = {
     {"wait", NULL, "until it is paused: the trigger under way is finished first", OPTION(wait)},
     WEIR_OPTION_END,
@@ -138,7 +143,7 @@ static const struct cli_command COMMANDS[] = {
     {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "hand a pipeline file to the platform, which works on it; the same file again changes nothing",
      .example = "weir submit config/pipelines/quickstart.yaml",
-     .topic = "submit", .arguments = cli_arguments_submit, .render = cli_render_submit},
+     .options = SUBMIT_OPTIONS, .topic = "submit", .arguments = cli_arguments_submit, .render = cli_render_submit},
     {.words = "list", .summary = "every pipeline and its state",
      .example = "weir list",
      .topic = "list", .render = cli_render_list},

@@ -28,8 +28,22 @@ static void show_standing(const json_t *answer, struct cli_page *page)
         cli_pair(page, "next", "weir watch %s", name);
 }
 
+/* Lines, as the platform has put them. */
+static void show_lines(const char *lines, struct cli_page *page)
+{
+    while (*lines != '\0') {
+        size_t size = strcspn(lines, "\n");
+        cli_line(page, "%.*s", (int)size, lines);
+        lines += size + (lines[size] == '\n' ? 1 : 0);
+    }
+}
+
 void cli_render_submit(const json_t *answer, struct cli_page *page)
 {
+    if (json_object_get(answer, "triggers") != NULL) { /* a dry run */
+        show_lines(cli_text(answer, "line"), page);
+        return;
+    }
     cli_line(page, "pipeline %s %s", cli_text(answer, "pipeline"),
              cli_flag(answer, "known") ? "is known with this very file" : "is taken in");
     show_standing(answer, page);

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
+#include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct local {
     struct weir_platform *platform;
     struct orchestrator *orch;
     struct pipeline *pipeline; /* NULL: serving */
+    struct rehearsal *rehearsal;
     int signal_fd;
     int exit_code;
     bool stopping;
@@ -163,6 +165,31 @@ static void submit(struct local *local)
         weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", err.text);
 }
 
+static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err)
+{
+    struct local *local = owner;
+    if (json == NULL) {
+        fail(local, err);
+        return;
+    }
+    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    screen_event(local->options->screen, text);
+    free(text);
+    json_decref(json);
+    stop(local, EXIT_DONE);
+}
+
+static void rehearse(struct local *local)
+{
+    struct weir_error err;
+    const struct local_options *options = local->options;
+    if (orchestrator_rehearse(local->orch, options->pipeline_file, options->pipeline_text, true,
+                              &local->rehearsal, &err) == WEIR_OK)
+        orchestrator_rehearsal_begin(local->rehearsal, on_rehearsed, local);
+    else
+        fail(local, &err);
+}
+
 static void on_ready(void *owner)
 {
     struct local *local = owner;
@@ -181,7 +208,9 @@ static void on_ready(void *owner)
         fail(local, &err);
         return;
     }
-    if (options->pipeline_file != NULL)
+    if (options->dry_run)
+        rehearse(local);
+    else if (options->pipeline_file != NULL)
         submit(local);
     else
         screen_say(options->screen, "serving %s", opening.data_dir);
@@ -260,6 +289,7 @@ int orchestrator_local(const struct local_options *options)
         weir_loop_run(local.loop);
     else
         screen_fail(options->screen, err.text);
+    orchestrator_rehearsal_free(local.rehearsal);
     orchestrator_close(local.orch);
     weir_platform_free(local.platform);
     weir_loop_free(local.loop);

@@ -15,6 +15,7 @@ struct local_options {
     struct screen *screen;
     unsigned workers;
     bool hold;
+    bool dry_run; /* of the pipeline file */
 };
 
 /* Returns the exit code. */

@@ -2,6 +2,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "core/service/options.h"
 #include "orchestrator/config.h"
 #include "orchestrator/erasures/signing.h"
@@ -29,6 +30,7 @@ struct command {
     bool describe_states;
     bool json;
     bool hold;
+    bool dry_run;
     bool help;
     bool version;
 };
@@ -40,6 +42,9 @@ static const struct weir_option OPTIONS[] = {
      OPTION(system)},
     {"workers", "N", "worker processes (2, or what the system file says)", OPTION(workers)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
+    {"dry-run", NULL,
+     "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
+     OPTION(dry_run)},
     {"hold", NULL, "serve: leave unfinished pipelines as they are", OPTION(hold)},
     {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
     {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
@@ -226,7 +231,8 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .pipeline_text = text,
         .system = &system,
         .screen = &screen,
-        .hold = command->hold,
+        .hold = command->hold || command->dry_run,
+        .dry_run = command->dry_run,
     };
     if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
         screen_fail(&screen, err.text);
@@ -239,6 +245,21 @@ static int work(const struct command *command, const char *file, struct weir_byt
     else
         screen_fail(&screen, "orchestrator: --workers: expected a number from 1 to 200");
     orchestrator_system_fini(&system);
+    return code;
+}
+
+/* On a data directory that nobody has seen and that goes again. */
+static int dry_run(const struct command *command, const char *file, struct weir_bytes text)
+{
+    struct weir_error err;
+    struct command aside = *command;
+    const char *folder = getenv("TMPDIR");
+    WEIR_AUTO_FREE char *data_dir = weir_format(
+        "%s/weir-dry-run-%016" PRIx64, folder == NULL ? "/tmp" : folder, weir_random_u64());
+    aside.data_dir = data_dir;
+    int code = work(&aside, file, text);
+    if (weir_remove_tree(data_dir, &err) != WEIR_OK)
+        (void)fprintf(stderr, "orchestrator: %s\n", err.text);
     return code;
 }
 
@@ -258,7 +279,8 @@ static int run(const struct command *command, const char *file)
         screen_fail(&screen, weir_buf_text(&complaints));
         return code;
     }
-    return work(command, file, weir_buf_view(&text));
+    return command->dry_run ? dry_run(command, file, weir_buf_view(&text))
+                            : work(command, file, weir_buf_view(&text));
 }
 
 static int dispatch(const struct command *command, int count, char **words)

@@ -7,21 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct reader *pipeline_reader_behind(struct trigger *policy, size_t datasets, int64_t time,
+                                      uint64_t id)
+{
+    struct reader *reader = weir_calloc(1, sizeof *reader);
+    reader->policy = policy;
+    reader->page_count = datasets;
+    reader->last_time = time;
+    reader->last_id = id;
+    for (size_t i = 0; i < reader->page_count; i++) {
+        reader->pages[i].after_time = reader->last_time;
+        reader->pages[i].after_id = reader->last_id;
+    }
+    return reader;
+}
+
 struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err)
 {
     struct trigger *policy = NULL;
     if (pipeline_open_trigger(pipeline, &policy, err) != WEIR_OK)
         return NULL;
-    struct reader *reader = weir_calloc(1, sizeof *reader);
-    reader->policy = policy;
-    reader->page_count = pipeline->dataset_count;
+    bool pends = pipeline->pending > 0;
+    struct reader *reader = pipeline_reader_behind(
+        policy, pipeline->dataset_count, pends ? pipeline->pending_time : pipeline->after_time,
+        (uint64_t)(pends ? pipeline->pending_id : pipeline->after_id));
     reader->samples_new = pipeline->pending;
-    reader->last_time = pipeline->pending > 0 ? pipeline->pending_time : pipeline->after_time;
-    reader->last_id = (uint64_t)(pipeline->pending > 0 ? pipeline->pending_id : pipeline->after_id);
-    for (size_t i = 0; i < reader->page_count; i++) {
-        reader->pages[i].after_time = reader->last_time;
-        reader->pages[i].after_id = reader->last_id;
-    }
     return reader;
 }
 
@@ -66,6 +76,51 @@ void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct w
     }
     page->count = count;
     page->at = 0;
+}
+
+/* ---- walking ---- */
+
+struct reader_page *pipeline_reader_first(struct reader *reader, int64_t *ret_missing)
+{
+    struct reader_page *best = NULL;
+    *ret_missing = -1;
+    for (size_t i = 0; i < reader->page_count; i++) {
+        struct reader_page *page = &reader->pages[i];
+        if (page->at == page->count) {
+            if (!page->end) {
+                *ret_missing = (int64_t)i;
+                return NULL;
+            }
+            continue;
+        }
+        if (best == NULL || page->times[page->at] < best->times[best->at] ||
+            (page->times[page->at] == best->times[best->at] &&
+             page->ids[page->at] < best->ids[best->at]))
+            best = page;
+    }
+    return best;
+}
+
+enum reader_passing pipeline_reader_pass(struct reader *reader, struct reader_page *page)
+{
+    struct trigger_sample sample = {.id = page->ids[page->at],
+                                    .time_us = page->times[page->at],
+                                    .label = page->labels[page->at]};
+    if (orchestrator_trigger_before(reader->policy, &sample)) {
+        if (reader->samples_new > 0)
+            return READER_FIRES;
+        orchestrator_trigger_fired(
+            reader->policy); /* a period without samples: nothing to train on */
+    }
+    if (orchestrator_trigger_asks(reader->policy))
+        return READER_ASKS;
+    page->at++;
+    reader->samples_new++;
+    reader->last_time = sample.time_us;
+    reader->last_id = sample.id;
+    if (orchestrator_trigger_observe(reader->policy, &sample))
+        return READER_FIRES;
+    return orchestrator_trigger_asks(reader->policy) ? READER_ASKS : READER_PASSED;
 }
 
 bool pipeline_fire(struct pipeline *pipeline)

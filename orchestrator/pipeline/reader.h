@@ -37,8 +37,17 @@ struct reader {
 };
 
 struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error *err);
+/* One of so many datasets that begins behind (time, id); takes the policy over. */
+struct reader *pipeline_reader_behind(struct trigger *policy, size_t datasets, int64_t time,
+                                      uint64_t id);
 /* pipeline->reader goes: what it held is committed. */
 void pipeline_reader_drop(struct pipeline *pipeline);
+/* Of a replay: the page whose next sample is the first of all; NULL with *ret_missing >= 0: that page must be asked for
+ * first; NULL with -1: there is nothing left. */
+struct reader_page *pipeline_reader_first(struct reader *reader, int64_t *ret_missing);
+enum reader_passing { READER_PASSED, READER_ASKS, READER_FIRES };
+/* Takes the next sample of the page, unless a trigger or a check falls before it. */
+enum reader_passing pipeline_reader_pass(struct reader *reader, struct reader_page *page);
 /* Replaces what the page holds. */
 void pipeline_page_fill(struct reader_page *page, struct weir_u64s ids, struct weir_i64s times,
                         struct weir_i64s labels);

@@ -32,54 +32,6 @@ static void ask_page(struct pipeline *pipeline, size_t index)
                   pipeline);
 }
 
-/* The page whose next sample is the first of all; NULL with *ret_missing >= 0: that page must be asked for first;
- * NULL with -1: there is nothing left. */
-static struct reader_page *first_page(struct reader *reader, int64_t *ret_missing)
-{
-    struct reader_page *best = NULL;
-    *ret_missing = -1;
-    for (size_t i = 0; i < reader->page_count; i++) {
-        struct reader_page *page = &reader->pages[i];
-        if (page->at == page->count) {
-            if (!page->end) {
-                *ret_missing = (int64_t)i;
-                return NULL;
-            }
-            continue;
-        }
-        if (best == NULL || page->times[page->at] < best->times[best->at] ||
-            (page->times[page->at] == best->times[best->at] &&
-             page->ids[page->at] < best->ids[best->at]))
-            best = page;
-    }
-    return best;
-}
-
-enum passing { PASSED, ASKS, FIRES };
-
-/* Takes the next sample, unless a trigger or a check falls before it. */
-static enum passing pass(struct reader *reader, struct reader_page *page)
-{
-    struct trigger_sample sample = {.id = page->ids[page->at],
-                                    .time_us = page->times[page->at],
-                                    .label = page->labels[page->at]};
-    if (orchestrator_trigger_before(reader->policy, &sample)) {
-        if (reader->samples_new > 0)
-            return FIRES;
-        orchestrator_trigger_fired(
-            reader->policy); /* a period without samples: nothing to train on */
-    }
-    if (orchestrator_trigger_asks(reader->policy))
-        return ASKS;
-    page->at++;
-    reader->samples_new++;
-    reader->last_time = sample.time_us;
-    reader->last_id = sample.id;
-    if (orchestrator_trigger_observe(reader->policy, &sample))
-        return FIRES;
-    return orchestrator_trigger_asks(reader->policy) ? ASKS : PASSED;
-}
-
 static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
                                    struct weir_error *err)
 {
@@ -93,11 +45,11 @@ static void walk(struct pipeline *pipeline)
     struct reader *reader = pipeline->reader;
     int64_t missing = -1;
     struct reader_page *page = NULL;
-    while ((page = first_page(reader, &missing)) != NULL) {
-        enum passing passing = pass(reader, page);
-        if (passing == FIRES)
+    while ((page = pipeline_reader_first(reader, &missing)) != NULL) {
+        enum reader_passing passing = pipeline_reader_pass(reader, page);
+        if (passing == READER_FIRES)
             (void)pipeline_fire(pipeline);
-        if (passing == FIRES || (passing == ASKS && !pipeline_check(pipeline)))
+        if (passing == READER_FIRES || (passing == READER_ASKS && !pipeline_check(pipeline)))
             return;
     }
     if (missing >= 0) {

@@ -169,6 +169,46 @@ static void pipeline_removed(const json_t *event, struct weir_buf *out)
                     json_array_size(json_object_get(event, "models_kept")));
 }
 
+static void dry_run_cost(const json_t *cost, struct weir_buf *out)
+{
+    if (!json_is_object(cost)) {
+        weir_buf_append_text(out, "\n  cost: not known, nothing was ever trained here");
+        return;
+    }
+    weir_buf_printf(out, "\n  cost: about %.1f s of training, %.1f s of CPU, %.1f MB read",
+                    real_of(cost, "training_seconds"), real_of(cost, "cpu_seconds"),
+                    real_of(cost, "bytes_read") / 1e6);
+    if (real_of(cost, "money") > 0)
+        weir_buf_printf(out, ", %.4f %s", real_of(cost, "money"), text_of(cost, "currency"));
+    weir_buf_printf(out, " (by %s)", text_of(cost, "basis"));
+}
+
+static void dry_run(const json_t *event, struct weir_buf *out)
+{
+    const json_t *triggers = json_object_get(event, "triggers");
+    weir_buf_printf(out,
+                    "pipeline %s over %lld samples would fire %s%lld triggers; nothing was changed",
+                    text_of(event, "pipeline"), number_of(event, "samples"),
+                    json_is_true(json_object_get(event, "exact")) ? "" : "at least ",
+                    number_of(event, "fired"));
+    for (size_t i = 0; i < json_array_size(triggers); i++) {
+        const json_t *trigger = json_array_get(triggers, i);
+        weir_buf_printf(out,
+                        "\n  trigger %lld at %.*s: %s, %lld new samples, at most %lld selected",
+                        number_of(trigger, "trigger"), DAY_TEXT, text_of(trigger, "until"),
+                        text_of(trigger, "reason"), number_of(trigger, "samples_new"),
+                        number_of(trigger, "selected_at_most"));
+    }
+    weir_buf_printf(out,
+                    "\n  left over: %lld samples; in all at most %lld selected, over %lld epochs",
+                    number_of(event, "left_over"), number_of(event, "selected_at_most"),
+                    number_of(event, "epochs"));
+    dry_run_cost(json_object_get(event, "cost"), out);
+    if (text_of(event, "why")[0] != '\0')
+        weir_buf_printf(out, "\n  %lld checks: %s", number_of(event, "checks"),
+                        text_of(event, "why"));
+}
+
 static void error(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "pipeline %s failed: %s", text_of(event, "pipeline"),
@@ -198,6 +238,7 @@ static const struct {
     {"pipeline_stopped", pipeline_stopped},
     {"pipeline_resumed", pipeline_resumed},
     {"pipeline_removed", pipeline_removed},
+    {"dry_run", dry_run},
     {"error", error},
 };
 

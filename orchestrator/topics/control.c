@@ -24,6 +24,10 @@ void topic_submit(struct topic_call *call)
     struct pipeline *pipeline = NULL;
     bool is_new = false;
     const char *text = topic_text(call, "text", "");
+    if (json_is_true(json_object_get(call->arguments, "dry_run"))) {
+        topic_dry_run(call);
+        return;
+    }
     if (orchestrator_pipeline_submit(call->orch, topic_text(call, "file", "pipeline file"),
                                      weir_bytes_of(text), &pipeline, &is_new, &err) != WEIR_OK) {
         topic_refuse(call, &err);

@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+struct rehearsal;
+
 /* One question on its way to its answer. Freed by the answer. */
 struct topic_call {
     struct orchestrator *orch;
@@ -18,6 +20,7 @@ struct topic_call {
     char *text;                              /* a topic's own */
     int64_t number;                          /* a topic's own */
     struct pipeline *pipeline;               /* a topic's own */
+    struct rehearsal *rehearsal;             /* a topic's own */
 };
 
 /* Consumes `json` and the call. */
@@ -77,6 +80,9 @@ topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_pr
     topic_workers;
 topic_fn topic_submit, topic_list, topic_standing, topic_pause, topic_resume, topic_remove,
     topic_rerun;
+
+/* topic_submit() with `dry_run`. */
+void topic_dry_run(struct topic_call *call);
 
 void orchestrator_on_ask(void *owner, struct weir_request *request);
 

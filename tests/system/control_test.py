@@ -1,9 +1,10 @@
 """Pipelines on a platform that is kept up: taken in, watched, told what to do, through the death of the platform."""
 
 import json
+import os
 import subprocess
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, outcome, serve, served
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, binaries, child, everyone_may_write, outcome, serve, served
 
 
 def answer(lab, *words, expect=0):
@@ -54,6 +55,43 @@ def served_test_the_same_file_again_changes_nothing_and_another_is_refused(lab):
     for words in (["list"], ["submit", str(lab.pipeline)], ["logs", "lab"], ["watch", "lab"]):
         page = lab.weir(*words)
         assert "lab" in page and "(null)" not in page, (words, page)
+
+
+def test_a_dry_run_tells_the_triggers_that_come(lab, events):
+    """In a place of its own, before anything has run."""
+    aside = lab.folder / "aside"
+    aside.mkdir()
+    everyone_may_write(aside)
+    done = child.run([binaries() / "orchestrator", "run", lab.pipeline, "--data-dir", lab.folder / "untouched",
+                      "--dry-run", "--json"], capture_output=True, text=True, timeout=DEADLINE_S,
+                     env={**os.environ, "TMPDIR": str(aside)})
+    assert done.returncode == 0, done
+    said = json.loads(done.stdout)
+    keys = ("trigger", "reason", "samples_new", "until")
+    fired = [{k: e[k] for k in keys} for e in events if e["event"] == "trigger_fired"]
+    sealed = [e["samples"] for e in events if e["event"] == "selection_sealed"]
+    assert [{k: t[k] for k in keys} for t in said["triggers"]] == fired and fired, said
+    assert [t["selected_at_most"] for t in said["triggers"]] == sealed, (said, sealed)
+    assert said["exact"] and said["cost"] is None and said["samples"] == len(lab.records), said
+    assert not (lab.folder / "untouched").exists() and not list(aside.iterdir())
+
+
+def served_test_a_dry_run_knows_what_trainings_cost(lab):
+    unknown = lab.folder / "unknown.yaml"
+    unknown.write_text(lab.pipeline.read_text().replace("name: notes", "name: letters"))
+    done = lab.ask("submit", str(unknown), "--dry-run")
+    assert done.returncode == 1 and "letters" in done.stderr and "orchestrator run --dry-run" in done.stderr, done
+    other = lab.folder / "otherwise.yaml"
+    other.write_text(lab.pipeline.read_text().replace("name: lab,", "name: otherwise,").replace(
+        "{policy: amount, samples: 200}",
+        "{policy: ensemble, any: [{policy: time, every: 30d}, {policy: performance, metric: accuracy, samples: 100, "
+        "criteria: [{policy: threshold, value: 0.5}]}]}"))
+    said = answer(lab, "submit", str(other), "--dry-run")
+    assert len(said["triggers"]) == said["fired"] == 3 and not said["exact"] and said["checks"] > 0, said
+    assert said["cost"]["cpu_seconds"] > 0 and said["cost"]["basis"] == "earlier trainings of other pipelines", said
+    assert said["left_over"] + sum(t["samples_new"] for t in said["triggers"]) == said["samples"], said
+    assert "at least 3 triggers" in lab.weir("submit", str(other), "--dry-run")
+    assert [p["pipeline"] for p in answer(lab, "list")["pipelines"]] == ["lab"]
 
 
 def started(events, pipeline="lab"):
@@ -117,11 +155,14 @@ def served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected):
 
 def main():
     lab = Lab(samples=600, every=200, epochs=1)
-    expected = outcome(lab.run(lab.folder / "undisturbed").finish().events)
+    events = lab.run(lab.folder / "undisturbed").finish().events
+    expected = outcome(events)
+    test_a_dry_run_tells_the_triggers_that_come(lab, events)
     test_a_watcher_is_told_everything_once_though_the_platform_dies(lab, expected)
     lab.data_dir = lab.folder / "ordered"
     with served(lab):
         served_test_a_pause_and_a_stop_change_no_model(lab, expected)
+        served_test_a_dry_run_knows_what_trainings_cost(lab)
         served_test_a_rerun_makes_the_same_models_under_names_of_its_own(lab, expected)
         served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected)
     lab.remove()

@@ -1,0 +1,339 @@
+/* Asking for the datasets, walking over them as READING does, and adding up what would come of it. */
+#include "orchestrator/pipeline/rehearsal.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/reader.h"
+#include "orchestrator/pipeline/sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rehearsal {
+    struct orchestrator *orch;
+    char *file;
+    struct weir_buf text;
+    struct orchestrator_config *config;
+    bool declares;
+    uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
+    uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
+    size_t asking; /* index of the dataset a question is about */
+    uint64_t timer;
+    struct reader *reader;
+    struct set_sizes sizes;
+    uint64_t *samples_new; /* of each trigger */
+    size_t fired, capacity;
+    uint64_t samples;  /* that have passed */
+    uint64_t selected; /* at most, by all triggers */
+    uint64_t checks;   /* of the policy */
+    uint64_t
+        unanswered; /* of them: what was to be measured, or what a training takes, is not known */
+    json_t *scanned, *triggers;
+    rehearsal_done_fn *done;
+    void *owner;
+};
+
+static void fail(struct rehearsal *rehearsal, const struct weir_error *err)
+{
+    struct weir_error why = *err;
+    rehearsal->done(rehearsal->owner, NULL, &why);
+}
+
+/* ---- what it costs ---- */
+
+/* Columns of Q_rehearsal_cost. */
+enum { COST_SAMPLES, COST_TRAINER, COST_WORKER, COST_READ, COST_SENT, COST_SPENT };
+
+static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir_rows **ret_rows,
+                                  const char **ret_basis, struct weir_error *err)
+{
+    struct weir_db *db = rehearsal->orch->db;
+    *ret_basis = "earlier trainings of this pipeline";
+    enum weir_status status =
+        DB_RUN(db, Q_rehearsal_cost, ret_rows, err, DB_TEXT(rehearsal->config->name));
+    if (status != WEIR_OK || weir_rows_i64(*ret_rows, 0, COST_SAMPLES) > 0)
+        return status;
+    weir_rows_free(*ret_rows);
+    *ret_rows = NULL;
+    *ret_basis = "earlier trainings of other pipelines";
+    return DB_RUN(db, Q_rehearsal_cost, ret_rows, err, DB_TEXT(""));
+}
+
+/* What as many samples have cost before; null where nothing was ever trained. */
+static enum weir_status cost_json(const struct rehearsal *rehearsal, json_t **ret_json,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    const char *basis = "";
+    enum weir_status status = find_past(rehearsal, &rows, &basis, err);
+    if (status != WEIR_OK)
+        return status;
+    double past = (double)weir_rows_i64(rows, 0, COST_SAMPLES);
+    if (past < 1) {
+        *ret_json = json_null();
+        return WEIR_OK;
+    }
+    double times = (double)rehearsal->selected * (double)rehearsal->config->epochs / past;
+    const struct orchestrator_cost cost = {
+        .trainer_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_TRAINER)),
+        .worker_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_WORKER)),
+        .bytes_read = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_READ)),
+        .bytes_sent = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_SENT)),
+    };
+    WEIR_AUTO_BUF text = {0};
+    orchestrator_cost_json(&rehearsal->orch->prices, &cost, &text);
+    *ret_json = orchestrator_json_of(weir_buf_text(&text));
+    json_object_set_new(*ret_json, "training_seconds",
+                        json_real(times * (double)weir_rows_i64(rows, 0, COST_SPENT) / 1e9));
+    json_object_set_new(*ret_json, "basis", json_string(basis));
+    return WEIR_OK;
+}
+
+/* ---- the walk ---- */
+
+static void fire(struct rehearsal *rehearsal)
+{
+    struct reader *reader = rehearsal->reader;
+    WEIR_AUTO_BUF reason = {0};
+    orchestrator_trigger_explain(reader->policy, &reason);
+    orchestrator_trigger_fired(reader->policy);
+    if (rehearsal->fired == rehearsal->capacity) {
+        rehearsal->capacity = rehearsal->capacity == 0 ? 64 : 2 * rehearsal->capacity;
+        rehearsal->samples_new = weir_realloc(rehearsal->samples_new, rehearsal->capacity,
+                                              sizeof *rehearsal->samples_new);
+    }
+    rehearsal->samples_new[rehearsal->fired++] = reader->samples_new;
+    uint64_t at_most =
+        set_sizes_at_most(&rehearsal->sizes, rehearsal->samples_new, rehearsal->fired);
+    rehearsal->selected += at_most;
+    reader->samples_new = 0;
+    if (rehearsal->fired > REHEARSAL_LISTED_MAX)
+        return;
+    json_array_append_new(rehearsal->triggers,
+                          json_pack("{sI,ss,sI,so,sI}", "trigger", (json_int_t)rehearsal->fired,
+                                    "reason", weir_buf_text(&reason), "samples_new",
+                                    (json_int_t)rehearsal->samples_new[rehearsal->fired - 1],
+                                    "until", orchestrator_json_time(reader->last_time),
+                                    "selected_at_most", (json_int_t)at_most));
+}
+
+/* Until the first trigger there is no model to measure with; behind it there would be one, but nothing of what it says is
+ * known: that is told as a measurement in which no sample could be read. */
+static bool lacks_model(const struct rehearsal *rehearsal, const struct trigger_wish *wish)
+{
+    return wish->subject != TRIGGER_FEATURES && rehearsal->fired == 0;
+}
+
+/* Labels the policy has seen. */
+static bool is_answered(const struct rehearsal *rehearsal, const struct trigger_wish *wish,
+                        const json_t *decision)
+{
+    const char *policy = json_string_value(json_object_get(decision, "policy"));
+    return wish->subject == TRIGGER_NOTHING ? weir_str_equal(policy, "drift")
+                                            : lacks_model(rehearsal, wish);
+}
+
+static void check(struct rehearsal *rehearsal)
+{
+    struct trigger *policy = rehearsal->reader->policy;
+    struct trigger_wish wish = {0};
+    json_t *decision = json_object();
+    orchestrator_trigger_wish(policy, &wish);
+    const struct trigger_measured measured = {.has_model = wish.subject != TRIGGER_NOTHING &&
+                                                           !lacks_model(rehearsal, &wish)};
+    bool fires = orchestrator_trigger_measured(policy, &measured, decision);
+    rehearsal->checks++;
+    rehearsal->unanswered += !is_answered(rehearsal, &wish, decision);
+    json_decref(decision);
+    if (fires)
+        fire(rehearsal);
+}
+
+static void finish(struct rehearsal *rehearsal)
+{
+    struct weir_error err;
+    json_t *cost = NULL;
+    const struct orchestrator_config *config = rehearsal->config;
+    if (cost_json(rehearsal, &cost, &err) != WEIR_OK) {
+        fail(rehearsal, &err);
+        return;
+    }
+    bool exact = rehearsal->unanswered == 0;
+    json_t *json = json_pack(
+        "{ss,ss,ss,ss,sO,sI,sI,sO,sI,sI,sI,sb,sI,ss,so}", "event", "dry_run", "pipeline",
+        config->name, "mode", config->mode == MODE_LIVE ? "live" : "replay", "policy",
+        orchestrator_trigger_policy(rehearsal->reader->policy)->name, "datasets",
+        rehearsal->scanned, "samples", (json_int_t)rehearsal->samples, "fired",
+        (json_int_t)rehearsal->fired, "triggers", rehearsal->triggers, "left_over",
+        (json_int_t)rehearsal->reader->samples_new, "selected_at_most",
+        (json_int_t)rehearsal->selected, "epochs", (json_int_t)config->epochs, "exact", exact,
+        "checks", (json_int_t)rehearsal->checks, "why",
+        exact
+            ? ""
+            : "the policy measures samples by a run, or counts what trainings take: what it would "
+              "fire by that is not known before, and left out",
+        "cost", cost);
+    rehearsal->done(rehearsal->owner, json, NULL);
+}
+
+static void walk(struct rehearsal *rehearsal);
+
+static void on_page(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct rehearsal *rehearsal = owner;
+    if (reply == NULL) {
+        fail(rehearsal, err);
+        return;
+    }
+    const struct msg_replay_is *page = reply->message;
+    struct reader_page *into = &rehearsal->reader->pages[rehearsal->reader->asked];
+    pipeline_page_fill(into, page->ids, page->times, page->labels);
+    into->end = page->end || into->count == 0;
+    walk(rehearsal);
+}
+
+static void walk(struct rehearsal *rehearsal)
+{
+    struct reader *reader = rehearsal->reader;
+    struct reader_page *page = NULL;
+    int64_t missing = -1;
+    while ((page = pipeline_reader_first(reader, &missing)) != NULL) {
+        size_t at = page->at;
+        enum reader_passing passing = pipeline_reader_pass(reader, page);
+        rehearsal->samples += page->at - at;
+        if (passing == READER_FIRES)
+            fire(rehearsal);
+        else if (passing == READER_ASKS)
+            check(rehearsal);
+    }
+    if (missing < 0) {
+        finish(rehearsal);
+        return;
+    }
+    page = &reader->pages[missing];
+    reader->asked = (size_t)missing;
+    struct msg_replay_read ask = {
+        .dataset = rehearsal->datasets[missing],
+        .position = rehearsal->positions[missing],
+        .after_time = page->after_time,
+        .after_id = page->after_id,
+        .limit = READER_PAGE_SAMPLES,
+    };
+    weir_rpc_call(rehearsal->orch->storage, MSG_replay_read, &ask, ORCHESTRATOR_ASK_MS, on_page,
+                  rehearsal);
+}
+
+/* ---- the datasets ---- */
+
+static void ask_next(struct rehearsal *rehearsal);
+
+static void on_time(void *owner)
+{
+    struct rehearsal *rehearsal = owner;
+    rehearsal->timer = 0;
+    ask_next(rehearsal);
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct rehearsal *rehearsal = owner;
+    struct weir_error problem;
+    const struct msg_dataset_is *dataset = reply == NULL ? NULL : reply->message;
+    bool is_known = dataset != NULL && dataset->dataset != 0;
+    if (reply == NULL && err->status != WEIR_NOT_FOUND) {
+        fail(rehearsal, err);
+    } else if (!is_known || (!dataset->scanned && !rehearsal->declares)) {
+        weir_ignore(weir_fail(
+            &problem, WEIR_NOT_FOUND,
+            "dataset %s is not known here yet, or not scanned: orchestrator run --dry-run %s looks at "
+            "it in a place of its own",
+            rehearsal->config->datasets[rehearsal->asking], rehearsal->file));
+        fail(rehearsal, &problem);
+    } else if (!dataset->scanned) {
+        rehearsal->timer =
+            weir_loop_timer(rehearsal->orch->loop, ORCHESTRATOR_POLL_MS, 0, on_time, rehearsal);
+    } else {
+        rehearsal->datasets[rehearsal->asking] = dataset->dataset;
+        rehearsal->positions[rehearsal->asking++] = dataset->sequence;
+        json_array_append_new(rehearsal->scanned, json_pack("{ss,sI}", "dataset", dataset->name,
+                                                            "samples", (json_int_t)dataset->live));
+        ask_next(rehearsal);
+    }
+}
+
+static void ask_next(struct rehearsal *rehearsal)
+{
+    const struct orchestrator_config *config = rehearsal->config;
+    if (rehearsal->asking == config->dataset_count) {
+        walk(rehearsal);
+        return;
+    }
+    struct msg_dataset_ask ask = {.name = config->datasets[rehearsal->asking]};
+    weir_rpc_call(rehearsal->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  rehearsal);
+}
+
+static void on_declared(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    if (reply == NULL)
+        fail(owner, err);
+    else
+        ask_next(owner);
+}
+
+/* ---- life ---- */
+
+void orchestrator_rehearsal_begin(struct rehearsal *rehearsal, rehearsal_done_fn *done, void *owner)
+{
+    struct msg_dataset_declare declare = {.file = rehearsal->file,
+                                          .config = weir_buf_view(&rehearsal->text)};
+    rehearsal->done = done;
+    rehearsal->owner = owner;
+    if (rehearsal->declares)
+        weir_rpc_call(rehearsal->orch->storage, MSG_dataset_declare, &declare, ORCHESTRATOR_ASK_MS,
+                      on_declared, rehearsal);
+    else
+        ask_next(rehearsal);
+}
+
+enum weir_status orchestrator_rehearse(struct orchestrator *orch, const char *file,
+                                       struct weir_bytes text, bool declares,
+                                       struct rehearsal **ret_rehearsal, struct weir_error *err)
+{
+    WEIR_AUTO(orchestrator_config) config = NULL;
+    struct trigger *policy = NULL;
+    enum weir_status status = orchestrator_config_parse(file, text, &config, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_open(config->trigger, "trigger", &policy, err);
+    if (status != WEIR_OK)
+        return status;
+    struct rehearsal *rehearsal = weir_calloc(1, sizeof *rehearsal);
+    rehearsal->orch = orch;
+    rehearsal->file = weir_strdup(file);
+    weir_buf_append(&rehearsal->text, text.at, text.size);
+    rehearsal->declares = declares;
+    rehearsal->reader =
+        pipeline_reader_behind(policy, config->dataset_count, -INT64_MAX, 0); /* all there are */
+    set_sizes_read(weir_yaml_get(weir_yaml_root(config->document), "selection"), &rehearsal->sizes);
+    rehearsal->scanned = json_array();
+    rehearsal->triggers = json_array();
+    rehearsal->config = WEIR_TAKE(config);
+    *ret_rehearsal = rehearsal;
+    return WEIR_OK;
+}
+
+void orchestrator_rehearsal_free(struct rehearsal *rehearsal)
+{
+    if (rehearsal == NULL)
+        return;
+    weir_rpc_forget(rehearsal->orch->storage, rehearsal);
+    weir_loop_cancel(rehearsal->orch->loop, rehearsal->timer);
+    pipeline_reader_free(rehearsal->reader);
+    orchestrator_config_free(rehearsal->config);
+    json_decref(rehearsal->scanned);
+    json_decref(rehearsal->triggers);
+    weir_buf_fini(&rehearsal->text);
+    free(rehearsal->samples_new);
+    free(rehearsal->file);
+    free(rehearsal);
+}

@@ -1,0 +1,24 @@
+/* How large the sets of triggers may become, by what every selection policy keeps to. Pure. */
+#ifndef ORCHESTRATOR_PIPELINE_SIZES_H
+#define ORCHESTRATOR_PIPELINE_SIZES_H
+
+#include "core/config/yaml.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of the section `selection`, which the selector owns and has checked. */
+struct set_sizes {
+    uint64_t limit;  /* UINT64_MAX: none */
+    double ratio;    /* of the candidates */
+    uint64_t tail;   /* earlier triggers whose samples are candidates too; UINT64_MAX: all */
+    uint64_t warmup; /* the first so many take all candidates */
+};
+
+void set_sizes_read(const struct weir_yaml_node *selection, struct set_sizes *ret_sizes);
+/* What the set of trigger `count` holds at most, by the new samples of the triggers 1 to `count`. What is held out, erased
+ * or not wanted by the policy makes it smaller. */
+uint64_t set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new,
+                           size_t count);
+
+#endif
