@@ -153,8 +153,6 @@ static enum weir_status cursor_check(struct cursor *cursor, struct weir_error *e
                          (unsigned long long)cursor->shape[0], message->samples);
     uint64_t rows = message->samples;
     cursor->offsets = weir_bytes(NULL, 0);
-    if (is_lent(message) && message->ragged.at[cursor->tensor] != 0)
-        return weir_fail(err, WEIR_INVALID, "it is ragged, and written to memory that was lent");
     if (message->ragged.at[cursor->tensor] != 0) {
         if (is_compressed(message, cursor->frame))
             return weir_fail(err, WEIR_INVALID, "its offsets are compressed");
@@ -309,6 +307,18 @@ static void fill_lent(struct batch *batch, const struct msg_batch *message)
     batch->lent.samples = message->samples;
     batch->lent.hole_count = message->hole_states.count;
     batch->lent.payload = batch;
+}
+
+bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame)
+{
+    size_t at = FRAME_TENSORS;
+    for (size_t i = 0; i < message->ragged.count && at <= frame; i++) {
+        bool is_ragged = message->ragged.at[i] != 0;
+        if (is_ragged && at == frame)
+            return true;
+        at += is_ragged ? 2 : 1;
+    }
+    return false;
 }
 
 enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,

@@ -15,9 +15,13 @@ struct batch {
     int slot; /* of the memory lent, where its tensors are; -1: they are its own */
 };
 
-/* Copies everything out of `message` and `frames`; with a loan the tensors stay in the frames, which are
- * views of it, and must not be ragged: nothing that others may write to is used as a size or an index. INVALID, naming the
- * tensor, when sizes, shapes or offsets do not fit each other, or a compressed tensor is broken. `*ret_batch` is one allocation: free(). */
+/* Whether that frame of the message holds offsets of a ragged tensor: what is used as an index. */
+bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame);
+
+/* Copies everything out of `message` and `frames`; with a loan the values of tensors stay in the frames, which are
+ * views of it, but for offsets, which must be copies: nothing that others may write to is used as a size or an
+ * index. INVALID, naming the tensor, when sizes, shapes or offsets do not fit each other, or a compressed tensor is
+ * broken. `*ret_batch` is one allocation: free(). */
 enum weir_status batch_lay_out(const struct msg_batch *message, const struct weir_frames *frames,
                                struct batch **ret_batch, struct weir_error *err) WEIR_MUST_USE;
 

@@ -82,8 +82,8 @@ static bool lent_bytes(struct weir_u64s written, size_t *ret_bytes)
     return true;
 }
 
-/* The frames of a batch that was written to lent memory, as they would have come beside it. Returns the
- * slot that holds them; -1 when the loan is over: then the batch is as good as lost. */
+/* The frames of a batch that was written to lent memory, as they would have come beside it; of offsets, copies.
+ * Returns the slot that holds them; -1 when the loan is over: then the batch is as good as lost. */
 static int take_lent(const struct worker_peer *worker, const struct msg_batch *message,
                      struct weir_frames *frames)
 {
@@ -96,8 +96,12 @@ static int take_lent(const struct worker_peer *worker, const struct msg_batch *m
     int slot = lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
     pthread_mutex_unlock(&client->mutex); /* nothing has changed for who waits */
     for (size_t i = 0; slot >= 0 && i < message->written.count; i++) {
-        weir_frames_view(frames, bytes.at + at, message->written.at[i]);
-        at += padded(message->written.at[i]);
+        uint64_t written = message->written.at[i];
+        if (batch_frame_is_offsets(message, i))
+            weir_frames_copy(frames, bytes.at + at, written);
+        else
+            weir_frames_view(frames, bytes.at + at, written);
+        at += padded(written);
     }
     return slot;
 }

@@ -172,15 +172,6 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
 
 enum { LENT_ALIGNMENT = 64 };
 
-static bool is_ragged(const struct worker_batch *batch)
-{
-    for (size_t i = 0; i < batch->tensors; i++) {
-        if (batch->tensor[i].kind == COLUMN_RAGGED)
-            return true;
-    }
-    return false;
-}
-
 /* Copies the frames to the loan, each to a multiple of 64; false when they do not fit. */
 static bool write_frames(const struct worker_batch *batch, const struct weir_loan *loan,
                          uint64_t *written)
@@ -198,16 +189,14 @@ static bool write_frames(const struct worker_batch *batch, const struct weir_loa
     return at <= loan->size;
 }
 
-/* Writes the batch to memory of its consumer if that lends any that is large enough. What its client uses
- * as sizes is sent in frames: see batch_lay_out(). */
+/* Writes the batch to memory of its consumer if that lends any that is large enough. */
 static bool lend_out(struct worker *worker, const struct worker_send *send,
                      const struct worker_batch *batch, struct weir_arena *arena,
                      struct msg_batch *message)
 {
     struct worker_loans *loans = &worker->loans[send->consumer];
     uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
-    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || is_ragged(batch) ||
-        worker->compression != WEIR_COMPRESSION_NONE)
+    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || worker->compression != WEIR_COMPRESSION_NONE)
         return false;
     while (loans->count > 0) {
         const uint8_t *sent = loans->at[--loans->count];

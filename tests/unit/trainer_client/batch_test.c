@@ -129,17 +129,18 @@ static void lent_memory_keeps_the_tensors_and_nothing_that_is_a_size(void **unus
     struct weir_error err;
     write_letter(&letter);
     letter.message.loan = weir_bytes("a loan", 6);
-    assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_INVALID);
-    assert_non_null(strstr(err.text, "tensor 'ragged': it is ragged"));
-    letter.message.names.count = letter.message.types.count = letter.message.ranks.count = 1;
-    letter.message.ragged.count = 1;
-    letter.message.shape.count = 2;
-    for (int i = 0; i < 2; i++)
-        zmq_msg_close(&letter.frames.frame[--letter.frames.count]);
     assert_int_equal(batch_lay_out(&letter.message, &letter.frames, &batch, &err), WEIR_OK);
+    const struct weir_tensor *ragged = &batch->shown.tensors[1];
     assert_ptr_equal(batch->shown.tensors[0].data, weir_frames_at(&letter.frames, 4).at);
+    assert_ptr_equal(ragged->data, weir_frames_at(&letter.frames, 6).at);
+    assert_ptr_not_equal(ragged->offsets, weir_frames_at(&letter.frames, 5).at);
+    assert_int_equal(ragged->offsets[2], 3);
     assert_ptr_not_equal(batch->shown.ids, weir_frames_at(&letter.frames, 0).at);
     assert_int_equal(batch->shown.ids[1], 12);
+    for (size_t i = 0; i < letter.frames.count + 2; i++)
+        assert_int_equal(batch_frame_is_offsets(&letter.message, i), i == 5);
+    letter.message.ragged.count = 1;
+    assert_false(batch_frame_is_offsets(&letter.message, 5));
     free(batch);
     weir_frames_clear(&letter.frames);
 }
