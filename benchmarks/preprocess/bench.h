@@ -19,6 +19,8 @@ enum tabular_workload {
 };
 enum tabular_script { SCRIPT_MAP, SCRIPT_VECTORISED, SCRIPT_LINES, TABULAR_SCRIPTS };
 
+struct limit; /* figures_limit.c */
+
 struct preprocess_bench {
     const char *directory;
     double scale;
@@ -31,6 +33,7 @@ struct preprocess_bench {
     struct corpus clicks, lines;
     struct workload tabular[TABULAR_WORKLOADS];
     char *scripts[TABULAR_SCRIPTS]; /* the commands of PyTorch's sides */
+    struct limit *limit;
 };
 
 /* figures_pictures.c */
@@ -49,6 +52,11 @@ enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
 bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
     clicks_vectorised, lines_there, lines_torch;
+/* figures_limit.c */
+enum weir_status prepare_limit(void *state, struct weir_error *err);
+bench_side_fn clicks_limit;
+void limit_fini(struct preprocess_bench *bench);
+
 /* figures_leases.c */
 bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed;
 

@@ -11,6 +11,7 @@ static void close_preprocess(void *state)
     if (!bench)
         return;
     pictures_fini(bench);
+    limit_fini(bench);
     tabular_fini(bench);
     rig_stop(bench->rig);
     free(bench);
@@ -54,6 +55,10 @@ static const struct bench_figure FIGURES[] = {
      .against = "the same with a batch sampler and NumPy, best worker count",
      .unit = "samples/s", .bar = 12,
      .prepare = prepare_clicks_vectorised, .ours = clicks_exact, .theirs = clicks_vectorised},
+    {.name = "preprocess.clicks.limit",
+     .against = "the vectorised form; ours is a bare gather by two threads: what no service can reach",
+     .unit = "samples/s",
+     .prepare = prepare_limit, .ours = clicks_limit, .theirs = clicks_vectorised},
     {.name = "preprocess.lines.torch", .against = "PyTorch's DataLoader, n-grams in Python, best worker count",
      .unit = "lines/s", .bar = 20,
      .prepare = prepare_lines, .ours = lines_there, .theirs = lines_torch},
