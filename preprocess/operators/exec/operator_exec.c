@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GUILTY_MAX = 256 };
+enum { GUILTY_MAX = 256, HANGS_MAX = 10 };
 
 static const char *const KINDS[] = {"dense", "ragged", "text", "bytes", NULL};
 static const enum column_kind KIND_OF[] = {COLUMN_DENSE, COLUMN_RAGGED, COLUMN_TEXT, COLUMN_BYTES};
@@ -60,6 +60,7 @@ struct state {
     struct column_about makes;
     struct guilty guilty[GUILTY_MAX];
     size_t guilty_count; /* ever; the newest GUILTY_MAX are known */
+    size_t hangs;        /* in a row, over all batches; HANGS_MAX: the program is given up */
     /* The batch under way: */
     uint64_t batch;
     struct suspects suspects;
@@ -147,8 +148,10 @@ static void blame(struct state *state, const struct operator_call *call, size_t 
 static void fail_all(const struct state *state, struct operator_call *call, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        operator_fail_row(call, rows_of(state)[i], "program %s: too much of the batch fails: %s",
-                          state->name, state->program.reason);
+        operator_fail_row(call, rows_of(state)[i], "program %s: %s: %s", state->name,
+                          state->hangs < HANGS_MAX ? "too much of the batch fails"
+                                                   : "it has hung too often, and is given up",
+                          state->program.reason);
 }
 
 /* ---- answers ---- */
@@ -252,15 +255,17 @@ static enum suspects_verdict ask_once(struct state *state, struct operator_call 
         return SUSPECTS_GO_ON;
     bool has_passed =
         found == PROGRAM_ANSWERED && read_answer(state, range.end - range.first, arena, ret_made);
+    bool is_hang = !has_passed && state->program.hung;
+    state->hangs = is_hang ? state->hangs + 1 : 0;
     if (has_passed)
         return suspects_passed(&state->suspects, count);
-    enum suspects_verdict verdict = suspects_failed(&state->suspects, count);
+    enum suspects_verdict verdict = suspects_failed(&state->suspects, count, is_hang);
     if (verdict == SUSPECTS_GUILTY) {
         blame(state, call, rows_of(state)[range.first]);
-        state->suspects = (struct suspects){.failures = state->suspects.failures};
+        suspects_begin_again(&state->suspects);
         state->batch = 0;
     }
-    return verdict;
+    return state->hangs < HANGS_MAX ? verdict : SUSPECTS_HOPELESS;
 }
 
 /* Names the batch by its rows; another one than before begins without suspicion. */
@@ -284,7 +289,8 @@ static void apply(void *owner, struct operator_call *call)
     size_t count = choose_rows(state, call);
     while (count > 0 && !call->waits && verdict != SUSPECTS_DONE) {
         name_batch(state, call, count);
-        verdict = ask_once(state, call, arena, &made);
+        verdict =
+            state->hangs < HANGS_MAX ? ask_once(state, call, arena, &made) : SUSPECTS_HOPELESS;
         if (verdict == SUSPECTS_HOPELESS) {
             fail_all(state, call, count);
             break;

@@ -208,6 +208,7 @@ enum program_state program_wait(struct program *program)
         int64_t now_ms = weir_now_ms();
         if (now_ms >= program->deadline_ms) {
             say(program, "it took longer than it may");
+            program->hung = true;
             return died(program);
         }
         if (now_ms >= until_ms)
@@ -237,6 +238,7 @@ enum program_state program_ask(struct program *program, uint64_t key)
     }
     weir_buf_clear(&program->answer);
     program->written = 0;
+    program->hung = false;
     program->key = key;
     program->deadline_ms = weir_now_ms() + program->allowed->timeout / 1000;
     return program_wait(program);

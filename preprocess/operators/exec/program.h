@@ -29,6 +29,7 @@ struct program {
     struct weir_buf answer; /* of the question under way, as far as it has come */
     uint64_t key;           /* of the question under way; 0: none is */
     int64_t deadline_ms;
+    bool hung; /* it died of that: no answer came in time */
     char reason[64];
 };
 

@@ -1,17 +1,26 @@
 /* Which row of a batch a program dies of, found by halving: ask for all of them; when that fails, for the first half of
- * those under suspicion, again and again. A row is found guilty when it fails alone. Pure. */
+ * those under suspicion, again and again. A row is found guilty when it fails alone. Pure.
+ *
+ * A failure by hanging costs a time-out: after SUSPECTS_HANGS in a row it may be the program that always hangs, and not a
+ * row. So rows from the end of the batch, which nobody suspects, are asked for by themselves: when SUSPECTS_PROBES of them
+ * hang too, the batch is given up; when one passes, the search goes on. */
 #ifndef WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
 #define WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SUSPECTS_FAILURES_MAX = 256 /* of one batch */ };
+enum {
+    SUSPECTS_FAILURES_MAX = 256, /* of one batch */
+    SUSPECTS_HANGS = 3,
+    SUSPECTS_PROBES = 2,
+};
 
 /* Zeroed: nobody is under suspicion. */
 struct suspects {
     size_t first, end; /* rows under suspicion; end 0: none */
     size_t failures;
+    size_t hangs; /* in a row */
 };
 
 struct suspects_range {
@@ -28,8 +37,10 @@ enum suspects_verdict {
 
 /* The rows to ask for next, of `count` (> 0). */
 struct suspects_range suspects_next(const struct suspects *suspects, size_t count);
-/* They have passed, or failed. */
+/* They have passed, or failed: `is_hang` when no answer came in time. */
 enum suspects_verdict suspects_passed(struct suspects *suspects, size_t count);
-enum suspects_verdict suspects_failed(struct suspects *suspects, size_t count);
+enum suspects_verdict suspects_failed(struct suspects *suspects, size_t count, bool is_hang);
+/* The guilty one is left out: nobody else is under suspicion. What has failed so far counts on. */
+void suspects_begin_again(struct suspects *suspects);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/service/programs.h"
 #include "tests/support/chain.h"
+#include "tests/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -140,6 +142,47 @@ static void one_that_hangs_is_not_waited_for(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
 }
 
+/* How often a program was started that notes it in a file, a letter each. */
+static size_t starts(const char *path)
+{
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+    assert_int_equal(weir_file_read(path, 1 << 16, &text, &err), WEIR_OK);
+    return text.size;
+}
+
+/* Five time-outs for a batch, ten for all: every row has failed by then, with a reason. */
+static void a_program_that_always_hangs_costs_a_few_time_outs(void **state)
+{
+    const char *texts[ROWS];
+    static const size_t STARTS[] = {5, 10, 10};
+    struct test_chain test = {0};
+    struct temp_dir dir;
+    (void)state;
+    temp_dir_make(&dir);
+    const char *path = temp_path(&dir, "starts");
+    WEIR_AUTO_FREE char *programs = weir_format(
+        "{idle: {command: [/bin/sh, -c, 'printf x >> %s; sleep 1000'], timeout: 200ms}}", path);
+    setenv("WEIR_PROGRAMS", programs, 1);
+    fclose(fopen(path, "w")); /* it may run as another user */
+    assert_int_equal(chmod(dir.path, 0711), 0);
+    assert_int_equal(chmod(path, 0666), 0);
+    fill(texts, SIZE_MAX, NULL);
+    test_chain_open(&test, "[{op: exec, program: idle, width: 2}]");
+    for (size_t batch = 0; batch < WEIR_COUNT(STARTS); batch++) {
+        run(&test, texts, ROWS - batch); /* others than before */
+        for (size_t i = 0; i < ROWS - batch; i++)
+            assert_int_equal(test.failed[i], OPERATOR_ROW_FAILED);
+        assert_in_range(starts(path), 0, STARTS[batch]); /* fewer: it starts slowly */
+        assert_non_null(strstr(chain_failures(test.chain)->of[0].reason,
+                               batch == 0 ? "too much of the batch fails: it took longer"
+                                          : "it has hung too often, and is given up"));
+    }
+    test_chain_close(&test);
+    temp_dir_remove(&dir);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 static void a_program_that_cannot_run_fails_all_rows(void **state)
 {
     (void)state;
@@ -223,6 +266,7 @@ int main(void)
         cmocka_unit_test(what_it_makes_is_taken_up),
         cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
         cmocka_unit_test(one_that_hangs_is_not_waited_for),
+        cmocka_unit_test(a_program_that_always_hangs_costs_a_few_time_outs),
         cmocka_unit_test(a_program_that_cannot_run_fails_all_rows),
         cmocka_unit_test(text_and_ragged_numbers_go_on_to_other_operators),
         cmocka_unit_test(what_is_not_allowed_is_refused_with_its_place),

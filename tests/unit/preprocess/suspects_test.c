@@ -18,6 +18,7 @@ struct world {
     bool is_bad[ROWS_MAX];
     size_t row[ROWS_MAX]; /* those asked for */
     size_t count;
+    bool hangs; /* at bad rows; else it dies of them */
 };
 
 static bool fails(const struct world *world, struct suspects_range asked)
@@ -39,7 +40,7 @@ static size_t settle(struct world *world, size_t rows)
     while (world->count > 0 && verdict != SUSPECTS_DONE) {
         struct suspects_range asked = suspects_next(&suspects, world->count);
         assert_true(asked.first < asked.end && asked.end <= world->count);
-        verdict = fails(world, asked) ? suspects_failed(&suspects, world->count)
+        verdict = fails(world, asked) ? suspects_failed(&suspects, world->count, world->hangs)
                                       : suspects_passed(&suspects, world->count);
         assert_int_not_equal(verdict, SUSPECTS_HOPELESS);
         if (verdict != SUSPECTS_GUILTY)
@@ -47,7 +48,7 @@ static size_t settle(struct world *world, size_t rows)
         assert_true(world->is_bad[world->row[asked.first]]);
         memmove(&world->row[asked.first], &world->row[asked.first + 1],
                 (--world->count - asked.first) * sizeof(world->row[0]));
-        suspects = (struct suspects){.failures = suspects.failures};
+        suspects_begin_again(&suspects);
     }
     return suspects.failures;
 }
@@ -78,11 +79,42 @@ static void who_fails_only_in_company_is_not_blamed(void **state)
     enum suspects_verdict verdict = SUSPECTS_GO_ON;
     while (verdict == SUSPECTS_GO_ON) {
         struct suspects_range asked = suspects_next(&suspects, 16);
-        verdict = asked.end - asked.first > 1 ? suspects_failed(&suspects, 16)
+        verdict = asked.end - asked.first > 1 ? suspects_failed(&suspects, 16, false)
                                               : suspects_passed(&suspects, 16);
     }
     assert_int_equal(verdict, SUSPECTS_HOPELESS);
     assert_int_equal(suspects.failures, SUSPECTS_FAILURES_MAX + 1);
+}
+
+/* Wherever the row is, in a batch of any size; in small ones nearly all rows are under suspicion soon. */
+static void one_row_that_hangs_is_found(void **state)
+{
+    (void)state;
+    for (size_t rows = 1; rows <= ROWS_MAX; rows++) {
+        struct world world = {.hangs = true};
+        world.is_bad[rows * 7 / 11] = true;
+        size_t failures = settle(&world, rows);
+        assert_int_equal(world.count, rows - 1);
+        assert_in_range(failures, 1, 11);
+    }
+}
+
+static void a_program_that_always_hangs_is_given_up_soon(void **state)
+{
+    (void)state;
+    for (size_t rows = 2; rows <= ROWS_MAX; rows++) {
+        struct suspects suspects = {0};
+        size_t count = rows;
+        enum suspects_verdict verdict = SUSPECTS_GO_ON;
+        while (verdict != SUSPECTS_HOPELESS && count > 0) {
+            verdict = suspects_failed(&suspects, count, true);
+            if (verdict != SUSPECTS_GUILTY)
+                continue;
+            suspects_begin_again(&suspects);
+            count--;
+        }
+        assert_in_range(suspects.failures, 1, SUSPECTS_HANGS + SUSPECTS_PROBES + 3);
+    }
 }
 
 int main(void)
@@ -90,6 +122,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_guilty_are_found_and_nobody_else),
         cmocka_unit_test(who_fails_only_in_company_is_not_blamed),
+        cmocka_unit_test(one_row_that_hangs_is_found),
+        cmocka_unit_test(a_program_that_always_hangs_is_given_up_soon),
     };
     return cmocka_run_group_tests_name("suspects", tests, NULL, NULL);
 }
