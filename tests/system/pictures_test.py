@@ -53,6 +53,11 @@ def main():
     reasons = sorted(failure["reason"] for failure in audits[0]["failures"])
     assert all(reason.startswith("decode_jpeg: cut off") for reason in reasons[:cut_off]), reasons
     assert "has crashed workers (Segmentation fault)" in reasons[cut_off], reasons
+    report = lab.weir("report", "--pipeline", "images")
+    for trigger, audit in enumerate(audits, 1):
+        for failure in audit["failures"]:
+            assert f"trigger {trigger}: sample {failure['sample']}: {failure['reason']}" in report, report
+        assert f"trigger {trigger}: {audit['failed']} could not be read in all, every epoch counted" in report, report
     accuracy = [event["value"] for event in run.events
                 if event["event"] == "evaluation" and event["metric"] == "accuracy"]
     assert accuracy and accuracy[0] > 0.8, accuracy

@@ -60,6 +60,27 @@ static void a_report_is_the_table_people_compare_triggers_by(void **state)
         "* retrained after an erasure; measured is the model it replaces\n");
 }
 
+static void a_report_lists_samples_that_failed_and_says_how_many_more(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF out = {0};
+    render(cli_render_report,
+           "{\"pipeline\":\"p\",\"triggers\":["
+           "{\"trigger\":1,\"audit\":{\"failed\":10,\"failures\":["
+           "{\"sample\":17592186044423,\"reason\":\"decode_jpeg: cut off\"},"
+           "{\"sample\":17592186044424,\"reason\":\"reading: a sample of 9 bytes\"}]}},"
+           "{\"trigger\":2,\"audit\":{\"failed\":0,\"failures\":[]}},"
+           "{\"trigger\":3,\"audit\":{\"failed\":1,\"failures\":["
+           "{\"sample\":7,\"reason\":\"json_text: byte 3\"}]}}]}",
+           &out);
+    const char *lines = strstr(weir_buf_text(&out), "trigger 1: sample");
+    assert_non_null(lines);
+    assert_string_equal(lines, "trigger 1: sample 17592186044423: decode_jpeg: cut off\n"
+                               "trigger 1: sample 17592186044424: reading: a sample of 9 bytes\n"
+                               "trigger 1: 10 could not be read in all, every epoch counted\n"
+                               "trigger 3: sample 7: json_text: byte 3\n");
+}
+
 static void a_status_says_how_long_the_newest_model_took(void **state)
 {
     (void)state;
@@ -220,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
+        cmocka_unit_test(a_report_lists_samples_that_failed_and_says_how_many_more),
         cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
         cmocka_unit_test(models_show_which_one_is_active),

@@ -1,5 +1,6 @@
 /* The vocabulary of a set: the same for any number of workers, bounded, and only ever appended to
  * (C16). */
+#include "core/wire/wire.h"
 #include "tests/support/chain.h"
 
 #include <setjmp.h>
@@ -170,6 +171,41 @@ static void words_beyond_any_length_are_unknown(void **state)
     test_chain_close(&test);
 }
 
+enum { LONG_WORDS = 40000, LONG_BYTES = 250, LONG_GROUPS = 2 };
+
+/* Words that are all different; a group of them is as much as one message takes. */
+static void merge_long_words(struct test_chain *test, size_t group)
+{
+    struct chain_partial partial = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF packed = {0};
+    struct column *payload = chain_begin(test->chain);
+    for (size_t i = 0; i < LONG_WORDS; i++) {
+        weir_buf_printf(&payload->values, "%0*zu", LONG_BYTES, group * LONG_WORDS + i);
+        column_end_row(payload);
+    }
+    chain_fold(test->chain, &(struct operator_batch){.rows = LONG_WORDS}, &partial);
+    chain_partial_pack(&partial, &packed);
+    chain_partial_fini(&partial);
+    assert_in_range(packed.size, 1, WEIR_WIRE_HEADER_MAX - (1 << 20));
+    assert_int_equal(chain_fit_merge(test->chain, weir_buf_view(&packed), &err), WEIR_OK);
+}
+
+static void more_words_than_a_message_takes_are_one_clear_error(void **state)
+{
+    struct test_chain test = {0};
+    struct weir_error err;
+    WEIR_AUTO_BUF fitted = {0};
+    (void)state;
+    test_chain_open(&test, "[{op: normalize_text}, {op: vocab, size: 1000000}]");
+    for (size_t group = 0; group < LONG_GROUPS; group++)
+        merge_long_words(&test, group);
+    assert_int_equal(chain_fit_finish(test.chain, &fitted, &err), WEIR_LIMIT);
+    assert_non_null(strstr(err.text, "bytes, expected at most 15728640: have less fitted, or a "
+                                     "smaller vocabulary"));
+    test_chain_close(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_vocabulary_with_other_numbers_is_not_gone_on_from),
         cmocka_unit_test(each_element_of_a_dense_row_has_its_own_vocabulary),
         cmocka_unit_test(words_beyond_any_length_are_unknown),
+        cmocka_unit_test(more_words_than_a_message_takes_are_one_clear_error),
     };
     return cmocka_run_group_tests_name("vocabulary", tests, NULL, NULL);
 }
