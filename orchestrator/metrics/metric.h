@@ -16,8 +16,7 @@ struct metric_input {
     const int64_t *labels;
     size_t count;
     size_t width;
-    const double *
-        numbers; /* (count, label_width): labels that are vectors, or not whole; NULL: `labels` are they */
+    const double *numbers; /* (count, label_width): labels with a fraction, vectors; or NULL */
     size_t label_width;
     const int64_t *groups; /* of each sample; NULL: all are one */
 };
@@ -28,10 +27,8 @@ struct metric {
     const struct cfg_key *options;
     size_t options_size;
     bool higher_is_better;
-    bool
-        of_groups; /* samples of a group are ranked against each other: the bootstrap draws whole groups */
-    bool
-        of_vectors; /* knows labels that are vectors; with any other metric a pipeline file that has such is refused */
+    bool of_groups;  /* ranks the samples of a group: a bootstrap draws whole groups */
+    bool of_vectors; /* knows labels that are vectors; others are refused with such */
     /* Required. Called with at least one sample of at least one value. False, or what is not finite:
      * undefined on this input. */
     bool (*measure)(const void *options, const struct metric_input *input, double *ret_value);

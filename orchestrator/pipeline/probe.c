@@ -72,12 +72,6 @@ enum weir_status orchestrator_probes_purge(const struct orchestrator *orch, int6
 /* What is kept spares work, no more: trouble with it is no trouble of the check. */
 static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
 {
-    const struct probe_found *found = &probe->reference;
-    const struct weir_outputs outputs = {.ids = found->ids,
-                                         .labels = found->labels,
-                                         .values = found->values,
-                                         .count = found->count,
-                                         .width = found->width};
     struct weir_error err;
     int64_t removed = 0;
     WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->orch, FOLDER, ".");
@@ -85,7 +79,7 @@ static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
     WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
     enum weir_status status = weir_make_directories(folder, 0700, &err);
     if (status == WEIR_OK)
-        status = weir_outputs_write(probe->kept_path, &outputs, &err);
+        status = weir_outputs_write(probe->kept_path, &probe->reference.outputs, &err);
     if (status == WEIR_OK)
         status = remove_files(pipeline->orch, prefix, name, &removed, &err);
     if (status != WEIR_OK)
@@ -142,9 +136,11 @@ enum weir_status pipeline_probe_new(struct pipeline *pipeline, const struct trig
 
 static void found_fini(struct probe_found *found)
 {
-    free(found->ids);
-    free(found->labels);
-    free(found->values);
+    metric_given_close(&found->given);
+    free((void *)(uintptr_t)found->outputs.ids);
+    free((void *)(uintptr_t)found->outputs.labels);
+    free((void *)(uintptr_t)found->outputs.values);
+    free((void *)(uintptr_t)found->outputs.label_values);
 }
 
 void pipeline_probe_free(struct probe *probe)
@@ -161,28 +157,45 @@ void pipeline_probe_free(struct probe *probe)
     free(probe);
 }
 
-/* The rows of `outputs` whose samples are among `ids`; both ascend. */
-static struct probe_found pick(const struct weir_outputs *outputs, struct weir_u64s ids)
+/* The rows of one column; NULL stays NULL. */
+static void *pick_column(const void *column, size_t bytes, const size_t *rows, size_t count)
 {
-    size_t width = outputs->width, count = 0;
-    uint64_t *picked = weir_calloc(ids.count + 1, sizeof *picked);
-    int64_t *labels = weir_calloc(ids.count + 1, sizeof *labels);
-    float *values = weir_calloc(ids.count * width + 1, sizeof *values);
+    if (column == NULL)
+        return NULL;
+    uint8_t *picked = weir_calloc(count + 1, bytes + 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(picked + i * bytes, (const uint8_t *)column + rows[i] * bytes, bytes);
+    return picked;
+}
+
+/* The rows of `outputs` whose samples are among `ids`; both ascend. */
+static void pick(const struct weir_outputs *outputs, struct weir_u64s ids,
+                 struct probe_found *ret_found)
+{
+    WEIR_AUTO_FREE size_t *rows = weir_calloc(ids.count + 1, sizeof *rows);
+    size_t count = 0;
     for (size_t i = 0, k = 0; i < outputs->count && k < ids.count;) {
-        if (outputs->ids[i] < ids.at[k]) {
-            i++;
-        } else if (outputs->ids[i] > ids.at[k]) {
-            k++;
-        } else {
-            picked[count] = outputs->ids[i];
-            labels[count] = outputs->labels[i];
-            memcpy(values + count++ * width, outputs->values + i * width, width * sizeof *values);
-            i++;
-            k++;
-        }
+        bool is_it = outputs->ids[i] == ids.at[k];
+        if (is_it)
+            rows[count++] = i;
+        bool behind = outputs->ids[i] > ids.at[k];
+        i += !behind;
+        k += behind || is_it;
     }
-    return (struct probe_found){
-        .ids = picked, .labels = labels, .values = values, .count = count, .width = width};
+    ret_found->outputs = (struct weir_outputs){
+        .ids = pick_column(outputs->ids, sizeof *outputs->ids, rows, count),
+        .labels = pick_column(outputs->labels, sizeof *outputs->labels, rows, count),
+        .values =
+            pick_column(outputs->values, outputs->width * sizeof *outputs->values, rows, count),
+        .label_values =
+            pick_column(outputs->label_values, outputs->label_width * sizeof *outputs->label_values,
+                        rows, count),
+        .count = count,
+        .width = outputs->width,
+        .label_width = outputs->label_width,
+        .label_kind = outputs->label_kind,
+    };
+    metric_given_open(&ret_found->outputs, &ret_found->given);
 }
 
 enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
@@ -192,22 +205,25 @@ enum weir_status pipeline_probe_take(struct pipeline *pipeline, struct probe *pr
     enum weir_status status = path == NULL ? WEIR_OK : weir_outputs_open(path, &outputs, err);
     if (status != WEIR_OK)
         return status;
-    probe->current = pick(&outputs, probe->wish.current);
-    probe->reference = pick(probe->has_kept ? &probe->kept : &outputs, probe->wish.reference);
+    pick(&outputs, probe->wish.current, &probe->current);
+    pick(probe->has_kept ? &probe->kept : &outputs, probe->wish.reference, &probe->reference);
     if (path != NULL)
         weir_outputs_close(&outputs);
-    if (!probe->has_kept && probe->reference.count > 0)
+    if (!probe->has_kept && probe->reference.outputs.count > 0)
         keep_reference(pipeline, probe);
     return WEIR_OK;
 }
 
 static struct trigger_points points_of(const struct probe_found *found)
 {
-    return (struct trigger_points){.ids = found->ids,
-                                   .labels = found->labels,
-                                   .values = found->values,
-                                   .count = found->count,
-                                   .width = found->width};
+    const struct metric_input *input = &found->given.input;
+    return (struct trigger_points){.ids = found->outputs.ids,
+                                   .labels = input->labels,
+                                   .values = input->values,
+                                   .count = input->count,
+                                   .width = input->width,
+                                   .numbers = input->numbers,
+                                   .label_width = input->label_width};
 }
 
 struct trigger_measured pipeline_probe_measured(const struct probe *probe)

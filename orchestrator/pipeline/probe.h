@@ -5,14 +5,13 @@
 #define ORCHESTRATOR_PIPELINE_PROBE_H
 
 #include "core/wire/outputs.h"
+#include "orchestrator/metrics/given.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 /* What was found of a window. */
 struct probe_found {
-    uint64_t *ids;
-    int64_t *labels;
-    float *values;
-    size_t count, width;
+    struct weir_outputs outputs; /* their columns are owned */
+    struct metric_given given;   /* the same, as metrics read it */
 };
 
 struct probe {

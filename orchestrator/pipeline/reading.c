@@ -18,9 +18,9 @@ static bool is_through(const struct trigger_row *trigger)
 
 /* ---- the budget ---- */
 
-static enum weir_status effect_spent(struct pipeline *pipeline, const void *what,
-                                     struct weir_error *err)
+static enum weir_status tell_spent(void *subject, const void *what, struct weir_error *err)
 {
+    const struct pipeline *pipeline = subject;
     const struct pipeline_spending *spending = what;
     WEIR_AUTO_FREE char *key = weir_format("budget_spent/%" PRId64, spending->since_us);
     json_t *body = pipeline_spending_json(pipeline, spending);
@@ -29,18 +29,13 @@ static enum weir_status effect_spent(struct pipeline *pipeline, const void *what
         pipeline->orch, &(struct event_about){pipeline->id, 0, key, "budget_spent"}, body, err);
 }
 
-static enum weir_status tell_spent(void *subject, const void *what, struct weir_error *err)
-{
-    return effect_spent(subject, what, err);
-}
-
 /* Nothing fires any more: for today, or at all. */
-static void hold_back(struct pipeline *pipeline, const struct pipeline_spending *spending)
+static void hold_back(struct pipeline *pipeline)
 {
     if (pipeline->config->budget.per == BUDGET_DAY)
         pipeline_begin_after(pipeline, HELD_BACK_MS);
     else
-        pipeline_advance(pipeline, PIPELINE_ON_STOPPED, effect_spent, spending);
+        pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
 }
 
 /* True: the budget is spent, and holds the pipeline back. Told once a day, or once. */
@@ -55,7 +50,7 @@ static enum weir_status check_budget(struct pipeline *pipeline, bool *ret_held,
     status = orchestrator_commit(pipeline->orch, tell_spent, pipeline, &spending, err);
     *ret_held = status == WEIR_OK && pipeline->config->budget.then == BUDGET_HOLD;
     if (*ret_held)
-        hold_back(pipeline, &spending);
+        hold_back(pipeline);
     return status;
 }
 

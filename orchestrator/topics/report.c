@@ -100,6 +100,7 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
         json_object_set_new(row, "decision",
                             orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)));
     }
+    json_object_set_new(row, "costs", json_object());
     json_object_set_new(row, "timeline", pipeline_timeline_json(rows, i, COL_TIMES));
     add_training(row, rows, i);
     json_array_append_new(report, row);
@@ -123,6 +124,32 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
     return status;
 }
 
+/* What each trigger has cost, by what its runs were for. */
+static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, json_t *report,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
+    size_t at = 0; /* both ascend */
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        const struct orchestrator_cost cost = {
+            .trainer_cpu_ns = weir_rows_i64(rows, i, 2),
+            .worker_cpu_ns = weir_rows_i64(rows, i, 3),
+            .bytes_read = (uint64_t)weir_rows_i64(rows, i, 4),
+            .bytes_sent = (uint64_t)weir_rows_i64(rows, i, 5),
+        };
+        WEIR_AUTO_BUF text = {0};
+        json_t *row;
+        while ((row = json_array_get(report, at)) != NULL &&
+               json_integer_value(json_object_get(row, "trigger")) < weir_rows_i64(rows, i, 0))
+            at++;
+        orchestrator_cost_json(&orch->prices, &cost, &text);
+        json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, 1),
+                            orchestrator_json_of(weir_buf_text(&text)));
+    }
+    return status;
+}
+
 void topic_report(struct topic_call *call)
 {
     struct orchestrator *orch = call->orch;
@@ -136,6 +163,8 @@ void topic_report(struct topic_call *call)
     enum weir_status status = DB_RUN(orch->db, Q_report, &rows, &err, DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = add_row(orch, id, rows, i, report, &err);
+    if (status == WEIR_OK)
+        status = add_costs(orch, id, report, &err);
     json_t *checks = json_array();
     if (status == WEIR_OK)
         status = topic_add_checks(orch, id, CHECKS_SHOWN, checks, &err);

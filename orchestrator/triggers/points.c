@@ -6,7 +6,9 @@ struct metric_input trigger_points_input(const struct trigger_points *points)
     return (struct metric_input){.values = points->values,
                                  .labels = points->labels,
                                  .count = points->count,
-                                 .width = points->width};
+                                 .width = points->width,
+                                 .numbers = points->numbers,
+                                 .label_width = points->label_width};
 }
 
 bool trigger_points_accuracy(const struct trigger_points *points, double *ret_accuracy)

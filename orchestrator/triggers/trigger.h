@@ -47,6 +47,8 @@ struct trigger_points {
     const int64_t *labels;
     const float *values; /* (count, width) */
     size_t count, width;
+    const double *numbers; /* (count, label_width): as in struct metric_input */
+    size_t label_width;
 };
 
 struct trigger_measured {

@@ -8,7 +8,8 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "orchestrator/metrics/metric.h"
+#include "core/wire/sample.h"
+#include "orchestrator/metrics/given.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -233,6 +234,32 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
     assert_true(fabs(results[0].high - (.8 + 1.645 * deviation)) < deviation / 3);
 }
 
+/* ---- what a run has said ---- */
+
+static void labels_are_read_by_what_their_bits_are(void **state)
+{
+    (void)state;
+    static const uint64_t IDS[] = {1, 2, 3};
+    static const double LABELS[] = {1, 2.5, -3};
+    static const float VALUES[] = {.9F, 2.5F, .2F};
+    struct metric_given given;
+    int64_t bits[3];
+    memcpy(bits, LABELS, sizeof bits);
+    const struct weir_outputs outputs = {.ids = IDS,
+                                         .labels = bits,
+                                         .values = VALUES,
+                                         .count = 3,
+                                         .width = 1,
+                                         .label_kind = WEIR_LABEL_FLOAT};
+    metric_given_open(&outputs, &given);
+    assert_memory_equal(given.input.numbers, LABELS, sizeof LABELS);
+    assert_true(given.input.labels[0] == 1 && given.input.labels[2] == -3);
+    assert_true(given.input.labels[1] == INT64_MIN); /* no class */
+    check("mse", &given.input, ((.9F - 1) * (.9F - 1) + (.2F + 3.) * (.2F + 3.)) / 3);
+    check("accuracy", &given.input, 1. / 3);
+    metric_given_close(&given);
+}
+
 /* ---- rankings within groups ---- */
 
 static void check_groups(const char *name, const int64_t *labels, const int64_t *groups,
@@ -416,6 +443,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_number_is_undefined_or_wrong_but_never_a_crash),
         cmocka_unit_test(a_regression_that_is_no_number_is_undefined),
         cmocka_unit_test(slices_by_label_add_up_to_the_whole),
+        cmocka_unit_test(labels_are_read_by_what_their_bits_are),
         cmocka_unit_test(groups_are_ranked_apart_and_averaged),
         cmocka_unit_test(the_bootstrap_of_a_ranking_draws_whole_groups),
         cmocka_unit_test(a_bootstrap_interval_lies_where_theory_says),
