@@ -42,6 +42,7 @@ struct cli_options {
     const char *public_key;
     const char *format;
     bool follow;
+    bool system;
 };
 
 struct cli_command;

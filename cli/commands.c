@@ -123,6 +123,12 @@ static const struct weir_option EXPORT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option CHECK_OPTIONS[] = {
+    {"system", NULL, "FILE is a system file: where things run, who shares what, what it costs",
+     OPTION(system)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option SUBMIT_OPTIONS[] = {
     {"dry-run", NULL, "what it would trigger, train on and cost; changes nothing", OPTION(dry_run)},
     WEIR_OPTION_END,
@@ -293,9 +299,9 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir policies",
      .answer = cli_answer_policies, .render = cli_render_policies},
     {.words = "config check", .operands = "FILE", .operands_min = 1, .operands_max = 1,
-     .summary = "check a pipeline file; exit code 2 when it has mistakes",
+     .summary = "check a pipeline or system file; exit code 2 when it has mistakes",
      .example = "weir config check config/pipelines/quickstart.yaml",
-     .answer = cli_answer_config_check, .render = cli_render_config_check, .exit_code = cli_exit_of_check},
+     .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check, .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
      .summary = "what a key, section or policy means; or a file with every default written out",
      .example = "weir config explain training.epochs",

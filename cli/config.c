@@ -67,8 +67,9 @@ static enum weir_status ask_about(const char *option, const char *file,
 enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **ret_answer,
                                          struct weir_error *err)
 {
+    const char *option = call->options.system ? "--check-system" : "--check-config";
     struct cli_program_end end;
-    enum weir_status status = ask_about("--check-config", call->operands[0], &end, err);
+    enum weir_status status = ask_about(option, call->operands[0], &end, err);
     if (status != WEIR_OK)
         return status;
     *ret_answer = json_pack("{ss,sb,so}", "file", call->operands[0], "valid", end.exit_code == 0,

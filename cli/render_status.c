@@ -136,6 +136,14 @@ static void show_pipelines(const json_t *pipelines, struct cli_page *page)
     cli_table_show(&table, page);
 }
 
+static void show_trainers(const json_t *trainers, struct cli_page *page)
+{
+    if (json_is_object(trainers))
+        cli_pair(page, "trainers", "%lld of %lld at work, %lld runs wait for one",
+                 (long long)cli_number(trainers, "busy"), (long long)cli_number(trainers, "slots"),
+                 (long long)cli_number(trainers, "waiting"));
+}
+
 void cli_render_status(const json_t *answer, struct cli_page *page)
 {
     const json_t *pipelines = json_object_get(answer, "pipelines");
@@ -145,6 +153,7 @@ void cli_render_status(const json_t *answer, struct cli_page *page)
     cli_put_duration(&up, cli_real(answer, "up_ms") / 1e3);
     cli_pair(page, "platform", "up for %s%s", weir_buf_text(&up),
              cli_flag(answer, "held") ? "; unfinished pipelines are left at rest" : "");
+    show_trainers(json_object_get(answer, "trainers"), page);
     cli_pair(page, "open erasures", "%zu", json_array_size(erasures));
     weir_buf_append_text(page->out, "\n");
     if (json_array_size(pipelines) == 0)

@@ -120,7 +120,7 @@ static void on_progress(void *owner)
 {
     struct local *local = owner;
     struct run_progress progress;
-    if (local->orch != NULL && orchestrator_run_progress(local->orch, &progress))
+    if (local->orch != NULL && orchestrator_run_progress(local->orch, 0, &progress))
         screen_progress(local->options->screen, &progress, weir_now_ms());
 }
 
@@ -202,6 +202,7 @@ static void on_ready(void *owner)
         .prices = options->system->prices,
         .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
+        .sharing = options->system->sharing,
         .hold = options->hold,
     };
     if (orchestrator_open(local->loop, &opening, &local->orch, &err) != WEIR_OK) {

@@ -24,6 +24,7 @@ struct command {
     const char *workers;
     const char *log_level;
     const char *check_config;
+    const char *check_system;
     const char *print_config;
     const char *read_receipt;
     bool describe_config;
@@ -48,6 +49,7 @@ static const struct weir_option OPTIONS[] = {
     {"hold", NULL, "serve: leave unfinished pipelines as they are", OPTION(hold)},
     {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
     {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
+    {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
      OPTION(read_receipt)},
@@ -122,6 +124,18 @@ static int check_config(const char *file)
     if (code != EXIT_DONE)
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
     return code;
+}
+
+static int check_system(const char *file)
+{
+    struct weir_error err;
+    struct orchestrator_system system;
+    if (orchestrator_system_load(file, &system, &err) == WEIR_OK) {
+        orchestrator_system_fini(&system);
+        return EXIT_DONE;
+    }
+    (void)fprintf(stderr, "%s\n", err.text);
+    return EXIT_USAGE;
 }
 
 static int read_receipt(const char *file)
@@ -287,6 +301,8 @@ static int dispatch(const struct command *command, int count, char **words)
 {
     if (command->check_config != NULL)
         return check_config(command->check_config);
+    if (command->check_system != NULL)
+        return check_system(command->check_system);
     if (command->print_config != NULL)
         return print_config(command->print_config);
     if (command->read_receipt != NULL)

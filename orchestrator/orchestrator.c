@@ -65,6 +65,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->trainers = options->trainers;
     orch->listener = options->listener;
     orch->clock = options->clock;
+    orch->sharing = options->sharing;
+    orch->arbiter = arbiter_new(options->sharing.trainers);
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
@@ -88,6 +90,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_erasures_free(orch);
     orchestrator_pipelines_free(orch);
     orchestrator_runs_free(orch);
+    arbiter_free(orch->arbiter);
     weir_rpc_server_close(orch->server);
     weir_rpc_peer_close(orch->storage);
     weir_rpc_peer_close(orch->selector);

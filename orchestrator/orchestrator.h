@@ -8,6 +8,7 @@
 #include "core/rpc/rpc.h"
 #include "orchestrator/prices.h"
 #include "orchestrator/queries.h"
+#include "orchestrator/sharing/quotas.h"
 
 enum {
     ORCHESTRATOR_ASK_MS = 30000, /* deadline of a request to a service; then the step begins anew */
@@ -52,6 +53,7 @@ struct orchestrator_options {
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
+    struct orchestrator_sharing sharing;
     bool hold; /* leave unfinished pipelines as they are; erasures go on */
 };
 
@@ -67,6 +69,8 @@ struct orchestrator {
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
+    struct orchestrator_sharing sharing;
+    struct arbiter *arbiter; /* of trainers */
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;

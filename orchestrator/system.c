@@ -6,18 +6,23 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORKERS_MAX = 200 };
 
 struct system_section {
-    uint64_t workers;
+    uint64_t workers, trainers;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *batches;
+    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *batches;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_U64(struct system_section, workers, .fallback = "2", .min = 1, .max = WORKERS_MAX,
             .doc = "worker processes"),
+    CFG_U64(struct system_section, trainers, .fallback = "0", .max = 1000,
+            .doc = "trainers at once, of all pipelines; 0: one a processor, and at least two"),
+    CFG_NODE(struct system_section, quotas,
+             .doc = "NAME: how the pipeline of that name shares the trainers"),
     CFG_TEXT(struct system_section, launcher, .fallback = "local",
              .doc = "what starts workers and trainers"),
     CFG_TEXT(struct system_section, user,
@@ -95,6 +100,13 @@ static enum weir_status read_batches(struct orchestrator_system *system,
     return status;
 }
 
+static size_t default_trainers(void)
+{
+    enum { TRAINERS_LEAST = 2 };
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > TRAINERS_LEAST ? (size_t)processors : TRAINERS_LEAST;
+}
+
 static enum weir_status read_sections(struct orchestrator_system *system,
                                       const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -112,7 +124,13 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = read_batches(system, section.batches, err);
     if (status == WEIR_OK)
+        status = orchestrator_quotas_check(section.quotas, err);
+    if (status == WEIR_OK)
         status = weir_programs_check(section.programs, err);
+    system->sharing = (struct orchestrator_sharing){
+        .trainers = section.trainers == 0 ? default_trainers() : (size_t)section.trainers,
+        .quotas = section.quotas,
+    };
     system->programs = section.programs;
     system->workers = section.workers;
     system->launcher = section.launcher;
@@ -155,5 +173,6 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(BATCHES_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
+    orchestrator_quotas_describe(out);
     weir_programs_describe(out);
 }

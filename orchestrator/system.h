@@ -4,6 +4,7 @@
 
 #include "core/service/programs.h"
 #include "orchestrator/prices.h"
+#include "orchestrator/sharing/quotas.h"
 
 /* Texts are borrowed from the document. */
 struct orchestrator_system {
@@ -15,6 +16,7 @@ struct orchestrator_system {
     const char *postgres;         /* conninfo of a running server; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
+    struct orchestrator_sharing sharing;
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;                  /* how batches are compressed on their way */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */

@@ -60,6 +60,8 @@ static void finish(struct run *run, const struct weir_error *err)
     unlink_run(run);
     if (err != NULL && run->launched && !run->trained)
         run->orch->trainers.end(run->orch->trainers.owner, run->number);
+    if (!run->launched)
+        run_release_slot(run->orch, run->number);
     struct run_result result;
     if (err == NULL)
         run_result_of(run, &result);
@@ -74,6 +76,8 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
         weir_log(WEIR_LOG_WARN, "run tried again", "run=%" PRId64 " because=\"%s\"", run->number,
                  err->text);
         forget_calls(run);
+        if (!run->launched)
+            run_release_slot(run->orch, run->number);
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;
     }
@@ -99,6 +103,8 @@ void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
         forget_calls(run);
         if (run->launched && !run->trained)
             orch->trainers.end(orch->trainers.owner, run->number);
+        if (!run->launched)
+            run_release_slot(orch, run->number);
         free_run(run);
     }
 }
@@ -137,11 +143,21 @@ static void start_trainer(struct run *run)
     run->orch->trainers_alive++;
 }
 
+/* After each failure twice as long; a process that was killed says nothing against the next one. */
+static int64_t backoff_ms(unsigned exits)
+{
+    enum { DOUBLINGS_MAX = 7 };
+    unsigned doublings = exits == 0 ? 0 : exits - 1;
+    return (int64_t)ORCHESTRATOR_AGAIN_MS
+           << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+}
+
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
                              const struct run_exit *ended)
 {
     struct run *run = run_find(orch, number);
     orch->trainers_alive--;
+    run_release_slot(orch, number);
     if (run == NULL || run->trained || !run->launched)
         return;
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
@@ -161,7 +177,7 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     } else {
         weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", number,
                  ended->how);
-        run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
+        run_schedule(run, backoff_ms(run->exits), run_begin);
     }
 }
 
@@ -269,6 +285,8 @@ void run_begin(void *owner)
         status =
             weir_fail(&err, WEIR_NOT_FOUND, "run %" PRId64 " belongs to no pipeline", run->number);
     }
+    if (status == WEIR_OK && !run_has_slot(run))
+        return;
     if (status == WEIR_OK)
         status = load_base(run, &err);
     if (status != WEIR_OK) {

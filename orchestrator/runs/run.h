@@ -73,7 +73,7 @@ struct run_exit {
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
                              const struct run_exit *exit);
 
-/* Progress of the trainer that works now, for people. False: none. */
+/* Progress of a trainer that works now, for a pipeline (0: for any), for people. False: none. */
 struct run_progress {
     int64_t number;
     int64_t pipeline;
@@ -84,7 +84,8 @@ struct run_progress {
     int64_t busy_ns, wait_ns;
     char stage[16]; /* what it has waited for lately: see docs/reference/json.md; "": not known */
 };
-bool orchestrator_run_progress(const struct orchestrator *orch, struct run_progress *ret_progress);
+bool orchestrator_run_progress(const struct orchestrator *orch, int64_t pipeline,
+                               struct run_progress *ret_progress);
 
 void orchestrator_on_run_ask(void *owner, struct weir_request *request);
 void orchestrator_on_run_beat(void *owner, struct weir_request *request);

@@ -126,10 +126,11 @@ void orchestrator_on_run_done(void *owner, struct weir_request *request)
     run_audit(run);
 }
 
-bool orchestrator_run_progress(const struct orchestrator *orch, struct run_progress *ret_progress)
+bool orchestrator_run_progress(const struct orchestrator *orch, int64_t pipeline,
+                               struct run_progress *ret_progress)
 {
     for (const struct run *run = orch->runs; run != NULL; run = run->next) {
-        if (run->progress.number != 0) {
+        if (run->progress.number != 0 && (pipeline == 0 || pipeline == run->pipeline)) {
             *ret_progress = run->progress;
             return true;
         }

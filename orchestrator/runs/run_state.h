@@ -37,6 +37,10 @@ void run_audit(struct run *run);
 void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err);
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
 struct run *run_find(const struct orchestrator *orch, int64_t number);
+/* Asks the arbiter. False: the run begins again when it is given a slot. */
+bool run_has_slot(struct run *run);
+/* Its process is gone, or there will be none. */
+void run_release_slot(struct orchestrator *orch, int64_t number);
 /* Reads the row again; what the run points to changes. */
 enum weir_status run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */

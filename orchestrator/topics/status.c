@@ -11,7 +11,7 @@
 static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
 {
     struct run_progress progress;
-    if (!orchestrator_run_progress(orch, &progress) || progress.pipeline != pipeline)
+    if (!orchestrator_run_progress(orch, pipeline, &progress))
         return json_null();
     double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
     return json_pack("{ss,sI,sI,sI,sf,sf,ss*}", "mode", progress.mode, "trigger",
@@ -105,6 +105,13 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
     return status;
 }
 
+static json_t *trainers_json(const struct orchestrator *orch)
+{
+    const struct arbiter_view view = arbiter_look(orch->arbiter);
+    return json_pack("{sI,sI,sI}", "slots", (json_int_t)view.slots, "busy", (json_int_t)view.busy,
+                     "waiting", (json_int_t)view.waiting);
+}
+
 void topic_status(struct topic_call *call)
 {
     struct orchestrator *orch = call->orch;
@@ -126,7 +133,8 @@ void topic_status(struct topic_call *call)
         topic_refuse(call, &err);
         return;
     }
-    topic_answer(call, json_pack("{ss,sb,sI,so,so}", "data_dir", orch->data_dir, "held", orch->hold,
-                                 "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms),
-                                 "pipelines", pipelines, "erasures_open", erasures));
+    topic_answer(call,
+                 json_pack("{ss,sb,sI,so,so,so}", "data_dir", orch->data_dir, "held", orch->hold,
+                           "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms), "trainers",
+                           trainers_json(orch), "pipelines", pipelines, "erasures_open", erasures));
 }

@@ -153,6 +153,29 @@ def served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected):
         assert "(null)" not in page, (words, page)
 
 
+def test_pipelines_share_trainers_and_none_starves(lab, expected):
+    """Six at once through two trainers, one of them with one at most."""
+    system = lab.folder / "system.yaml"
+    system.write_text("trainers: 2\nquotas: {many-0: {share: 2}, many-1: {trainers: 1}}\n")
+    assert answer(lab, "config", "check", str(system), "--system")["valid"]
+    lab.data_dir = lab.folder / "shared"
+    with served(lab, "--system", str(system)):
+        for number in range(6):
+            file = lab.folder / f"many-{number}.yaml"
+            file.write_text(lab.pipeline.read_text().replace("name: lab,", f"name: many-{number},"))
+            lab.weir("submit", str(file))
+        for number in range(6):
+            told = watched(watching(lab, "watch", f"many-{number}"))
+            assert told[-1]["event"] == "pipeline_finished", told
+            assert outcome(told).keys() == expected.keys(), told
+            assert_clean_audits(told)
+        trainers = answer(lab, "status")["trainers"]
+        assert trainers["slots"] == 2 and trainers["waiting"] == 0, trainers
+    system.write_text("trainers: 2\nquotas: {many: {shares: 2}}\n")
+    done = lab.ask("config", "check", str(system), "--system")
+    assert done.returncode == 2 and "system.yaml:2:17: quotas.shares" in done.stderr, done
+
+
 def main():
     lab = Lab(samples=600, every=200, epochs=1)
     events = lab.run(lab.folder / "undisturbed").finish().events
@@ -165,6 +188,8 @@ def main():
         served_test_a_dry_run_knows_what_trainings_cost(lab)
         served_test_a_rerun_makes_the_same_models_under_names_of_its_own(lab, expected)
         served_test_a_removal_leaves_lineage_and_frees_the_name(lab, expected)
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("# another file\n", ""))
+    test_pipelines_share_trainers_and_none_starves(lab, expected)
     lab.remove()
 
 

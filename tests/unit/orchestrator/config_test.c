@@ -53,6 +53,9 @@ static void the_shipped_system_file_is_the_default(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(orchestrator_system_load(NULL, &defaults, &err), WEIR_OK);
     assert_int_equal(file.workers, defaults.workers);
+    assert_int_equal(file.sharing.trainers, defaults.sharing.trainers);
+    assert_true(orchestrator_quota_of(&file.sharing, "any").share ==
+                orchestrator_quota_of(&defaults.sharing, "any").share);
     assert_string_equal(file.launcher, defaults.launcher);
     assert_string_equal(file.log_level, defaults.log_level);
     assert_string_equal(file.prices.currency, defaults.prices.currency);

@@ -1,0 +1,53 @@
+/* The key table of a quota. */
+#include "orchestrator/sharing/quotas.h"
+
+static const struct cfg_key KEYS[] = {
+    CFG_F64(struct arbiter_quota, share, .fallback = "1", .min = 0.001, .max = 1000,
+            .doc = "of trainer time, against the shares of the others that want to train"),
+    CFG_U64(struct arbiter_quota, trainers, .fallback = "0", .max = 1000,
+            .doc = "at once; 0: as many as there are"),
+    CFG_END,
+};
+
+static enum weir_status read(const struct weir_yaml_node *node, const char *path,
+                             struct arbiter_quota *ret_quota, struct weir_error *err)
+{
+    struct arbiter_quota quota = {0};
+    enum weir_status status = cfg_read(KEYS, CFG_CLOSED, node, path, NULL, &quota, err);
+    *ret_quota = quota;
+    return status;
+}
+
+enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
+                                           struct weir_error *err)
+{
+    if (quotas != NULL && !weir_yaml_is_null(quotas) && !weir_yaml_is_mapping(quotas))
+        return weir_yaml_fail(quotas, err, "quotas: expected NAME: {share: …, trainers: …}");
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(quotas); i++) {
+        struct arbiter_quota quota;
+        status = read(weir_yaml_value(quotas, i), "quotas", &quota, err);
+    }
+    return status;
+}
+
+struct arbiter_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
+                                           const char *pipeline)
+{
+    struct arbiter_quota quota;
+    struct weir_error err;
+    const struct weir_yaml_node *node = NULL;
+    if (sharing->quotas != NULL)
+        node = weir_yaml_get(sharing->quotas, pipeline);
+    if (node == NULL && sharing->quotas != NULL)
+        node = weir_yaml_get(sharing->quotas, "default");
+    weir_require(read(node, "quotas", &quota, &err) == WEIR_OK); /* checked when it was loaded */
+    return quota;
+}
+
+void orchestrator_quotas_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(
+        out, "\n## quotas.NAME\n\nOf the pipeline of that name; `default` is for the others.\n\n");
+    cfg_document(KEYS, out);
+}

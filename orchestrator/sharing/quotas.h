@@ -1,0 +1,22 @@
+/* The system file's `trainers` and `quotas`: how many train at once, and how pipelines share them. */
+#ifndef ORCHESTRATOR_SHARING_QUOTAS_H
+#define ORCHESTRATOR_SHARING_QUOTAS_H
+
+#include "core/config/schema.h"
+#include "orchestrator/sharing/arbiter.h"
+
+struct orchestrator_sharing {
+    size_t trainers;                     /* at once; 0: no bound */
+    const struct weir_yaml_node *quotas; /* checked; borrowed from the system file. NULL: none */
+};
+
+/* INVALID with a place. */
+enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
+                                           struct weir_error *err) WEIR_MUST_USE;
+/* Of the pipeline of that name, or what `default` says, or a share of 1. */
+struct arbiter_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
+                                           const char *pipeline);
+/* Appends the reference page. */
+void orchestrator_quotas_describe(struct weir_buf *out);
+
+#endif
