@@ -9,7 +9,8 @@
 enum {
     CHAIN_OPERATORS_MAX = 32,
     CHAIN_FITTED_MAX = 8,
-    CHAIN_FIT_BYTES_MAX = 15 << 20, /* of fitted state: it travels in headers of messages */
+    CHAIN_FIT_BYTES_MAX = 15 << 20,     /* of fitted state: it travels in headers of messages … */
+    CHAIN_PARTIAL_BYTES_MAX = 12 << 20, /* … as do partial fits, of all operators together */
 };
 
 struct chain;

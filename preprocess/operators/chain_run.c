@@ -67,10 +67,12 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
         column_begin(&step->own[i]);
     for (size_t i = 0; i < step->plan.more_count; i++)
         more[i] = chain->column[step->plan.more[i]];
-    if (partial != NULL)
+    if (partial != NULL) {
+        call.partial_bytes_max = CHAIN_PARTIAL_BYTES_MAX / chain->folding;
         step->op->fold(step->state, &call, partial);
-    else if (batch->rows > 0)
+    } else if (batch->rows > 0) {
         step->op->apply(step->state, &call);
+    }
     chain->waits = call.waits;
     if (!call.waits)
         tally(step, &call);

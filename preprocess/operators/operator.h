@@ -75,6 +75,7 @@ struct operator_call {
     const struct operator_batch *batch;
     const uint64_t *ids;              /* one per row of this call, or NULL */
     size_t first;                     /* row of the batch that is row 0 of this call */
+    size_t partial_bytes_max;         /* fold(): what it adds to may grow to so much */
     struct operator_failures *list;   /* NULL: nobody asks */
     uint32_t step;                    /* the operator's place in the chain */
     uint64_t failures;                /* rows this call has marked as failed */

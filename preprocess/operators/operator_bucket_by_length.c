@@ -15,7 +15,6 @@
 #include <string.h>
 
 enum {
-    PARTIAL_BYTES_MAX = 4 << 20,
     SAMPLES_MAX = 1 << 23, /* of a set */
     LENGTH_MAX = 1 << 30,
     BORDERS_MAX = BUCKETS_CLASSES_MAX - 1,
@@ -112,7 +111,8 @@ static void fold(void *state, const struct operator_call *call, struct weir_buf 
 {
     (void)state;
     const uint32_t *offsets = column_offsets(call->in);
-    for (size_t i = 0; i < call->rows && partial->size < PARTIAL_BYTES_MAX; i++) {
+    size_t size_max = call->partial_bytes_max - sizeof(struct measured);
+    for (size_t i = 0; i < call->rows && partial->size <= size_max; i++) {
         struct measured measured = {.id = call->ids != NULL ? call->ids[i] : i,
                                     .length = offsets[i + 1] - offsets[i]};
         if (call->failed[i] == OPERATOR_ROW_OK)

@@ -18,7 +18,6 @@
 
 enum {
     SIZE_MAX_OF_ALL = 1 << 22,
-    PARTIAL_BYTES_MAX = 12 << 20, /* it travels in a message header: WEIR_WIRE_HEADER_MAX */
     MERGED_BYTES_MAX = 512 << 20,
     PARTIAL_HEAD_BYTES = 16,
     FITTED_HEAD_BYTES = 8,
@@ -164,7 +163,7 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
                 .column = state->columns > 1 ? (uint32_t)i : 0,
                 .key = key_of(state, call->in, elements.first + i, number),
                 .number = 1};
-            left_out += !vocabulary_count(&state->folded, &entry, PARTIAL_BYTES_MAX);
+            left_out += !vocabulary_count(&state->folded, &entry, call->partial_bytes_max);
         }
     }
     give_partial(state, left_out, partial);

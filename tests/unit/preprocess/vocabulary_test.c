@@ -206,6 +206,31 @@ static void more_words_than_a_message_takes_are_one_clear_error(void **state)
     test_chain_close(&test);
 }
 
+/* Each of them alone would fill a message with these. */
+static void partial_fits_of_several_operators_share_a_message(void **state)
+{
+    enum { NUMBERS = 700000 };
+    struct test_chain test = {0};
+    struct weir_error err;
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    (void)state;
+    test_chain_open(&test, "[{op: record_fields, dense: [0, 1, i32], sparse: [4, 1, i32]}, "
+                           "{op: vocab, on: dense}, {op: vocab, on: sparse}]");
+    struct column *payload = chain_begin(test.chain);
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        weir_buf_append_u32(&payload->values, i);
+        weir_buf_append_u32(&payload->values, NUMBERS - i);
+        column_end_row(payload);
+    }
+    chain_fold(test.chain, &(struct operator_batch){.rows = NUMBERS}, &partial);
+    chain_partial_pack(&partial, &packed);
+    chain_partial_fini(&partial);
+    assert_in_range(packed.size, CHAIN_PARTIAL_BYTES_MAX / 2, CHAIN_PARTIAL_BYTES_MAX + 1000);
+    assert_int_equal(chain_fit_merge(test.chain, weir_buf_view(&packed), &err), WEIR_OK);
+    test_chain_close(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +242,7 @@ int main(void)
         cmocka_unit_test(each_element_of_a_dense_row_has_its_own_vocabulary),
         cmocka_unit_test(words_beyond_any_length_are_unknown),
         cmocka_unit_test(more_words_than_a_message_takes_are_one_clear_error),
+        cmocka_unit_test(partial_fits_of_several_operators_share_a_message),
     };
     return cmocka_run_group_tests_name("vocabulary", tests, NULL, NULL);
 }
