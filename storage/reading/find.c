@@ -21,7 +21,8 @@ struct finder {
     const struct dead_rows *dead; /* of its block; NULL: none */
     struct stored_file *file;     /* of the newest sample */
     uint64_t file_number;
-    struct weir_arena *arena; /* takes copies of files; NULL: `file` is the catalog's */
+    struct weir_arena *arena;       /* takes copies of files; NULL: `file` is the catalog's */
+    const struct file_group *group; /* that the newest copy was made from */
 };
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */
@@ -32,7 +33,8 @@ static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_
     struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref = dataset ? storage_dataset_chunk(dataset, block, row) : NULL;
 
-    *finder = (struct finder){.storage = storage, .dataset = dataset, .arena = finder->arena};
+    *finder = (struct finder){
+        .storage = storage, .dataset = dataset, .arena = finder->arena, .group = finder->group};
     if (!ref)
         return WEIR_OK;
     finder->first = weir_sample_id(dataset->number, block, ref->first_row);
@@ -42,15 +44,26 @@ static enum weir_status turn_to(struct finder *finder, uint64_t id, struct weir_
     return storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &finder->chunk, err);
 }
 
-/* A request may go over more files than there is room for: what it keeps of them is its own. */
-static struct stored_file *copy_file(const struct finder *finder, const struct stored_file *file)
+/* A request may go over more groups than there is room for: the one it is in stays, others may leave. */
+static void turn_to_group(struct finder *finder, struct file_group *group)
+{
+    if (finder->group == group)
+        return;
+    finder->group = group;
+    storage_file_pin(group);
+    storage_file_shelf_trim(finder->storage->catalog->shelf);
+    storage_file_unpin(group);
+}
+
+/* What a request keeps of files is its own. */
+static struct stored_file *copy_file(struct finder *finder, const struct stored_file *file)
 {
     struct stored_file *copy = weir_arena_copy(finder->arena, file, sizeof *file);
 
+    turn_to_group(finder, file->group);
     copy->group = NULL;
     if (file->path)
         copy->path = weir_arena_strndup(finder->arena, file->path, strlen(file->path));
-    storage_file_shelf_trim(finder->storage->catalog->shelf);
     return copy;
 }
 
