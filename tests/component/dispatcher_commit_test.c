@@ -13,68 +13,49 @@
 
 #include <cmocka.h>
 
-enum { JOBS = 48, SAMPLES = 64, ASK_MS = 60000, DEATHS = 6 };
+enum { JOBS = 48, SAMPLES = 64, DEATHS = 6 };
 
 static struct weir_test_postgres postgres;
 static int deaths = DEATHS;
 
 /* ---- many jobs, one transaction ---- */
 
-/* An answer on its way to a consumer. */
-struct awaited {
-    bool done;
-    enum weir_status status;
-    struct msg_client_opened opened;
-};
-
-static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static struct stage_heard hear(struct stage *stage, enum weir_message type, const void *message)
 {
-    struct awaited *awaited = owner;
-    awaited->done = true;
-    awaited->status = err != NULL ? err->status : WEIR_OK;
-    if (reply != NULL && reply->type == MSG_client_opened)
-        awaited->opened = *(const struct msg_client_opened *)reply->message;
-}
-
-static struct awaited await(struct stage *stage, enum weir_message type, const void *message)
-{
-    struct awaited awaited = {0};
-    weir_rpc_call(stage->peer, type, message, ASK_MS, on_answer, &awaited);
-    test_loop_until(stage->loop, &awaited.done);
-    assert_int_equal(awaited.status, WEIR_OK);
-    return awaited;
+    struct stage_heard heard = stage_hear(stage, type, message);
+    assert_int_equal(heard.status, WEIR_OK);
+    return heard;
 }
 
 /* Opens job `job`, takes the place of its consumer and returns the attempt. */
 static uint64_t open_job(struct stage *stage, uint64_t job)
 {
     struct msg_job_open open = stage_job(stage, job);
-    (void)await(stage, MSG_job_open, &open);
+    (void)hear(stage, MSG_job_open, &open);
     struct msg_client_open place = {.job = job, .session = job};
-    place.after = await(stage, MSG_client_open, &place).opened.newest;
-    return await(stage, MSG_client_open, &place).opened.attempt;
+    place.after = hear(stage, MSG_client_open, &place).opened.newest;
+    return hear(stage, MSG_client_open, &place).opened.attempt;
 }
 
 /* Job `job` has come as far as `oldest`; all of them say so before the dispatcher hears the first. */
 static void say(struct stage *stage, uint64_t job, uint64_t attempt, uint64_t oldest,
-                struct awaited *awaited)
+                struct stage_heard *heard)
 {
     struct weir_position position = stage_position(oldest, 0);
     WEIR_AUTO_BUF packed = {0};
     weir_position_pack(&position, &packed);
     const struct msg_client_commit commit = {
         .job = job, .attempt = attempt, .session = job, .position = weir_buf_view(&packed)};
-    *awaited = (struct awaited){0};
-    weir_rpc_call(stage->peer, MSG_client_commit, &commit, ASK_MS, on_answer, awaited);
+    stage_tell(stage, MSG_client_commit, &commit, heard);
 }
 
 static void say_all(struct stage *stage, const uint64_t attempts[JOBS], uint64_t oldest,
-                    struct awaited awaited[JOBS])
+                    struct stage_heard heard[JOBS])
 {
     for (uint64_t i = 0; i < JOBS; i++)
-        say(stage, i + 1, attempts[i], oldest, &awaited[i]);
+        say(stage, i + 1, attempts[i], oldest, &heard[i]);
     for (size_t i = 0; i < JOBS; i++)
-        test_loop_until(stage->loop, &awaited[i].done);
+        test_loop_until(stage->loop, &heard[i].done);
 }
 
 /* Every row tells which transaction wrote it last. */
@@ -90,7 +71,7 @@ static void assert_transactions(int expected)
 static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
 {
     struct stage stage;
-    struct awaited awaited[JOBS];
+    struct stage_heard heard[JOBS];
     uint64_t attempts[JOBS];
     (void)state;
     stage_begin(&stage, &postgres, SAMPLES);
@@ -98,9 +79,9 @@ static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
     for (uint64_t i = 0; i < JOBS; i++)
         attempts[i] = open_job(&stage, i + 1);
     assert_transactions(JOBS); /* one after the other */
-    say_all(&stage, attempts, 10, awaited);
+    say_all(&stage, attempts, 10, heard);
     for (size_t i = 0; i < JOBS; i++)
-        assert_int_equal(awaited[i].status, WEIR_OK);
+        assert_int_equal(heard[i].status, WEIR_OK);
     assert_transactions(1);
     stage_unhost(&stage);
     stage_end(&stage);
@@ -109,7 +90,7 @@ static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
 static void a_job_that_cannot_be_stored_holds_up_no_other(void **state)
 {
     struct stage stage;
-    struct awaited awaited[JOBS];
+    struct stage_heard heard[JOBS];
     uint64_t attempts[JOBS];
     enum { STUCK = 5 };
     (void)state;
@@ -119,13 +100,13 @@ static void a_job_that_cannot_be_stored_holds_up_no_other(void **state)
         attempts[i] = open_job(&stage, i + 1);
     weir_test_postgres_sql(
         &postgres, "ALTER TABLE preprocess.rank ADD CONSTRAINT stuck CHECK (job <> 5) NOT VALID");
-    say_all(&stage, attempts, 10, awaited);
+    say_all(&stage, attempts, 10, heard);
     for (size_t i = 0; i < JOBS; i++)
-        assert_int_equal(awaited[i].status == WEIR_OK, i != STUCK - 1);
+        assert_int_equal(heard[i].status == WEIR_OK, i != STUCK - 1);
     weir_test_postgres_sql(&postgres, "ALTER TABLE preprocess.rank DROP CONSTRAINT stuck");
-    say(&stage, STUCK, attempts[STUCK - 1], 10, &awaited[0]);
-    test_loop_until(stage.loop, &awaited[0].done);
-    assert_int_equal(awaited[0].status, WEIR_OK);
+    say(&stage, STUCK, attempts[STUCK - 1], 10, &heard[0]);
+    test_loop_until(stage.loop, &heard[0].done);
+    assert_int_equal(heard[0].status, WEIR_OK);
     stage_unhost(&stage);
     stage_end(&stage);
 }
@@ -217,7 +198,7 @@ static void work(struct stage *stage, uint64_t session)
                                          .stat_operator_bytes = {&bytes, 1},
                                          .stat_reasons = {&reason, 1},
                                          .stat_failures = {&failures, 1}};
-    (void)await(stage, MSG_worker_beat, &beat);
+    (void)hear(stage, MSG_worker_beat, &beat);
     if (session % POOL_CREW == 0)
         test_clock_advance(&stage->clock, stage->loop, DISPATCHER_REPORT_MS);
 }

@@ -136,6 +136,33 @@ void stage_unhost(struct stage *stage)
     dispatcher_close(stage->dispatcher);
 }
 
+static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct stage_heard *heard = owner;
+    heard->done = true;
+    heard->status = err != NULL ? err->status : WEIR_OK;
+    if (reply != NULL && reply->type == MSG_client_opened)
+        heard->opened = *(const struct msg_client_opened *)reply->message;
+    if (reply != NULL && reply->type == MSG_job_is)
+        (void)snprintf(heard->job_state, sizeof(heard->job_state), "%s",
+                       ((const struct msg_job_is *)reply->message)->state);
+}
+
+void stage_tell(struct stage *stage, enum weir_message type, const void *message,
+                struct stage_heard *heard)
+{
+    *heard = (struct stage_heard){.done = false};
+    weir_rpc_call(stage->peer, type, message, ASK_MAX_MS, on_heard, heard);
+}
+
+struct stage_heard stage_hear(struct stage *stage, enum weir_message type, const void *message)
+{
+    struct stage_heard heard;
+    stage_tell(stage, type, message, &heard);
+    test_loop_until(stage->loop, &heard.done);
+    return heard;
+}
+
 /* ---- what is said ---- */
 
 struct msg_job_open stage_job(const struct stage *stage, uint64_t job)

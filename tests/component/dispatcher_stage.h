@@ -37,6 +37,19 @@ void stage_start(struct stage *stage);
 void stage_host(struct stage *stage);
 void stage_unhost(struct stage *stage);
 
+/* What came of a question to the dispatcher within this process. */
+struct stage_heard {
+    bool done;
+    enum weir_status status;
+    char job_state[16];              /* of job_is */
+    struct msg_client_opened opened; /* without what it points to */
+};
+/* Asks, and is told later; `heard` must outlive that. */
+void stage_tell(struct stage *stage, enum weir_message type, const void *message,
+                struct stage_heard *heard);
+/* Asks and waits. */
+struct stage_heard stage_hear(struct stage *stage, enum weir_message type, const void *message);
+
 /* Asks the process until it answers, which must be well; starts it when it is dead. */
 void stage_ask(struct stage *stage, enum weir_message type, const void *message,
                enum weir_message expected, void *ret_answer);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 1000000, ASK_MS = 60000, JOB = 3, WORKER = 9, HOUR_MS = 60 * 60 * 1000 };
+enum { SAMPLES = 1000000, JOB = 3, WORKER = 9, HOUR_MS = 60 * 60 * 1000 };
 
 static struct weir_test_postgres postgres;
 
@@ -109,33 +109,9 @@ static void a_million_groups_survive_kill_9(void **state)
 
 /* ---- within this process ---- */
 
-struct heard {
-    bool done;
-    char job_state[16];
-    enum weir_status status;
-};
-
-static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static struct stage_heard hear_of(struct stage *stage)
 {
-    struct heard *heard = owner;
-    heard->done = true;
-    heard->status = err != NULL ? err->status : WEIR_OK;
-    if (reply != NULL && reply->type == MSG_job_is)
-        (void)snprintf(heard->job_state, sizeof(heard->job_state), "%s",
-                       ((const struct msg_job_is *)reply->message)->state);
-}
-
-static struct heard hear(struct stage *stage, enum weir_message type, const void *message)
-{
-    struct heard heard = {0};
-    weir_rpc_call(stage->peer, type, message, ASK_MS, on_heard, &heard);
-    test_loop_until(stage->loop, &heard.done);
-    return heard;
-}
-
-static struct heard hear_of(struct stage *stage)
-{
-    return hear(stage, MSG_job_ask, &(struct msg_job_ask){.job = JOB});
+    return stage_hear(stage, MSG_job_ask, &(struct msg_job_ask){.job = JOB});
 }
 
 static void pass(struct stage *stage, int64_t hours)
@@ -158,7 +134,7 @@ static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     struct msg_job_open job = stage_job(&stage, JOB);
-    assert_int_equal(hear(&stage, MSG_job_open, &job).status, WEIR_OK);
+    assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
     pass(&stage, 6 * 24);
     assert_string_equal(hear_of(&stage).job_state, "open"); /* and that counts as asking */
     pass(&stage, 4 * 24);
@@ -171,7 +147,7 @@ static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
     assert_int_equal(jobs_of(&stage), 0);
     assert_string_equal(hear_of(&stage).job_state, "closed");
     /* Its owner returns after all. */
-    assert_int_equal(hear(&stage, MSG_job_open, &job).status, WEIR_OK);
+    assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
     assert_string_equal(hear_of(&stage).job_state, "open");
     assert_int_equal(jobs_of(&stage), 1);
     stage_unhost(&stage);

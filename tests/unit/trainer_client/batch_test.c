@@ -280,6 +280,17 @@ static void lent(struct letter *letter, size_t unused, size_t unused_too)
     letter->message.loan = weir_bytes("a loan", 6);
 }
 
+static void expect_refusal(struct letter *letter, const char *what)
+{
+    struct batch *batch = NULL;
+    struct weir_error err;
+    if (batch_lay_out(&letter->message, &letter->frames, &batch, &err) != WEIR_INVALID)
+        fail_msg("%s: was taken", what);
+    assert_non_null(strstr(err.text, "batch 4: "));
+    assert_null(batch);
+    weir_frames_clear(&letter->frames);
+}
+
 static void what_is_compressed_badly_is_refused(void **unused)
 {
     (void)unused;
@@ -303,15 +314,9 @@ static void what_is_compressed_badly_is_refused(void **unused)
     };
     for (size_t i = 0; i < 2 * WEIR_COUNT(CASES); i++) {
         struct letter letter;
-        struct batch *batch = NULL;
-        struct weir_error err;
         write_compressed(&letter, (enum weir_compression)(1 + i % 2));
         CASES[i / 2].spoil(&letter, CASES[i / 2].a, CASES[i / 2].b);
-        if (batch_lay_out(&letter.message, &letter.frames, &batch, &err) != WEIR_INVALID)
-            fail_msg("%s: was taken", CASES[i / 2].what);
-        assert_non_null(strstr(err.text, "batch 4: "));
-        assert_null(batch);
-        weir_frames_clear(&letter.frames);
+        expect_refusal(&letter, CASES[i / 2].what);
     }
 }
 
@@ -345,15 +350,9 @@ static void what_does_not_fit_is_refused_with_its_number(void **unused)
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct letter letter;
-        struct batch *batch = NULL;
-        struct weir_error err;
         write_letter(&letter);
         CASES[i].spoil(&letter, CASES[i].a, CASES[i].b);
-        if (batch_lay_out(&letter.message, &letter.frames, &batch, &err) != WEIR_INVALID)
-            fail_msg("%s: was taken", CASES[i].what);
-        assert_non_null(strstr(err.text, "batch 4: "));
-        assert_null(batch);
-        weir_frames_clear(&letter.frames);
+        expect_refusal(&letter, CASES[i].what);
     }
 }
 
