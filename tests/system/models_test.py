@@ -39,13 +39,13 @@ def timelines_survive(lab, run):
     rows = json.loads(lab.weir("report", "--json"))["triggers"]
     assert len(rows) == len(run.of("model_stored")) == 4
     for row, event in zip(rows, run.of("model_stored")):
-        times = [row["timeline"][step] for step in steps]
-        assert row["timeline"]["arrived"] is None and times[:5] == sorted(times[:5]) and row["timeline"]["seconds"] > 0, row
-        assert {**event["timeline"], "evaluated": times[5]} == row["timeline"], (event, row)
+        taken = [row["timeline"][step].rstrip("Z") for step in steps[:5]]
+        assert row["timeline"]["arrived"] is None and taken == sorted(taken) and row["timeline"]["seconds"] > 0, row
+        assert {**event["timeline"], "evaluated": row["timeline"]["evaluated"]} == row["timeline"], (event, row)
     spent = sum(row["costs"][mode]["cpu_seconds"] for row in rows for mode in row["costs"])
     assert all({"train"} <= row["costs"].keys() <= {"train", "evaluate"} for row in rows), rows
     pipeline = json.loads(lab.weir("status", "--json"))["pipelines"][0]
-    assert math.isclose(spent, pipeline["cost"]["cpu_seconds"], rel_tol=1e-6), "every run is some trigger's"
+    assert math.isclose(spent, pipeline["cost"]["cpu_seconds"], abs_tol=1e-4), "every run is some trigger's"
     newest = json.loads(lab.weir("status", "--json"))["pipelines"][0]["timeline"]
     assert newest == {**rows[-1]["timeline"], "trigger": 4}, newest
     assert "trigger 4 had its model" in lab.weir("status")
