@@ -232,13 +232,13 @@ enum program_state program_ask(struct program *program, uint64_t key)
 {
     if (program->key != 0)
         program_stop(program);
+    program->hung = false;
     if (program->pid == 0 && !spawn(program)) {
         say(program, "it cannot be started");
         return PROGRAM_DIED;
     }
     weir_buf_clear(&program->answer);
     program->written = 0;
-    program->hung = false;
     program->key = key;
     program->deadline_ms = weir_now_ms() + program->allowed->timeout / 1000;
     return program_wait(program);
