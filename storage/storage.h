@@ -47,7 +47,7 @@ struct storage {
     struct s3_ranges *ranges;      /* bytes of objects that stay in buckets, */
     struct late_reads *late_reads; /* and who waits for them */
     struct erase_check {
-        uint64_t erasure, after;
+        uint64_t look;
         struct id_fetch fetch;
     } check;                 /* of an erasure, which waits for them too */
     struct owed *owed;       /* what erasures still have to do in buckets */

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/finding.h"
@@ -270,6 +271,7 @@ static void ask_next(struct topic_call *call)
     const struct msg_erase_check check = {
         .erasure = (uint64_t)asked_now(call),
         .after = (uint64_t)call->number,
+        .look = weir_random_u64(),
     };
     weir_rpc_call(call->orch->storage, MSG_erase_check, &check, ORCHESTRATOR_ASK_MS, on_checked,
                   call);

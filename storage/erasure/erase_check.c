@@ -171,10 +171,9 @@ static enum weir_status fetch_some(struct storage *storage, const struct msg_era
                                          .wants_mirrored = true,
                                          .patience_ms = BUCKET_PATIENCE_MS};
 
-    if (check->erasure != asked->erasure || check->after != asked->after)
+    if (check->look != asked->look)
         storage_id_fetch_fini(&check->fetch);
-    check->erasure = asked->erasure;
-    check->after = asked->after;
+    check->look = asked->look;
     if (storage_id_fetch(storage, &check->fetch, &fetching)) {
         ids->count = has_bucket(storage, ids) ? check->fetch.upto : ids->count;
         return WEIR_OK;
