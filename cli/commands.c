@@ -140,7 +140,7 @@ static const struct weir_option PAUSE_OPTIONS[] = {
 };
 
 static const struct weir_option LOGS_OPTIONS[] = {
-    {"follow", NULL, "and what happens from now on, until the pipeline rests (-f)", OPTION(follow)},
+    {"follow", NULL, "and what happens from now on, until the pipeline ends (-f)", OPTION(follow)},
     WEIR_OPTION_END,
 };
 
@@ -154,7 +154,7 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir list",
      .topic = "list", .render = cli_render_list},
     {.words = "watch", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
-     .summary = "what has happened and happens, one line each, until the pipeline rests; exit code 1 when it fails",
+     .summary = "what has happened and happens, one line each, until the pipeline ends; exit code 1 when it fails",
      .example = "weir watch quickstart",
      .answer = cli_answer_watch, .streams = true, .render = cli_render_nothing, .exit_code = cli_exit_of_watch},
     {.words = "logs", .operands = "[PIPELINE]", .operands_max = 1,

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 
 /* Prints events one a line, as JSON (C11) or for people. With --follow, and always for `watch`, it goes on until the
- * pipeline rests, through any end and return of the platform; nothing is told twice. The answer says how the pipeline
+ * pipeline ends, through any end and return of the platform; nothing is told twice. The answer says how the pipeline
  * stands. */
 cli_answer_fn cli_answer_watch, cli_answer_logs;
 /* CLI_EXIT_FAILED when the pipeline has failed. */

@@ -24,8 +24,8 @@ enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const c
                                               struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* The same, and it goes on: an unfinished one too where the orchestrator holds, a failed or paused or stopped one is resumed, a failed one tried again; a
- * finished one stays. */
+/* The same, and it goes on: an unfinished one too where the orchestrator holds; a paused, stopped or failed one is
+ * resumed; a finished one stays. */
 enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char *file,
                                            struct weir_bytes text, struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;

@@ -2,6 +2,7 @@
  * survive a death at any moment. */
 #include "tests/component/orchestrator_stage.h"
 
+#include "orchestrator/erasures/erasure.h"
 #include "tests/support/loop.h"
 
 #include <setjmp.h>
@@ -183,6 +184,30 @@ static void a_removal_keeps_what_other_pipelines_came_from_whoever_dies(void **s
     }
 }
 
+/* Row 40 is in the set of the second trigger of p, and in that of q. */
+static void an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_others(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF models = {0};
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage_run(stage, OTHER), PIPELINE_FINISHED);
+    assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
+    while (orchestrator_pipeline_by_name(stage->orch, "p") != NULL)
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    weir_bits_set(&stage->erased, 40);
+    stage->erasures = 1;
+    stage->in_force = true;
+    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+    stage_until_told(stage, "\"step\":\"receipt\"", 1);
+    stage_models(stage, &models);
+    assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
+    assert_non_null(strstr(weir_buf_text(&models), "p-2 retired"));
+    assert_non_null(strstr(weir_buf_text(&models), "p-3 dropped"));
+    assert_non_null(strstr(weir_buf_text(&models), "q-1 replaced"));
+    assert_non_null(strstr(weir_buf_text(&models), "q-1-e1 stored"));
+}
+
 static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **state)
 {
     struct stage *stage = *state;
@@ -217,6 +242,8 @@ int main(void)
                                         drop),
         cmocka_unit_test_setup_teardown(a_removal_keeps_what_other_pipelines_came_from_whoever_dies,
                                         make, drop),
+        cmocka_unit_test_setup_teardown(
+            an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_others, make, drop),
         cmocka_unit_test_setup_teardown(a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run,
                                         make, drop),
     };
