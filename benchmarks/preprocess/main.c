@@ -56,7 +56,7 @@ static const struct bench_figure FIGURES[] = {
      .unit = "samples/s", .bar = 12,
      .prepare = prepare_clicks_vectorised, .ours = clicks_exact, .theirs = clicks_vectorised},
     {.name = "preprocess.clicks.limit",
-     .against = "the vectorised form; ours is a bare gather by two threads: what no service can reach",
+     .against = "the vectorised form; ours is a bare gather by two threads",
      .unit = "samples/s",
      .prepare = prepare_limit, .ours = clicks_limit, .theirs = clicks_vectorised},
     {.name = "preprocess.lines.torch", .against = "PyTorch's DataLoader, n-grams in Python, best worker count",
