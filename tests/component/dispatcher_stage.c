@@ -117,7 +117,7 @@ void stage_host(struct stage *stage)
                                                  .postgres = stage->postgres->conninfo,
                                                  .name = "dispatcher"};
     if (stage->peer == NULL)
-        connect_to(stage, weir_strdup("inproc://dispatcher"));
+        connect_to(stage, weir_format("inproc://dispatcher-%d", ++stage->hosts));
     assert_int_equal(dispatcher_open(&options, stage->loop, NULL, &stage->dispatcher, &err),
                      WEIR_OK);
     assert_int_equal(weir_rpc_serve(stage->loop, stage->endpoint, DISPATCHER_HANDLERS,

@@ -23,6 +23,7 @@ struct stage {
     pid_t process;
     const char *(*faults)(void); /* WEIR_FAULTS of the next process; NULL: none */
     int deaths;                  /* found when it did not answer */
+    int hosts; /* so far; each has a name of its own: one that has closed stays bound for a moment */
     struct weir_rpc_server *server;
     void *dispatcher;
     struct test_clock clock;
