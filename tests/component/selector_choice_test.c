@@ -64,7 +64,7 @@ static void open_as(struct fixture *fixture, const char *pipeline, const char *s
         .config = weir_bytes_of(config),
         .datasets = {DATASETS, 1},
     };
-    assert_int_equal(ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_selection_open, &open), WEIR_OK);
 }
 
 static void bring_gradients(struct fixture *fixture, const char *pipeline)
@@ -92,7 +92,7 @@ static void bring_gradients(struct fixture *fixture, const char *pipeline)
                                          .model = "m-1",
                                          .digest = digest,
                                          .outputs = path};
-    assert_int_equal(ask(fixture, MSG_scores_take, &take), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_OK);
 }
 
 static struct msg_select first_trigger(const char *pipeline)
@@ -116,7 +116,7 @@ static void begin_long(struct fixture *fixture, const char *pipeline, struct wai
 {
     const struct msg_select select = first_trigger(pipeline);
     open_as(fixture, pipeline, DAYS);
-    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
     assert_string_equal(fixture->mode, "gradient");
     bring_gradients(fixture, pipeline);
     ask_long(fixture, pipeline, ret_waiting);
@@ -125,7 +125,7 @@ static void begin_long(struct fixture *fixture, const char *pipeline, struct wai
 static enum weir_status purge(struct fixture *fixture, const char *pipeline)
 {
     const struct msg_scores_purge asked = {.pipeline = pipeline};
-    return ask(fixture, MSG_scores_purge, &asked);
+    return lab_ask(fixture, MSG_scores_purge, &asked);
 }
 
 struct told {
@@ -154,7 +154,7 @@ static void how_far_a_choice_is_can_be_asked(void **state)
     struct waiting waiting;
     struct told told = {0};
     const struct msg_sets_ask asked = {.pipeline = "long"};
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
     weir_rpc_call(fixture->peer, MSG_sets_ask, &asked, PATIENCE_MS, on_sets, &told);
     test_loop_until(fixture->loop, &told.answered);
@@ -169,23 +169,23 @@ static void while_a_choice_takes_long_all_else_is_answered(void **state)
     struct fixture *fixture = *state;
     struct waiting waiting;
     uint64_t position = 2;
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    change(fixture, WEIR_CHANGE_ADDED, CANDIDATES, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, CANDIDATES, 10);
 
     open_as(fixture, "short", "{policy: new_data, tail_triggers: all, limit: 7}");
     const struct msg_select select = {
         .pipeline = "short", .trigger = 1, .positions = {&position, 1}};
-    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
     assert_int_equal(fixture->samples, 7);
     const struct msg_set_read read = {.digest = fixture->digest, .count = 7};
-    assert_int_equal(ask(fixture, MSG_set_read, &read), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_set_read, &read), WEIR_OK);
     const struct msg_preview preview = {.pipeline = "short", .positions = {&position, 1}};
-    assert_int_equal(ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
     assert_int_equal(fixture->candidates, CANDIDATES + 10);
     const struct msg_interval_seal seal = {
         .pipeline = "long", .from_time = 1000, .to_time = 1005, .positions = {&position, 1}};
-    assert_int_equal(ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
     assert_int_equal(fixture->samples, 5);
     assert_int_equal(purge(fixture, "long"), WEIR_OK); /* nothing is gone */
     const struct selector_task *task = choice_of(fixture, "long");
@@ -200,9 +200,9 @@ static void a_choice_that_is_closed_upon_gives_up(void **state)
 {
     struct fixture *fixture = *state;
     struct waiting waiting;
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    restart_selector(fixture);
+    lab_restart(fixture);
     assert_null(selector_of(fixture)->tasks);
     ask_long(fixture, "long", &waiting);
     assert_false(waiting.answered);
@@ -212,9 +212,9 @@ static void what_is_erased_meanwhile_is_not_chosen(void **state)
 {
     struct fixture *fixture = *state;
     struct waiting waiting;
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
-    change(fixture, WEIR_CHANGE_ERASED, 12, CANDIDATES - 12);
+    lab_change(fixture, WEIR_CHANGE_ERASED, 12, CANDIDATES - 12);
     assert_int_equal(purge(fixture, "long"), WEIR_OK);
     assert_int_equal(fixture->samples, CANDIDATES - 12); /* scores that were forgotten */
     test_loop_until(fixture->loop, &waiting.answered);
@@ -226,10 +226,10 @@ static void erasures_do_not_keep_a_choice_from_its_end(void **state)
 {
     struct fixture *fixture = *state;
     struct waiting waiting;
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "long", &waiting);
     for (uint32_t i = 1; i <= SELECTOR_BEGUN_ANEW_MAX + 2; i++) {
-        change(fixture, WEIR_CHANGE_ERASED, i, 1);
+        lab_change(fixture, WEIR_CHANGE_ERASED, i, 1);
         assert_int_equal(purge(fixture, "long"), WEIR_OK);
         wait_for_choice(fixture, "long");
         assert_int_equal(choice_of(fixture, "long")->begun_anew,
@@ -244,7 +244,7 @@ static void two_are_chosen_for_at_a_time(void **state)
     struct waiting first, second;
     const struct msg_interval_seal seal = {
         .pipeline = "a", .from_time = 1000, .to_time = 1005, .positions = {(uint64_t[]){1}, 1}};
-    change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, CANDIDATES);
     begin_long(fixture, "a", &first);
     begin_long(fixture, "b", &second);
     struct waiting third = {0};
@@ -252,7 +252,7 @@ static void two_are_chosen_for_at_a_time(void **state)
     assert_int_equal(purge(fixture, "a"), WEIR_OK);
     assert_int_equal(purge(fixture, "b"), WEIR_OK);
     assert_false(third.answered);
-    change(fixture, WEIR_CHANGE_ERASED, 12, CANDIDATES - 12);
+    lab_change(fixture, WEIR_CHANGE_ERASED, 12, CANDIDATES - 12);
     assert_int_equal(purge(fixture, "b"), WEIR_OK);
     test_loop_until(fixture->loop, &second.answered);
     test_loop_until(fixture->loop, &third.answered);
@@ -261,7 +261,7 @@ static void two_are_chosen_for_at_a_time(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(while_a_choice_takes_long_all_else_is_answered),
         TEST(how_far_a_choice_is_can_be_asked),
@@ -270,5 +270,5 @@ int main(void)
         TEST(erasures_do_not_keep_a_choice_from_its_end),
         TEST(two_are_chosen_for_at_a_time),
     };
-    return cmocka_run_group_tests(tests, setup_group, teardown_group);
+    return cmocka_run_group_tests(tests, lab_setup_group, lab_teardown_group);
 }

@@ -39,7 +39,7 @@ static void select_patiently(struct fixture *fixture, uint64_t trigger)
         .pipeline = "quick", .trigger = trigger, .positions = {&trigger, 1}};
     int64_t until = weir_now_ms() + LONG_MS;
     fixture->done = false;
-    weir_rpc_call(fixture->peer, MSG_select, &select, LONG_MS, on_done, fixture);
+    weir_rpc_call(fixture->peer, MSG_select, &select, LONG_MS, lab_on_done, fixture);
     while (!fixture->done && weir_now_ms() < until)
         weir_loop_step(fixture->loop, TEST_STEP_MS);
     assert_true(fixture->done);
@@ -52,16 +52,17 @@ static void a_hundred_million_cost_a_hundred_times_one(void **state)
     long cost[WEIR_COUNT(CROWDS)] = {0};
     selector_close(fixture->selector);
     weir_rpc_server_close(fixture->server);
-    pid_t pid = spawn_selector(fixture, WEIR_BIN_DIR, "");
+    pid_t pid = lab_spawn(fixture, WEIR_BIN_DIR, "");
     for (uint32_t i = 0, there = 0; i < WEIR_COUNT(CROWDS); there = CROWDS[i++]) {
         fixture->script.changes[fixture->script.change_count++] =
             (struct change){.kind = WEIR_CHANGE_ADDED,
                             .first = weir_sample_id(DATASET, 0, 0) + there,
                             .count = CROWDS[i] - there};
         if (i == 0)
-            assert_int_equal(
-                open_pipeline(fixture, "{policy: random, tail_triggers: all, ratio: 0.1}", false),
-                WEIR_OK);
+            assert_int_equal(lab_open_pipeline(fixture,
+                                               "{policy: random, tail_triggers: all, ratio: 0.1}",
+                                               false),
+                             WEIR_OK);
         long before = computed(pid);
         select_patiently(fixture, i + 1);
         cost[i] = computed(pid) - before;
@@ -72,7 +73,7 @@ static void a_hundred_million_cost_a_hundred_times_one(void **state)
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     weir_rpc_peer_close(fixture->peer);
-    start_selector(fixture);
+    lab_start(fixture);
     printf("ticks for 1, 10 and 100 million: %ld, %ld, %ld; at most %ld kB\n", cost[0], cost[1],
            cost[2], peak);
     assert_true(cost[2] <= 10 * cost[1] * 3 / 2 + 10);
@@ -87,8 +88,8 @@ static void a_hundred_million_cost_a_hundred_times_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_hundred_million_cost_a_hundred_times_one, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_hundred_million_cost_a_hundred_times_one, lab_setup,
+                                        lab_teardown),
     };
-    return cmocka_run_group_tests(tests, setup_group, teardown_group);
+    return cmocka_run_group_tests(tests, lab_setup_group, lab_teardown_group);
 }

@@ -5,32 +5,32 @@
 static void each_trigger_of_the_tail_has_its_share(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 4);
-    change(fixture, WEIR_CHANGE_ADDED, 4, 4);
-    change(fixture, WEIR_CHANGE_ADDED, 8, 100);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 4);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 4, 4);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 8, 100);
     const char *selection = "{policy: trigger_balanced, tail_triggers: all, limit: 30}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(fixture->samples, 4);
-    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 2, 2), WEIR_OK);
     assert_int_equal(fixture->samples, 8);
-    assert_int_equal(select_live(fixture, 3, 3), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 3, 3), WEIR_OK);
     assert_int_equal(fixture->samples, 30);
     assert_int_equal(fixture->script.column_reads, 0);
-    assert_memory_equal(rows(fixture), "0-7 ", 4);
+    assert_memory_equal(lab_rows(fixture), "0-7 ", 4);
 }
 
 static void a_replay_knows_its_triggers_by_time(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     const char *selection = "{policy: trigger_balanced, tail_triggers: all, limit: 30}";
-    assert_int_equal(open_pipeline(fixture, selection, true), WEIR_OK);
-    assert_int_equal(select_replay(fixture, 1, 1, 3), WEIR_OK);
-    assert_int_equal(select_replay(fixture, 2, 1, 7), WEIR_OK);
-    assert_int_equal(select_replay(fixture, 3, 1, 99), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, true), WEIR_OK);
+    assert_int_equal(lab_select_replay(fixture, 1, 1, 3), WEIR_OK);
+    assert_int_equal(lab_select_replay(fixture, 2, 1, 7), WEIR_OK);
+    assert_int_equal(lab_select_replay(fixture, 3, 1, 99), WEIR_OK);
     assert_int_equal(fixture->samples, 30);
-    assert_memory_equal(rows(fixture), "0-7 ", 4);
+    assert_memory_equal(lab_rows(fixture), "0-7 ", 4);
 }
 
 /* Limits are of the whole selection, however many blocks it spans. */
@@ -42,22 +42,22 @@ static void a_limit_is_global(void **state)
             .kind = WEIR_CHANGE_ADDED, .first = weir_sample_id(DATASET, block, 0), .count = 1000};
         fixture->script.change_count++;
     }
-    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 500}", false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 3), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 500}", false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 3), WEIR_OK);
     assert_int_equal(fixture->samples, 500);
 }
 
 static void epochs_go_on_after_a_restart(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
     const char *selection = "{policy: random_without_replacement, tail_triggers: all, limit: 4}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
     unsigned uses[10] = {0};
     for (uint64_t trigger = 1; trigger <= 10; trigger++) {
         struct weir_sample_set set = {0};
         struct weir_error err;
-        assert_int_equal(select_live(fixture, trigger, 1), WEIR_OK);
+        assert_int_equal(lab_select_live(fixture, trigger, 1), WEIR_OK);
         assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
         assert_int_equal(set.count, 4);
         for (size_t i = 0; i < set.count; i++)
@@ -65,8 +65,8 @@ static void epochs_go_on_after_a_restart(void **state)
         weir_sample_set_close(&set);
         for (size_t row = 0; row < 10; row++)
             assert_in_range(uses[row], trigger * 4 / 10, (trigger * 4 + 9) / 10);
-        stop_selector(fixture);
-        start_selector(fixture);
+        lab_stop(fixture);
+        lab_start(fixture);
     }
 }
 
@@ -88,8 +88,8 @@ static void freshness_is_of_one_pipeline(void **state)
 {
     struct fixture *fixture = *state;
     static const uint64_t DATASETS[] = {DATASET};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
-    change(fixture, WEIR_CHANGE_ADDED, 10, 5);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 10, 5);
     const struct msg_selection_open other = {
         .pipeline = "other",
         .file = "other.yaml",
@@ -98,17 +98,17 @@ static void freshness_is_of_one_pipeline(void **state)
     };
     const uint64_t position = 2;
     const struct msg_select all = {.pipeline = "other", .trigger = 1, .positions = {&position, 1}};
-    assert_int_equal(ask(fixture, MSG_selection_open, &other), WEIR_OK);
-    assert_int_equal(ask(fixture, MSG_select, &all), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_selection_open, &other), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_select, &all), WEIR_OK);
     assert_int_equal(fixture->samples, 15);
     const char *selection = "{policy: freshness, unused_ratio: 0.5, tail_triggers: all}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
-    assert_string_equal(rows(fixture), "0-9");
-    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
+    assert_string_equal(lab_rows(fixture), "0-9");
+    assert_int_equal(lab_select_live(fixture, 2, 2), WEIR_OK);
     assert_int_equal(fixture->samples, 10);
     assert_int_equal(count_from(fixture, 10), 5);
-    assert_int_equal(select_live(fixture, 3, 2), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 3, 2), WEIR_OK);
     assert_string_equal(fixture->digest, "");
     assert_string_equal(fixture->text,
                         "every candidate was used before: nothing fresh keeps the ratio");
@@ -119,14 +119,14 @@ static void weights_are_sealed_and_a_warm_up_takes_all(void **state)
     struct fixture *fixture = *state;
     struct weir_sample_set set = {0};
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 50);
-    change(fixture, WEIR_CHANGE_ADDED, 50, 50);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 50);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 50, 50);
     const char *selection = "{policy: recency_weighted, half_life: 10us, warmup_triggers: 1, "
                             "tail_triggers: all, limit: 20}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
-    assert_string_equal(rows(fixture), "0-49");
-    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
+    assert_string_equal(lab_rows(fixture), "0-49");
+    assert_int_equal(lab_select_live(fixture, 2, 2), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     assert_int_equal(set.count, 20);
     assert_non_null(set.weights);
@@ -138,7 +138,7 @@ static void weights_are_sealed_and_a_warm_up_takes_all(void **state)
 static void ask_preview(struct fixture *fixture, uint64_t position)
 {
     const struct msg_preview asked = {.pipeline = "quick", .positions = {&position, 1}};
-    assert_int_equal(ask(fixture, MSG_preview, &asked), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_preview, &asked), WEIR_OK);
 }
 
 static void check_groups(const struct fixture *fixture, const char *const *lines)
@@ -154,18 +154,18 @@ static void a_preview_tells_what_the_next_trigger_picks_and_changes_nothing(void
     static const char *const BY_LABEL[] = {"label ham 15/40 its share by the policy\n",
                                            "label spam 15/20 its share by the policy\n",
                                            "trigger 1 ", "trigger 2 ", NULL};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 30);
-    change(fixture, WEIR_CHANGE_ADDED, 30, 30);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 30);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 30, 30);
     const char *selection = "{policy: label_balanced, tail_triggers: all, limit: 30}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     for (int again = 0; again < 2; again++) {
         ask_preview(fixture, 2);
         assert_int_equal(fixture->samples, 30);
         assert_int_equal(fixture->candidates, 60);
         check_groups(fixture, BY_LABEL);
     }
-    assert_int_equal(select_live(fixture, 2, 2), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 2, 2), WEIR_OK);
     assert_int_equal(fixture->samples, 30);
 }
 
@@ -175,12 +175,12 @@ static void a_preview_tells_what_was_used(void **state)
     static const char *const GROUPS[] = {
         "past never used 5/5 all there are\n", "past used before 5/10 its share by the policy\n",
         "trigger 1 5/10 by chance, limit and ratio\n", "trigger 2 5/5 all there are\n", NULL};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
-    change(fixture, WEIR_CHANGE_ADDED, 10, 5);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 10, 5);
     const char *selection =
         "{policy: freshness, unused_ratio: 0.5, warmup_triggers: 1, tail_triggers: all}";
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     ask_preview(fixture, 2);
     check_groups(fixture, GROUPS);
     ask_preview(fixture, 1);
@@ -196,7 +196,7 @@ static void open_with_holdout(struct fixture *fixture, const char *selection)
                                             .file = "quick.yaml",
                                             .config = weir_bytes_of(config),
                                             .datasets = {DATASETS, 1}};
-    assert_int_equal(ask(fixture, MSG_selection_open, &open), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_selection_open, &open), WEIR_OK);
 }
 
 static void mark_rows(struct fixture *fixture, bool *marked)
@@ -220,19 +220,19 @@ static void no_training_set_touches_the_holdout(void **state)
                                            .to_time = 1000000,
                                            .positions = {&position, 1},
                                            .holdout = true};
-    change(fixture, WEIR_CHANGE_ADDED, 0, ROWS / 2);
-    change(fixture, WEIR_CHANGE_ADDED, ROWS / 2, ROWS / 2);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, ROWS / 2);
+    lab_change(fixture, WEIR_CHANGE_ADDED, ROWS / 2, ROWS / 2);
     open_with_holdout(fixture, "{policy: new_data}");
     for (uint64_t trigger = 1; trigger <= 2; trigger++) {
-        assert_int_equal(select_live(fixture, trigger, trigger), WEIR_OK);
+        assert_int_equal(lab_select_live(fixture, trigger, trigger), WEIR_OK);
         mark_rows(fixture, trained);
     }
-    assert_int_equal(ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_interval_seal, &seal), WEIR_OK);
     assert_in_range(fixture->samples, ROWS / 5 - 100, ROWS / 5 + 100); /* 3.5 deviations */
     mark_rows(fixture, held);
     for (size_t row = 0; row < ROWS; row++)
         assert_true(held[row] != trained[row]);
-    assert_int_equal(seal_interval(fixture, 0, 1000000, 2), WEIR_OK);
+    assert_int_equal(lab_seal_interval(fixture, 0, 1000000, 2), WEIR_OK);
     assert_int_equal(fixture->samples, ROWS);
 }
 
@@ -261,7 +261,7 @@ static void report(struct fixture *fixture, const char *model)
                                          .digest = digest,
                                          .outputs = path,
                                          .partial = true};
-    assert_int_equal(ask(fixture, MSG_scores_take, &take), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_OK);
     weir_sample_set_close(&set);
 }
 
@@ -299,19 +299,20 @@ static void shares_follow_what_each_training_reported(void **state)
         {"m-2", "m-2", NULL, 27},
     };
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture,
-                                   "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
-                                   " change: loss, limit: 30, tail_triggers: all}\n"
-                                   "training: {report_losses: true}",
-                                   false),
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture,
+                                       "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
+                                       " change: loss, limit: 30, tail_triggers: all}\n"
+                                       "training: {report_losses: true}",
+                                       false),
                      WEIR_OK);
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
         const struct msg_select select = ask_for(i + 1, ROWS[i].model);
-        assert_int_equal(ROWS[i].dies_at ? ask_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at,
-                                                             MSG_select, &select)
-                                         : ask(fixture, MSG_select, &select),
-                         WEIR_OK);
+        assert_int_equal(
+            ROWS[i].dies_at
+                ? lab_ask_through_death(fixture, WEIR_BIN_DIR, ROWS[i].dies_at, MSG_select, &select)
+                : lab_ask(fixture, MSG_select, &select),
+            WEIR_OK);
         assert_int_equal(spam_of(fixture), ROWS[i].spam);
         assert_string_equal(fixture->model, ROWS[i].scored_by);
         if (i == 0)
@@ -327,17 +328,17 @@ static void a_preview_tells_shares_and_why(void **state)
     struct fixture *fixture = *state;
     const struct msg_preview preview = {
         .pipeline = "quick", .positions = {&POSITION, 1}, .model = "m-1"};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture,
-                                   "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
-                                   " change: loss, limit: 30, tail_triggers: all}\n"
-                                   "training: {report_losses: true}",
-                                   false),
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture,
+                                       "{policy: mixture, over: labels, shares: {ham: 1, spam: 1},"
+                                       " change: loss, limit: 30, tail_triggers: all}\n"
+                                       "training: {report_losses: true}",
+                                       false),
                      WEIR_OK);
     const struct msg_select first = ask_for(1, "");
-    assert_int_equal(ask(fixture, MSG_select, &first), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_select, &first), WEIR_OK);
     report(fixture, "m-1");
-    assert_int_equal(ask(fixture, MSG_preview, &preview), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
     assert_string_equal(fixture->model, "m-1");
     assert_non_null(strstr(fixture->preview,
                            "component ham 6/66 share 0.2142, mean loss 0.5 of 15 samples in "
@@ -348,19 +349,25 @@ static void a_preview_tells_shares_and_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_trigger_of_the_tail_has_its_share, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_replay_knows_its_triggers_by_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_limit_is_global, setup, teardown),
-        cmocka_unit_test_setup_teardown(epochs_go_on_after_a_restart, setup, teardown),
-        cmocka_unit_test_setup_teardown(freshness_is_of_one_pipeline, setup, teardown),
-        cmocka_unit_test_setup_teardown(weights_are_sealed_and_a_warm_up_takes_all, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(each_trigger_of_the_tail_has_its_share, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_replay_knows_its_triggers_by_time, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_limit_is_global, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(epochs_go_on_after_a_restart, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(freshness_is_of_one_pipeline, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(weights_are_sealed_and_a_warm_up_takes_all, lab_setup,
+                                        lab_teardown),
         cmocka_unit_test_setup_teardown(
-            a_preview_tells_what_the_next_trigger_picks_and_changes_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_training_set_touches_the_holdout, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_preview_tells_what_was_used, setup, teardown),
-        cmocka_unit_test_setup_teardown(shares_follow_what_each_training_reported, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_preview_tells_shares_and_why, setup, teardown),
+            a_preview_tells_what_the_next_trigger_picks_and_changes_nothing, lab_setup,
+            lab_teardown),
+        cmocka_unit_test_setup_teardown(no_training_set_touches_the_holdout, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_preview_tells_what_was_used, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(shares_follow_what_each_training_reported, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_preview_tells_shares_and_why, lab_setup, lab_teardown),
     };
-    return cmocka_run_group_tests_name("selector policies", tests, setup_group, teardown_group);
+    return cmocka_run_group_tests_name("selector policies", tests, lab_setup_group,
+                                       lab_teardown_group);
 }

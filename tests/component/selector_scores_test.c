@@ -13,7 +13,7 @@ static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uin
 {
     const struct msg_select select = {
         .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}, .model = model};
-    return ask(fixture, MSG_select, &select);
+    return lab_ask(fixture, MSG_select, &select);
 }
 
 /* What a trainer would write: row 52 is nearest to one half, then 53, 51, 54; nothing of the row `missing`. Models of
@@ -53,8 +53,8 @@ static enum weir_status bring_through(struct fixture *fixture, uint32_t missing,
                                          .model = model,
                                          .digest = digest,
                                          .outputs = write_outputs(fixture, missing)};
-    return point ? ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
-                 : ask(fixture, MSG_scores_take, &take);
+    return point ? lab_ask_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
+                 : lab_ask(fixture, MSG_scores_take, &take);
 }
 
 static enum weir_status bring(struct fixture *fixture, uint32_t missing)
@@ -65,7 +65,7 @@ static enum weir_status bring(struct fixture *fixture, uint32_t missing)
 static enum weir_status purge(struct fixture *fixture)
 {
     const struct msg_scores_purge purge = {.pipeline = "quick"};
-    return ask(fixture, MSG_scores_purge, &purge);
+    return lab_ask(fixture, MSG_scores_purge, &purge);
 }
 
 /* What is kept of so many rows from `first` on. */
@@ -76,15 +76,15 @@ static uint64_t kept(struct fixture *fixture, uint32_t first, size_t count)
         ids[i] = weir_sample_id(DATASET, 0, first) + i;
     const struct msg_scores_purge counting = {
         .pipeline = "quick", .count = true, .ids = {ids, count}};
-    assert_int_equal(ask(fixture, MSG_scores_purge, &counting), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_scores_purge, &counting), WEIR_OK);
     return fixture->samples;
 }
 
 static void without_a_model_the_choice_is_random(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, ""), WEIR_OK);
     assert_string_equal(fixture->mode, "");
     assert_string_equal(fixture->model, "");
@@ -94,36 +94,36 @@ static void without_a_model_the_choice_is_random(void **state)
 static void a_model_scores_first_and_its_scores_decide(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->mode, "predict");
     assert_string_equal(fixture->model, "m-1");
-    assert_string_equal(rows(fixture), "0-99");
+    assert_string_equal(lab_rows(fixture), "0-99");
     assert_int_equal(bring(fixture, 52), WEIR_OK);
     assert_int_equal(fixture->samples, 99);
     assert_int_equal(fixture->candidates, 1);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->mode, "");
     assert_string_equal(fixture->model, "m-1");
-    assert_string_equal(rows(fixture), "51 53-54"); /* row 52 could not be scored */
+    assert_string_equal(lab_rows(fixture), "51 53-54"); /* row 52 could not be scored */
 }
 
 static void what_is_scored_is_not_asked_again(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
-    change(fixture, WEIR_CHANGE_ADDED, 10, 10);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 10, 10);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(bring(fixture, 3), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_string_equal(rows(fixture), "7-9");
+    assert_string_equal(lab_rows(fixture), "7-9");
     assert_int_equal(select_by(fixture, 2, 2, "m-1"), WEIR_OK);
-    assert_string_equal(rows(fixture), "10-19");
+    assert_string_equal(lab_rows(fixture), "10-19");
     assert_int_equal(fixture->candidates, 20);
     assert_int_equal(select_by(fixture, 2, 2, "m-2"), WEIR_OK);
-    assert_string_equal(rows(fixture), "0-19"); /* of another model nothing is known */
+    assert_string_equal(lab_rows(fixture), "0-19"); /* of another model nothing is known */
 }
 
 /* Dying between any two messages changes neither what is wanted nor what is chosen. */
@@ -131,47 +131,47 @@ static void a_restart_changes_nothing(void **state)
 {
     struct fixture *fixture = *state;
     char wanted[WEIR_DIGEST_TEXT_MAX];
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     (void)snprintf(wanted, sizeof wanted, "%s", fixture->digest);
-    stop_selector(fixture);
-    start_selector(fixture);
+    lab_stop(fixture);
+    lab_start(fixture);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->digest, wanted);
     assert_int_equal(bring(fixture, 101), WEIR_OK);
-    stop_selector(fixture);
-    start_selector(fixture);
+    lab_stop(fixture);
+    lab_start(fixture);
     const struct msg_scores_take again = {.pipeline = "quick",
                                           .mode = "predict",
                                           .model = "m-1",
                                           .digest = wanted,
                                           .outputs = "/nowhere"};
-    assert_int_equal(ask(fixture, MSG_scores_take, &again), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_scores_take, &again), WEIR_OK);
     assert_int_equal(fixture->samples, 100);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(lab_rows(fixture), "51-53");
     assert_int_equal(select_by(fixture, 1, 1, "m-9"), WEIR_OK); /* sealed: whatever is asked now */
-    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(lab_rows(fixture), "51-53");
     assert_string_equal(fixture->model, "m-1");
 }
 
 static void outputs_of_another_set_are_refused(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
-    change(fixture, WEIR_CHANGE_ADDED, 10, 10);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 10, 10);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 2, "m-1"), WEIR_OK);
     const char *outputs = write_outputs(fixture, 99);
-    assert_int_equal(seal_interval(fixture, 0, 1010, 2), WEIR_OK);
+    assert_int_equal(lab_seal_interval(fixture, 0, 1010, 2), WEIR_OK);
     WEIR_AUTO_FREE char *digest = weir_strdup(fixture->digest);
     const struct msg_scores_take take = {.pipeline = "quick",
                                          .mode = "predict",
                                          .model = "m-1",
                                          .digest = digest,
                                          .outputs = outputs};
-    assert_int_equal(ask(fixture, MSG_scores_take, &take), WEIR_INVALID);
+    assert_int_equal(lab_ask(fixture, MSG_scores_take, &take), WEIR_INVALID);
     assert_non_null(strstr(fixture->text, "is not in the set"));
 }
 
@@ -179,9 +179,9 @@ static void outputs_of_another_set_are_refused(void **state)
 static void presampling_is_exact_and_its_labels_are_balanced(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100); /* a third of them spam */
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100); /* a third of them spam */
     assert_int_equal(
-        open_pipeline(
+        lab_open_pipeline(
             fixture,
             "{policy: coreset, presample: {policy: label_balanced, limit: 90}, ratio: 0.1,"
             " score: {method: loss, balance: true}}",
@@ -199,13 +199,13 @@ static void presampling_is_exact_and_its_labels_are_balanced(void **state)
 static void an_erased_sample_loses_its_scores(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(bring(fixture, 60), WEIR_OK);
     assert_int_equal(purge(fixture), WEIR_OK);
     assert_int_equal(fixture->samples, 0);
-    change(fixture, WEIR_CHANGE_ERASED, 50, 20);
+    lab_change(fixture, WEIR_CHANGE_ERASED, 50, 20);
     assert_int_equal(kept(fixture, 50, 20), 20); /* that row 60 has no score is known of it, too */
     assert_int_equal(kept(fixture, 40, 15), 15);
     assert_int_equal(purge(fixture), WEIR_OK);
@@ -213,7 +213,7 @@ static void an_erased_sample_loses_its_scores(void **state)
     assert_int_equal(kept(fixture, 50, 20), 0);
     assert_int_equal(kept(fixture, 40, 15), 10);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_string_equal(rows(fixture), "47-49"); /* the others have kept theirs */
+    assert_string_equal(lab_rows(fixture), "47-49"); /* the others have kept theirs */
 }
 
 static void a_preview_says_what_has_to_be_scored(void **state)
@@ -222,9 +222,9 @@ static void a_preview_says_what_has_to_be_scored(void **state)
     const uint64_t position = 1;
     const struct msg_preview preview = {
         .pipeline = "quick", .positions = {&position, 1}, .model = "m-1"};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(ask(fixture, MSG_preview, &preview), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_preview, &preview), WEIR_OK);
     assert_int_equal(fixture->unscored, 100);
     assert_string_equal(fixture->model, "m-1");
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
@@ -242,31 +242,31 @@ static enum weir_status open_other(struct fixture *fixture)
                                 " score: {method: uncertainty}, scores: {from: quick}}\n"),
         .datasets = {DATASETS, 1},
     };
-    return ask(fixture, MSG_selection_open, &open);
+    return lab_ask(fixture, MSG_selection_open, &open);
 }
 
 static void another_pipelines_scores_are_used_again(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    change(fixture, WEIR_CHANGE_ADDED, 100, 10);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 100, 10);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(bring(fixture, 200), WEIR_OK);
     const uint64_t first = 1, second = 2;
     struct msg_select select = {
         .pipeline = "other", .trigger = 1, .positions = {&first, 1}, .model = ""};
     assert_int_equal(open_other(fixture), WEIR_OK);
-    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
-    assert_string_equal(rows(fixture), "51-53");
+    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_string_equal(lab_rows(fixture), "51-53");
     assert_string_equal(fixture->model, "m-1");
     select = (struct msg_select){
         .pipeline = "other", .trigger = 2, .positions = {&second, 1}, .model = "o-1"};
-    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
-    assert_string_equal(rows(fixture), "100-109"); /* the rest, by the same model */
+    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_string_equal(lab_rows(fixture), "100-109"); /* the rest, by the same model */
     assert_string_equal(fixture->model, "m-1");
     select.pinned = true; /* it has begun with its own */
-    assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+    assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
     assert_int_equal(fixture->samples, 110);
     assert_string_equal(fixture->model, "o-1");
 }
@@ -309,18 +309,18 @@ static void score_by_three_models(struct fixture *fixture)
 static void old_scores_go_unless_somebody_may_ask_for_them(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     score_by_three_models(fixture);
-    restart_selector(fixture); /* it sweeps when it begins */
+    lab_restart(fixture); /* it sweeps when it begins */
     assert_int_equal(score_files(fixture), 3);
     assert_int_equal(kept(fixture, 0, 10), 30);
     age(fixture);
-    restart_selector(fixture);
+    lab_restart(fixture);
     assert_int_equal(score_files(fixture), 2);
     assert_int_equal(kept(fixture, 0, 10), 20);
     assert_int_equal(select_by(fixture, 1, 1, "m-2"), WEIR_OK);
-    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(lab_rows(fixture), "51-53");
 }
 
 /* An earlier version kept them as the trainer wrote them; no row names those any more. */
@@ -328,25 +328,25 @@ static void what_an_earlier_version_kept_goes(void **state)
 {
     struct fixture *fixture = *state;
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     score_by_three_models(fixture);
     const char *old = temp_path(&fixture->dir, "scores/0123456789abcdef0123456789abcdef.outputs");
     assert_int_equal(weir_file_write_atomic(old, weir_bytes_of("WEIROUT1"), &err), WEIR_OK);
     assert_int_equal(score_files(fixture), 4);
-    restart_selector(fixture);
+    lab_restart(fixture);
     assert_int_equal(score_files(fixture), 3);
 }
 
 static void scores_that_another_pipeline_takes_stay(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(open_other(fixture), WEIR_OK);
     score_by_three_models(fixture);
     age(fixture);
-    restart_selector(fixture);
+    lab_restart(fixture);
     assert_int_equal(score_files(fixture), 3);
 }
 
@@ -354,29 +354,29 @@ static void scores_that_another_pipeline_takes_stay(void **state)
 static void killed_between_file_and_row_scores_are_taken_once(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(bring_through(fixture, 100, "selector.scores"), WEIR_OK);
     assert_int_equal(fixture->samples, 100);
     assert_int_equal(score_files(fixture), 1);
     assert_int_equal(kept(fixture, 0, 100), 100);
     assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_string_equal(rows(fixture), "51-53");
+    assert_string_equal(lab_rows(fixture), "51-53");
 }
 
 /* Rows are gone, their files are not: the next sweep removes them. */
 static void killed_in_a_sweep_no_row_names_a_lost_file(void **state)
 {
     struct fixture *fixture = *state;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
     score_by_three_models(fixture);
     age(fixture);
-    stop_selector(fixture);
-    wait_for_death(fixture, spawn_selector(fixture, WEIR_BIN_DIR, "selector.sweep=!1"));
+    lab_stop(fixture);
+    lab_wait_for_death(fixture, lab_spawn(fixture, WEIR_BIN_DIR, "selector.sweep=!1"));
     assert_int_equal(score_files(fixture), 3);
-    start_selector(fixture);
+    lab_start(fixture);
     assert_int_equal(score_files(fixture), 2);
     assert_int_equal(kept(fixture, 0, 100), 200);
 }
@@ -394,14 +394,14 @@ static enum weir_status select_with(struct fixture *fixture, const char *const *
                                       .positions = {&POSITION, 1},
                                       .model = "m-1",
                                       .holdouts = {holdouts, count}};
-    return ask(fixture, MSG_select, &select);
+    return lab_ask(fixture, MSG_select, &select);
 }
 
 static void open_rho_loss(struct fixture *fixture, const char *options)
 {
     WEIR_AUTO_FREE char *selection = weir_format(RHO_LOSS, options);
-    change(fixture, WEIR_CHANGE_ADDED, 0, 100);
-    assert_int_equal(open_pipeline(fixture, selection, false), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, selection, false), WEIR_OK);
 }
 
 /* Which of the 100 rows the newest set holds. */
@@ -449,7 +449,7 @@ static void a_model_learns_from_what_is_held_out_and_has_a_say(void **state)
     assert_string_equal(fixture->model, "m-1");
     assert_marked(fixture, held, false);
     assert_int_equal(bring(fixture, 100), WEIR_OK);
-    restart_selector(fixture);
+    lab_restart(fixture);
     assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
     assert_string_equal(fixture->mode, "score");
     assert_string_equal(fixture->model, "h-1");
@@ -508,7 +508,7 @@ static void what_is_held_out_is_never_chosen(void **state)
                                           .positions = {&POSITION, 1},
                                           .model = MODELS[trigger - 1],
                                           .holdouts = {(const char *const[]){""}, trigger - 1}};
-        assert_int_equal(ask(fixture, MSG_select, &select), WEIR_OK);
+        assert_int_equal(lab_ask(fixture, MSG_select, &select), WEIR_OK);
         assert_string_equal(fixture->mode, "");
         assert_string_equal(fixture->model, "");
         assert_int_equal(fixture->samples, 3);
@@ -521,30 +521,36 @@ static void what_is_held_out_is_never_chosen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_a_model_the_choice_is_random, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_model_scores_first_and_its_scores_decide, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_is_scored_is_not_asked_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_restart_changes_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(outputs_of_another_set_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(presampling_is_exact_and_its_labels_are_balanced, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_model_learns_from_what_is_held_out_and_has_a_say, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(without_a_model_the_choice_is_random, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_model_scores_first_and_its_scores_decide, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(what_is_scored_is_not_asked_again, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(a_restart_changes_nothing, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(outputs_of_another_set_are_refused, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(presampling_is_exact_and_its_labels_are_balanced, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_model_learns_from_what_is_held_out_and_has_a_say,
+                                        lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(of_two_models_each_speaks_of_what_the_other_learnt_from,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_held_out_is_never_chosen, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_erased_sample_loses_its_scores, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_preview_says_what_has_to_be_scored, setup, teardown),
-        cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(old_scores_go_unless_somebody_may_ask_for_them, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_an_earlier_version_kept_goes, setup, teardown),
-        cmocka_unit_test_setup_teardown(scores_that_another_pipeline_takes_stay, setup, teardown),
-        cmocka_unit_test_setup_teardown(killed_between_file_and_row_scores_are_taken_once, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(killed_in_a_sweep_no_row_names_a_lost_file, setup,
-                                        teardown),
+                                        lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(what_is_held_out_is_never_chosen, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(an_erased_sample_loses_its_scores, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(a_preview_says_what_has_to_be_scored, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(another_pipelines_scores_are_used_again, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(old_scores_go_unless_somebody_may_ask_for_them, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(what_an_earlier_version_kept_goes, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(scores_that_another_pipeline_takes_stay, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(killed_between_file_and_row_scores_are_taken_once,
+                                        lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(killed_in_a_sweep_no_row_names_a_lost_file, lab_setup,
+                                        lab_teardown),
     };
-    return cmocka_run_group_tests_name("selector scores", tests, setup_group, teardown_group);
+    return cmocka_run_group_tests_name("selector scores", tests, lab_setup_group,
+                                       lab_teardown_group);
 }

@@ -39,11 +39,11 @@ static void the_sets_of_triggers_stay_and_others_go_in_their_time(void **state)
 {
     struct fixture *fixture = *state;
     char trigger[512], interval[512];
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
-    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK);
+    assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK);
     (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
     leave_behind(fixture, "sealing.set.tmp");
     leave_behind(fixture, "notes.txt");
@@ -57,10 +57,10 @@ static void the_sets_of_triggers_stay_and_others_go_in_their_time(void **state)
     assert_true(is_there(fixture, "notes.txt")); /* not ours */
     assert_true(is_there(fixture, "sealing.set.tmp"));
 
-    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* sealed again, the same */
+    assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* sealed again, the same */
     assert_true(is_there(fixture, interval));
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
-    restart_selector(fixture); /* nobody writes now */
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
+    lab_restart(fixture); /* nobody writes now */
     assert_false(is_there(fixture, "sealing.set.tmp"));
     assert_true(is_there(fixture, interval) && is_there(fixture, trigger));
 }
@@ -71,14 +71,14 @@ static void what_is_asked_for_stays(void **state)
     struct fixture *fixture = *state;
     char interval[512];
     const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture, "{policy: new_data}", false), WEIR_OK);
-    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: new_data}", false), WEIR_OK);
+    assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK);
     (void)snprintf(interval, sizeof interval, "%s.set", fixture->digest);
     WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s", fixture->dir.path, interval);
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     int64_t before = weir_now_wall_us();
-    assert_int_equal(seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* answered from its row */
+    assert_int_equal(lab_seal_interval(fixture, 0, 1030, 1), WEIR_OK); /* answered from its row */
     (void)sweep(fixture, before, false);
     assert_true(is_there(fixture, interval));
     assert_int_equal(sweep(fixture, weir_now_wall_us() + SOON_US, false).removed, 1);
@@ -111,30 +111,30 @@ static void killed_in_a_sweep_sets_are_whole_or_absent(void **state)
     static const char *const DEATHS[] = {"selector.sweep=!1", "selector.sweep=!2"};
     struct fixture *fixture = *state;
     char trigger[512], intervals[2][512];
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 20}", false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     (void)snprintf(trigger, sizeof trigger, "%s.set", fixture->digest);
     for (size_t death = 0; death < WEIR_COUNT(DEATHS); death++) {
         for (size_t i = 0; i < 2; i++) {
             int64_t to = 1010 + 10 * (int64_t)i;
-            assert_int_equal(seal_interval(fixture, 1000, to, 1), WEIR_OK);
+            assert_int_equal(lab_seal_interval(fixture, 1000, to, 1), WEIR_OK);
             (void)snprintf(intervals[i], sizeof intervals[i], "%s.set", fixture->digest);
         }
         make_old(fixture);
-        stop_selector(fixture);
-        wait_for_death(fixture, spawn_selector(fixture, WEIR_BIN_DIR, DEATHS[death]));
+        lab_stop(fixture);
+        lab_wait_for_death(fixture, lab_spawn(fixture, WEIR_BIN_DIR, DEATHS[death]));
         assert_int_equal(is_there(fixture, intervals[0]) + is_there(fixture, intervals[1]),
                          2 - (int)death);
         assert_true(is_there(fixture, trigger));
-        start_selector(fixture); /* sweeps again, to the end */
+        lab_start(fixture); /* sweeps again, to the end */
         assert_false(is_there(fixture, intervals[0]) || is_there(fixture, intervals[1]));
         assert_true(is_there(fixture, trigger));
-        assert_int_equal(seal_interval(fixture, 1000, 1010, 1), WEIR_OK);
+        assert_int_equal(lab_seal_interval(fixture, 1000, 1010, 1), WEIR_OK);
         assert_true(is_there(fixture, intervals[0])); /* the same digest */
-        assert_string_equal(rows(fixture), "0-9");
+        assert_string_equal(lab_rows(fixture), "0-9");
     }
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(fixture->samples, 20);
 }
 
@@ -195,9 +195,9 @@ static void parts_end_to_end_are_the_set(void **state)
     struct fixture *fixture = *state;
     struct weir_sample_set set;
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture, "{policy: random, limit: 40}", false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 40}", false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     for (uint64_t first = 0; first < 40; first += 15) {
         struct part part = read_part(fixture, fixture->digest, first, 15);
@@ -221,15 +221,16 @@ static void parts_come_with_labels_when_they_are_wanted(void **state)
     struct fixture *fixture = *state;
     struct weir_sample_set set;
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 10);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
     fixture->script.changes[fixture->script.change_count++] = (struct change){
         .kind = WEIR_CHANGE_ADDED, .first = weir_sample_id(DATASET, 1, 0), .count = 10};
-    assert_int_equal(open_pipeline(fixture,
-                                   "{policy: recency_weighted, half_life: 1us, tail_triggers: all,"
-                                   " limit: 15, weights: importance}",
-                                   false),
-                     WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 2), WEIR_OK);
+    assert_int_equal(
+        lab_open_pipeline(fixture,
+                          "{policy: recency_weighted, half_life: 1us, tail_triggers: all,"
+                          " limit: 15, weights: importance}",
+                          false),
+        WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 2), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     fixture->script.changes[fixture->script.change_count++] =
         (struct change){.kind = WEIR_CHANGE_ERASED, .first = set.ids[5], .count = 1};
@@ -256,9 +257,9 @@ static void labels_are_read_for_few_at_a_time(void **state)
 {
     struct fixture *fixture = *state;
     struct part parts[12];
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture, "{policy: random}", false), WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture, "{policy: random}", false), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     for (size_t i = 0; i < WEIR_COUNT(parts); i++) {
         const struct msg_set_read read = {
             .digest = fixture->digest, .first = i, .count = 5, .labels = true};
@@ -279,13 +280,13 @@ static void epochs_are_served_apart(void **state)
     struct fixture *fixture = *state;
     struct weir_sample_set set;
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture,
-                                   "{policy: coreset, limit: 7, score: {method: rs2}}\n"
-                                   "training: {epochs: 3}",
-                                   false),
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture,
+                                       "{policy: coreset, limit: 7, score: {method: rs2}}\n"
+                                       "training: {epochs: 3}",
+                                       false),
                      WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     assert_int_equal(read_part(fixture, fixture->digest, 0, 60).epochs, 3);
     for (uint32_t epoch = 1; epoch <= 3; epoch++)
@@ -314,13 +315,13 @@ static void an_epoch_of_a_damaged_set_is_not_served(void **state)
     struct fixture *fixture = *state;
     struct weir_sample_set set;
     struct weir_error err;
-    change(fixture, WEIR_CHANGE_ADDED, 0, 60);
-    assert_int_equal(open_pipeline(fixture,
-                                   "{policy: coreset, limit: 7, score: {method: rs2}}\n"
-                                   "training: {epochs: 3}",
-                                   false),
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 60);
+    assert_int_equal(lab_open_pipeline(fixture,
+                                       "{policy: coreset, limit: 7, score: {method: rs2}}\n"
+                                       "training: {epochs: 3}",
+                                       false),
                      WEIR_OK);
-    assert_int_equal(select_live(fixture, 1, 1), WEIR_OK);
+    assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
     off_t at = (off_t)((const char *)set.parts.indices - (const char *)set.map);
     int file = open(fixture->path, O_WRONLY | O_CLOEXEC);
@@ -336,16 +337,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_sets_of_triggers_stay_and_others_go_in_their_time,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_asked_for_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(killed_in_a_sweep_sets_are_whole_or_absent, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(parts_end_to_end_are_the_set, setup, teardown),
-        cmocka_unit_test_setup_teardown(parts_come_with_labels_when_they_are_wanted, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(labels_are_read_for_few_at_a_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(epochs_are_served_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_epoch_of_a_damaged_set_is_not_served, setup, teardown),
+                                        lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(what_is_asked_for_stays, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(killed_in_a_sweep_sets_are_whole_or_absent, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(parts_end_to_end_are_the_set, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(parts_come_with_labels_when_they_are_wanted, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(labels_are_read_for_few_at_a_time, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(epochs_are_served_apart, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(an_epoch_of_a_damaged_set_is_not_served, lab_setup,
+                                        lab_teardown),
     };
-    return cmocka_run_group_tests_name("selector sets", tests, setup_group, teardown_group);
+    return cmocka_run_group_tests_name("selector sets", tests, lab_setup_group, lab_teardown_group);
 }
