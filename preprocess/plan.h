@@ -31,9 +31,8 @@ struct preprocess_plan {
     enum weir_delivery delivery; /* whoever does not train wants each sample exactly once */
     struct chain *chain;
     uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
-    uint64_t
-        seed; /* what operators that leave something to chance draw from, with sample and epoch */
-    bool trains; /* false: nothing is left to chance */
+    uint64_t seed;    /* what chance in operators is drawn from, with sample and epoch */
+    bool trains;      /* false: nothing is left to chance */
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the

@@ -11,9 +11,9 @@ struct weir_option {
     const char *name;     /* "data-dir": --data-dir VALUE or --data-dir=VALUE */
     const char *argument; /* "DIR"; NULL: a flag; "DIR…": may be given again and again */
     const char *doc;
-    size_t
-        offset; /* in the target, of a bool (flag), a const char * (argument; borrowed from argv),
-                      or a struct weir_option_values ("…") */
+    /* In the target, of a bool (flag), a const char * (argument; borrowed from argv), or a struct weir_option_values
+     * ("…"). */
+    size_t offset;
 };
 #define WEIR_OPTION_END \
     {                   \

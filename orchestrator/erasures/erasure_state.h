@@ -27,9 +27,8 @@ struct erasure {
         uint64_t samples;
         erasure_scores_fn *done;
     } scores;
-    char *replacing; /* the model that is being replaced now */
-    int64_t
-        measured; /* pipelines up to this one have measured their new models, as far as can be */
+    char *replacing;  /* the model that is being replaced now */
+    int64_t measured; /* pipelines up to this one have measured their new models, if they can */
     bool told_trouble;
 };
 

@@ -65,8 +65,8 @@ struct pipeline {
     size_t asking;                /* index of the dataset a question is about */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */
     int64_t end_time;
-    uint64_t
-        pending; /* samples passed since the newest trigger, and the newest of them: live, or up to a check */
+    /* Samples passed since the newest trigger, and the newest of them: live, or up to a check. */
+    uint64_t pending;
     int64_t pending_time, pending_id;
     int64_t checks; /* of the trigger policy, made so far */
     struct weir_buf trigger_saved;

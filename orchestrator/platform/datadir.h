@@ -29,8 +29,7 @@ struct weir_datadir {
     char *cluster;    /* directory of the Postgres cluster */
     char *cluster_socket_dir;
     int lock_fd;
-    bool
-        cluster_drops; /* Postgres alone runs as `identity`: the data directory cannot be reached */
+    bool cluster_drops; /* Postgres alone runs as `identity`, which cannot reach the rest */
     struct weir_identity identity; /* of the children when uid is not 0 */
 };
 

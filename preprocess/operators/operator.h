@@ -82,8 +82,7 @@ struct operator_call {
     uint64_t warnings;                /* rows it could read, with something odd about them */
     char reason[OPERATOR_REASON_MAX]; /* of the newest */
     uint64_t filtered;                /* rows this call has dropped */
-    bool
-        waits; /* there is nothing yet: the same batch is to come again (operators that may wait) */
+    bool waits;                       /* there is nothing yet: the same batch is to come again */
 };
 
 /* Marks a row that is OK as failed and keeps the reason. The text names what was found and what was expected. */

@@ -53,8 +53,7 @@ struct scoring_choice {
 /* Which samples are held out for wants_holdout_loss. */
 struct scoring_holdout {
     double share; /* of the candidates, which are never trained on; 0: none are, see `twin` */
-    bool
-        twin; /* two models, each trained on one half of the candidates: each speaks of the other half */
+    bool twin; /* two models, each trained on one half of the candidates, speak of the other one */
 };
 
 struct scoring_method {

@@ -19,11 +19,10 @@ enum file_group_encoding { FILE_GROUP_WORDS, FILE_GROUP_DIFFERENCES };
 enum file_state { FILE_LIVE, FILE_REMOVED, FILE_REPLACED, FILE_ERASED };
 
 struct stored_file {
-    char *path;    /* relative to the source; NULL once erased */
-    uint64_t size; /* at the last look, of the source and of its copy */
-    int64_t
-        mtime_ns; /* of both, too; 0: not compared, because storage appends to the file (segment.h) */
-    uint64_t device; /* of what readers open: the copy if there is one */
+    char *path;       /* relative to the source; NULL once erased */
+    uint64_t size;    /* at the last look, of the source and of its copy */
+    int64_t mtime_ns; /* of both, too; 0: not compared, as storage appends to it (segment.h) */
+    uint64_t device;  /* of what readers open: the copy if there is one */
     uint64_t inode;
     uint64_t source_inode;
     uint64_t layout;      /* positions never change meaning under one layout version */

@@ -152,13 +152,13 @@ struct format_input {
 };
 
 struct format_progress {
-    uint64_t
-        consumed; /* bytes of the window; 0 asks for a larger one unless is_last. May reach beyond
-                        * the window, not beyond the file: to step over what is refused */
+    /* Bytes of the window; 0 asks for a larger one unless is_last. May reach beyond the window, not beyond the file: to
+     * step over what is refused. */
+    uint64_t consumed;
     uint64_t record; /* number of the record that follows */
-    bool
-        is_cut; /* what was consumed is the beginning of a line that is too long: up to the newline it is no record,
-                  * and refused by who reads the file, once the newline is found */
+    /* What was consumed is the beginning of a line that is too long: up to the newline it is no record, and refused by
+     * who reads the file, once the newline is found. */
+    bool is_cut;
     bool is_stuck; /* what follows cannot be found: the rest of the file is left, refused */
 };
 
