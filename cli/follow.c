@@ -182,13 +182,25 @@ static bool is_paused(const json_t *answer)
            strcmp(cli_text(answer, "state"), "FAILED") == 0;
 }
 
+/* What a removal has met and tries again; each once. */
+static void tell_obstacle(const json_t *answer, char *told, size_t size)
+{
+    const char *error = cli_text(answer, "error");
+    if (strcmp(cli_text(answer, "state"), "REMOVING") != 0 || strncmp(told, error, size - 1) == 0)
+        return;
+    (void)fprintf(stderr, "is tried again: %s\n", error);
+    (void)snprintf(told, size, "%s", error);
+}
+
 static enum weir_status follow_order(struct cli_platform *platform, has_come_fn *has_come,
                                      json_t **answer, struct weir_error *err)
 {
     json_t *which = json_pack("{sI}", "number", (json_int_t)cli_number(*answer, "number"));
+    char told[200] = "";
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !has_come(*answer)) {
         json_t *newer = NULL;
+        tell_obstacle(*answer, told, sizeof told);
         status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
         if (status == WEIR_OK)
             status = cli_platform_ask(platform, "standing", which, &newer, err);

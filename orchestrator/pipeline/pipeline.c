@@ -11,6 +11,7 @@
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,14 @@ static enum weir_status write_edge(void *subject, const void *what, struct weir_
                                                      : status;
 }
 
+/* Tests let any edge fail or die there, or those that one event takes. */
+static bool fault_at(const char *point, enum pipeline_event event)
+{
+    char of_event[64];
+    (void)snprintf(of_event, sizeof of_event, "%s.%s", point, pipeline_event_name(event));
+    return weir_fault(point) || weir_fault(of_event);
+}
+
 static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event event,
                                   struct edge *edge, struct weir_error *err)
 {
@@ -120,11 +129,11 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
                          pipeline->config->name, pipeline_state_name(pipeline->state),
                          pipeline_event_name(event));
     }
-    if (weir_fault("pipeline.edge"))
+    if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
     if (status == WEIR_OK) {
-        (void)weir_fault("pipeline.edged"); /* committed: only death can come between */
+        (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
                  pipeline->config->name, pipeline_state_name(pipeline->state),
                  pipeline_event_name(event), pipeline_state_name(edge->to));
@@ -159,19 +168,43 @@ static enum weir_status effect_failed(struct pipeline *pipeline, const void *wha
         err);
 }
 
+/* What stands in the way is told once, and is the pipeline's error until it is through. */
+static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct edge *edge,
+                                      struct weir_error *err)
+{
+    if (strcmp(pipeline->error, edge->error) == 0)
+        return WEIR_OK;
+    enum weir_status status = orchestrator_commit(pipeline->orch, write_edge, pipeline, edge, err);
+    if (status == WEIR_OK) {
+        free(pipeline->error);
+        pipeline->error = weir_strdup(edge->error);
+    }
+    return status;
+}
+
+/* True: it has failed, and rests. A removal, which cannot be taken back half-way, has no such edge: it is tried again for
+ * ever. Why, if not that, is said in `why`. */
+static bool fails(struct pipeline *pipeline, struct weir_error *why)
+{
+    struct edge edge = {
+        .to = pipeline->state, .error = why->text, .effect = effect_failed, .what = why};
+    struct weir_error inner;
+    enum pipeline_state failed;
+    bool can_fail = pipeline_next_state(pipeline->state, PIPELINE_ON_FAILED, &failed);
+    enum weir_status status = can_fail ? take_edge(pipeline, PIPELINE_ON_FAILED, &edge, &inner)
+                                       : tell_obstacle(pipeline, &edge, &inner);
+    if (status != WEIR_OK)
+        *why = inner;
+    return can_fail && status == WEIR_OK;
+}
+
 void pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
                       const struct weir_error *err)
 {
     struct weir_error why = *err; /* what `err` points to may go with the calls */
     pipeline_forget_calls(pipeline);
-    if (!orchestrator_may_pass(status)) {
-        struct edge edge = {.error = why.text, .effect = effect_failed, .what = &why};
-        struct weir_error inner;
-        status = take_edge(pipeline, PIPELINE_ON_FAILED, &edge, &inner);
-        if (status == WEIR_OK)
-            return;
-        why = inner;
-    }
+    if (!orchestrator_may_pass(status) && fails(pipeline, &why))
+        return;
     weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
              pipeline->config->name, pipeline_state_name(pipeline->state), why.text);
     pipeline_begin_after(pipeline, ORCHESTRATOR_AGAIN_MS);

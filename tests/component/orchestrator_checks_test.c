@@ -36,33 +36,6 @@ static const char LABELS[] =
     FILE_OF("replay", "{policy: drift, on: labels, every: 1 month, reference: 20, current: 60d, "
                       "statistics: [{name: psi, criterion: {policy: threshold, value: 0.5}}]}");
 
-static int make(void **state)
-{
-    struct stage *stage = calloc(1, sizeof *stage);
-    stage_make(stage);
-    stage_begin(stage);
-    *state = stage;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    stage_remove(*state);
-    free(*state);
-    return 0;
-}
-
-/* As if nothing had been. */
-static void begin_anew(struct stage *stage)
-{
-    stage_kill(stage);
-    weir_test_postgres_reset(&stage->postgres);
-    weir_buf_clear(&stage->events);
-    stage->job_count = 0;
-    stage->measured = 0;
-    stage_begin(stage);
-}
-
 /* A run that is begun again may have another number. */
 static void cut_run(char *line)
 {
@@ -114,7 +87,7 @@ static void the_cut_of_the_stream_changes_nothing(void **state)
         WEIR_AUTO_BUF expected = {0};
         for (size_t i = 0; i < WEIR_COUNT(PAGES); i++) {
             WEIR_AUTO_BUF found = {0};
-            begin_anew(stage);
+            stage_begin_anew(stage);
             stage->page = PAGES[i];
             assert_int_equal(stage_run(stage, FILES[file]), PIPELINE_FINISHED);
             decisions(stage, i == 0 ? &expected : &found);
@@ -146,7 +119,7 @@ static void dying_anywhere_decides_the_same(void **state)
     for (int rounds = 2; rounds < 20; rounds += 9) {
         WEIR_AUTO_BUF found = {0};
         WEIR_AUTO_BUF found_models = {0};
-        begin_anew(stage);
+        stage_begin_anew(stage);
         struct pipeline *pipeline = stage_submit(stage, TWO);
         for (int deaths = 0; orchestrator_pipeline_state(pipeline) != PIPELINE_FINISHED; deaths++) {
             assert_true(deaths < DEATHS_MAX);
@@ -202,7 +175,7 @@ static void a_live_pipeline_checks_by_change_and_ticks_by_its_clock(void **state
     stage->now_us = 400 * DAY_US; /* nothing came: nothing fires */
     test_loop_rounds(stage->loop, 60);
     assert_int_equal(stage_told(stage, FIRED), 1);
-    begin_anew(stage);
+    stage_begin_anew(stage);
     (void)stage_submit(stage,
                        FILE_OF("live", "{policy: performance, samples: 25, criteria: [{policy: "
                                        "threshold, value: 0.5}]}"));
@@ -213,13 +186,18 @@ static void a_live_pipeline_checks_by_change_and_ticks_by_its_clock(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_change_is_noticed_and_told_with_its_reason, make, drop),
-        cmocka_unit_test_setup_teardown(the_cut_of_the_stream_changes_nothing, make, drop),
-        cmocka_unit_test_setup_teardown(a_reference_window_is_measured_once, make, drop),
-        cmocka_unit_test_setup_teardown(dying_anywhere_decides_the_same, make, drop),
-        cmocka_unit_test_setup_teardown(what_is_erased_goes_from_all_windows, make, drop),
+        cmocka_unit_test_setup_teardown(a_change_is_noticed_and_told_with_its_reason, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(the_cut_of_the_stream_changes_nothing, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(a_reference_window_is_measured_once, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(dying_anywhere_decides_the_same, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(what_is_erased_goes_from_all_windows, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(a_live_pipeline_checks_by_change_and_ticks_by_its_clock,
-                                        make, drop),
+                                        stage_setup, stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_checks", tests, NULL, NULL);
 }

@@ -22,22 +22,6 @@ static const char OTHER[] = "pipeline: {name: q}\n"
                             "trigger: {policy: amount, samples: 60}\n"
                             "selection: {}\npreprocess: {}\ntraining: {start_from: p-2}\n";
 
-static int make(void **state)
-{
-    struct stage *stage = calloc(1, sizeof *stage);
-    stage_make(stage);
-    stage_begin(stage);
-    *state = stage;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    stage_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static struct pipeline *pipeline_of(const struct stage *stage)
 {
     struct pipeline *pipeline = orchestrator_pipeline_by_name(stage->orch, "p");
@@ -65,21 +49,12 @@ static void die_and_return(struct stage *stage)
     stage_begin(stage);
 }
 
-static void begin_with_nothing(struct stage *stage)
-{
-    stage_kill(stage);
-    weir_test_postgres_reset(&stage->postgres);
-    weir_buf_clear(&stage->events);
-    stage->job_count = 0;
-    stage_begin(stage);
-}
-
 /* What an undisturbed run leaves; the database is empty again afterwards. */
 static void expect_models(struct stage *stage, struct weir_buf *expected)
 {
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     stage_models(stage, expected);
-    begin_with_nothing(stage);
+    stage_begin_anew(stage);
 }
 
 static void assert_models(struct stage *stage, struct weir_buf *expected)
@@ -180,8 +155,27 @@ static void a_removal_keeps_what_other_pipelines_came_from_whoever_dies(void **s
         assert_non_null(strstr(weir_buf_text(&models), "q-1 stored"));
         assert_int_equal(stage_told(stage, "\"models_dropped\":[\"p-3\"],\"models_kept\":[\"p-1\""),
                          1);
-        begin_with_nothing(stage);
+        stage_begin_anew(stage);
     }
+}
+
+static void what_stands_in_the_way_of_a_removal_is_told_once_and_it_is_tried_again(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    stage->forgets_fail = 3;
+    assert_int_equal(orchestrator_pipeline_remove(pipeline_of(stage), false, &err), WEIR_OK);
+    stage_until_told(stage, "\"event\":\"error\"", 1);
+    assert_int_equal(state_of(stage), PIPELINE_REMOVING);
+    assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)), "a set cannot be"));
+    die_and_return(stage);
+    assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)), "a set cannot be"));
+    while (orchestrator_pipeline_by_name(stage->orch, "p") != NULL)
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    assert_int_equal(stage->forgets_fail, 0);
+    assert_int_equal(stage_told(stage, "\"event\":\"error\""), 1);
+    assert_int_equal(stage_told(stage, "\"event\":\"pipeline_removed\""), 1);
 }
 
 /* Row 40 is in the set of the second trigger of p, and in that of q. */
@@ -235,17 +229,22 @@ static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_pause_waits_for_the_trigger_under_way_whoever_dies, make,
-                                        drop),
-        cmocka_unit_test_setup_teardown(a_pause_that_has_not_come_about_is_withdrawn, make, drop),
-        cmocka_unit_test_setup_teardown(a_stop_breaks_off_any_state_and_changes_no_model, make,
-                                        drop),
+        cmocka_unit_test_setup_teardown(a_pause_waits_for_the_trigger_under_way_whoever_dies,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_pause_that_has_not_come_about_is_withdrawn, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(a_stop_breaks_off_any_state_and_changes_no_model,
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_removal_keeps_what_other_pipelines_came_from_whoever_dies,
-                                        make, drop),
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
-            an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_others, make, drop),
+            what_stands_in_the_way_of_a_removal_is_told_once_and_it_is_tried_again, stage_setup,
+            stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_others, stage_setup,
+            stage_teardown),
         cmocka_unit_test_setup_teardown(a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run,
-                                        make, drop),
+                                        stage_setup, stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_control", tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "tests/support/loop.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t DAY_US = INT64_C(86400000000);
@@ -169,35 +170,85 @@ static void on_selection_open(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_selection_opened, NULL, NULL);
 }
 
-/* Seals the rows from `first` to before `end`. */
-static void seal(struct stage *stage, struct weir_request *request, size_t first, size_t end)
+/* The rows from `first` to before `end`, sealed; `digest` is empty where there are none. */
+struct sealed {
+    const char *path;
+    char digest[WEIR_DIGEST_TEXT_MAX];
+    size_t samples;
+};
+
+static struct sealed seal(struct stage *stage, size_t first, size_t end)
 {
     uint64_t ids[STAGE_SAMPLES];
-    char name[64], text[WEIR_DIGEST_TEXT_MAX] = "";
+    char name[64];
     struct weir_error err;
     struct weir_digest digest;
     for (size_t row = first; row < end; row++) {
         ids[row - first] = stage_id(row);
     }
     (void)snprintf(name, sizeof name, "%zu-%zu.set", first, end);
-    const char *path = temp_path(&stage->dir, name);
+    struct sealed sealed = {.path = temp_path(&stage->dir, name), .samples = end - first};
     if (end > first) {
-        weir_require(weir_sample_set_write(path, ids, NULL, end - first, &digest, &err) == WEIR_OK);
-        weir_digest_text(&digest, text);
+        weir_require(weir_sample_set_write(sealed.path, ids, NULL, end - first, &digest, &err) ==
+                     WEIR_OK);
+        weir_digest_text(&digest, sealed.digest);
     }
-    struct msg_selected answer = {.digest = text,
-                                  .samples = end - first,
-                                  .path = path,
+    return sealed;
+}
+
+static void reply_selected(struct weir_request *request, const struct sealed *sealed)
+{
+    struct msg_selected answer = {.digest = sealed->digest,
+                                  .samples = sealed->samples,
+                                  .path = sealed->path,
                                   .policy = "all",
-                                  .reason = end > first ? "" : "nothing there",
-                                  .candidates = end - first};
+                                  .reason = sealed->samples > 0 ? "" : "nothing there",
+                                  .candidates = sealed->samples};
     weir_rpc_reply(request->server, &request->route, MSG_selected, &answer, NULL);
+}
+
+/* What has to be before the set is told: see stage.chooses. */
+static bool ask_for_models(const struct stage *stage, struct weir_request *request,
+                           const struct sealed *sealed)
+{
+    const struct msg_select *select = request->message;
+    if (select->model[0] != '\0' && strcmp(stage->scored, sealed->digest) != 0) {
+        struct msg_scores_wanted wanted = {.mode = "score",
+                                           .model = select->model,
+                                           .digest = sealed->digest,
+                                           .samples = sealed->samples,
+                                           .path = sealed->path,
+                                           .candidates = sealed->samples,
+                                           .keeps_to = select->model};
+        weir_rpc_reply(request->server, &request->route, MSG_scores_wanted, &wanted, NULL);
+        return true;
+    }
+    if (select->holdouts.count == 0) {
+        struct msg_holdout_wanted wanted = {
+            .digest = sealed->digest, .samples = sealed->samples, .path = sealed->path};
+        weir_rpc_reply(request->server, &request->route, MSG_holdout_wanted, &wanted, NULL);
+        return true;
+    }
+    return false;
 }
 
 static void on_select(void *owner, struct weir_request *request)
 {
+    struct stage *stage = owner;
     const struct msg_select *select = request->message;
-    seal(owner, request, 0, weir_sample_row(select->until_id) + 1);
+    size_t end = select->trigger == stage->skips ? 0 : weir_sample_row(select->until_id) + 1;
+    struct sealed sealed = seal(stage, 0, end);
+    if (!stage->chooses || !ask_for_models(stage, request, &sealed))
+        reply_selected(request, &sealed);
+}
+
+static void on_scores_take(void *owner, struct weir_request *request)
+{
+    struct stage *stage = owner;
+    const struct msg_scores_take *take = request->message;
+    const struct msg_scores_noted noted = {.samples = 1};
+    (void)snprintf(stage->scored, sizeof stage->scored, "%s", take->digest);
+    weir_rpc_reply(request->server, &request->route, MSG_scores_noted, &noted, NULL);
 }
 
 static void on_interval(void *owner, struct weir_request *request)
@@ -206,7 +257,8 @@ static void on_interval(void *owner, struct weir_request *request)
     size_t first = (size_t)(interval->from_time / DAY_US),
            end = (size_t)(interval->to_time / DAY_US);
     end = end < STAGE_SAMPLES ? end : STAGE_SAMPLES;
-    seal(owner, request, first < end ? first : end, end);
+    struct sealed sealed = seal(owner, first < end ? first : end, end);
+    reply_selected(request, &sealed);
 }
 
 static void on_window(void *owner, struct weir_request *request)
@@ -239,7 +291,15 @@ static void on_selection_forget(void *owner, struct weir_request *request)
 {
     struct stage *stage = owner;
     struct msg_selection_forgotten forgotten = {.sets = 1, .bytes = 64};
+    struct weir_error err;
+    if (stage->forgets_fail > 0) {
+        stage->forgets_fail--;
+        weir_ignore(weir_fail(&err, WEIR_INTERNAL, "a set cannot be removed"));
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
     stage->forgotten++;
+    stage->scored[0] = '\0';
     weir_rpc_reply(request->server, &request->route, MSG_selection_forgotten, &forgotten, NULL);
 }
 
@@ -247,6 +307,7 @@ static const struct weir_rpc_handler SELECTOR[] = {WEIR_ON(scores_purge, on_scor
                                                    WEIR_ON(selection_forget, on_selection_forget),
                                                    WEIR_ON(selection_open, on_selection_open),
                                                    WEIR_ON(select, on_select),
+                                                   WEIR_ON(scores_take, on_scores_take),
                                                    WEIR_ON(interval_seal, on_interval),
                                                    WEIR_ON(window_seal, on_window),
                                                    {MSG_none, NULL}};
@@ -270,7 +331,7 @@ static void on_job_open(void *owner, struct weir_request *request)
     if (find_job(stage, open->job) == NULL) {
         weir_require(stage->job_count < STAGE_JOBS_MAX);
         struct stage_job *job = &stage->jobs[stage->job_count++];
-        job->number = open->job;
+        *job = (struct stage_job){.number = open->job};
         (void)snprintf(job->set_path, sizeof job->set_path, "%s", open->set_path);
         (void)snprintf(job->set_digest, sizeof job->set_digest, "%s", open->set_digest);
         (void)snprintf(job->mode, sizeof job->mode, "%s", open->mode);
@@ -335,8 +396,9 @@ static void leave(void *owner)
 static void on_noted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct stage_trainer *trainer = owner;
-    (void)reply;
     (void)err;
+    if (reply != NULL)
+        find_job(trainer->stage, (uint64_t)trainer->run)->is_noted = true;
     weir_loop_soon(trainer->stage->loop, leave, trainer);
 }
 
@@ -402,6 +464,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     }
     const struct msg_run_is *order = reply->message;
     const struct stage_job *job = find_job(trainer->stage, order->job);
+    weir_require(!job->is_noted); /* nothing is done again that is on record */
     bool learns = strcmp(order->mode, "train") == 0;
     weir_require(weir_sample_set_open(job->set_path, &set, &problem) == WEIR_OK);
     if (learns) {
@@ -471,7 +534,7 @@ static void serve(struct stage *stage, const char *name, const struct weir_rpc_h
                  WEIR_OK);
 }
 
-void stage_make(struct stage *stage)
+void stage_found(struct stage *stage)
 {
     static const char *const FOLDERS[] = {"runs", "models", "fitted", "receipts"};
     struct weir_error err;
@@ -482,6 +545,10 @@ void stage_make(struct stage *stage)
         weir_require(weir_make_directories(temp_path(&stage->dir, FOLDERS[i]), 0700, &err) ==
                      WEIR_OK);
     }
+}
+
+void stage_serve(struct stage *stage)
+{
     stage->loop = weir_loop_new();
     serve(stage, "storage", STORAGE, &stage->storage);
     serve(stage, "selector", SELECTOR, &stage->selector);
@@ -524,17 +591,47 @@ void stage_kill(struct stage *stage)
     }
 }
 
-void stage_remove(struct stage *stage)
+int stage_setup(void **state)
 {
+    struct stage *stage = weir_calloc(1, sizeof *stage);
+    stage_found(stage);
+    stage_serve(stage);
+    stage_begin(stage);
+    *state = stage;
+    return 0;
+}
+
+int stage_teardown(void **state)
+{
+    struct stage *stage = *state;
     stage_kill(stage);
     weir_rpc_server_close(stage->storage);
     weir_rpc_server_close(stage->selector);
     weir_rpc_server_close(stage->dispatcher);
     weir_loop_free(stage->loop);
+    stage_end(stage);
+    free(stage);
+    return 0;
+}
+
+void stage_end(struct stage *stage)
+{
     weir_buf_fini(&stage->events);
     weir_bits_fini(&stage->erased);
     weir_test_postgres_stop(&stage->postgres);
     temp_dir_remove(&stage->dir);
+}
+
+void stage_begin_anew(struct stage *stage)
+{
+    stage_kill(stage);
+    weir_test_postgres_reset(&stage->postgres);
+    weir_buf_clear(&stage->events);
+    weir_bits_clear(&stage->erased);
+    stage->job_count = 0;
+    stage->erasures = 0;
+    stage->measured = 0;
+    stage_begin(stage);
 }
 
 struct pipeline *stage_submit(struct stage *stage, const char *yaml)

@@ -32,6 +32,7 @@ struct stage_job {
     char set_path[512];
     char set_digest[64];
     char mode[16];
+    bool is_noted; /* the orchestrator has it on record that its trainer was done */
 };
 
 struct stage {
@@ -49,22 +50,34 @@ struct stage {
     bool in_force;           /* what storage says of all of them */
     uint64_t feed_floor;     /* changes up to here are not kept */
     uint64_t missed;         /* samples erased among them */
-    uint64_t lost;           /* what the dispatcher says of every job */
-    unsigned trainers_fail;  /* so many of the next trainers end with an error */
+    bool chooses;    /* the selector wants scores and a model of what is held out before it seals */
+    char scored[64]; /* digest of the set that it has scores of */
+    uint64_t skips;  /* the trigger of which it says that nothing is there; 0: none */
+    uint64_t lost;   /* what the dispatcher says of every job */
+    unsigned trainers_fail; /* so many of the next trainers end with an error */
     unsigned trainers_started;
-    size_t page;        /* samples of a replay in one answer; 0: 7 */
-    int64_t now_us;     /* of the orchestrator's clock */
-    uint64_t measured;  /* samples that runs have gone over which do not train */
-    uint64_t forgotten; /* pipelines that the selector was told to forget */
-    bool rests;         /* told since the last stage_begin() */
+    size_t page;           /* samples of a replay in one answer; 0: 7 */
+    int64_t now_us;        /* of the orchestrator's clock */
+    uint64_t measured;     /* samples that runs have gone over which do not train */
+    uint64_t forgotten;    /* pipelines that the selector was told to forget */
+    unsigned forgets_fail; /* so many of the next times it cannot */
+    bool rests;            /* told since the last stage_begin() */
 };
 
-void stage_make(struct stage *stage);
-void stage_remove(struct stage *stage);
+/* For cmocka: the stage with an orchestrator on it. */
+int stage_setup(void **state);
+int stage_teardown(void **state);
+/* The same in parts, for tests whose orchestrators are processes of their own: Postgres and folders; then, in the process
+ * that goes on, the services. */
+void stage_found(struct stage *stage);
+void stage_serve(struct stage *stage);
+void stage_end(struct stage *stage);
 /* A new orchestrator process on what is there; aborts when it cannot open. */
 void stage_begin(struct stage *stage);
 /* It dies, and its trainers with it. */
 void stage_kill(struct stage *stage);
+/* As if nothing had been. */
+void stage_begin_anew(struct stage *stage);
 struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 /* Submits `yaml` and runs until it rests; returns the state. */
 enum pipeline_state stage_run(struct stage *stage, const char *yaml);

@@ -25,22 +25,6 @@ static const char PIPELINE[] =
     "selection: {}\npreprocess: {}\ntraining: {}\n"
     "evaluation: {name: m, every: 1 month, metrics: [roc_auc, accuracy]}\n";
 
-static int make(void **state)
-{
-    struct stage *stage = calloc(1, sizeof *stage);
-    stage_make(stage);
-    stage_begin(stage);
-    *state = stage;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    stage_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static void a_replay_trains_stores_and_measures(void **state)
 {
     struct stage *stage = *state;
@@ -101,11 +85,7 @@ static void dying_anywhere_changes_nothing(void **state)
     stage_models(stage, &expected);
     for (int rounds = 3; rounds < 24; rounds += 7) {
         WEIR_AUTO_BUF models = {0};
-        stage_kill(stage);
-        weir_test_postgres_reset(&stage->postgres);
-        weir_buf_clear(&stage->events);
-        stage->job_count = 0;
-        stage_begin(stage);
+        stage_begin_anew(stage);
         run_with_deaths(stage, rounds);
         stage_models(stage, &models);
         assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
@@ -258,11 +238,7 @@ static void the_deletion_policy_decides_what_becomes_of_models(void **state)
         assert_non_null(strstr(weir_buf_text(&models), CASES[i].there));
         assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));
         assert_null(strstr(weir_buf_text(&models), CASES[i].gone));
-        stage_kill(stage);
-        weir_test_postgres_reset(&stage->postgres);
-        stage->erasures = 0;
-        stage->job_count = 0;
-        stage_begin(stage);
+        stage_begin_anew(stage);
     }
 }
 
@@ -294,9 +270,6 @@ static void an_erasure_survives_dying_anywhere(void **state)
     WEIR_AUTO_BUF expected = {0};
     for (int rounds = 1; rounds < 20; rounds += 6) {
         WEIR_AUTO_BUF models = {0};
-        stage->erasures = 0;
-        weir_bits_clear(&stage->erased);
-        stage->job_count = 0;
         assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
         stage->in_force = true;
         erase(stage, 10);
@@ -311,9 +284,7 @@ static void an_erasure_survives_dying_anywhere(void **state)
         }
         assert_string_equal(weir_buf_text(&models), weir_buf_text(&expected));
         assert_non_null(strstr(weir_buf_text(&models), "p-3-e1 stored"));
-        stage_kill(stage);
-        weir_test_postgres_reset(&stage->postgres);
-        stage_begin(stage);
+        stage_begin_anew(stage);
     }
 }
 
@@ -353,26 +324,33 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_replay_trains_stores_and_measures, make, drop),
-        cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused, make,
-                                        drop),
-        cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, make, drop),
-        cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times, make,
-                                        drop),
+        cmocka_unit_test_setup_teardown(a_replay_trains_stores_and_measures, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times,
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
-            a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, make, drop),
-        cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, make, drop),
-        cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, make, drop),
-        cmocka_unit_test_setup_teardown(erasures_that_the_feed_no_longer_tells_are_told_once, make,
-                                        drop),
-        cmocka_unit_test_setup_teardown(an_erasure_of_several_pages_is_taken_in_whole, make, drop),
+            a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, stage_setup,
+            stage_teardown),
+        cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(erasures_that_the_feed_no_longer_tells_are_told_once,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(an_erasure_of_several_pages_is_taken_in_whole, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(an_erasure_replaces_the_chain_from_the_newest_clean_model,
-                                        make, drop),
-        cmocka_unit_test_setup_teardown(the_deletion_policy_decides_what_becomes_of_models, make,
-                                        drop),
-        cmocka_unit_test_setup_teardown(an_erasure_survives_dying_anywhere, make, drop),
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(the_deletion_policy_decides_what_becomes_of_models,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(an_erasure_survives_dying_anywhere, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean,
-                                        make, drop),
+                                        stage_setup, stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator", tests, NULL, NULL);
 }
