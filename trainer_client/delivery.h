@@ -13,9 +13,10 @@
  *      number first (relaxed). A single consumer is not shown batches of nothing but holes: they
  *      are consumed in their turn.
  *   3. Released means consumed: position, tally and fingerprint grow, the bytes become credit.
- *   4. Credit per worker session: granted = taken + share. Bytes that were sent and never arrived
- *      show as a gap in `batch.sent` and count as taken, bytes of refused batches too. A loop that
- *      cannot go on without the first missing batch says that it starves: that one batch passes.
+ *   4. Credit per worker session: granted = taken + share, or what the others leave of the window.
+ *      Bytes that were sent and never arrived show as a gap in `batch.sent` and count as taken, bytes
+ *      of refused batches too. A loop that cannot go on without the first missing batch says that it
+ *      starves: that one batch passes.
  *   5. Nothing is handed out before the first use lease, after its end, or stamped below the newest
  *      epoch known.
  *   6. A new epoch drops every waiting batch that holds an erased id (it is asked for again),

@@ -41,10 +41,12 @@ void delivery_account(struct delivery *delivery, struct delivery_batch *batch)
     if (worker->session != batch->worker_session) {
         if (is_retired(worker, batch->worker_session))
             return;
-        if (worker->session != 0)
+        if (worker->session != 0) { /* else it goes on with what it was granted unseen */
             worker->retired[worker->retired_count++ % RETIRED_MAX] = worker->session;
+            worker->granted = worker->granted_sent = 0;
+        }
         worker->session = batch->worker_session;
-        worker->through = worker->taken = worker->granted = worker->granted_sent = 0;
+        worker->through = worker->taken = 0;
         worker->credit_ms = INT64_MIN;
     }
     if (batch->sent <
@@ -72,6 +74,24 @@ static uint64_t share(const struct delivery *delivery)
     return part > 0 ? part : 1;
 }
 
+static uint64_t outstanding(const struct worker *worker)
+{
+    return worker->granted > worker->taken ? worker->granted - worker->taken : 0;
+}
+
+/* What others were granted when fewer shared the window is not taken back: until they have used it, this one has the rest. */
+static uint64_t may_grant(const struct delivery *delivery, const struct worker *worker)
+{
+    uint64_t left = delivery->window_bytes;
+    for (const struct worker *other = delivery->workers;
+         left > 0 && other < delivery->workers + DELIVERY_WORKERS_MAX; other++) {
+        if (other != worker && other->present)
+            left -= outstanding(other) < left ? outstanding(other) : left;
+    }
+    uint64_t part = share(delivery) < left ? share(delivery) : left;
+    return worker->taken + part > worker->granted ? worker->taken + part : worker->granted;
+}
+
 bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
 {
     const struct worker *worker = &delivery->workers[index];
@@ -79,7 +99,8 @@ bool delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_
         return false;
     if (worker->credit_ms == INT64_MIN || now_ms - worker->credit_ms >= DELIVERY_CREDIT_MS)
         return true;
-    return worker->taken + share(delivery) > worker->granted_sent + share(delivery) / 4;
+    uint64_t enough = worker->granted_sent + share(delivery) / 4;
+    return worker->taken + share(delivery) > enough && may_grant(delivery, worker) > enough;
 }
 
 static uint64_t first_missing(struct delivery *delivery)
@@ -108,9 +129,7 @@ void delivery_credit(struct delivery *delivery, uint32_t index, int64_t now_ms,
                      struct msg_credit *ret_credit)
 {
     struct worker *worker = &delivery->workers[index];
-    if (worker->granted <
-        worker->taken + share(delivery)) /* never taken back when more workers share the window */
-        worker->granted = worker->taken + share(delivery);
+    worker->granted = may_grant(delivery, worker);
     worker->granted_sent = worker->granted;
     worker->credit_ms = now_ms;
     uint64_t missing = first_missing(delivery);
