@@ -124,7 +124,8 @@ static void fini(void *owner)
 /* What is left of a record. */
 struct rest {
     const uint8_t *at, *end;
-    bool ended; /* the last field was taken */
+    bool ended;  /* the last field was taken */
+    bool broken; /* a quote is not closed, or something stands behind it */
 };
 
 /* Takes a quoted field without its quotes, put together in state->text. */
@@ -136,9 +137,8 @@ static struct weir_bytes take_quoted(struct state *state, struct rest *rest)
         at += *at == '"'; /* "" stands for one */
         weir_buf_append(&state->text, at, 1);
     }
-    while (at < end && *at != (uint8_t)state->delimiter)
-        at++;
-    rest->at = at;
+    rest->broken = at == end || (at + 1 < end && at[1] != (uint8_t)state->delimiter);
+    rest->at = at == end ? end : at + 1;
     return weir_buf_view(&state->text);
 }
 
@@ -185,6 +185,10 @@ static void read_row(struct state *state, struct operator_call *call, size_t row
         }
         double value;
         struct weir_bytes field = take_field(state, &rest);
+        if (rest.broken) {
+            operator_fail_row(call, row, "field %zu: found a quote that does not end the field", i);
+            return;
+        }
         if (state->slots[i] >= 0 && !read_value(state, field, &value)) {
             operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number", i,
                               field.size);

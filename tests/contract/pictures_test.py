@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Operators on pictures against Pillow, on pictures of all kinds: decoded pixels are the same, resized ones
-differ by one of 255 at most (Pillow rounds once more), and with torchvision's by as much. Without chance:
-both ends of what is drawn are the same.
+differ by one of 255 at most (Pillow rounds once more), and with torchvision's by as much. Mostly without chance:
+both ends of what is drawn are the same. Parts that are drawn are spread as the published algorithm spreads them.
 
 Skips (exit code 77) where Pillow or NumPy is not installed.
 """
+import math
 import os
 import pathlib
 import random
@@ -19,7 +20,7 @@ except ImportError as error:
     print(f"skipped: {error}: install python3-pil and python3-numpy")
     sys.exit(77)
 
-PICTURES = 40
+PICTURES, DRAWS = 40, 300
 RUN = pathlib.Path(os.environ["WEIR_TEST_BIN_DIR"]) / "run_operators"
 
 
@@ -52,16 +53,16 @@ def opened(path):
     return Image.fromarray(((light[..., :3] * light[..., 3:] + 127) // 255).astype(numpy.uint8))
 
 
-def run(operators, path, shape):
-    out = subprocess.run([RUN, operators, path], check=True, stdout=subprocess.PIPE).stdout
-    assert out[0] == 0, f"{operators} of {path} failed"
-    return numpy.frombuffer(out[1:], numpy.uint8).reshape(shape)
+def run(operators, path, shape, dtype=numpy.uint8, times=1):
+    """The tensor of a picture; with `times`, of so many samples that are all this picture."""
+    out = subprocess.run([RUN, operators, *times * [path]], check=True, stdout=subprocess.PIPE).stdout
+    assert not any(out[:times]), f"{operators} of {path} failed"
+    return numpy.frombuffer(out[times:], dtype).reshape(shape if times == 1 else (times, *shape))
 
 
 def expect(what, found, expected, most):
-    apart = int(abs(found.astype(int) - numpy.asarray(expected).astype(int)).max())
-    assert apart <= most, f"{what}: up to {apart} of 255 apart, expected at most {most}"
-    return apart
+    most_apart = int(abs(found.astype(int) - numpy.asarray(expected).astype(int)).max())
+    assert most_apart <= most, f"{what}: up to {most_apart} of 255 apart, expected at most {most}"
 
 
 def check_whole(path, picture):
@@ -130,6 +131,77 @@ def check_colours(rng, path, picture):
         expect(f"{option} {factor} of {path}", found, enhance(picture).enhance(factor), 0)
 
 
+def check_mirrors_and_numbers(rng, path, picture):
+    width, height = picture.size
+    crop = f"{{op: center_crop, size: [{height}, {width}]}}"
+    for horizontal, vertical in [(1, 0), (0, 1), (1, 1), (0, 0)]:
+        found = run(f"[{{op: decode_jpeg}}, {crop}, {{op: flip, horizontal: {horizontal}, vertical: {vertical}}}]", path,
+                    (height, width, 3))
+        mirrored = ImageOps.mirror(picture) if horizontal else picture
+        expect(f"mirrored {path}", found, ImageOps.flip(mirrored) if vertical else mirrored, 0)
+    mean, std = [[round(rng.uniform(0.1, 0.9), 3) for _ in range(3)] for _ in range(2)]
+    expected = (numpy.asarray(picture) / 255.0 - mean) / std
+    for planes, axes in [("", (0, 1, 2)), (", {op: to_chw}", (2, 0, 1))]:
+        wanted = expected.transpose(axes)
+        found = run(f"[{{op: decode_jpeg}}, {crop}, {{op: normalize, mean: {mean}, std: {std}}}{planes}]", path,
+                    wanted.shape, numpy.float32)
+        assert numpy.allclose(found, wanted, rtol=1e-5, atol=1e-6), f"numbers of {path}"
+
+
+def draw_part(rng, height, width):
+    """As the paper says, and torchvision: a share of the area and a ratio, until they fit; then the middle."""
+    for _ in range(10):
+        area, ratio = height * width * rng.uniform(0.08, 1), math.exp(rng.uniform(math.log(3 / 4), math.log(4 / 3)))
+        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            return rng.randint(0, height - h), rng.randint(0, width - w), h, w
+    ratio = min(max(width / height, 3 / 4), 4 / 3)
+    h, w = min(height, round(width / ratio)), min(width, round(height * ratio))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def span_of(ramp, size):
+    """Which span of 0 … size - 1 was resized to this ramp: (first, length)."""
+    places = numpy.arange(len(ramp)) + 0.5
+    inner = slice(len(ramp) // 5, -len(ramp) // 5)
+    slope, start = numpy.polyfit(places[inner], ramp[inner] + 0.5, 1)
+    first, length = round(start), round(slope * len(ramp))
+    whole = Image.fromarray(numpy.arange(size, dtype=numpy.uint8)[None, :])
+    near = [(f, n) for f in range(first - 2, first + 3) for n in range(length - 2, length + 3) if f >= 0 and n > 0 and f + n <= size]
+    return min(near, key=lambda span: numpy.square(
+        numpy.asarray(whole.crop((span[0], 0, sum(span), 1)).resize((len(ramp), 1), Image.BILINEAR)) - ramp).sum())
+
+
+def apart(found, expected):
+    """How far two distributions are apart, as Kolmogorov and Smirnov measure it."""
+    both = numpy.sort(numpy.concatenate([found, expected]))
+    return abs(numpy.searchsorted(numpy.sort(found), both, "right") / len(found)
+               - numpy.searchsorted(numpy.sort(expected), both, "right") / len(expected)).max()
+
+
+def check_random_parts(rng, folder):
+    """The red of a point says how far right it is, and its green how far down: so each part is found again. Pillow makes
+    the same of it, and all of them are spread as the algorithm says."""
+    height, width, side = 150, 220, 60
+    y, x = numpy.mgrid[0:height, 0:width]
+    picture = Image.fromarray(numpy.stack([x, y, (x * y // 7) % 251], -1).astype(numpy.uint8), "RGB")
+    path = folder / "ramps.png"
+    picture.save(path)
+    found = run(f"[{{op: decode_png}}, {{op: random_resized_crop, size: {side}}}]", path, (side, side, 3), times=DRAWS)
+    parts = []
+    for made in found:
+        (top, h), (left, w) = span_of(made[..., 1].mean(1), height), span_of(made[..., 0].mean(0), width)
+        expected = picture.crop((left, top, left + w, top + h)).resize((side, side), Image.BILINEAR)
+        expect(f"part {left}, {top}, {w} x {h}", made, expected, 1)
+        parts.append((top, left, h, w))
+    drawn = [draw_part(rng, height, width) for _ in range(20 * DRAWS)]
+    for what, of in [("shares of the area", lambda top, left, h, w: h * w), ("ratios", lambda top, left, h, w: w / h),
+                     ("places", lambda top, left, h, w: left / (width - w + 1)),
+                     ("heights", lambda top, left, h, w: top / (height - h + 1))]:
+        far = apart([of(*part) for part in parts], [of(*part) for part in drawn])
+        assert far < 1.95 / math.sqrt(DRAWS), f"{what}: {far:.3f} apart"  # one of a thousand seeds would be
+
+
 def check_hue_and_blur(rng, path, picture, functional, tensor):
     width, height = picture.size
     crop = f"{{op: center_crop, size: [{height}, {width}]}}"
@@ -174,6 +246,8 @@ def main():
             check_black_border(path, picture)
         for path in paths[:8]:
             check_colours(rng, path, opened(path))
+            check_mirrors_and_numbers(rng, path, opened(path))
+        check_random_parts(rng, pathlib.Path(name))
         for _ in range(12):
             check_png_and_grey(rng, pathlib.Path(name))
         against = ["Pillow"]

@@ -4,6 +4,11 @@ golden_operators_test.c runs through the operators. Run by hand when a case is a
 
     tests/unit/preprocess/golden/tabular.py > tests/unit/preprocess/golden/tabular.txt
 """
+import csv
+import json
+import struct
+from collections import Counter
+
 import numpy as np
 
 WORD = (1 << 64) - 1
@@ -64,6 +69,18 @@ def case(operators, rows, expected, type_="f32"):
     print()
 
 
+def payloads(operators, rows, expected, type_="f32"):
+    """The same for rows that are texts; `expected` has a list for each, or why there is none: 1 failed, 2 filtered."""
+    print("operators:", operators)
+    for row in rows:
+        print("row:", row)
+    flags = [found if isinstance(found, int) else 0 for found in expected]
+    if any(flags):
+        print("flags:", *flags)
+    print(f"{type_}:", *(repr(number) for found in expected if not isinstance(found, int) for number in found))
+    print()
+
+
 def fields(count, fill=""):
     return "{op: csv_fields, fields: [%s]%s}" % (", ".join(map(str, range(count))), fill)
 
@@ -119,6 +136,144 @@ def main():
     case(f"[{fields(2)}, {{op: cast, to: u8}}, {{op: one_hot, classes: 4}}]",
          [[0, 3], [2, 9]], [np.eye(4)[[0, 3]], [np.eye(4)[2], np.zeros(4)]])
     case(f"[{fields(5)}, {{op: first_x, count: 2}}]", ids, np.array(ids, np.float32)[:, :2])
+    readers()
+    casts()
+    record_fields()
+    filters()
+    joined()
+    vocabularies()
+
+
+# ---- readers ----
+
+NUMBERS = ["0", "-0", "1", "-17", "3.25", ".5", "5.", "1e3", "1E-3", "2.5e+10", "-1.25e-7", "9007199254740993", "0.1",
+           "123456789.123456789", "1e-45", "3.4028235e38", "1.17549435e-38", "00012", "+4"]
+
+
+def single(text):
+    return float(np.float32(text))
+
+
+def readers():
+    """Records as Python's own csv and json read them."""
+    records = [f"{a},\"{b}\",x{i},{c}" for i, (a, b, c) in enumerate(zip(NUMBERS, NUMBERS[3:], reversed(NUMBERS)))]
+    records += ['1,"say ""hi"", twice",3,4', ' 1 ,2,"a,b",\t7', "1,2,3", "", "1,,3,4", '1,2,3,"4', '"1"0,2,3,4', "1,2,3,4x", "1,2,3,0x10",
+                "1,2,3,nan", "1,2,3,inf", "1,2,3,4,5,6", "1;2;3;4", '"1""2",2,3,4', "1,2,3,1_000"]
+    payloads("[{op: csv_fields, fields: [3, 0]}]", records, [csv_row(record) for record in records])
+    numbers = [n for n in NUMBERS if is_json(n)]
+    objects = ['{"a": %s, "b": {"c": %s}}' % pair for pair in zip(numbers, reversed(numbers))]
+    objects += ['{"b": {"c": true, "d": [1, {"c": 9}]}, "x": "a", "a": false}', '{"\\u0061": 5, "b": {"\\u0063": 6}}',
+                '{"a": 1, "a": 2, "b": {"c": 3}}', '{"a": "1", "b": {"c": 2}}', '{"a": null, "b": {"c": 2}}', '{"a": 1}',
+                '{"a": 1, "b": 2}', '{"a": 1, "b": [3]}', '[1, 2]', "1", "", '{"a": 01, "b": {"c": 2}}',
+                '{"a": +1, "b": {"c": 2}}', '{"a": .5, "b": {"c": 2}}', '{"a": 5., "b": {"c": 2}}',
+                '{"a": 1, "b": {"c": 2}} x', '{"a": 1, "b": {"c": 2}}{}', '{"a": 1, "b": {"c": 2},}', "{'a': 1}",
+                '{"a": 1e999, "b": {"c": 2}}', '{"a": NaN, "b": {"c": 2}}', '{"a": {}, "b": {"c": 2}}',
+                '{"a.b": 3, "a": 1, "b": {"c": 2}}', ' {"a" : 1 , "b" : { "c" : 2 } } ', '{"a": 1, "b": {"c": 2}, "k": "\\ud800"}']
+    payloads("[{op: json_fields, fields: [b.c, a]}]", objects, [json_row(text) for text in objects])
+
+
+def csv_row(record):
+    try:
+        found = next(csv.reader([record], strict=True))
+        return [single(plain(found[3])), single(plain(found[0]))]
+    except (csv.Error, StopIteration, IndexError, ValueError):
+        return 1
+
+
+def plain(text):
+    """A number in digits: float() takes more than that."""
+    if not set(text.strip()) <= set("0123456789+-.eE"):
+        raise ValueError(text)
+    return float(text)
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+        return True
+    except ValueError:
+        return False
+
+
+def json_row(text):
+    def refuse(name):
+        raise ValueError(name)
+
+    def once(pairs):
+        return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a member that is there twice")
+    try:
+        found = json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+        json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        numbers = [found["b"]["c"], found["a"]]
+    except (ValueError, TypeError, KeyError):
+        return 1
+    if not all(isinstance(n, (int, float)) and np.isfinite(float(n)) for n in numbers):
+        return 1
+    return [single(float(n)) for n in numbers]
+
+
+# ---- numbers ----
+
+TYPES = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "f32": np.float32, "f64": np.float64}
+
+
+def casts():
+    values = [0, -0.5, 1.5, -1.5, 254.9, 255.1, 300, -3, 2147483520, 2147483648, -2147483648, -2147483904, 4294967040,
+              4294967296, 9.2e18, 9.3e18, -9.3e18, 3e38]
+    for name, type_ in TYPES.items():
+        held = np.array(values, np.float32).astype(np.float64)
+        if np.issubdtype(type_, np.integer):
+            bounds = np.iinfo(type_)
+            most = int(np.nextafter(2.0**63, 0)) if name == "i64" else bounds.max
+            held = [min(max(int(x), bounds.min), most) for x in held]
+        else:
+            held = held.astype(type_)
+        case(f"[{fields(len(values))}, {{op: cast, to: {name}}}]", [values], held if name != "i64" else np.array(held), name)
+
+
+def record_fields():
+    rows = ["".join(chr(33 + (7 * i + 3 * j) % 90) for j in range(30 + i)) for i in range(6)]
+    for name, size in [("i32", 4), ("f32", 4), ("f64", 8), ("i64", 8), ("u8", 1), ("u32", 4)]:
+        letter = {"i32": "i", "f32": "f", "f64": "d", "i64": "q", "u8": "B", "u32": "I"}[name]
+        count, offset = 24 // size, 3
+        expected = [list(struct.unpack_from(f"<{count}{letter}", row.encode(), offset)) for row in rows]
+        payloads(f"[{{op: record_fields, dense: [{offset}, {count}, {name}]}}]", rows, expected, name)
+        payloads(f"[{{op: record_fields, dense: [{offset + 8}, {count}, {name}]}}]", rows,
+                 [list(struct.unpack_from(f"<{count}{letter}", row.encode(), offset + 8)) if len(row) >= offset + 32 else 1
+                  for row in rows], name)
+
+
+def filters():
+    rows = [[1, 5], [2, 6], [3, -7], [-4, 8], [2.5, 2.5]]
+    texts = [",".join(map(str, row)) for row in rows]
+    for options, is_kept in [("min: 2, max: 6", lambda row: all(2 <= x <= 6 for x in row)),
+                             ("element: 0, min: 2", lambda row: row[0] >= 2),
+                             ("element: 1, max: 5, invert: true", lambda row: row[1] > 5)]:
+        payloads(f"[{fields(2)}, {{op: filter, {options}}}]", texts,
+                 [[float(x) for x in row] if is_kept(row) else 2 for row in rows])
+
+
+def joined():
+    """Two tensors of a record, end to end."""
+    rows = ["".join(chr(33 + (5 * i + 11 * j) % 90) for j in range(20)) for i in range(5)]
+    numbers = [struct.unpack("<5i", row.encode()) for row in rows]
+    payloads("[{op: record_fields, dense: [0, 3, i32], sparse: [12, 2, i32]}, {op: concat, on: [sparse, dense]}]", rows,
+             [[*row[3:], *row[:3]] for row in numbers], "i32")
+
+
+def vocabularies():
+    """The commonest first, and of equally common ones the one that came first."""
+    rows = [[int(x) for x in row] for row in RNG.zipf(1.5, (24, 4)) % 40]
+    texts = [",".join(map(str, row)) for row in rows]
+    columns = list(zip(*rows))
+    for options, size, least, reserved in [("", 65536, 1, 1), (", size: 3", 3, 1, 1), (", min_count: 2", 65536, 2, 1),
+                                           (", size: 4, reserved: 10", 4, 1, 10)]:
+        numbers = []
+        for column in columns:
+            kept = [x for x, times in Counter(column).most_common() if times >= least][:size]
+            numbers.append({x: reserved + i for i, x in enumerate(kept)})
+        payloads(f"[{fields(4)}, {{op: cast, to: i64}}, {{op: vocab{options}}}]", texts,
+                 [[numbers[i].get(x, 0) for i, x in enumerate(row)] for row in rows], "i32")
 
 
 class Bare:
