@@ -1,4 +1,4 @@
-/* The beat of a worker: what it holds, what it has spent, what it has fitted; and what it gets. */
+/* The beat of a worker: what it holds, what it has spent, what it has fitted; and what it gets. And its last word. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
@@ -216,4 +216,15 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         .beat_ms = (uint32_t)pool_beat_ms(pool),
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
+}
+
+/* ---- its end ---- */
+
+void dispatcher_on_worker_leave(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    const struct msg_worker_leave *leave = request->message;
+    int slot = pool_leave(&dispatcher->pool, leave->worker, leave->session);
+    for (size_t i = 0; slot >= 0 && i < dispatcher->entry_count; i++)
+        dispatcher_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
 }

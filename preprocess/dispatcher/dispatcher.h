@@ -97,6 +97,7 @@ void dispatcher_flush(struct dispatcher *dispatcher);
 /* handlers.c, beats.c and inside.c */
 extern const struct weir_rpc_handler DISPATCHER_HANDLERS[];
 void dispatcher_on_worker_beat(void *state, struct weir_request *request);
+void dispatcher_on_worker_leave(void *state, struct weir_request *request);
 void dispatcher_on_workers_ask(void *state, struct weir_request *request);
 
 #endif

@@ -303,6 +303,7 @@ const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_close, on_job_close),
     WEIR_ON(workers_ask, dispatcher_on_workers_ask),
     WEIR_ON(worker_beat, dispatcher_on_worker_beat),
+    WEIR_ON(worker_leave, dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),
     WEIR_ON(client_open, on_client_open),
     WEIR_ON(client_beat, on_client_beat),

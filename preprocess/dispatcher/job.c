@@ -144,6 +144,12 @@ uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
     return grant.want;
 }
 
+void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session)
+{
+    for (uint32_t i = 0; i < ranks_of(job); i++)
+        dispatcher_lane_leave(&job->lanes[i], worker, session);
+}
+
 size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
 {

@@ -30,7 +30,7 @@
  *      is leased to the next worker that beats even if it wants none: a pool that is full of
  *      finished work, which nobody takes before that group, would wait for ever.
  *   5  A lease lives DISPATCHER_LEASE_MS (longer in a pool of thousands: pool.h) from the newest
- *      worker_beat that listed it while the consumer was listening. It ends early when its worker slot shows a new session, when the
+ *      worker_beat that listed it while the consumer was listening. It ends early when its worker leaves, or its slot shows a new session, when the
  *      consumer asks for the group `again` naming its fence, when the consumer has every batch of
  *      the group, or with the attempt. A group whose batches were all sent is left alone; if a beat
  *      of the consumer that arrived more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of
@@ -142,6 +142,8 @@ struct dispatcher_lease {
 uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
                                     const struct dispatcher_visit *visit, uint32_t want,
                                     int64_t now_ms);
+/* The worker's session has ended in order: so do its leases. */
+void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session);
 /* All leases the worker has now, by rank, lowest group first; returns how many were written. */
 size_t dispatcher_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX]);

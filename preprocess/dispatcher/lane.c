@@ -234,17 +234,23 @@ void dispatcher_lane_expire(struct dispatcher_lane *lane, int64_t now_ms)
     lane->expire_ms = next_ms;
 }
 
-/* The slot has another session now: what the former one held, or sent into a queue that died with
- * it, is open. */
-static void end_former_session(struct dispatcher_lane *lane, const struct dispatcher_visit *visit)
+/* What the worker's slot held, or sent into a queue that died with it, is open: that of this session, or of all
+ * others. */
+static void end_sessions(struct dispatcher_lane *lane, uint32_t worker, uint64_t session,
+                         bool others)
 {
-    uint32_t at = *bucket_of(lane, visit->worker);
+    uint32_t at = *bucket_of(lane, worker);
     while (at != 0) {
         const struct dispatcher_group *group = &lane->groups[at - 1];
         at = group->next;
-        if (group->worker == visit->worker && group->session != visit->session)
+        if (group->worker == worker && (group->session != session) == others)
             take_back(lane, group->number, DISPATCHER_GROUP_OPEN);
     }
+}
+
+void dispatcher_lane_leave(struct dispatcher_lane *lane, uint32_t worker, uint64_t session)
+{
+    end_sessions(lane, worker, session, false);
 }
 
 static bool is_leased_to(const struct dispatcher_group *group, uint32_t worker, uint64_t session)
@@ -286,7 +292,7 @@ uint32_t dispatcher_lane_visit(struct dispatcher_lane *lane, const struct dispat
 {
     if (lane->heard_ms == INT64_MIN)
         lane->heard_ms = now_ms;
-    end_former_session(lane, visit);
+    end_sessions(lane, visit->worker, visit->session, true);
     uint32_t kept = renew(lane, visit, now_ms);
     dispatcher_lane_expire(lane, now_ms);
     return kept;

@@ -97,6 +97,8 @@ bool dispatcher_lane_listens(const struct dispatcher_lane *lane, int64_t now_ms)
  * time is over end. Returns how many of the leases that it keeps the worker has listed. */
 uint32_t dispatcher_lane_visit(struct dispatcher_lane *lane, const struct dispatcher_visit *visit,
                                int64_t now_ms);
+/* The worker's session has ended: what it held, or sent and the consumer has not got, is open. */
+void dispatcher_lane_leave(struct dispatcher_lane *lane, uint32_t worker, uint64_t session);
 void dispatcher_lane_expire(struct dispatcher_lane *lane, int64_t now_ms);
 /* The lowest group that the consumer lacks, and the lowest that may be leased now;
  * DISPATCHER_NO_GROUP: none. */

@@ -93,6 +93,8 @@ int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, b
     if (slot < 0 || is_past(&pool->worker[slot], beat->session))
         return -1;
     struct pool_worker *worker = &pool->worker[slot];
+    if (worker->left && worker->session == beat->session)
+        return -1; /* was on its way */
     *ret_known = worker->session == beat->session;
     if (!*ret_known && worker->session != 0)
         worker->past[worker->past_count++ % POOL_PAST_MAX] = worker->session;
@@ -102,12 +104,24 @@ int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, b
     }
     worker->session = beat->session;
     worker->heard_ms = now_ms;
+    worker->left = false;
     return slot;
+}
+
+int pool_leave(struct pool *pool, const char *name, uint64_t session)
+{
+    if (pool->index_size == 0)
+        return -1;
+    uint32_t place = *place_of(pool, name);
+    if (place == 0 || session == 0 || pool->worker[place - 1].session != session)
+        return -1;
+    pool->worker[place - 1].left = true;
+    return (int)place - 1;
 }
 
 bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms)
 {
-    return pool->worker[worker].name != NULL &&
+    return pool->worker[worker].name != NULL && !pool->worker[worker].left &&
            now_ms - pool->worker[worker].heard_ms < POOL_SILENT_MS;
 }
 

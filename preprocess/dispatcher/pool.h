@@ -29,6 +29,7 @@ struct pool_worker {
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
+    bool left;           /* in order; until it is heard again */
     uint32_t leases;     /* as it said */
     int64_t cpu_ns;      /* of this session, over all jobs */
     uint64_t bytes_sent; /* of this session, over all jobs */
@@ -56,6 +57,9 @@ void pool_fini(struct pool *pool);
 /* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced, or there is
  * no slot left. `*ret_known` is false for the first beat of a session. */
 int pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms, bool *ret_known);
+/* The worker ends: it is not shown any more, and no beat of this session counts. Returns the slot, or -1: it has
+ * another session, or is not known. */
+int pool_leave(struct pool *pool, const char *name, uint64_t session);
 bool pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
 /* Is there a worker of this session, heard of in the last POOL_FORGET_MS? Looks at all slots. */
 bool pool_has_session(const struct pool *pool, uint64_t session);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FAREWELL_MS = 20 /* at most, for the last words to leave the sockets */ };
+
 static void on_tick(void *owner)
 {
     struct worker *worker = owner;
@@ -116,15 +118,28 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     return WEIR_OK;
 }
 
+/* So that nobody waits for its leases to run out. */
+static void say_goodbye(struct worker *worker)
+{
+    uint64_t session = worker->flow.session;
+    if (worker->storage != NULL) {
+        weir_rpc_send(worker->storage, MSG_hold_end, &(struct msg_hold_end){.session = session});
+        weir_rpc_peer_linger(worker->storage, FAREWELL_MS);
+    }
+    if (worker->dispatcher != NULL) {
+        weir_rpc_send(worker->dispatcher, MSG_worker_leave,
+                      &(struct msg_worker_leave){.worker = worker->name, .session = session});
+        weir_rpc_peer_linger(worker->dispatcher, FAREWELL_MS);
+    }
+}
+
 void worker_close(void *state)
 {
     struct worker *worker = state;
     if (worker == NULL)
         return;
     weir_loop_cancel(worker->loop, worker->timer);
-    if (worker->storage != NULL)
-        weir_rpc_send(worker->storage, MSG_hold_end,
-                      &(struct msg_hold_end){.session = worker->flow.session});
+    say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);
     weir_rpc_peer_close(worker->storage);
     worker_flow_drop_all(&worker->flow);

@@ -77,6 +77,27 @@ void lab_kill_worker(struct lab *lab, int worker)
     start_worker(lab, worker);
 }
 
+void lab_freeze_worker(struct lab *lab, int worker)
+{
+    weir_require(kill(lab->worker[worker], SIGSTOP) == 0);
+}
+
+void lab_thaw_worker(struct lab *lab, int worker)
+{
+    weir_require(kill(lab->worker[worker], SIGCONT) == 0);
+}
+
+void lab_retire_worker(struct lab *lab, int worker)
+{
+    stop_process(lab->worker[worker]);
+    lab->worker[worker] = 0;
+}
+
+void lab_hire_worker(struct lab *lab, int worker)
+{
+    start_worker(lab, worker);
+}
+
 void lab_kill_dispatcher(struct lab *lab)
 {
     child_end(lab->dispatcher, SIGKILL);
@@ -369,6 +390,19 @@ struct lab_flow lab_flow(struct lab *lab)
         flow.most = pool.queued.at[i] > flow.most ? pool.queued.at[i] : flow.most;
     }
     return flow;
+}
+
+int lab_leases(struct lab *lab, int worker)
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    WEIR_AUTO_FREE char *name = weir_format("worker-%d", worker + 1);
+    struct msg_workers_are pool;
+    ask_pool(lab, arena, &pool);
+    for (size_t i = 0; i < pool.workers.count; i++) {
+        if (weir_str_equal(pool.workers.at[i], name))
+            return (int)pool.leases.at[i];
+    }
+    return -1;
 }
 
 size_t lab_made(struct lab *lab, uint64_t job, uint64_t *ret_bytes)

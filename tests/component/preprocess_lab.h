@@ -31,6 +31,12 @@ void lab_stop(struct lab *lab);
 const char *lab_socket_dir(const struct lab *lab);
 void lab_kill_worker(struct lab *lab, int worker); /* kill -9, and a new one in its place */
 void lab_kill_dispatcher(struct lab *lab);
+void lab_freeze_worker(struct lab *lab, int worker); /* it stands still, and is not dead */
+void lab_thaw_worker(struct lab *lab, int worker);
+void lab_retire_worker(struct lab *lab, int worker); /* told to end, and none in its place … */
+void lab_hire_worker(struct lab *lab, int worker);   /* … until now */
+/* What the pool shows of a worker: how many leases it has; -1: it is not shown. */
+int lab_leases(struct lab *lab, int worker);
 long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */

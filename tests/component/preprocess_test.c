@@ -198,6 +198,47 @@ static void killed_workers_and_dispatchers_change_nothing(void **state)
     lab_stop(lab);
 }
 
+static void wait_for_leases(struct lab *lab, int worker, int64_t patience_ms, bool wanted)
+{
+    int64_t deadline_ms = weir_now_ms() + patience_ms;
+    while ((lab_leases(lab, worker) > 0) != wanted)
+        assert_true(weir_now_ms() < deadline_ms);
+}
+
+/* One stands still for longer than its leases live, and comes back to find others doing its work; one is told to end,
+ * which others know at once; one comes late. */
+static void workers_that_hang_leave_or_join_do_not_show(void **state)
+{
+    enum { FEW_BATCHES = 4096 /* bytes of the window */, SOON_MS = 5000 /* silence is 10 s */ };
+    struct weir_digest undisturbed = seen_whole_run(*state, 1, JSON, 3, true);
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, JSON, 3);
+    struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, FEW_BATCHES);
+    assert_false(seen_take(&seen, client, 10, true));
+    wait_for_leases(lab, 0, SEEN_WAIT_MS, true);
+    lab_freeze_worker(lab, 0);
+    assert_false(seen_take(&seen, client, 40, true));
+    lab_thaw_worker(lab, 0);
+    assert_false(seen_take(&seen, client, 10, true));
+    wait_for_leases(lab, 1, SEEN_WAIT_MS, true);
+    lab_retire_worker(lab, 1);
+    wait_for_leases(lab, 1, SOON_MS, false);
+    assert_false(seen_take(&seen, client, 20, true));
+    lab_hire_worker(lab, 1);
+    wait_for_leases(lab, 1, SEEN_WAIT_MS, true);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
+    weir_client_close(client);
+    seen_each(&seen, 3);
+    struct weir_digest digest = weir_hasher_digest(seen.order);
+    assert_memory_equal(&digest, &undisturbed, sizeof(digest));
+    struct msg_job_is audit = lab_audit(lab, 1);
+    seen_clean(&audit, (uint64_t)3 * LAB_SAMPLES);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static void each_epoch_delivers_its_part_whatever_dies(void **state)
 {
     struct lab *lab = lab_start(*state, 2, -1);
@@ -554,6 +595,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
+        cmocka_unit_test_teardown(workers_that_hang_leave_or_join_do_not_show, reset),
         cmocka_unit_test_teardown(in_relaxed_order_bitmaps_agree_whatever_dies, reset),
         cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),

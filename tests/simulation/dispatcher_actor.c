@@ -194,6 +194,12 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
     reply(actor, from, MSG_worker_orders, &orders, payload);
 }
 
+static void on_worker_leave(struct dispatcher_actor *actor, size_t from,
+                            const struct msg_worker_leave *leave)
+{
+    dispatcher_job_worker_leave(&actor->job, (uint32_t)world_actor_of(from), leave->session);
+}
+
 static void receive(void *self, size_t from, enum weir_message type, const void *message,
                     struct weir_bytes payload)
 {
@@ -205,6 +211,8 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
         on_client_commit(self, from, message, payload);
     else if (type == MSG_worker_beat)
         on_worker_beat(self, from, message, payload);
+    else if (type == MSG_worker_leave)
+        on_worker_leave(self, from, message);
 }
 
 static uint64_t expected_behind(const struct lab_plan *plan, uint32_t rank,

@@ -55,9 +55,15 @@ static void free_discarded(struct worker_actor *actor)
         free(payload);
 }
 
+/* Killed, or told to end. */
 static void stop(void *self)
 {
     struct worker_actor *actor = self;
+    bool is_orderly = weir_rng_below(world_rng(actor->lab->world), 2) == 0;
+    if (is_orderly)
+        world_send(actor->lab->world, actor->number, LAB_DISPATCHER, MSG_worker_leave,
+                   &(struct msg_worker_leave){.worker = "worker", .session = actor->flow.session},
+                   weir_bytes(NULL, 0));
     worker_flow_drop_all(&actor->flow);
     free_discarded(actor);
     worker_flow_fini(&actor->flow);

@@ -167,6 +167,26 @@ static void a_new_session_in_the_slot_voids_the_old_leases(void **state)
     dispatcher_job_fini(&fixture.job);
 }
 
+static void what_a_worker_leaves_is_anothers_at_once(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 3, 0, {{0}}, 0}, a);
+    struct visit sent = {0, 1, 0, 5, {{a[0].group, a[0].fence, true}}, 1};
+    (void)visit(&fixture, &sent, a); /* which dies with the queue it is in */
+    dispatcher_job_worker_leave(&fixture.job, 0, 2);
+    assert_int_equal(visit(&fixture, &(struct visit){1, 7, 1, 10, {{0}}, 0}, b), 1);
+    assert_int_equal(b[0].group, 3);
+    dispatcher_job_worker_leave(&fixture.job, 0, 1);
+    assert_int_equal(visit(&fixture, &(struct visit){1, 7, 4, 20, {{0}}, 0}, b), 4);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(b[i].group, i);
+    dispatcher_job_fini(&fixture.job);
+}
+
 static void sent_groups_rest_until_patience_is_over(void **state)
 {
     (void)state;
@@ -393,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_lost_answer_is_repeated_and_not_doubled),
         cmocka_unit_test(a_lease_expires_unless_it_is_listed),
         cmocka_unit_test(a_new_session_in_the_slot_voids_the_old_leases),
+        cmocka_unit_test(what_a_worker_leaves_is_anothers_at_once),
         cmocka_unit_test(sent_groups_rest_until_patience_is_over),
         cmocka_unit_test(what_the_consumer_has_is_not_leased),
         cmocka_unit_test(again_opens_the_group_only_under_its_fence),

@@ -44,6 +44,25 @@ static void a_silent_worker_is_not_shown(void **state)
     free(pool);
 }
 
+static void who_leaves_is_not_shown_until_it_is_back(void **state)
+{
+    (void)state;
+    struct pool *pool = calloc(1, sizeof(*pool));
+    bool known;
+    assert_int_equal(pool_leave(pool, "worker-1", 5), -1);
+    (void)hear(pool, "worker-1", 5, 1000, &known);
+    assert_int_equal(pool_leave(pool, "worker-1", 4), -1);
+    assert_int_equal(pool_leave(pool, "worker-2", 5), -1);
+    assert_true(pool_is_heard(pool, 0, 1001));
+    assert_int_equal(pool_leave(pool, "worker-1", 5), 0);
+    assert_false(pool_is_heard(pool, 0, 1001));
+    assert_int_equal(hear(pool, "worker-1", 5, 1002, &known), -1); /* a beat that came late */
+    assert_int_equal(hear(pool, "worker-1", 6, 1003, &known), 0);
+    assert_true(pool_is_heard(pool, 0, 1003));
+    pool_fini(pool);
+    free(pool);
+}
+
 /* Adds workers until there are so many, and lets all of them be heard. */
 static void fill(struct pool *pool, size_t workers, int64_t now_ms)
 {
@@ -113,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restarted_worker_replaces_its_former_self),
         cmocka_unit_test(a_silent_worker_is_not_shown),
+        cmocka_unit_test(who_leaves_is_not_shown_until_it_is_back),
         cmocka_unit_test(thousands_beat_less_often_and_lease_for_longer),
         cmocka_unit_test(a_slot_of_who_is_long_gone_is_anothers),
         cmocka_unit_test(a_block_more_moves_few_jobs),
