@@ -2,7 +2,7 @@
 #include "storage/catalog/added_runs.h"
 
 #include "core/base/memory.h"
-#include "storage/chunks/column.h"
+#include "core/wire/column.h"
 
 enum { HEADER_BYTES = 8 };
 
@@ -32,10 +32,10 @@ void storage_runs_pack(const struct dataset *dataset, const struct chunk_ref *ch
         values[count + i] = (int64_t)dataset->runs[first + i].sequence;
     }
     weir_buf_append(out, (uint8_t[HEADER_BYTES]){0}, HEADER_BYTES);
-    storage_column_pack(values, count, out);
+    weir_column_pack(values, count, out);
     weir_put_u32(out->at + at, (uint32_t)count);
     weir_put_u32(out->at + at + 4, (uint32_t)(out->size - at - HEADER_BYTES));
-    storage_column_pack(values + count, count, out);
+    weir_column_pack(values + count, count, out);
 }
 
 static enum weir_status fail_corrupt(const struct chunk_ref *chunk, struct weir_error *err)
@@ -53,10 +53,10 @@ static enum weir_status unpack_columns(const struct chunk_ref *chunk, struct wei
     if (rows_bytes > packed.size - HEADER_BYTES)
         return fail_corrupt(chunk, err);
     status =
-        storage_column_unpack(weir_bytes(packed.at + HEADER_BYTES, rows_bytes), values, count, err);
+        weir_column_unpack(weir_bytes(packed.at + HEADER_BYTES, rows_bytes), values, count, err);
     if (status != WEIR_OK)
         return status;
-    return storage_column_unpack(
+    return weir_column_unpack(
         weir_bytes(packed.at + HEADER_BYTES + rows_bytes, packed.size - HEADER_BYTES - rows_bytes),
         values + count, count, err);
 }

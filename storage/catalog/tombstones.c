@@ -66,7 +66,7 @@ static enum weir_status mark_chunk(const struct writer *w, const struct chunk_re
 
         if (weir_sample_block(ids.at[i]) != ref->block || row - ref->first_row >= ref->count)
             break;
-        if (!mark(w, ref->block, row, storage_column_at(&chunk->lengths, row - ref->first_row)))
+        if (!mark(w, ref->block, row, weir_column_at(&chunk->lengths, row - ref->first_row)))
             continue;
         if (ids.at[i] != first + count) {
             status = tell(w, first, count, err);

@@ -1,10 +1,10 @@
 /* The one transaction of a batch: ids, chunks, files, feed, subjects, refusals, accounting. */
 #include "core/base/fault.h"
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 #include "storage/catalog/id_list.h"
 #include "storage/catalog/tombstones.h"
 #include "storage/chunks/batch_stage.h"
-#include "storage/chunks/column.h"
 #include "storage/chunks/held_out.h"
 #include "storage/intake/duplicates.h"
 #include "storage/intake/label_values.h"
@@ -41,7 +41,7 @@ static enum weir_status add_ids_of(const struct commit *c, const struct stored_f
         if (status != WEIR_OK)
             return status;
         for (uint32_t row = 0; row < chunk->count; row++) {
-            if (storage_column_at(&chunk->files, row) == number)
+            if (weir_column_at(&chunk->files, row) == number)
                 storage_id_list_add(
                     ids, weir_sample_id(c->dataset->number, chunk->block, chunk->first_row + row));
         }
@@ -99,7 +99,7 @@ static enum weir_status insert_chunk(const struct commit *c, const struct chunk_
     size_t value_bytes = storage_declaration_value_bytes(c->dataset->declaration);
 
     for (int i = 0; i < BATCH_COLUMNS; i++) {
-        storage_column_pack(c->batch->columns[i] + first, chunk->count, &packed);
+        weir_column_pack(c->batch->columns[i] + first, chunk->count, &packed);
         ends[i + 1] = packed.size;
     }
     for (int i = 0; i < BATCH_COLUMNS; i++)

@@ -116,8 +116,8 @@ static enum weir_status view_columns(const struct weir_rows *rows, struct slot *
                                      struct weir_error *err)
 {
     struct chunk *chunk = &slot->chunk;
-    struct column_view *const views[COLUMNS] = {&chunk->times, &chunk->labels, &chunk->files,
-                                                &chunk->offsets, &chunk->lengths};
+    struct weir_column_view *const views[COLUMNS] = {&chunk->times, &chunk->labels, &chunk->files,
+                                                     &chunk->offsets, &chunk->lengths};
     uint8_t *at = slot->packed;
     enum weir_status status = WEIR_OK;
 
@@ -126,7 +126,7 @@ static enum weir_status view_columns(const struct weir_rows *rows, struct slot *
 
         if (column.size > 0)
             memcpy(at, column.at, column.size);
-        status = storage_column_view(weir_bytes(at, column.size), chunk->count, views[i], err);
+        status = weir_column_view(weir_bytes(at, column.size), chunk->count, views[i], err);
         at += column.size;
     }
     return status;
@@ -138,7 +138,8 @@ static enum weir_status view_values(const struct weir_rows *rows, const struct d
 {
     struct weir_bytes values = weir_rows_bytes(rows, 0, COLUMNS);
     size_t expected = slot->chunk.count * storage_declaration_value_bytes(dataset->declaration);
-    uint8_t *at = slot->packed + (slot->bytes - sizeof(struct slot) - COLUMN_PADDING - values.size);
+    uint8_t *at =
+        slot->packed + (slot->bytes - sizeof(struct slot) - WEIR_COLUMN_PADDING - values.size);
 
     if (values.size != expected)
         return weir_fail(err, WEIR_CORRUPT, "vectors of labels: found %zu bytes, expected %zu",
@@ -154,7 +155,7 @@ static enum weir_status load(struct weir_db *db, const struct dataset *dataset,
                              struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    size_t bytes = sizeof(struct slot) + COLUMN_PADDING;
+    size_t bytes = sizeof(struct slot) + WEIR_COLUMN_PADDING;
     WEIR_AUTO_FREE struct slot *slot = NULL;
     enum weir_status status = DB_RUN(db, Q_chunk_read, &rows, err, DB_I64(dataset->number),
                                      DB_I64(ref->block), DB_I64(ref->first_row));

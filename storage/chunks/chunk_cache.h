@@ -3,15 +3,15 @@
 #ifndef WEIR_STORAGE_CHUNK_CACHE_H
 #define WEIR_STORAGE_CHUNK_CACHE_H
 
+#include "core/wire/column.h"
 #include "storage/catalog/catalog.h"
-#include "storage/chunks/column.h"
 
 enum { CHUNK_CACHE_BYTES = 64 << 20 };
 
 /* One view per column, `count` values each. */
 struct chunk {
     uint32_t dataset, block, first_row, count;
-    struct column_view times, labels, files, offsets, lengths;
+    struct weir_column_view times, labels, files, offsets, lengths;
     struct weir_bytes values; /* of labels that are vectors (label_values.h), row by row */
 };
 

@@ -97,12 +97,12 @@ static enum weir_status load_columns(struct merge *merge, struct weir_error *err
 
         status = storage_chunk_cache_get(merge->cache, merge->db, merge->dataset, ref, &chunk, err);
         if (status == WEIR_OK) {
-            const struct column_view *const views[COLUMNS] = {
+            const struct weir_column_view *const views[COLUMNS] = {
                 &chunk->times, &chunk->labels, &chunk->files, &chunk->offsets, &chunk->lengths};
 
             for (size_t c = 0; c < COLUMNS; c++)
-                storage_column_range(views[c], 0, ref->count,
-                                     merge->values + c * merge->merged.count + at);
+                weir_column_range(views[c], 0, ref->count,
+                                  merge->values + c * merge->merged.count + at);
             weir_buf_append(&merge->vectors, chunk->values.at, chunk->values.size);
         }
         at += ref->count;
@@ -137,7 +137,7 @@ static enum weir_status insert_merged(const struct merge *merge, struct weir_err
     struct weir_bytes columns[COLUMNS];
 
     for (size_t c = 0; c < COLUMNS; c++) {
-        storage_column_pack(merge->values + c * merged->count, merged->count, &packed);
+        weir_column_pack(merge->values + c * merged->count, merged->count, &packed);
         ends[c + 1] = packed.size;
     }
     for (size_t c = 0; c < COLUMNS; c++)

@@ -32,7 +32,7 @@ static void check_range(struct doctor *doctor, const struct chunk_ref *ref,
     int64_t min = INT64_MAX, max = INT64_MIN;
 
     for (uint32_t i = 0; i < ref->count; i++) {
-        int64_t time = storage_column_at(&chunk->times, i);
+        int64_t time = weir_column_at(&chunk->times, i);
 
         min = time < min ? time : min;
         max = time > max ? time : max;
@@ -76,9 +76,9 @@ static void count_row(struct doctor *doctor, const struct chunk *chunk, uint32_t
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     uint32_t row = chunk->first_row + i;
-    uint64_t number = (uint64_t)storage_column_at(&chunk->files, i);
-    uint64_t offset = (uint64_t)storage_column_at(&chunk->offsets, i);
-    uint64_t length = (uint64_t)storage_column_at(&chunk->lengths, i);
+    uint64_t number = (uint64_t)weir_column_at(&chunk->files, i);
+    uint64_t offset = (uint64_t)weir_column_at(&chunk->offsets, i);
+    uint64_t length = (uint64_t)weir_column_at(&chunk->lengths, i);
     uint64_t *account = account_of(doctor, dataset, chunk->block, row);
 
     doctor->counted.ingested++;
@@ -128,8 +128,8 @@ static enum weir_status check_rows(struct doctor *doctor, const struct chunk_ref
 
     for (uint32_t i = 0; i < ref->count; i++) {
         struct stored_file *file;
-        enum weir_status status = storage_dataset_file(
-            dataset, (uint64_t)storage_column_at(&chunk->files, i), &file, err);
+        enum weir_status status =
+            storage_dataset_file(dataset, (uint64_t)weir_column_at(&chunk->files, i), &file, err);
 
         if (status != WEIR_OK)
             return status;

@@ -3,8 +3,8 @@
 
 #include "core/base/fault.h"
 #include "core/base/memory.h"
+#include "core/wire/column.h"
 #include "storage/catalog/tombstones.h"
-#include "storage/chunks/column.h"
 #include "storage/keys/key_store.h"
 #include "storage/queries.h"
 
@@ -17,12 +17,12 @@ enum { CHUNKS_A_TURN = 16 };
 
 /* Erased rows take the smallest value of the others: it tells nothing, and packs as well as before. */
 static void blank_out(const struct dataset *dataset, const struct chunk *chunk,
-                      const struct column_view *column, int64_t *blanked)
+                      const struct weir_column_view *column, int64_t *blanked)
 {
     bool has_least = false;
     int64_t least = 0;
 
-    storage_column_range(column, 0, chunk->count, blanked);
+    weir_column_range(column, 0, chunk->count, blanked);
     for (uint32_t i = 0; i < chunk->count; i++) {
         if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
             continue;
@@ -63,9 +63,9 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
     if (status != WEIR_OK)
         return status;
     blank_out(dataset, chunk, &chunk->labels, values);
-    storage_column_pack(values, ref->count, &labels);
+    weir_column_pack(values, ref->count, &labels);
     blank_out(dataset, chunk, &chunk->times, values);
-    storage_column_pack(values, ref->count, &times);
+    weir_column_pack(values, ref->count, &times);
     blank_vectors(dataset, chunk, &vectors);
     min = max = values[0];
     for (uint32_t i = 1; i < ref->count; i++) {

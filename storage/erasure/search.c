@@ -132,11 +132,10 @@ static bool is_inside_live(const struct search *search, const struct chunk *chun
     int64_t number = (int64_t)search->number;
 
     for (uint32_t i = 0; i < chunk->count; i++) {
-        uint64_t first = (uint64_t)storage_column_at(&chunk->offsets, i);
-        uint64_t end = first + (uint64_t)storage_column_at(&chunk->lengths, i);
+        uint64_t first = (uint64_t)weir_column_at(&chunk->offsets, i);
+        uint64_t end = first + (uint64_t)weir_column_at(&chunk->lengths, i);
 
-        if (storage_column_at(&chunk->files, i) == number && offset >= first &&
-            offset + length <= end)
+        if (weir_column_at(&chunk->files, i) == number && offset >= first && offset + length <= end)
             return !storage_dataset_is_dead(search->dataset, chunk->block, chunk->first_row + i);
     }
     return false;

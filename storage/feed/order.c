@@ -4,7 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
-#include "storage/chunks/column.h"
+#include "core/wire/column.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,15 +84,15 @@ static void pack_page(const struct order_row *rows, size_t count, struct weir_bu
     out->size = PAGE_HEADER_BYTES;
     for (size_t i = 0; i < count; i++)
         column[i] = rows[i].time;
-    storage_column_pack(column, count, out);
+    weir_column_pack(column, count, out);
     times = out->size - PAGE_HEADER_BYTES;
     for (size_t i = 0; i < count; i++)
         column[i] = (int64_t)rows[i].id;
-    storage_column_pack(column, count, out);
+    weir_column_pack(column, count, out);
     ids = out->size - PAGE_HEADER_BYTES - times;
     for (size_t i = 0; i < count; i++)
         column[i] = rows[i].label;
-    storage_column_pack(column, count, out);
+    weir_column_pack(column, count, out);
     weir_put_u32(out->at + 8, (uint32_t)times);
     weir_put_u32(out->at + 12, (uint32_t)ids);
     weir_put_u64(out->at, weir_hash64(weir_bytes(out->at + 8, out->size - 8), MAGIC));
@@ -216,12 +216,12 @@ static enum weir_status unpack_page(const uint8_t *at, const struct order_page *
         return weir_fail(err, WEIR_CORRUPT, "order file: the page at byte %llu fails its checksum",
                          (unsigned long long)page->offset);
     at += PAGE_HEADER_BYTES;
-    status = storage_column_unpack(weir_bytes(at, times), column[0], page->rows, err);
+    status = weir_column_unpack(weir_bytes(at, times), column[0], page->rows, err);
     if (status == WEIR_OK)
-        status = storage_column_unpack(weir_bytes(at + times, ids), column[1], page->rows, err);
+        status = weir_column_unpack(weir_bytes(at + times, ids), column[1], page->rows, err);
     if (status == WEIR_OK)
-        status = storage_column_unpack(weir_bytes(at + times + ids, body - times - ids), column[2],
-                                       page->rows, err);
+        status = weir_column_unpack(weir_bytes(at + times + ids, body - times - ids), column[2],
+                                    page->rows, err);
     for (size_t i = 0; status == WEIR_OK && i < page->rows; i++)
         rows[i] = (struct order_row){
             .time = column[0][i], .id = (uint64_t)column[1][i], .label = column[2][i]};

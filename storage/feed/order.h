@@ -1,5 +1,5 @@
 /* Samples in (event time, id) order, in a file: what a replay walks. Pages of packed columns
- * (storage/chunks/column.h), then a directory of the pages, then a footer:
+ * (core/wire/column.h), then a directory of the pages, then a footer:
  *
  *     page       u64 XXH3 of what follows, u32 bytes of the times, u32 of the ids, then times, ids, labels
  *     directory  per page: u64 offset, u32 bytes, u32 rows, i64 time and u64 id of its first row

@@ -35,9 +35,9 @@ static void take_rows(const struct dataset *dataset, const struct chunk *chunk,
 
         if (is_seen(dataset, replay, chunk->block, row))
             replay->rows[piece->count++] =
-                (struct order_row){.time = storage_column_at(&chunk->times, i),
+                (struct order_row){.time = weir_column_at(&chunk->times, i),
                                    .id = weir_sample_id(dataset->number, chunk->block, row),
-                                   .label = storage_column_at(&chunk->labels, i)};
+                                   .label = weir_column_at(&chunk->labels, i)};
     }
 }
 

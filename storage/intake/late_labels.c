@@ -100,7 +100,7 @@ enum weir_status storage_late_labels_fill(struct batch *batch, struct weir_db *d
         }
         status = open_place(db, cache, updates, hits.at[at].id, &place, err);
         if (status == WEIR_OK)
-            batch->columns[BATCH_LABEL][key->id] = storage_column_at(&place.chunk->labels, place.i);
+            batch->columns[BATCH_LABEL][key->id] = weir_column_at(&place.chunk->labels, place.i);
     }
     storage_id_list_sort(waiting);
     free(hits.at);
@@ -128,16 +128,16 @@ static enum weir_status locate(const struct stager *s, uint64_t place, struct lo
     enum weir_status status = open_place(s->db, s->cache, s->dataset, place, &at, s->err);
 
     if (status == WEIR_OK)
-        status = storage_dataset_file(
-            s->dataset, (uint64_t)storage_column_at(&at.chunk->files, at.i), &file, s->err);
+        status = storage_dataset_file(s->dataset, (uint64_t)weir_column_at(&at.chunk->files, at.i),
+                                      &file, s->err);
     if (status != WEIR_OK)
         return status;
     *ret_found = (struct located){
         .dataset = s->dataset,
         .file = file,
-        .offset = (uint64_t)storage_column_at(&at.chunk->offsets, at.i),
-        .length = (uint64_t)storage_column_at(&at.chunk->lengths, at.i),
-        .time = storage_column_at(&at.chunk->times, at.i),
+        .offset = (uint64_t)weir_column_at(&at.chunk->offsets, at.i),
+        .length = (uint64_t)weir_column_at(&at.chunk->lengths, at.i),
+        .time = weir_column_at(&at.chunk->times, at.i),
     };
     *ret_is_there = !weir_bits_get(&dead->erased, row_of(place)) &&
                     !weir_bits_get(&dead->removed, row_of(place)) && ret_found->file &&

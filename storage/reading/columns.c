@@ -24,8 +24,8 @@ static void add_rows(const struct dataset *dataset, const struct chunk *chunk, u
         if (storage_dataset_is_dead(dataset, chunk->block, row))
             continue;
         columns->ids[columns->count] = weir_sample_id(dataset->number, chunk->block, row);
-        columns->times[columns->count] = storage_column_at(&chunk->times, i);
-        columns->labels[columns->count] = storage_column_at(&chunk->labels, i);
+        columns->times[columns->count] = weir_column_at(&chunk->times, i);
+        columns->labels[columns->count] = weir_column_at(&chunk->labels, i);
         if (columns->row_bytes > 0)
             memcpy(columns->values + columns->count * columns->row_bytes,
                    storage_values_at(chunk->values, columns->row_bytes, i).at, columns->row_bytes);

@@ -104,11 +104,11 @@ static void take_columns(const struct chunk *chunk, struct run *run)
 {
     size_t count = run->count;
 
-    storage_column_take(&chunk->files, run->rows, count, run->files);
-    storage_column_take(&chunk->offsets, run->rows, count, run->offsets);
-    storage_column_take(&chunk->lengths, run->rows, count, run->lengths);
-    storage_column_take(&chunk->labels, run->rows, count, run->labels);
-    storage_column_take(&chunk->times, run->rows, count, run->times);
+    weir_column_take(&chunk->files, run->rows, count, run->files);
+    weir_column_take(&chunk->offsets, run->rows, count, run->offsets);
+    weir_column_take(&chunk->lengths, run->rows, count, run->lengths);
+    weir_column_take(&chunk->labels, run->rows, count, run->labels);
+    weir_column_take(&chunk->times, run->rows, count, run->times);
 }
 
 static enum weir_status describe(struct finder *finder, const struct run *run, size_t i,

@@ -73,7 +73,7 @@ static void add_whole(struct list *list, const struct chunk_ref *ref, const stru
 
     for (int i = 0; i < LIST_COLUMNS; i++)
         before[i] = list->columns[i].size;
-    storage_column_pack_steps((int64_t)first_id(list, ref), 1, &list->columns[LIST_IDS]);
+    weir_column_pack_steps((int64_t)first_id(list, ref), 1, &list->columns[LIST_IDS]);
     weir_buf_append(&list->columns[LIST_TIMES], chunk->times.packed.at, chunk->times.packed.size);
     weir_buf_append(&list->columns[LIST_LABELS], chunk->labels.packed.at,
                     chunk->labels.packed.size);
@@ -113,20 +113,20 @@ static void add_some(struct list *list, const struct chunk_ref *ref, const struc
     for (uint32_t i = after >= first ? (uint32_t)(after - first + 1) : 0;
          i < ref->count && row_of(first + i) < list->end_row && list->rows + rows < list->limit;
          i++) {
-        int64_t time = storage_column_at(&chunk->times, i);
+        int64_t time = weir_column_at(&chunk->times, i);
 
         list->cursor = first + i;
         if (!is_wanted(list, ref, first + i, time))
             continue;
         list->values[LIST_IDS][rows] = (int64_t)(first + i);
         list->values[LIST_TIMES][rows] = time;
-        list->values[LIST_LABELS][rows++] = storage_column_at(&chunk->labels, i);
+        list->values[LIST_LABELS][rows++] = weir_column_at(&chunk->labels, i);
         add_value(list, chunk, i);
     }
     for (int i = 0; i < LIST_COLUMNS; i++) {
         before[i] = list->columns[i].size;
         if (rows > 0)
-            storage_column_pack(list->values[i], rows, &list->columns[i]);
+            weir_column_pack(list->values[i], rows, &list->columns[i]);
     }
     end_piece(list, rows, before);
 }
@@ -299,8 +299,8 @@ static enum weir_status unpack_column(const struct weir_u32s *rows, const struct
     for (size_t i = 0; status == WEIR_OK && i < rows->count; i++) {
         if (bytes->count != rows->count || bytes->at[i] > frame.size - at)
             return weir_fail(err, WEIR_CORRUPT, "list_is: a frame ends inside piece %zu", i);
-        status = storage_column_unpack(weir_bytes(frame.at + at, bytes->at[i]), values, rows->at[i],
-                                       err);
+        status =
+            weir_column_unpack(weir_bytes(frame.at + at, bytes->at[i]), values, rows->at[i], err);
         values += rows->at[i];
         at += bytes->at[i];
     }

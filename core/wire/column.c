@@ -1,5 +1,5 @@
 /* Packed columns: see column.h. */
-#include "storage/chunks/column.h"
+#include "core/wire/column.h"
 
 #include "core/base/memory.h"
 
@@ -177,12 +177,12 @@ static struct frame frame_of(const int64_t *values, size_t count, const struct s
 /* Bytes behind the header. */
 static size_t body_bytes(uint8_t width, size_t count)
 {
-    return width == COLUMN_STEPS ? sizeof(uint64_t) : count * width;
+    return width == WEIR_COLUMN_STEPS ? sizeof(uint64_t) : count * width;
 }
 
 static size_t frame_bytes(unsigned bits, size_t count)
 {
-    return COLUMN_FRAME_BYTES + (count * bits + 7) / 8;
+    return WEIR_COLUMN_FRAME_BYTES + (count * bits + 7) / 8;
 }
 
 /* Eight bytes are written for each value; those that the next one overwrites do not matter. */
@@ -226,15 +226,15 @@ static void store_bits(const int64_t *values, size_t count, const struct frame *
 
 static void pack_frame(const int64_t *values, size_t count, const struct frame *frame, uint8_t *at)
 {
-    at[0] = COLUMN_FRAME;
+    at[0] = WEIR_COLUMN_FRAME;
     weir_put_u64(at + 1, frame->base);
     weir_put_u64(at + 9, frame->step);
     weir_put_u64(at + 17, frame->unit);
     at[25] = (uint8_t)frame->bits;
     if (frame->bits >= 8)
-        store_bytes(values, count, frame, at + COLUMN_FRAME_BYTES);
+        store_bytes(values, count, frame, at + WEIR_COLUMN_FRAME_BYTES);
     else if (frame->bits > 0)
-        store_bits(values, count, frame, at + COLUMN_FRAME_BYTES);
+        store_bits(values, count, frame, at + WEIR_COLUMN_FRAME_BYTES);
 }
 
 static void pack_plain(const int64_t *values, size_t count, const struct spread *spread,
@@ -244,34 +244,34 @@ static void pack_plain(const int64_t *values, size_t count, const struct spread 
 
     at[0] = width;
     weir_put_u64(at + 1, base);
-    if (width == COLUMN_STEPS)
-        weir_put_u64(at + COLUMN_HEADER_BYTES, spread->step);
+    if (width == WEIR_COLUMN_STEPS)
+        weir_put_u64(at + WEIR_COLUMN_HEADER_BYTES, spread->step);
     else if (width > 0)
-        store(values, count, base, width, at + COLUMN_HEADER_BYTES);
+        store(values, count, base, width, at + WEIR_COLUMN_HEADER_BYTES);
 }
 
-void storage_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out)
+void weir_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out)
 {
-    uint8_t packed[COLUMN_HEADER_BYTES + sizeof step] = {COLUMN_STEPS};
+    uint8_t packed[WEIR_COLUMN_HEADER_BYTES + sizeof step] = {WEIR_COLUMN_STEPS};
 
     weir_put_u64(packed + 1, (uint64_t)base);
-    weir_put_u64(packed + COLUMN_HEADER_BYTES, step);
+    weir_put_u64(packed + WEIR_COLUMN_HEADER_BYTES, step);
     weir_buf_append(out, packed, sizeof packed);
 }
 
-void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *out)
+void weir_column_pack(const int64_t *values, size_t count, struct weir_buf *out)
 {
     struct spread spread = measure(values, count);
     uint8_t width = width_of(spread.range);
     struct frame frame = {.bits = 64};
     size_t plain;
 
-    if (spread.steps && body_bytes(width, count) > body_bytes(COLUMN_STEPS, count))
-        width = COLUMN_STEPS;
-    plain = COLUMN_HEADER_BYTES + body_bytes(width, count);
-    if (plain > COLUMN_FRAME_BYTES)
+    if (spread.steps && body_bytes(width, count) > body_bytes(WEIR_COLUMN_STEPS, count))
+        width = WEIR_COLUMN_STEPS;
+    plain = WEIR_COLUMN_HEADER_BYTES + body_bytes(width, count);
+    if (plain > WEIR_COLUMN_FRAME_BYTES)
         frame = frame_of(values, count, &spread);
-    weir_buf_reserve(out, plain + COLUMN_FRAME_BYTES);
+    weir_buf_reserve(out, plain + WEIR_COLUMN_FRAME_BYTES);
     if (frame_bytes(frame.bits, count) < plain) {
         pack_frame(values, count, &frame, out->at + out->size);
         out->size += frame_bytes(frame.bits, count);
@@ -286,7 +286,7 @@ void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *o
 static bool is_width(uint8_t width)
 {
     return width == 0 || width == 1 || width == 2 || width == 4 || width == 8 ||
-           width == COLUMN_STEPS;
+           width == WEIR_COLUMN_STEPS;
 }
 
 static bool is_bits(uint8_t bits)
@@ -299,24 +299,25 @@ static uint64_t mask_of(unsigned bits)
     return bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
 }
 
-static struct column_view view_plain(struct weir_bytes packed, uint8_t width)
+static struct weir_column_view view_plain(struct weir_bytes packed, uint8_t width)
 {
-    struct column_view view = {.body = packed.at, .base = weir_get_u64(packed.at + 1), .unit = 1};
+    struct weir_column_view view = {
+        .body = packed.at, .base = weir_get_u64(packed.at + 1), .unit = 1};
 
-    if (width == COLUMN_STEPS) {
-        view.step = weir_get_u64(packed.at + COLUMN_HEADER_BYTES);
+    if (width == WEIR_COLUMN_STEPS) {
+        view.step = weir_get_u64(packed.at + WEIR_COLUMN_HEADER_BYTES);
     } else if (width > 0) {
-        view.body = packed.at + COLUMN_HEADER_BYTES;
+        view.body = packed.at + WEIR_COLUMN_HEADER_BYTES;
         view.bits = 8u * width;
         view.mask = mask_of(8u * width);
     }
     return view;
 }
 
-static struct column_view view_frame(struct weir_bytes packed)
+static struct weir_column_view view_frame(struct weir_bytes packed)
 {
-    return (struct column_view){
-        .body = packed.at + COLUMN_FRAME_BYTES,
+    return (struct weir_column_view){
+        .body = packed.at + WEIR_COLUMN_FRAME_BYTES,
         .bits = packed.at[25],
         .mask = mask_of(packed.at[25]),
         .base = weir_get_u64(packed.at + 1),
@@ -325,15 +326,15 @@ static struct column_view view_frame(struct weir_bytes packed)
     };
 }
 
-enum weir_status storage_column_view(struct weir_bytes packed, size_t count,
-                                     struct column_view *ret_view, struct weir_error *err)
+enum weir_status weir_column_view(struct weir_bytes packed, size_t count,
+                                  struct weir_column_view *ret_view, struct weir_error *err)
 {
-    uint8_t width = packed.size >= COLUMN_HEADER_BYTES ? packed.at[0] : 3;
+    uint8_t width = packed.size >= WEIR_COLUMN_HEADER_BYTES ? packed.at[0] : 3;
 
-    if (is_width(width) && packed.size == COLUMN_HEADER_BYTES + body_bytes(width, count))
+    if (is_width(width) && packed.size == WEIR_COLUMN_HEADER_BYTES + body_bytes(width, count))
         *ret_view = view_plain(packed, width);
-    else if (width == COLUMN_FRAME && packed.size >= COLUMN_FRAME_BYTES && is_bits(packed.at[25]) &&
-             packed.size == frame_bytes(packed.at[25], count))
+    else if (width == WEIR_COLUMN_FRAME && packed.size >= WEIR_COLUMN_FRAME_BYTES &&
+             is_bits(packed.at[25]) && packed.size == frame_bytes(packed.at[25], count))
         *ret_view = view_frame(packed);
     else
         return weir_fail(err, WEIR_CORRUPT, "column of %zu bytes is not one of %zu values",
@@ -342,39 +343,39 @@ enum weir_status storage_column_view(struct weir_bytes packed, size_t count,
     return WEIR_OK;
 }
 
-void storage_column_range(const struct column_view *view, size_t from, size_t count,
-                          int64_t *values)
+void weir_column_range(const struct weir_column_view *view, size_t from, size_t count,
+                       int64_t *values)
 {
-    const struct column_view local = *view; /* `values` may alias nothing of it then */
+    const struct weir_column_view local = *view; /* `values` may alias nothing of it then */
 
     for (size_t i = 0; local.bits == 0 && i < count; i++)
         values[i] = (int64_t)(local.base + (from + i) * local.step);
     for (size_t i = 0; local.bits > 0 && i < count; i++)
-        values[i] = storage_column_at(&local, from + i);
+        values[i] = weir_column_at(&local, from + i);
 }
 
-void storage_column_take(const struct column_view *view, const uint32_t *rows, size_t count,
-                         int64_t *values)
+void weir_column_take(const struct weir_column_view *view, const uint32_t *rows, size_t count,
+                      int64_t *values)
 {
-    const struct column_view local = *view;
+    const struct weir_column_view local = *view;
 
     for (size_t i = 0; local.bits == 0 && i < count; i++)
         values[i] = (int64_t)(local.base + rows[i] * local.step);
     for (size_t i = 0; local.bits > 0 && i < count; i++)
-        values[i] = storage_column_at(&local, rows[i]);
+        values[i] = weir_column_at(&local, rows[i]);
 }
 
-enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
-                                       struct weir_error *err)
+enum weir_status weir_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
+                                    struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint8_t *padded = weir_calloc(packed.size + COLUMN_PADDING, 1);
-    struct column_view view;
+    WEIR_AUTO_FREE uint8_t *padded = weir_calloc(packed.size + WEIR_COLUMN_PADDING, 1);
+    struct weir_column_view view;
     enum weir_status status;
 
     if (packed.size > 0)
         memcpy(padded, packed.at, packed.size);
-    status = storage_column_view(weir_bytes(padded, packed.size), count, &view, err);
+    status = weir_column_view(weir_bytes(padded, packed.size), count, &view, err);
     if (status == WEIR_OK)
-        storage_column_range(&view, 0, count, values);
+        weir_column_range(&view, 0, count, values);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Packed columns: every shape comes back, in as few bytes as it needs. */
-#include "storage/chunks/column.h"
+#include "core/wire/column.h"
 
 #include "core/base/rng.h"
 
@@ -39,9 +39,9 @@ static void each_shape_takes_as_few_bytes_as_it_needs(void **state)
         int64_t back[COUNT];
         struct weir_error err;
 
-        storage_column_pack(CASES[i].values, COUNT, &packed);
-        assert_int_equal(packed.size, COLUMN_HEADER_BYTES + COUNT * CASES[i].bytes);
-        assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, COUNT, &err), WEIR_OK);
+        weir_column_pack(CASES[i].values, COUNT, &packed);
+        assert_int_equal(packed.size, WEIR_COLUMN_HEADER_BYTES + COUNT * CASES[i].bytes);
+        assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, COUNT, &err), WEIR_OK);
         assert_memory_equal(back, CASES[i].values, sizeof back);
     }
 }
@@ -54,14 +54,12 @@ static void a_column_of_another_length_is_corrupt(void **state)
     struct weir_error err;
 
     (void)state;
-    storage_column_pack(VALUES, COUNT, &packed);
-    assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, COUNT + 1, &err),
+    weir_column_pack(VALUES, COUNT, &packed);
+    assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, COUNT + 1, &err),
                      WEIR_CORRUPT);
-    assert_int_equal(storage_column_unpack(weir_bytes(packed.at, 5), back, COUNT, &err),
-                     WEIR_CORRUPT);
+    assert_int_equal(weir_column_unpack(weir_bytes(packed.at, 5), back, COUNT, &err), WEIR_CORRUPT);
     packed.at[0] = 3; /* no such width */
-    assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, COUNT, &err),
-                     WEIR_CORRUPT);
+    assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, COUNT, &err), WEIR_CORRUPT);
 }
 
 static void a_value_is_read_where_it_lies(void **state)
@@ -75,17 +73,17 @@ static void a_value_is_read_where_it_lies(void **state)
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         WEIR_AUTO_BUF packed = {0};
-        struct column_view view;
+        struct weir_column_view view;
         int64_t middle[2];
         struct weir_error err;
 
-        storage_column_pack(CASES[i], COUNT, &packed);
-        weir_buf_reserve(&packed, COLUMN_PADDING);
-        memset(packed.at + packed.size, 0xff, COLUMN_PADDING); /* belongs to no value */
-        assert_int_equal(storage_column_view(weir_buf_view(&packed), COUNT, &view, &err), WEIR_OK);
+        weir_column_pack(CASES[i], COUNT, &packed);
+        weir_buf_reserve(&packed, WEIR_COLUMN_PADDING);
+        memset(packed.at + packed.size, 0xff, WEIR_COLUMN_PADDING); /* belongs to no value */
+        assert_int_equal(weir_column_view(weir_buf_view(&packed), COUNT, &view, &err), WEIR_OK);
         for (size_t row = 0; row < COUNT; row++)
-            assert_int_equal(storage_column_at(&view, row), CASES[i][row]);
-        storage_column_range(&view, 1, 2, middle);
+            assert_int_equal(weir_column_at(&view, row), CASES[i][row]);
+        weir_column_range(&view, 1, 2, middle);
         assert_memory_equal(middle, &CASES[i][1], sizeof middle);
     }
 }
@@ -104,11 +102,11 @@ static void long_columns_come_back_from_memory_without_padding(void **state)
 
         for (int64_t row = 0; row < MANY; row++)
             values[row] = row * row * 7919 % SPREADS[i] - 5;
-        storage_column_pack(values, MANY, &packed);
+        weir_column_pack(values, MANY, &packed);
         exact = malloc(packed.size); /* what lies behind belongs to nobody */
         assert_non_null(exact);
         memcpy(exact, packed.at, packed.size);
-        assert_int_equal(storage_column_unpack(weir_bytes(exact, packed.size), back, MANY, &err),
+        assert_int_equal(weir_column_unpack(weir_bytes(exact, packed.size), back, MANY, &err),
                          WEIR_OK);
         free(exact);
         assert_memory_equal(back, values, sizeof values);
@@ -131,7 +129,7 @@ static void frames_are_laid_out_as_documented(void **state)
     (void)state;
     for (size_t i = 0; i < MANY; i++)
         values[i] = VALUES[i] * 1000000;
-    storage_column_pack(values, MANY, &packed);
+    weir_column_pack(values, MANY, &packed);
     assert_int_equal(packed.size, sizeof SECONDS);
     assert_memory_equal(packed.at, SECONDS, sizeof SECONDS);
 }
@@ -169,9 +167,9 @@ static void data_with_a_pattern_takes_few_bytes(void **state)
         for (int64_t row = 0; row < MANY; row++)
             values[row] = shape->unit * (1030000000 + row * shape->slope +
                                          (int64_t)weir_rng_below(&rng, shape->noise));
-        storage_column_pack(values, MANY, &packed);
+        weir_column_pack(values, MANY, &packed);
         assert_true((double)packed.size <= MANY * shape->bytes_max);
-        assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, MANY, &err), WEIR_OK);
+        assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, MANY, &err), WEIR_OK);
         assert_memory_equal(back, values, sizeof values);
     }
 }
@@ -194,9 +192,9 @@ static void any_values_come_back(void **state)
 
         for (size_t i = 0; i < count; i++)
             values[i] = (int64_t)(unit * ((weir_rng_next(&rng) >> shift) + i * slope) - slope);
-        storage_column_pack(values, count, &packed);
-        assert_true(packed.size <= COLUMN_HEADER_BYTES + 8 * count);
-        assert_int_equal(storage_column_unpack(weir_buf_view(&packed), back, count, &err), WEIR_OK);
+        weir_column_pack(values, count, &packed);
+        assert_true(packed.size <= WEIR_COLUMN_HEADER_BYTES + 8 * count);
+        assert_int_equal(weir_column_unpack(weir_buf_view(&packed), back, count, &err), WEIR_OK);
         assert_memory_equal(back, values, count * sizeof *values);
     }
 }

@@ -14,9 +14,9 @@
  *    25  u8   bits of a packed value: 0 1 2 4 8 16 24 … 64; from the lowest bit of each byte up
  *    26  packed values
  *
- * The SQL function unpack() of sql/012_frames.sql reads the same bytes. */
-#ifndef WEIR_STORAGE_COLUMN_H
-#define WEIR_STORAGE_COLUMN_H
+ * The SQL function unpack() of storage/sql/012_frames.sql reads the same bytes. */
+#ifndef WEIR_WIRE_COLUMN_H
+#define WEIR_WIRE_COLUMN_H
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
@@ -24,24 +24,24 @@
 #include <string.h>
 
 enum {
-    COLUMN_HEADER_BYTES = 9,
-    COLUMN_FRAME_BYTES = 26,
-    COLUMN_STEPS = 255,
-    COLUMN_FRAME = 254,
-    COLUMN_PADDING = 8
+    WEIR_COLUMN_HEADER_BYTES = 9,
+    WEIR_COLUMN_FRAME_BYTES = 26,
+    WEIR_COLUMN_STEPS = 255,
+    WEIR_COLUMN_FRAME = 254,
+    WEIR_COLUMN_PADDING = 8
 };
 
-void storage_column_pack(const int64_t *values, size_t count, struct weir_buf *out);
+void weir_column_pack(const int64_t *values, size_t count, struct weir_buf *out);
 /* The column base, base + step, base + 2 * step … */
-void storage_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out);
+void weir_column_pack_steps(int64_t base, uint64_t step, struct weir_buf *out);
 /* Fills `values` (count). CORRUPT when `packed` is not the column of `count` values. Needs no
  * padding. */
-enum weir_status storage_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
-                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_column_unpack(struct weir_bytes packed, int64_t *values, size_t count,
+                                    struct weir_error *err) WEIR_MUST_USE;
 
 /* A column seen in place: value `row` is base + row * step + unit * the `bits` at its place. Every
  * encoding is such a sum, so that reading a value takes no branch. Borrows the packed bytes. */
-struct column_view {
+struct weir_column_view {
     const uint8_t *body;
     size_t bits;   /* from one value to the next */
     uint64_t mask; /* of the bits that belong to a value */
@@ -49,14 +49,14 @@ struct column_view {
     struct weir_bytes packed; /* the whole column */
 };
 
-/* Readable memory must go on for COLUMN_PADDING bytes behind `packed`. CORRUPT when it is not the
+/* Readable memory must go on for WEIR_COLUMN_PADDING bytes behind `packed`. CORRUPT when it is not the
  * column of `count` values. */
-enum weir_status storage_column_view(struct weir_bytes packed, size_t count,
-                                     struct column_view *ret_view,
-                                     struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_column_view(struct weir_bytes packed, size_t count,
+                                  struct weir_column_view *ret_view,
+                                  struct weir_error *err) WEIR_MUST_USE;
 
 /* `row` below the `count` of the view; unchecked. */
-static inline int64_t storage_column_at(const struct column_view *view, size_t row)
+static inline int64_t weir_column_at(const struct weir_column_view *view, size_t row)
 {
     size_t bit = row * view->bits;
     uint64_t value;
@@ -67,10 +67,10 @@ static inline int64_t storage_column_at(const struct column_view *view, size_t r
 }
 
 /* The values of `count` rows in any order. */
-void storage_column_take(const struct column_view *view, const uint32_t *rows, size_t count,
-                         int64_t *values);
+void weir_column_take(const struct weir_column_view *view, const uint32_t *rows, size_t count,
+                      int64_t *values);
 /* Rows from … from + count - 1 as an array. */
-void storage_column_range(const struct column_view *view, size_t from, size_t count,
-                          int64_t *values);
+void weir_column_range(const struct weir_column_view *view, size_t from, size_t count,
+                       int64_t *values);
 
 #endif
