@@ -107,6 +107,20 @@ static void on_locate(void *owner, struct weir_request *request)
     answer(request, MSG_located, &message, status, &err);
 }
 
+static void on_locate_chunks(void *owner, struct weir_request *request)
+{
+    struct msg_located_chunks message = {0};
+    struct weir_frames frames = {.count = 0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_locate_chunks(owner, request->message, request->arena, &message, &frames, &err);
+
+    if (status == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_located_chunks, &message, &frames);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
 static void on_read(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
@@ -236,6 +250,7 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(columns_read, on_columns_read),
     WEIR_ON(replay_read, on_replay_read),
     WEIR_ON(locate, on_locate),
+    WEIR_ON(locate_chunks, on_locate_chunks),
     WEIR_ON(read, on_read),
     WEIR_ON(list, on_list),
     WEIR_ON(hold, on_hold),

@@ -18,6 +18,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     worker_free_discarded(worker);
     if (worker->flow.epoch > before) { /* acknowledge at once */
         worker_tasks_drop_fetched(worker);
+        layouts_clear(worker->layouts);
         worker->hold_ms = 0;
         kitchen_forget_files(
             worker->kitchen); /* a scrubbed file must be opened and checked again */

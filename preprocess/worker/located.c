@@ -49,8 +49,10 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
     WEIR_AUTO_FREE uint64_t *indices = weir_calloc(batches.count * batch_samples, sizeof(*indices));
     preprocess_plan_group(plan, group, indices);
     located->samples = weir_calloc(room + 1, sizeof(*located->samples));
+    located->unknown = weir_calloc(room + 1, sizeof(*located->unknown));
     for (uint64_t i = 0; i < batches.count; i++)
         set_down(located, plan, batches.first + i, indices + i * batch_samples);
+    located_forget(located);
 }
 
 static void forget_files(struct located *located)
@@ -68,34 +70,53 @@ void located_fini(struct located *located)
 {
     forget_files(located);
     free(located->samples);
+    free(located->unknown);
     free(located->values);
     *located = (struct located){0};
 }
 
-void located_again(struct located *located)
+void located_forget(struct located *located)
 {
     forget_files(located);
     located->known = 0;
+    located->unknown_count = located->count;
+    for (uint32_t i = 0; i < located->count; i++)
+        located->unknown[i] = i;
+}
+
+void located_again(struct located *located)
+{
+    located_forget(located);
     located->tries++;
+}
+
+bool located_is_known(const struct located *located)
+{
+    return located->known == located->unknown_count;
+}
+
+static struct located_sample *unknown_at(const struct located *located, size_t i)
+{
+    return &located->samples[located->unknown[located->known + i]];
 }
 
 size_t located_wanted(const struct located *located, uint64_t ids[LOCATE_IDS_MAX])
 {
-    size_t left = located->count - located->known;
+    size_t left = located->unknown_count - located->known;
     size_t count = left < LOCATE_IDS_MAX ? left : LOCATE_IDS_MAX;
     for (size_t i = 0; i < count; i++)
-        ids[i] = located->samples[located->known + i].id;
+        ids[i] = unknown_at(located, i)->id;
     return count;
 }
 
 /* The answer names the ids it is for: they must be those asked for, from the first on. */
 static bool is_asked_for(const struct located *located, const struct weir_u64s *ids)
 {
-    if (ids->count == 0 || ids->count > located->count - located->known ||
+    if (ids->count == 0 || ids->count > located->unknown_count - located->known ||
         ids->count > LOCATE_IDS_MAX)
         return false;
     for (size_t i = 0; i < ids->count; i++) {
-        if (ids->at[i] != located->samples[located->known + i].id)
+        if (ids->at[i] != unknown_at(located, i)->id)
             return false;
     }
     return true;
@@ -128,41 +149,71 @@ static bool is_consistent(const struct msg_located *answer)
     return is_right;
 }
 
-static void add_files(struct located *located, const struct msg_located *answer)
+static void add_file(struct located *located, const struct file_about *about)
 {
-    size_t count = located->file_count + answer->paths.count;
+    size_t count = located->file_count;
+    char *path = weir_strdup(about->path);
     located->files = weir_realloc(located->files, count + 1, sizeof(*located->files));
     located->paths = weir_realloc(located->paths, count + 1, sizeof(*located->paths));
-    for (size_t i = 0; i < answer->paths.count; i++) {
-        char *path = weir_strdup(answer->paths.at[i]);
-        located->paths[located->file_count] = path;
-        located->files[located->file_count++] = (struct file_about){
-            .path = path,
-            .device = answer->devices.at[i],
-            .inode = answer->inodes.at[i],
-            .size = answer->sizes.at[i],
-            .mtime_ns = answer->mtimes.at[i],
-        };
+    located->paths[count] = path;
+    located->files[count] = *about;
+    located->files[count].path = path;
+    located->file_count++;
+}
+
+static void add_files(struct located *located, const struct msg_located *answer)
+{
+    for (size_t i = 0; i < answer->paths.count; i++)
+        add_file(located, &(struct file_about){
+                              .path = answer->paths.at[i],
+                              .device = answer->devices.at[i],
+                              .inode = answer->inodes.at[i],
+                              .size = answer->sizes.at[i],
+                              .mtime_ns = answer->mtimes.at[i],
+                          });
+}
+
+static bool is_same_file(const struct file_about *a, const struct file_about *b)
+{
+    return a->inode == b->inode && a->device == b->device && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns && strcmp(a->path, b->path) == 0;
+}
+
+uint32_t located_file(struct located *located, const struct file_about *about)
+{
+    for (size_t i = located->file_count; i > 0; i--) {
+        if (is_same_file(&located->files[i - 1], about))
+            return (uint32_t)(i - 1);
     }
+    add_file(located, about);
+    return (uint32_t)(located->file_count - 1);
 }
 
 /* Numbers become f32, which is what a batch holds. */
+static void take_numbers(const struct msg_located *answer, size_t from, size_t count, float *to)
+{
+    const uint8_t *at = answer->label_values.at;
+    for (size_t i = 0; i < count && answer->value_type == WEIR_F64; i++) {
+        double number;
+        memcpy(&number, at + (from + i) * sizeof(number), sizeof(number));
+        to[i] = (float)number;
+    }
+    if (answer->value_type == WEIR_F32)
+        memcpy(to, at + from * sizeof(float), count * sizeof(float));
+}
+
 static void take_values(struct located *located, const struct msg_located *answer)
 {
-    size_t width = answer->label_width, count = answer->ids.count * width;
+    size_t width = answer->label_width;
     if (width == 0)
         return;
     if (located->values == NULL)
         located->values = weir_calloc(located->count, width * sizeof(float));
     located->label_width = answer->label_width;
-    float *to = located->values + located->known * width;
-    for (size_t i = 0; i < count && answer->value_type == WEIR_F64; i++) {
-        double number;
-        memcpy(&number, answer->label_values.at + i * sizeof(number), sizeof(number));
-        to[i] = (float)number;
+    for (size_t i = 0; i < answer->ids.count; i++) {
+        float *to = located->values + located->unknown[located->known + i] * width;
+        take_numbers(answer, i * width, width, to);
     }
-    if (answer->value_type == WEIR_F32)
-        memcpy(to, answer->label_values.at, count * sizeof(float));
 }
 
 const float *located_values(const struct located *located, const struct located_sample *sample)
@@ -178,7 +229,7 @@ enum weir_status located_take(struct located *located, const struct msg_located 
         return weir_fail(err, WEIR_INVALID,
                          "located: %zu ids that were not asked for, expected at most %zu, in the "
                          "order of the question",
-                         wanted, located->count - located->known);
+                         wanted, located->unknown_count - located->known);
     if (!is_consistent(answer) || !has_values(located, answer))
         return weir_fail(err, WEIR_INVALID,
                          "located: columns differ in length, expected %zu of each", wanted);
@@ -186,13 +237,14 @@ enum weir_status located_take(struct located *located, const struct msg_located 
     uint32_t first_file = (uint32_t)located->file_count;
     add_files(located, answer);
     for (size_t i = 0; i < wanted; i++) {
-        struct located_sample *sample = &located->samples[located->known++];
+        struct located_sample *sample = unknown_at(located, i);
         sample->state = (uint8_t)answer->states.at[i];
         sample->file = first_file + answer->files.at[i];
         sample->offset = answer->offsets.at[i];
         sample->length = answer->lengths.at[i];
         sample->label = answer->labels.at[i];
     }
+    located->known += wanted;
     located->label_kind = answer->label_kind;
     return WEIR_OK;
 }

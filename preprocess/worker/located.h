@@ -30,7 +30,9 @@ struct located {
     struct located_sample *samples; /* in the order of positions, from the group's first */
     uint32_t rank;                  /* whose slices; or LOCATED_WHOLE */
     size_t count;
-    size_t known; /* the first so many are filled in */
+    uint32_t *unknown; /* those of `samples` that storage is asked for one by one, … */
+    size_t unknown_count;
+    size_t known; /* … of which the first so many are filled in */
     struct file_about *files;
     size_t file_count;
     char **paths; /* owned: what files[i].path points to */
@@ -53,8 +55,14 @@ enum weir_status located_take(struct located *located, const struct msg_located 
                               struct weir_error *err) WEIR_MUST_USE;
 /* The label of a sample of `located` that is a vector, of label_width numbers. */
 const float *located_values(const struct located *located, const struct located_sample *sample);
-/* Forgets where they are, to be asked again. */
+/* Forgets where they are: all are unknown. */
+void located_forget(struct located *located);
+/* The same, because what storage said has proved stale. */
 void located_again(struct located *located);
+/* How `samples` call this file, which is copied if it is new. */
+uint32_t located_file(struct located *located, const struct file_about *about);
+/* Everything is filled in. */
+bool located_is_known(const struct located *located);
 /* The samples of one batch of the group, or of its slice. */
 const struct located_sample *located_batch(const struct located *located,
                                            const struct preprocess_plan *plan, uint64_t batch,

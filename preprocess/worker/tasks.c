@@ -69,6 +69,51 @@ static void on_located(void *owner, const struct weir_reply *reply, const struct
     answered(task, status, err != NULL ? err : &reason);
 }
 
+/* What was filled in before counts only now that storage says so. */
+static enum weir_status take_chunks(struct worker_task *task, const struct weir_reply *reply,
+                                    struct weir_error *err)
+{
+    const struct msg_located_chunks *answer = reply->message;
+    struct worker *worker = task->worker;
+    struct msg_locate_chunks rest;
+    int64_t now_ms = weir_loop_now_ms(worker->loop);
+    bool is_changed;
+    if (answer->epoch < worker->flow.epoch)
+        return weir_fail(err, WEIR_STALE, "located_chunks: of epoch %lu, expected %lu at least",
+                         answer->epoch, worker->flow.epoch);
+    enum weir_status status = layouts_take(
+        worker->layouts, answer, weir_frames_at(reply->frames, 0), now_ms, &is_changed, err);
+    if (status != WEIR_OK)
+        return status;
+    task->is_placed = !layouts_wanted(worker->layouts, &rest) || rest.ids.count == 0;
+    if (is_changed && task->is_placed)
+        layouts_fill(worker->layouts, &task->located, now_ms);
+    return WEIR_OK;
+}
+
+/* Storage refuses: all is asked for one by one. */
+static void place_none(struct worker_task *task)
+{
+    located_forget(&task->located);
+    task->is_placed = true;
+}
+
+static void on_chunks(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {.text = "another answer than expected"};
+    enum weir_status status = WEIR_INVALID;
+    if (reply != NULL && reply->type == MSG_located_chunks)
+        status = take_chunks(task, reply, &reason);
+    if (err != NULL && err->status != WEIR_TIMEOUT) {
+        place_none(task);
+        status = WEIR_OK;
+    }
+    if (status == WEIR_OK)
+        leave_to_storage(task);
+    answered(task, status, err != NULL ? err : &reason);
+}
+
 static enum weir_status take_read(struct worker_task *task, const struct weir_reply *reply,
                                   struct weir_error *err)
 {
@@ -104,9 +149,26 @@ static struct weir_bytes lend(struct worker *worker, const struct worker_task *t
     return weir_segment_lend(worker->lent);
 }
 
+/* Asks for chunks, and whether those that are held still hold; false when that is of no use. What proved
+ * stale is asked for sample by sample. */
+static bool ask_chunks(struct worker *worker, struct worker_task *task)
+{
+    struct msg_locate_chunks question;
+    if (task->is_placed || task->located.tries > 0)
+        return false;
+    layouts_fill(worker->layouts, &task->located, weir_loop_now_ms(worker->loop));
+    task->is_placed = !layouts_wanted(worker->layouts, &question);
+    if (!task->is_placed)
+        weir_rpc_call(worker->storage, MSG_locate_chunks, &question, WORKER_ASK_MS, on_chunks,
+                      task);
+    return !task->is_placed;
+}
+
 /* Asks for the next piece of what is not known; false when there is none. */
 static bool ask_storage(struct worker *worker, struct worker_task *task)
 {
+    if (ask_chunks(worker, task))
+        return true;
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(LOCATE_IDS_MAX, sizeof(*ids));
     size_t count = located_wanted(&task->located, ids);
     if (count > 0) {
@@ -124,7 +186,8 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
 
 static bool is_unlocated(const struct worker_task *task)
 {
-    return task->begun && task->located.known < task->located.count;
+    bool is_placed = task->is_placed || task->located.tries > 0;
+    return task->begun && !(is_placed && located_is_known(&task->located));
 }
 
 /* One lease at a time is located, the lowest group first: all at once would keep storage busy with
@@ -179,6 +242,7 @@ void worker_locate_again(struct worker *worker, struct worker_task *task)
     task->ask_ms =
         weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
     located_again(&task->located);
+    layouts_clear(worker->layouts);
     fetched_fini(&task->fetched);
     worker_prepare(worker);
 }

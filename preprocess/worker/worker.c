@@ -94,6 +94,7 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     worker->name = weir_strdup(options->name);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker->borrowed = weir_borrowed_new(loop);
+    worker->layouts = layouts_new(LAYOUTS_BYTES_MAX);
     worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
@@ -146,6 +147,7 @@ void worker_close(void *state)
     worker_free_discarded(worker);
     worker_flow_fini(&worker->flow);
     worker_tasks_close(worker);
+    layouts_free(worker->layouts);
     worker_jobs_close(worker);
     kitchen_free(worker->kitchen);
     crashes_close(worker->crashes);

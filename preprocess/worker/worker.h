@@ -9,6 +9,7 @@
 #include "core/wire/delivery.h"
 #include "preprocess/worker/batch.h"
 #include "preprocess/worker/flow.h"
+#include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
 
 enum {
@@ -52,10 +53,11 @@ struct worker_loans {
 /* What the worker keeps for each lease slot of the flow. */
 struct worker_task {
     uint64_t fence; /* of the lease it belongs to */
-    bool asking;    /* locate or read is open */
+    bool asking;    /* locate_chunks, locate or read is open */
     int64_t ask_ms; /* not asked before */
     bool begun;     /* `located` is set down */
     struct located located;
+    bool is_placed; /* what whole chunks say of `located` is filled in, and holds */
     struct fetched fetched;
     struct chain_partial partial; /* of a lease that asks for a partial fit */
     struct worker *worker;
@@ -70,6 +72,7 @@ struct worker {
     struct worker_flow flow;
     struct worker_job jobs[WORKER_JOBS_MAX];
     struct worker_task tasks[WORKER_LEASES_MAX];
+    struct layouts *layouts;
     struct weir_segment *lent;         /* where storage writes what it reads … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];

@@ -2,6 +2,7 @@
 #include "storage/catalog/catalog.h"
 
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "storage/scanning/scan.h"
 
 #include <limits.h>
@@ -130,6 +131,7 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     dataset->shelf = catalog->shelf;
     dataset->name = weir_strdup(origin->name);
     dataset->is_scanned = d->is_pushed;
+    dataset->edition = weir_random_u64() | 1;
     dataset->copies = weir_format("%s/storage/%s", catalog->data_dir, origin->name);
     dataset->root = root_of(dataset, origin);
     storage_declaration_print(d, dataset->root, &text);
@@ -353,6 +355,11 @@ struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block)
 bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row)
 {
     return block < dataset->dead_count && weir_bits_get(&dataset->dead[block].erased, row);
+}
+
+void storage_dataset_turn(struct dataset *dataset)
+{
+    dataset->edition++;
 }
 
 bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row)

@@ -89,6 +89,10 @@ struct dataset {
 
     struct file_shelf *shelf; /* of the catalog: what of `groups` is in memory */
     uint64_t paths_dropped;   /* grows when known files lose their paths, to an erasure */
+    uint64_t
+        edition; /* another one as soon as a sample is not live any more, or its file is another one to
+                         readers: what they were told under an older one holds no more. Not stored: drawn
+                         when the catalog is loaded */
 
     struct scan *scan;        /* owned by scan.c */
     struct notes notes;       /* what of the source could not be looked at */
@@ -172,6 +176,8 @@ const struct chunk_ref *storage_dataset_chunk(const struct dataset *dataset, uin
 /* The dead rows of a block, made on demand. */
 struct dead_rows *storage_dataset_dead(struct dataset *dataset, uint32_t block);
 bool storage_dataset_is_erased(const struct dataset *dataset, uint32_t block, uint32_t row);
+/* What was told of its samples holds no more: the next edition. */
+void storage_dataset_turn(struct dataset *dataset);
 /* Erased, removed or replaced. */
 bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint32_t row);
 /* NULL when the hash may come in. */

@@ -103,6 +103,7 @@ enum weir_status storage_tombstones_write(struct weir_db *db, struct chunk_cache
     const struct writer w = {.db = db, .cache = cache, .dataset = dataset, .kind = kind};
     enum weir_status status = WEIR_OK;
 
+    storage_dataset_turn(dataset);
     for (size_t i = 0; status == WEIR_OK && i < ids->count;) {
         uint32_t block = weir_sample_block(ids->at[i]);
         const struct chunk_ref *ref =

@@ -79,11 +79,9 @@ static enum weir_status turn_to_file(struct finder *finder, uint64_t number, str
     return status;
 }
 
-static enum weir_sample_state state_of(const struct finder *finder, uint32_t row,
-                                       const struct stored_file *file)
+enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t row,
+                                        const struct stored_file *file)
 {
-    const struct dead_rows *dead = finder->dead;
-
     if (dead && weir_bits_get(&dead->erased, row))
         return WEIR_SAMPLE_ERASED;
     if (!file || file->state != FILE_LIVE)
@@ -122,7 +120,7 @@ static enum weir_status describe(struct finder *finder, const struct run *run, s
     if (status != WEIR_OK)
         return status;
     *ret_located = (struct located){
-        .state = state_of(finder, weir_sample_row(id), finder->file),
+        .state = storage_state_of(finder->dead, weir_sample_row(id), finder->file),
         .dataset = finder->dataset,
         .file = finder->file,
         .offset = (uint64_t)run->offsets[i],

@@ -3,17 +3,11 @@
 
 #include "core/base/memory.h"
 
-/* A file of the answer. It may be there twice, if samples of others stand between its own. */
-struct answer_file {
-    const struct dataset *dataset;
-    const struct stored_file *file;
-};
-
 struct answer {
     uint32_t *states, *files;
     uint64_t *offsets, *lengths;
     int64_t *labels, *times;
-    struct answer_file *found;
+    struct answer_file *found; /* may be there twice, if samples of others stand between its own */
     size_t file_count;
     const struct dataset *dataset; /* of the first sample that is known */
     struct answer_values values;
@@ -55,48 +49,13 @@ static void add(void *owner, uint32_t i, const struct located *found)
     storage_answer_values_put(&answer->values, i, found);
 }
 
-/* What the answer says of the files. */
-static void describe_files(const struct answer *answer, struct weir_arena *arena,
-                           struct msg_located *ret)
-{
-    size_t count = answer->file_count;
-    const char **paths = weir_arena_alloc(arena, count * sizeof *paths + 1);
-    uint64_t *layouts = weir_arena_alloc(arena, count * sizeof *layouts + 1);
-    uint64_t *devices = weir_arena_alloc(arena, count * sizeof *devices + 1);
-    uint64_t *inodes = weir_arena_alloc(arena, count * sizeof *inodes + 1);
-    uint64_t *sizes = weir_arena_alloc(arena, count * sizeof *sizes + 1);
-    int64_t *mtimes = weir_arena_alloc(arena, count * sizeof *mtimes + 1);
-
-    for (size_t i = 0; i < count; i++) {
-        const struct dataset *dataset = answer->found[i].dataset;
-        const struct stored_file *file = answer->found[i].file;
-
-        paths[i] = dataset->declaration->is_remote
-                       ? ""
-                       : weir_arena_format(arena, "%s/%s",
-                                           dataset->declaration->is_copied ? dataset->copies
-                                                                           : dataset->root,
-                                           file->path);
-        layouts[i] = file->layout;
-        devices[i] = file->device;
-        inodes[i] = file->inode;
-        sizes[i] = file->size;
-        mtimes[i] = file->mtime_ns;
-    }
-    ret->paths = (struct weir_strs){paths, count};
-    ret->layouts = (struct weir_u64s){layouts, count};
-    ret->devices = (struct weir_u64s){devices, count};
-    ret->inodes = (struct weir_u64s){inodes, count};
-    ret->sizes = (struct weir_u64s){sizes, count};
-    ret->mtimes = (struct weir_i64s){mtimes, count};
-}
-
 enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
                                 struct weir_arena *arena, struct msg_located *ret,
                                 struct weir_error *err)
 {
     struct weir_u64s ids = asked->ids;
     struct answer answer;
+    struct answer_files files;
     const struct declaration *declaration;
     enum weir_status status = storage_ready(storage, err);
 
@@ -109,6 +68,7 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
     open_answer(&answer, arena, ids.count);
     status = storage_find_all(storage, &ids, arena, add, &answer, err);
     declaration = answer.dataset ? answer.dataset->declaration : NULL;
+    files = storage_answer_files(answer.found, answer.file_count, arena);
     *ret = (struct msg_located){
         .epoch = storage_erasure_epoch(storage->erasure),
         .states = {answer.states, ids.count},
@@ -117,6 +77,12 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
         .lengths = {answer.lengths, ids.count},
         .labels = {answer.labels, ids.count},
         .times = {answer.times, ids.count},
+        .paths = files.paths,
+        .layouts = files.layouts,
+        .devices = files.devices,
+        .inodes = files.inodes,
+        .sizes = files.sizes,
+        .mtimes = files.mtimes,
         .format = declaration ? declaration->format->name : "",
         .label_kind = declaration ? declaration->label_kind : 0,
         .ids = ids,
@@ -124,6 +90,5 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
         .value_type = answer.values.type,
         .label_values = answer.values.all,
     };
-    describe_files(&answer, arena, ret);
     return status;
 }

@@ -55,6 +55,9 @@ struct located {
 /* UNAVAILABLE without the database, unless its chunk is cached. An unknown id is GONE. */
 enum weir_status storage_find(struct storage *storage, uint64_t id, struct located *ret_located,
                               struct weir_error *err) WEIR_MUST_USE;
+/* What becomes of a row whose block has these dead rows (NULL: none), in this file (NULL: an unknown one). */
+enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t row,
+                                        const struct stored_file *file);
 /* All of them by ascending id, which is nearly always the order of files and of places in them; `number` is
  * the place of the id among `ids`. What is found may be borrowed until the function returns; files are copies, which
  * belong to no group, in `arena`. */
@@ -77,6 +80,26 @@ size_t storage_answer_values_open(const struct storage *storage, const struct we
 void storage_answer_values_put(struct answer_values *values, size_t i, const struct located *found);
 void storage_answer_values_drop(struct answer_values *values, size_t i);
 
+/* answer_files.c: what an answer says of files to whoever opens them itself. */
+struct answer_file {
+    const struct dataset *dataset;
+    const struct stored_file *file;
+};
+struct answer_files {
+    struct weir_strs paths;
+    struct weir_u64s layouts, devices, inodes, sizes;
+    struct weir_i64s mtimes;
+};
+/* A file that nobody may open, because it is not live or in a bucket, has the path "". */
+struct answer_files storage_answer_files(const struct answer_file *found, size_t count,
+                                         struct weir_arena *arena);
+
+/* locate_chunks.c */
+enum weir_status storage_locate_chunks(struct storage *storage,
+                                       const struct msg_locate_chunks *asked,
+                                       struct weir_arena *arena, struct msg_located_chunks *answer,
+                                       struct weir_frames *frames,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* locate.c */
 enum weir_status storage_locate(struct storage *storage, const struct msg_locate *asked,
                                 struct weir_arena *arena, struct msg_located *answer,

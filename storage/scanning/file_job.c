@@ -128,6 +128,8 @@ static void describe(struct file_job *job, const struct stat *served)
     job->file->inode = served->st_ino;
     job->file->source_inode =
         storage_source_identity(job->intake.dataset, job->file->path, &job->source);
+    if (job->file->samples > 0)
+        storage_dataset_turn(job->intake.dataset);
 }
 
 static enum weir_status finish(struct file_job *job, bool *ret_done)

@@ -276,6 +276,7 @@ static bool check_served(struct dataset *dataset, const struct listed *listed,
         return true;
     file->device = served.st_dev;
     file->inode = served.st_ino;
+    storage_dataset_turn(dataset);
     storage_batch_touch(dataset->scan->batch, file);
     return true;
 }

@@ -189,6 +189,11 @@ size_t lab_storage_reads(struct lab *lab, size_t *ret_loans)
     return scripted_storage_reads(lab->storage, ret_loans);
 }
 
+size_t lab_storage_wholes(struct lab *lab)
+{
+    return scripted_storage_wholes(lab->storage);
+}
+
 void lab_erase(struct lab *lab, uint64_t id)
 {
     scripted_storage_erase(lab->storage, id);

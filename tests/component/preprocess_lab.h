@@ -11,13 +11,9 @@
 
 #include <weir/client.h>
 
-enum {
-    LAB_FIRST_ID = 1 << 20,
-    LAB_SAMPLES = 600,
-    LAB_WORKERS_MAX = 4,
-    LAB_PARTS = 3,
-    LAB_REASON_MAX = 200
-};
+enum { LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4, LAB_PARTS = 3, LAB_REASON_MAX = 200 };
+
+#define LAB_FIRST_ID (UINT64_C(1) << 44 | UINT64_C(1) << 20)
 
 struct lab;
 
@@ -41,6 +37,7 @@ long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
 size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */
+size_t lab_storage_wholes(struct lab *lab);                   /* as scripted_storage_wholes() */
 void lab_lose_file(struct lab *lab);                          /* the data file is another one now */
 
 /* Opens job `job` over the whole set, with a `preprocess` section. */

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
 #include "core/rpc/segment.h"
+#include "core/wire/column.h"
 #include "core/wire/sample.h"
 
 #include <fcntl.h>
@@ -29,8 +30,27 @@ struct scripted_storage {
     uint64_t erased[ERASED_MAX]; /* the n-th is erased under epoch n + 1 */
     uint64_t epoch;
     bool is_hidden;
-    size_t reads, loans;
+    size_t reads, loans, wholes;
 };
+
+static struct msg_located_chunks about_file(const struct scripted_storage *storage,
+                                            struct weir_arena *arena)
+{
+    static const uint64_t LAYOUTS[] = {1};
+    const struct stat *about = &storage->about;
+    const char *path = storage->is_hidden ? "/nowhere/lines" : storage->script.path;
+    uint64_t devices[] = {about->st_dev}, inodes[] = {about->st_ino};
+    uint64_t sizes[] = {(uint64_t)about->st_size};
+    int64_t mtimes[] = {about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec};
+    return (struct msg_located_chunks){
+        .paths = {weir_arena_copy(arena, &path, sizeof(path)), 1},
+        .layouts = {LAYOUTS, 1},
+        .devices = {weir_arena_copy(arena, devices, sizeof(devices)), 1},
+        .inodes = {weir_arena_copy(arena, inodes, sizeof(inodes)), 1},
+        .sizes = {weir_arena_copy(arena, sizes, sizeof(sizes)), 1},
+        .mtimes = {weir_arena_copy(arena, mtimes, sizeof(mtimes)), 1},
+    };
+}
 
 static bool is_erased(const struct scripted_storage *storage, uint64_t id)
 {
@@ -45,7 +65,6 @@ static void on_locate(void *owner, struct weir_request *request)
 {
     struct scripted_storage *storage = owner;
     const struct msg_locate *ask = request->message;
-    const struct stat *about = &storage->about;
     size_t room = (ask->ids.count + 1) * sizeof(uint64_t);
     uint32_t *states = weir_arena_alloc(request->arena, room);
     uint32_t *files = weir_arena_alloc(request->arena, room);
@@ -63,11 +82,8 @@ static void on_locate(void *owner, struct weir_request *request)
         labels[i] = row % 2;
     }
     uint64_t epoch = storage->epoch;
-    const char *paths[] = {storage->is_hidden ? "/nowhere/lines" : storage->script.path};
+    const struct msg_located_chunks about = about_file(storage, request->arena);
     pthread_mutex_unlock(&storage->mutex);
-    uint64_t layouts[] = {1}, devices[] = {about->st_dev}, inodes[] = {about->st_ino};
-    uint64_t sizes[] = {(uint64_t)about->st_size};
-    int64_t mtimes[] = {about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec};
     size_t count = ask->ids.count;
     weir_rpc_reply(request->server, &request->route, MSG_located,
                    &(struct msg_located){.epoch = epoch,
@@ -77,16 +93,77 @@ static void on_locate(void *owner, struct weir_request *request)
                                          .lengths = {lengths, count},
                                          .labels = {labels, count},
                                          .times = {times, count},
-                                         .paths = {paths, 1},
-                                         .layouts = {layouts, 1},
-                                         .devices = {devices, 1},
-                                         .inodes = {inodes, 1},
-                                         .sizes = {sizes, 1},
-                                         .mtimes = {mtimes, 1},
+                                         .paths = about.paths,
+                                         .layouts = about.layouts,
+                                         .devices = about.devices,
+                                         .inodes = about.inodes,
+                                         .sizes = about.sizes,
+                                         .mtimes = about.mtimes,
                                          .format = "jsonl",
                                          .label_kind = WEIR_LABEL_INT,
                                          .ids = ask->ids},
                    NULL);
+}
+
+enum { PLACES = 5 }; /* columns of a chunk */
+
+/* All samples as one chunk; `bytes` of each column. */
+static void pack_whole(const struct scripted_storage *storage, struct weir_buf *columns,
+                       uint32_t bytes[PLACES])
+{
+    const struct storage_script *script = &storage->script;
+    int64_t *values[PLACES];
+    for (size_t c = 0; c < PLACES; c++)
+        values[c] = weir_calloc(script->count, sizeof(int64_t));
+    for (size_t row = 0; row < script->count; row++) {
+        if (is_erased(storage, script->first_id + row)) {
+            values[0][row] = WEIR_SAMPLE_ERASED;
+            continue;
+        }
+        values[2][row] = (int64_t)script->offsets[row];
+        values[3][row] = (int64_t)(script->offsets[row + 1] - script->offsets[row]);
+        values[4][row] = (int64_t)row % 2;
+    }
+    for (size_t c = 0; c < PLACES; c++) {
+        size_t before = columns->size;
+        weir_column_pack(values[c], script->count, columns);
+        bytes[c] = (uint32_t)(columns->size - before);
+        free(values[c]);
+    }
+}
+
+/* Another edition with each erasure. */
+static void on_locate_chunks(void *owner, struct weir_request *request)
+{
+    static const uint64_t FIRST_FILE[] = {0};
+    static const uint32_t KIND[] = {WEIR_LABEL_INT}, FILES[] = {1};
+    struct scripted_storage *storage = owner;
+    const struct msg_locate_chunks *ask = request->message;
+    uint32_t bytes[PLACES], count = (uint32_t)storage->script.count;
+    WEIR_AUTO_BUF columns = {0};
+    weir_require(ask->datasets.count == 1 && ask->ids.count <= 1);
+    pthread_mutex_lock(&storage->mutex);
+    uint64_t edition = 1 + storage->epoch;
+    struct msg_located_chunks answer = {.epoch = storage->epoch};
+    if (ask->ids.count == 1) {
+        storage->wholes++;
+        answer = about_file(storage, request->arena);
+        answer.epoch = storage->epoch;
+        pack_whole(storage, &columns, bytes);
+    }
+    pthread_mutex_unlock(&storage->mutex);
+    answer.datasets = ask->datasets;
+    answer.editions = (struct weir_u64s){&edition, 1};
+    answer.ids = ask->ids;
+    answer.firsts = (struct weir_u64s){&storage->script.first_id, ask->ids.count};
+    answer.counts = (struct weir_u32s){&count, ask->ids.count};
+    answer.bytes = (struct weir_u32s){bytes, PLACES * ask->ids.count};
+    answer.label_kinds = (struct weir_u32s){KIND, ask->ids.count};
+    answer.first_files = (struct weir_u64s){FIRST_FILE, ask->ids.count};
+    answer.file_counts = (struct weir_u32s){FILES, ask->ids.count};
+    struct weir_frames frames = {.count = 0};
+    weir_frames_copy(&frames, columns.at, columns.size);
+    weir_rpc_reply(request->server, &request->route, MSG_located_chunks, &answer, &frames);
 }
 
 /* As storage does: nothing of a file that is not the one it knows, and the first ids only. */
@@ -169,8 +246,8 @@ static void on_hold_end(void *owner, struct weir_request *request)
 }
 
 static const struct weir_rpc_handler HANDLERS[] = {
-    WEIR_ON(locate, on_locate),     WEIR_ON(read, on_read), WEIR_ON(hold, on_hold),
-    WEIR_ON(hold_end, on_hold_end), {MSG_none, NULL},
+    WEIR_ON(locate, on_locate), WEIR_ON(locate_chunks, on_locate_chunks), WEIR_ON(read, on_read),
+    WEIR_ON(hold, on_hold),     WEIR_ON(hold_end, on_hold_end),           {MSG_none, NULL},
 };
 
 static void on_tick(void *owner)
@@ -242,4 +319,12 @@ size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loan
     *ret_loans = storage->loans;
     pthread_mutex_unlock(&storage->mutex);
     return reads;
+}
+
+size_t scripted_storage_wholes(struct scripted_storage *storage)
+{
+    pthread_mutex_lock(&storage->mutex);
+    size_t wholes = storage->wholes;
+    pthread_mutex_unlock(&storage->mutex);
+    return wholes;
 }

@@ -24,6 +24,8 @@ void scripted_storage_hide(struct scripted_storage *storage);
 /* Requests `read` that were answered, and how many of the answers were written to memory that was lent:
  * every second one, as far as there was any. */
 size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loans);
+/* How often it has told where all samples are at once. */
+size_t scripted_storage_wholes(struct scripted_storage *storage);
 void scripted_storage_erase(struct scripted_storage *storage, uint64_t id);
 
 #endif

@@ -325,6 +325,31 @@ static void what_cannot_be_read_or_was_erased_is_a_hole(void **state)
     lab_stop(lab);
 }
 
+/* A worker that knows where all samples are asks for none of them any more; but with each lease whether
+ * that still holds. */
+static void what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says(void **state)
+{
+    enum { EPOCHS = 6, EPOCH_BATCHES = LAB_SAMPLES / 100, AHEAD_BYTES = 4096 };
+    struct lab *lab = lab_start(*state, 1, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, COARSE, EPOCHS);
+    struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, AHEAD_BYTES);
+    assert_false(seen_take(&seen, client, 3 * EPOCH_BATCHES, true));
+    assert_int_equal(lab_storage_wholes(lab), 1);
+    lab_erase(lab, LAB_FIRST_ID + 41);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
+    weir_client_close(client);
+    assert_true(lab_storage_wholes(lab) > 1);
+    for (size_t i = 0; i < LAB_SAMPLES; i++)
+        assert_true(seen.times[i] == EPOCHS || (i == 41 && seen.times[i] < EPOCHS));
+    struct msg_job_is audit = lab_audit(lab, 1);
+    seen_clean(&audit, (uint64_t)EPOCHS * LAB_SAMPLES);
+    assert_int_equal(audit.erased, EPOCHS - seen.times[41]);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 /* Until the dispatcher has stored which sample failed. */
 static const char UNTIL_STORED[] =
     "SET statement_timeout = '30s'; DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM preprocess.failure) LOOP"
@@ -601,6 +626,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
+        cmocka_unit_test_teardown(what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says,
+                                  reset),
         cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it, reset),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),

@@ -21,8 +21,10 @@ static struct located begin(void)
     struct located located = {.count = SAMPLES, .rank = LOCATED_WHOLE};
 
     located.samples = weir_calloc(SAMPLES, sizeof *located.samples);
+    located.unknown = weir_calloc(SAMPLES, sizeof *located.unknown);
     for (size_t i = 0; i < SAMPLES; i++)
         located.samples[i].id = IDS[i];
+    located_forget(&located);
     return located;
 }
 

@@ -1,0 +1,489 @@
+/* Where the samples of whole chunks are: see layouts.h. */
+#include "preprocess/worker/layouts.h"
+
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/wire/column.h"
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 4096, BLOCKS_MAX = 65536 };
+#define NO_FILE UINT32_MAX
+
+/* The columns of a chunk, in the order of located_chunks. */
+enum place { STATES, FILES, OFFSETS, LENGTHS, LABELS, PLACES };
+
+struct chunk {
+    uint64_t first;
+    uint32_t count;
+    uint32_t label_kind;
+    struct weir_column_view column[PLACES];
+    uint64_t first_file;
+    uint32_t file_count;
+    struct file_about *files; /* paths are owned */
+    uint32_t *file_at;        /* how the lease calls them; NO_FILE: not met yet */
+    uint64_t lease;           /* that it was used for last */
+    int64_t used_ms;
+    size_t bytes;
+    struct chunk *next_in_block;
+    uint8_t packed[]; /* and padding */
+};
+
+struct block {
+    uint64_t number; /* id >> WEIR_ROW_BITS */
+    uint32_t wanted; /* samples that were asked for one by one since */
+    bool is_due;
+    struct chunk *chunks;
+    struct block *next_in_bucket;
+};
+
+struct dataset {
+    uint64_t number;  /* 0: the slot is free */
+    uint64_t edition; /* 0: not known */
+    uint64_t lease;   /* that it was met in last */
+    size_t chunks;
+};
+
+struct layouts {
+    size_t bytes_max, bytes;
+    uint64_t lease;
+    int64_t full_until_ms; /* nothing is bought before, for there is no room */
+    struct block *buckets[BUCKETS];
+    size_t block_count;
+    struct chunk **chunks;
+    size_t chunk_count, chunk_capacity;
+    struct dataset datasets[LAYOUTS_DATASETS_MAX];
+    uint64_t asked[LAYOUTS_DATASETS_MAX];
+    uint64_t due[LAYOUTS_ASK_MAX]; /* a sample of each chunk that is to be bought */
+    size_t due_count;
+};
+
+struct layouts *layouts_new(size_t bytes_max)
+{
+    struct layouts *layouts = weir_calloc(1, sizeof(*layouts));
+    layouts->bytes_max = bytes_max;
+    return layouts;
+}
+
+size_t layouts_bytes(const struct layouts *layouts)
+{
+    return layouts->bytes;
+}
+
+/* ---- blocks and datasets ---- */
+
+static struct block **bucket_of(struct layouts *layouts, uint64_t number)
+{
+    return &layouts->buckets[weir_mix64(number) % BUCKETS];
+}
+
+static struct block *find_block(struct layouts *layouts, uint64_t id)
+{
+    uint64_t number = id >> WEIR_ROW_BITS;
+    struct block *block = *bucket_of(layouts, number);
+    while (block != NULL && block->number != number)
+        block = block->next_in_bucket;
+    return block;
+}
+
+static struct block *block_of(struct layouts *layouts, uint64_t id)
+{
+    struct block *block = find_block(layouts, id);
+    if (block != NULL)
+        return block;
+    block = weir_calloc(1, sizeof(*block));
+    block->number = id >> WEIR_ROW_BITS;
+    struct block **bucket = bucket_of(layouts, block->number);
+    block->next_in_bucket = *bucket;
+    *bucket = block;
+    layouts->block_count++;
+    return block;
+}
+
+static void free_chunk(struct chunk *chunk)
+{
+    for (uint32_t i = 0; i < chunk->file_count; i++)
+        free((void *)(uintptr_t)chunk->files[i].path);
+    free(chunk->files);
+    free(chunk->file_at);
+    free(chunk);
+}
+
+static void drop_chunk(struct layouts *layouts, size_t index)
+{
+    struct chunk *chunk = layouts->chunks[index];
+    struct chunk **at = &block_of(layouts, chunk->first)->chunks;
+    while (*at != chunk)
+        at = &(*at)->next_in_block;
+    *at = chunk->next_in_block;
+    for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++)
+        layouts->datasets[i].chunks -=
+            layouts->datasets[i].number == weir_sample_dataset(chunk->first);
+    layouts->chunks[index] = layouts->chunks[--layouts->chunk_count];
+    layouts->bytes -= chunk->bytes;
+    layouts->full_until_ms = 0;
+    free_chunk(chunk);
+}
+
+static void drop_dataset(struct layouts *layouts, struct dataset *dataset)
+{
+    for (size_t i = layouts->chunk_count; i > 0; i--) {
+        if (weir_sample_dataset(layouts->chunks[i - 1]->first) == dataset->number)
+            drop_chunk(layouts, i - 1);
+    }
+    *dataset = (struct dataset){0};
+}
+
+void layouts_clear(struct layouts *layouts)
+{
+    for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++)
+        drop_dataset(layouts, &layouts->datasets[i]);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct block *block; (block = layouts->buckets[i]) != NULL;) {
+            layouts->buckets[i] = block->next_in_bucket;
+            free(block);
+        }
+    }
+    layouts->block_count = layouts->due_count = 0;
+}
+
+void layouts_free(struct layouts *layouts)
+{
+    if (layouts == NULL)
+        return;
+    layouts_clear(layouts);
+    free(layouts->chunks);
+    free(layouts);
+}
+
+/* The dataset's slot, which it takes from one that this lease has not met; NULL: there is none. */
+static struct dataset *dataset_of(struct layouts *layouts, uint64_t number)
+{
+    struct dataset *spare = NULL;
+    for (size_t i = 0; number != 0 && i < LAYOUTS_DATASETS_MAX; i++) {
+        struct dataset *dataset = &layouts->datasets[i];
+        if (dataset->number == number)
+            return dataset;
+        if (dataset->lease != layouts->lease && (spare == NULL || dataset->lease < spare->lease))
+            spare = dataset;
+    }
+    if (spare == NULL)
+        return NULL;
+    drop_dataset(layouts, spare);
+    spare->number = number;
+    return spare;
+}
+
+/* ---- filling in ---- */
+
+static struct chunk *chunk_of(const struct block *block, uint64_t id)
+{
+    struct chunk *chunk = block->chunks;
+    while (chunk != NULL && id - chunk->first >= chunk->count)
+        chunk = chunk->next_in_block;
+    return chunk;
+}
+
+static void begin_chunk(struct layouts *layouts, struct chunk *chunk, int64_t now_ms)
+{
+    chunk->lease = layouts->lease;
+    chunk->used_ms = now_ms;
+    for (uint32_t i = 0; i < chunk->file_count; i++)
+        chunk->file_at[i] = NO_FILE;
+}
+
+/* False when the columns do not fit together: storage says it better one by one. */
+static bool place(struct located *located, const struct chunk *chunk, struct located_sample *sample)
+{
+    size_t row = sample->id - chunk->first;
+    uint64_t state = (uint64_t)weir_column_at(&chunk->column[STATES], row);
+    uint64_t file = (uint64_t)weir_column_at(&chunk->column[FILES], row) - chunk->first_file;
+    if (state >= WEIR_SAMPLE_STATES || file >= chunk->file_count)
+        return false;
+    if (chunk->file_at[file] == NO_FILE)
+        chunk->file_at[file] = located_file(located, &chunk->files[file]);
+    sample->state = (uint8_t)state;
+    sample->file = chunk->file_at[file];
+    sample->offset = (uint64_t)weir_column_at(&chunk->column[OFFSETS], row);
+    sample->length = (uint64_t)weir_column_at(&chunk->column[LENGTHS], row);
+    sample->label = weir_column_at(&chunk->column[LABELS], row);
+    return true;
+}
+
+/* The dataset that the newest sample was of. */
+static bool meet_dataset(struct layouts *layouts, uint64_t id, struct dataset **last)
+{
+    uint64_t number = weir_sample_dataset(id);
+    if (*last == NULL || (*last)->number != number)
+        *last = dataset_of(layouts, number);
+    if (*last != NULL)
+        (*last)->lease = layouts->lease;
+    return *last != NULL;
+}
+
+static void count_miss(struct layouts *layouts, struct block *block, uint64_t id, int64_t now_ms)
+{
+    if (++block->wanted < LAYOUTS_PRICE_IDS || block->is_due ||
+        layouts->due_count == LAYOUTS_ASK_MAX || now_ms < layouts->full_until_ms)
+        return;
+    block->is_due = true;
+    layouts->due[layouts->due_count++] = id;
+}
+
+static void forget_due(struct layouts *layouts)
+{
+    for (size_t i = 0; i < layouts->due_count; i++)
+        block_of(layouts, layouts->due[i])->is_due = false;
+    layouts->due_count = 0;
+}
+
+void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
+{
+    struct dataset *dataset = NULL;
+    if (layouts->block_count > BLOCKS_MAX)
+        layouts_clear(layouts);
+    forget_due(layouts);
+    layouts->lease++;
+    located_forget(located);
+    located->unknown_count = 0;
+    for (uint32_t i = 0; i < located->count; i++) {
+        struct located_sample *sample = &located->samples[i];
+        bool is_met = meet_dataset(layouts, sample->id, &dataset);
+        struct block *block = is_met ? block_of(layouts, sample->id) : NULL;
+        struct chunk *chunk = is_met ? chunk_of(block, sample->id) : NULL;
+        if (chunk != NULL && chunk->lease != layouts->lease)
+            begin_chunk(layouts, chunk, now_ms);
+        if (chunk != NULL && place(located, chunk, sample)) {
+            located->label_kind = chunk->label_kind;
+            continue;
+        }
+        located->unknown[located->unknown_count++] = i;
+        if (is_met)
+            count_miss(layouts, block, sample->id, now_ms);
+    }
+}
+
+bool layouts_wanted(struct layouts *layouts, struct msg_locate_chunks *ret_question)
+{
+    size_t count = 0, held = 0;
+    for (size_t i = 0; i < LAYOUTS_DATASETS_MAX; i++) {
+        const struct dataset *dataset = &layouts->datasets[i];
+        if (dataset->number == 0 || dataset->lease != layouts->lease)
+            continue;
+        layouts->asked[count++] = dataset->number;
+        held += dataset->chunks;
+    }
+    *ret_question = (struct msg_locate_chunks){.datasets = {layouts->asked, count},
+                                               .ids = {layouts->due, layouts->due_count}};
+    return held > 0 || layouts->due_count > 0;
+}
+
+/* ---- taking in ---- */
+
+static bool is_consistent(const struct msg_located_chunks *answer, struct weir_bytes columns)
+{
+    size_t chunks = answer->ids.count, files = answer->paths.count;
+    uint64_t bytes = 0, described = 0;
+    bool is_right = answer->editions.count == answer->datasets.count &&
+                    answer->firsts.count == chunks && answer->counts.count == chunks &&
+                    answer->bytes.count == chunks * PLACES && answer->label_kinds.count == chunks &&
+                    answer->first_files.count == chunks && answer->file_counts.count == chunks &&
+                    answer->devices.count == files && answer->inodes.count == files &&
+                    answer->sizes.count == files && answer->mtimes.count == files;
+    for (size_t i = 0; is_right && i < chunks; i++) {
+        uint64_t last = answer->firsts.at[i] + answer->counts.at[i] - 1;
+        described += answer->file_counts.at[i];
+        is_right = answer->counts.at[i] == 0 ||
+                   (answer->counts.at[i] <= WEIR_BLOCK_ROWS &&
+                    answer->ids.at[i] - answer->firsts.at[i] < answer->counts.at[i] &&
+                    answer->firsts.at[i] >> WEIR_ROW_BITS == last >> WEIR_ROW_BITS);
+    }
+    for (size_t i = 0; is_right && i < answer->bytes.count; i++)
+        bytes += answer->bytes.at[i];
+    return is_right && bytes == columns.size && described == files;
+}
+
+/* One that is there already, or another one where its rows are, is dropped. */
+static void make_place(struct layouts *layouts, uint64_t first, uint64_t count)
+{
+    for (size_t i = layouts->chunk_count; i > 0; i--) {
+        const struct chunk *chunk = layouts->chunks[i - 1];
+        if (chunk->first < first + count && first < chunk->first + chunk->count)
+            drop_chunk(layouts, i - 1);
+    }
+}
+
+static bool make_room(struct layouts *layouts, size_t bytes, int64_t now_ms)
+{
+    for (size_t i = layouts->chunk_count; i > 0 && layouts->bytes + bytes > layouts->bytes_max;
+         i--) {
+        if (layouts->chunks[i - 1]->used_ms + LAYOUTS_IDLE_MS <= now_ms)
+            drop_chunk(layouts, i - 1);
+    }
+    if (layouts->bytes + bytes <= layouts->bytes_max)
+        return true;
+    layouts->full_until_ms = now_ms + LAYOUTS_IDLE_MS;
+    return false;
+}
+
+/* The i-th chunk of an answer, and where in it its columns and files are. */
+struct offer {
+    const struct msg_located_chunks *answer;
+    size_t i;
+    struct weir_bytes columns;
+    size_t first_file;
+};
+
+static size_t file_bytes(const struct offer *offer)
+{
+    size_t count = offer->answer->file_counts.at[offer->i], bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += sizeof(struct file_about) + sizeof(uint32_t) +
+                 strlen(offer->answer->paths.at[offer->first_file + i]) + 1;
+    return bytes;
+}
+
+static void take_files(const struct offer *offer, struct chunk *chunk)
+{
+    const struct msg_located_chunks *answer = offer->answer;
+    chunk->first_file = answer->first_files.at[offer->i];
+    chunk->file_count = answer->file_counts.at[offer->i];
+    chunk->files = weir_calloc(chunk->file_count + 1, sizeof(*chunk->files));
+    chunk->file_at = weir_calloc(chunk->file_count + 1, sizeof(*chunk->file_at));
+    for (size_t i = 0; i < chunk->file_count; i++) {
+        size_t from = offer->first_file + i;
+        chunk->files[i] = (struct file_about){
+            .path = weir_strdup(answer->paths.at[from]),
+            .device = answer->devices.at[from],
+            .inode = answer->inodes.at[from],
+            .size = answer->sizes.at[from],
+            .mtime_ns = answer->mtimes.at[from],
+        };
+    }
+}
+
+static enum weir_status view_columns(const struct offer *offer, struct chunk *chunk,
+                                     struct weir_error *err)
+{
+    const uint32_t *bytes = offer->answer->bytes.at + offer->i * PLACES;
+    size_t at = 0;
+    enum weir_status status = WEIR_OK;
+    for (size_t c = 0; status == WEIR_OK && c < PLACES; c++) {
+        status = weir_column_view(weir_bytes(chunk->packed + at, bytes[c]), chunk->count,
+                                  &chunk->column[c], err);
+        at += bytes[c];
+    }
+    return status;
+}
+
+static enum weir_status make_chunk(const struct offer *offer, struct chunk **ret_chunk,
+                                   struct weir_error *err)
+{
+    size_t bytes = sizeof(struct chunk) + offer->columns.size + WEIR_COLUMN_PADDING;
+    struct chunk *chunk = weir_calloc(1, bytes);
+    chunk->first = offer->answer->firsts.at[offer->i];
+    chunk->count = offer->answer->counts.at[offer->i];
+    chunk->label_kind = offer->answer->label_kinds.at[offer->i];
+    chunk->bytes = bytes + file_bytes(offer);
+    memcpy(chunk->packed, offer->columns.at, offer->columns.size);
+    take_files(offer, chunk);
+    enum weir_status status = view_columns(offer, chunk, err);
+    if (status == WEIR_OK)
+        *ret_chunk = chunk;
+    else
+        free_chunk(chunk);
+    return status;
+}
+
+static void put(struct layouts *layouts, struct chunk *chunk, int64_t now_ms)
+{
+    struct dataset *dataset = dataset_of(layouts, weir_sample_dataset(chunk->first));
+    if (dataset == NULL || dataset->edition == 0 || !make_room(layouts, chunk->bytes, now_ms)) {
+        free_chunk(chunk);
+        return;
+    }
+    struct block *block = block_of(layouts, chunk->first);
+    chunk->used_ms = now_ms;
+    chunk->next_in_block = block->chunks;
+    block->chunks = chunk;
+    layouts->chunks = weir_grow(layouts->chunks, layouts->chunk_count, &layouts->chunk_capacity,
+                                sizeof(struct chunk *));
+    layouts->chunks[layouts->chunk_count++] = chunk;
+    layouts->bytes += chunk->bytes;
+    dataset->chunks++;
+}
+
+static void take_editions(struct layouts *layouts, const struct msg_located_chunks *answer,
+                          bool *ret_is_changed)
+{
+    for (size_t i = 0; i < answer->datasets.count; i++) {
+        struct dataset *dataset = dataset_of(layouts, answer->datasets.at[i]);
+        if (dataset == NULL || dataset->edition == answer->editions.at[i])
+            continue;
+        drop_dataset(layouts, dataset);
+        *dataset = (struct dataset){.number = answer->datasets.at[i],
+                                    .edition = answer->editions.at[i],
+                                    .lease = layouts->lease};
+        *ret_is_changed = true;
+    }
+}
+
+/* Whatever was said of it: it is paid for. */
+static void settle(struct layouts *layouts, uint64_t id)
+{
+    struct block *block = block_of(layouts, id);
+    block->wanted = 0;
+    block->is_due = false;
+    for (size_t i = layouts->due_count; i > 0; i--) {
+        if (layouts->due[i - 1] >> WEIR_ROW_BITS == block->number)
+            layouts->due[i - 1] = layouts->due[--layouts->due_count];
+    }
+}
+
+static enum weir_status take_chunks(struct layouts *layouts,
+                                    const struct msg_located_chunks *answer,
+                                    struct weir_bytes columns, int64_t now_ms,
+                                    struct weir_error *err)
+{
+    struct offer offer = {.answer = answer};
+    enum weir_status status = WEIR_OK;
+    for (; status == WEIR_OK && offer.i < answer->ids.count; offer.i++) {
+        struct chunk *chunk = NULL;
+        size_t size = 0;
+        for (size_t c = 0; c < PLACES; c++)
+            size += answer->bytes.at[offer.i * PLACES + c];
+        offer.columns = weir_bytes(columns.at, size);
+        columns = weir_bytes(columns.at + size, columns.size - size);
+        settle(layouts, answer->ids.at[offer.i]);
+        if (answer->counts.at[offer.i] > 0)
+            status = make_chunk(&offer, &chunk, err);
+        if (chunk != NULL) {
+            make_place(layouts, chunk->first, chunk->count);
+            put(layouts, chunk, now_ms);
+        }
+        offer.first_file += answer->file_counts.at[offer.i];
+    }
+    return status;
+}
+
+enum weir_status layouts_take(struct layouts *layouts, const struct msg_located_chunks *answer,
+                              struct weir_bytes columns, int64_t now_ms, bool *ret_is_changed,
+                              struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    *ret_is_changed = answer->ids.count > 0;
+    if (!is_consistent(answer, columns))
+        status = weir_fail(err, WEIR_INVALID,
+                           "located_chunks: columns differ in length, expected %zu chunks of "
+                           "%zu bytes together",
+                           answer->ids.count, columns.size);
+    if (status == WEIR_OK) {
+        take_editions(layouts, answer, ret_is_changed);
+        status = take_chunks(layouts, answer, columns, now_ms, err);
+    }
+    if (status != WEIR_OK)
+        layouts_clear(layouts);
+    return status;
+}

@@ -1,0 +1,276 @@
+/* Layouts of whole chunks: what is held is what storage said, as long as that holds, and not without end. */
+#include "preprocess/worker/layouts.h"
+
+#include "core/base/memory.h"
+#include "core/wire/column.h"
+#include "core/wire/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 600, EDITION = 7, PLACES = 5, BYTES_MAX = 1 << 20, NOW = 1000000 };
+
+/* One chunk of dataset 3 as storage tells of it: row r lies at 10 r in file 40 + r % 2, 5 bytes, label -r. */
+struct script {
+    uint64_t edition, first;
+    uint32_t count;
+    uint32_t cut; /* bytes that the columns lack */
+    bool is_erased[ROWS];
+};
+
+struct fixture {
+    struct layouts *layouts;
+    struct located located;
+    struct script script;
+    bool is_changed;
+};
+
+static const struct script SCRIPT = {.edition = EDITION, .first = 3UL << 44 | 100, .count = ROWS};
+
+static int begin(void **state)
+{
+    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+
+    fixture->layouts = layouts_new(BYTES_MAX);
+    fixture->script = SCRIPT;
+    fixture->located = (struct located){.count = ROWS};
+    fixture->located.samples = weir_calloc(ROWS, sizeof(struct located_sample));
+    fixture->located.unknown = weir_calloc(ROWS, sizeof(uint32_t));
+    for (size_t i = 0; i < ROWS; i++)
+        fixture->located.samples[i].id = SCRIPT.first + i * 7 % ROWS;
+    *state = fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+
+    located_fini(&fixture->located);
+    layouts_free(fixture->layouts);
+    free(fixture);
+    return 0;
+}
+
+static void pack(const struct script *script, struct weir_buf *columns, uint32_t bytes[PLACES])
+{
+    int64_t values[PLACES][ROWS];
+
+    for (uint32_t r = 0; r < script->count; r++) {
+        bool is_live = !script->is_erased[r];
+
+        values[0][r] = is_live ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_ERASED;
+        values[1][r] = 40 + r % 2;
+        values[2][r] = is_live ? 10 * r : 0;
+        values[3][r] = is_live ? 5 : 0;
+        values[4][r] = is_live ? -(int64_t)r : 0;
+    }
+    for (size_t c = 0; c < PLACES; c++) {
+        size_t before = columns->size;
+
+        weir_column_pack(values[c], script->count, columns);
+        bytes[c] = (uint32_t)(columns->size - before);
+    }
+}
+
+/* The answer of storage about the dataset and, if `id` is not 0, the chunk that holds it. */
+static enum weir_status answer(struct fixture *fixture, uint64_t id, int64_t now_ms)
+{
+    static const uint64_t DATASETS[] = {3}, INODES[] = {11, 12}, ZEROS[2], FIRST_FILE[] = {40};
+    static const int64_t MTIMES[2];
+    static const char *const PATHS[] = {"/a", "/b"};
+    static const uint32_t LABEL_KIND[] = {WEIR_LABEL_INT}, FILE_COUNT[] = {2};
+    const struct script *script = &fixture->script;
+    WEIR_AUTO_BUF columns = {0};
+    uint32_t bytes[PLACES];
+    size_t chunks = id != 0, files = 2 * chunks;
+    struct weir_error err;
+
+    if (id != 0)
+        pack(script, &columns, bytes);
+    return layouts_take(fixture->layouts,
+                        &(struct msg_located_chunks){.datasets = {DATASETS, 1},
+                                                     .editions = {&script->edition, 1},
+                                                     .ids = {&id, chunks},
+                                                     .firsts = {&script->first, chunks},
+                                                     .counts = {&script->count, chunks},
+                                                     .bytes = {bytes, PLACES * chunks},
+                                                     .label_kinds = {LABEL_KIND, chunks},
+                                                     .first_files = {FIRST_FILE, chunks},
+                                                     .file_counts = {FILE_COUNT, chunks},
+                                                     .paths = {PATHS, files},
+                                                     .layouts = {ZEROS, files},
+                                                     .devices = {ZEROS, files},
+                                                     .inodes = {INODES, files},
+                                                     .sizes = {ZEROS, files},
+                                                     .mtimes = {MTIMES, files}},
+                        weir_bytes(columns.at, columns.size - script->cut), now_ms,
+                        &fixture->is_changed, &err);
+}
+
+/* Fills in; returns how many samples are left to be asked for one by one. */
+static size_t fill(struct fixture *fixture, int64_t now_ms)
+{
+    layouts_fill(fixture->layouts, &fixture->located, now_ms);
+    return fixture->located.unknown_count;
+}
+
+static void buy(struct fixture *fixture)
+{
+    struct msg_locate_chunks question;
+
+    assert_int_equal(fill(fixture, NOW), ROWS);
+    assert_true(layouts_wanted(fixture->layouts, &question));
+    assert_int_equal(question.ids.count, 1);
+    assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
+    assert_true(fixture->is_changed);
+}
+
+static void a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_locate_chunks question;
+
+    fixture->located.count = LAYOUTS_PRICE_IDS - 1;
+    assert_int_equal(fill(fixture, NOW), LAYOUTS_PRICE_IDS - 1);
+    assert_false(layouts_wanted(fixture->layouts, &question));
+    fixture->located.count = 1;
+    assert_int_equal(fill(fixture, NOW), 1);
+    assert_true(layouts_wanted(fixture->layouts, &question));
+    assert_int_equal(question.datasets.count, 1);
+    assert_int_equal(question.datasets.at[0], 3);
+    assert_int_equal(question.ids.count, 1);
+    fixture->script.count = 0; /* it is not to be had: asking again comes as dear */
+    assert_int_equal(answer(fixture, question.ids.at[0], NOW), WEIR_OK);
+    assert_int_equal(fill(fixture, NOW), 1);
+    assert_false(layouts_wanted(fixture->layouts, &question));
+}
+
+static void what_is_held_is_what_storage_said(void **state)
+{
+    struct fixture *fixture = *state;
+    struct msg_locate_chunks question;
+
+    fixture->script.is_erased[5] = true;
+    buy(fixture);
+    assert_int_equal(fill(fixture, NOW), 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct located_sample *sample = &fixture->located.samples[i];
+        uint64_t row = sample->id - SCRIPT.first;
+        bool is_live = row != 5;
+
+        assert_int_equal(sample->state, is_live ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_ERASED);
+        assert_int_equal(sample->offset, is_live ? 10 * row : 0);
+        assert_int_equal(sample->length, is_live ? 5 : 0);
+        assert_int_equal(sample->label, is_live ? -(int64_t)row : 0);
+        assert_string_equal(fixture->located.files[sample->file].path, row % 2 == 0 ? "/a" : "/b");
+        assert_int_equal(fixture->located.files[sample->file].inode, 11 + row % 2);
+    }
+    assert_int_equal(fixture->located.file_count, 2);
+    assert_int_equal(fixture->located.label_kind, WEIR_LABEL_INT);
+    assert_true(layouts_wanted(fixture->layouts, &question)); /* whether it still holds */
+    assert_int_equal(question.ids.count, 0);
+    assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
+    assert_false(fixture->is_changed);
+}
+
+static void another_edition_is_another_layout(void **state)
+{
+    struct fixture *fixture = *state;
+
+    buy(fixture);
+    assert_int_equal(fill(fixture, NOW), 0);
+    fixture->script.edition = EDITION + 1;
+    assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
+    assert_true(fixture->is_changed);
+    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(fill(fixture, NOW), ROWS);
+    fixture->script.edition = 0; /* nobody knows the dataset any more */
+    assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
+    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+}
+
+static void what_was_cleared_meanwhile_is_not_taken_for_held(void **state)
+{
+    struct fixture *fixture = *state;
+
+    buy(fixture);
+    assert_int_equal(fill(fixture, NOW), 0);
+    layouts_clear(fixture->layouts);
+    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
+    assert_true(fixture->is_changed);
+    assert_int_equal(fill(fixture, NOW), ROWS);
+}
+
+static void a_merged_chunk_takes_the_place_of_its_parts(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->script.count = ROWS / 2;
+    assert_int_equal(fill(fixture, NOW), ROWS);
+    assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
+    assert_int_equal(fill(fixture, NOW), ROWS / 2);
+    size_t half = layouts_bytes(fixture->layouts);
+    fixture->script.count = ROWS;
+    assert_int_equal(answer(fixture, SCRIPT.first + ROWS - 1, NOW), WEIR_OK);
+    assert_int_equal(fill(fixture, NOW), 0);
+    assert_true(layouts_bytes(fixture->layouts) < 2 * half);
+}
+
+/* What is in use is not given up for what comes; what has been idle is. */
+static void memory_is_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+
+    buy(fixture);
+    size_t one = layouts_bytes(fixture->layouts);
+    for (uint64_t block = 1; block < 2 * BYTES_MAX / one; block++) {
+        fixture->script.first = SCRIPT.first + block * WEIR_BLOCK_ROWS;
+        assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_OK);
+        assert_true(layouts_bytes(fixture->layouts) <= BYTES_MAX);
+    }
+    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0); /* the first one is in use */
+    assert_int_equal(answer(fixture, fixture->script.first, NOW + LAYOUTS_IDLE_MS), WEIR_OK);
+    assert_true(layouts_bytes(fixture->layouts) <= BYTES_MAX);
+    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0);
+    for (size_t i = 0; i < fixture->located.count; i++)
+        fixture->located.samples[i].id += fixture->script.first - SCRIPT.first;
+    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS),
+                     0); /* the last one has an idle one's room */
+}
+
+static void an_answer_that_does_not_fit_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    buy(fixture);
+    fixture->script.cut = 1;
+    assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_INVALID);
+    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+    fixture->script = SCRIPT;
+    assert_int_equal(answer(fixture, SCRIPT.first + ROWS, NOW), WEIR_INVALID);
+    fixture->script.first = (4UL << 44) - ROWS / 2; /* over the end of its block */
+    assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_INVALID);
+    assert_int_equal(layouts_bytes(fixture->layouts), 0);
+}
+
+#define LAYOUTS_CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LAYOUTS_CASE(a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece),
+        LAYOUTS_CASE(what_is_held_is_what_storage_said),
+        LAYOUTS_CASE(another_edition_is_another_layout),
+        LAYOUTS_CASE(what_was_cleared_meanwhile_is_not_taken_for_held),
+        LAYOUTS_CASE(a_merged_chunk_takes_the_place_of_its_parts),
+        LAYOUTS_CASE(memory_is_bounded),
+        LAYOUTS_CASE(an_answer_that_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests_name("worker: layouts", tests, NULL, NULL);
+}
