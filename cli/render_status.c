@@ -41,12 +41,9 @@ static void show_check(const json_t *pipeline, struct cli_page *page)
              cli_flag(check, "verdict") ? "fired" : "did not fire", cli_text(check, "because"));
 }
 
-static void show_budget(const json_t *pipeline, struct cli_page *page)
+static void show_budget(const char *pipeline, const json_t *budget, struct cli_page *page)
 {
-    const json_t *budget = json_object_get(pipeline, "budget");
     const json_t *spent = json_object_get(budget, "spent");
-    if (!json_is_object(budget))
-        return;
     WEIR_AUTO_BUF limits = {0};
     if (cli_real(budget, "money") > 0)
         weir_buf_printf(&limits, " %.4f of %.4f %s", cli_real(spent, "money"),
@@ -54,8 +51,12 @@ static void show_budget(const json_t *pipeline, struct cli_page *page)
     if (cli_real(budget, "cpu_seconds") > 0)
         weir_buf_printf(&limits, "%s %.1f of %.1f CPU s", limits.size > 0 ? "," : "",
                         cli_real(spent, "cpu_seconds"), cli_real(budget, "cpu_seconds"));
+    if (cli_real(budget, "gpu_seconds") > 0)
+        weir_buf_printf(&limits, "%s %.1f of %.1f GPU s", limits.size > 0 ? "," : "",
+                        cli_real(spent, "gpu_seconds"), cli_real(budget, "gpu_seconds"));
+    bool of_all = strcmp(cli_text(budget, "of"), "all") == 0;
     bool holds = cli_flag(budget, "over") && strcmp(cli_text(budget, "then"), "hold") == 0;
-    cli_line(page, "%s: budget%s%s spent%s", cli_text(pipeline, "pipeline"),
+    cli_line(page, "%s: budget%s%s%s spent%s", pipeline, of_all ? " of all pipelines" : "",
              strcmp(cli_text(budget, "per"), "day") == 0 ? " of today:" : ":",
              weir_buf_text(&limits),
              holds                      ? ": nothing fires any more"
@@ -104,7 +105,9 @@ static void show_errors(const json_t *pipelines, struct cli_page *page)
         show_progress(pipeline, page);
         show_check(pipeline, page);
         show_timeline(pipeline, page);
-        show_budget(pipeline, page);
+        const json_t *budgets = json_object_get(pipeline, "budgets");
+        for (size_t b = 0; b < json_array_size(budgets); b++)
+            show_budget(cli_text(pipeline, "pipeline"), json_array_get(budgets, b), page);
         if (cli_text(pipeline, "error")[0] != '\0')
             cli_line(page, "%s: %s", cli_text(pipeline, "pipeline"), cli_text(pipeline, "error"));
     }

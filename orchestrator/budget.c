@@ -11,6 +11,8 @@ static const struct cfg_key KEYS[] = {
             .doc = "by the system file's prices, in its currency; 0: no limit"),
     CFG_F64(struct budget, cpu_seconds, .fallback = "0", .max = 1e15,
             .doc = "of trainers and workers; 0: no limit"),
+    CFG_F64(struct budget, gpu_seconds, .fallback = "0", .max = 1e15,
+            .doc = "of GPU slots held; 0: no limit"),
     CFG_CHOICE(struct budget, per, .fallback = "total", .choices = PER,
                .doc =
                    "all that the pipeline's runs cost, or that of those begun since midnight, UTC"),
@@ -22,23 +24,50 @@ static const struct cfg_key KEYS[] = {
     CFG_END,
 };
 
-enum weir_status budget_read(const struct weir_yaml_node *node, struct budget *ret_budget,
-                             struct weir_error *err)
+enum weir_status budget_read(const struct weir_yaml_node *node, const char *path,
+                             struct budget *ret_budget, struct weir_error *err)
 {
     struct budget budget = {0};
     enum weir_status status =
-        node == NULL ? WEIR_OK : cfg_read(KEYS, CFG_CLOSED, node, "budget", NULL, &budget, err);
+        node == NULL ? WEIR_OK : cfg_read(KEYS, CFG_CLOSED, node, path, NULL, &budget, err);
     if (status != WEIR_OK)
         return status;
     if (node != NULL && !budget_is_set(&budget))
-        return weir_yaml_fail(node, err, "budget: expected money or cpu_seconds above 0");
+        return weir_yaml_fail(node, err, "%s: expected money, cpu_seconds or gpu_seconds above 0",
+                              path);
     *ret_budget = budget;
     return WEIR_OK;
 }
 
+enum weir_status budgets_check(const struct weir_yaml_node *budgets, struct weir_error *err)
+{
+    if (budgets != NULL && !weir_yaml_is_null(budgets) && !weir_yaml_is_mapping(budgets))
+        return weir_yaml_fail(budgets, err, "budgets: expected NAME: {money: …, cpu_seconds: …}");
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(budgets); i++) {
+        struct budget budget;
+        status = budget_read(weir_yaml_value(budgets, i), "budgets", &budget, err);
+    }
+    return status;
+}
+
+struct budget budgets_find(const struct weir_yaml_node *budgets, const char *name,
+                           const char *fallback)
+{
+    struct budget budget;
+    struct weir_error err;
+    const struct weir_yaml_node *node = NULL;
+    if (budgets != NULL)
+        node = weir_yaml_get(budgets, name);
+    if (node == NULL && budgets != NULL && fallback != NULL)
+        node = weir_yaml_get(budgets, fallback);
+    weir_require(budget_read(node, "budgets", &budget, &err) == WEIR_OK); /* when it was loaded */
+    return budget;
+}
+
 bool budget_is_set(const struct budget *budget)
 {
-    return budget->money > 0 || budget->cpu_seconds > 0;
+    return budget->money > 0 || budget->cpu_seconds > 0 || budget->gpu_seconds > 0;
 }
 
 int64_t budget_since(const struct budget *budget, int64_t now_us)
@@ -51,7 +80,8 @@ bool budget_is_spent(const struct budget *budget, const struct orchestrator_pric
 {
     double cpu_seconds = (double)(spent->trainer_cpu_ns + spent->worker_cpu_ns) / 1e9;
     return (budget->money > 0 && orchestrator_money(prices, spent) >= budget->money) ||
-           (budget->cpu_seconds > 0 && cpu_seconds >= budget->cpu_seconds);
+           (budget->cpu_seconds > 0 && cpu_seconds >= budget->cpu_seconds) ||
+           (budget->gpu_seconds > 0 && (double)spent->gpu_ns / 1e9 >= budget->gpu_seconds);
 }
 
 void budget_print(const struct budget *budget, struct weir_buf *out)
@@ -65,5 +95,13 @@ void budget_print(const struct budget *budget, struct weir_buf *out)
 void budget_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "## budget\n\nAbsent, nothing limits what a pipeline may cost.\n\n");
+    cfg_document(KEYS, out);
+}
+
+void budgets_describe(struct weir_buf *out)
+{
+    weir_buf_append_text(
+        out, "\n## budgets.NAME\n\nOf the pipeline of that name, beside what its own file says; "
+             "`default` is for each of the others, `all` for all together.\n\n");
     cfg_document(KEYS, out);
 }

@@ -1,5 +1,5 @@
-/* The section `budget` of a pipeline's file: how much its runs may cost, in total or in a day (UTC), and what happens then.
- * Pure. */
+/* How much runs may cost, in total or in a day (UTC), and what happens then: the section `budget` of a pipeline's file, and
+ * `budgets` of the system file. Pure. */
 #ifndef ORCHESTRATOR_BUDGET_H
 #define ORCHESTRATOR_BUDGET_H
 
@@ -11,14 +11,20 @@ enum budget_then { BUDGET_HOLD, BUDGET_WARN };
 
 /* Zero-initialised there is none. */
 struct budget {
-    double money, cpu_seconds; /* 0: no limit */
-    int per;                   /* enum budget_per */
-    int then;                  /* enum budget_then */
+    double money, cpu_seconds, gpu_seconds; /* 0: no limit */
+    int per;                                /* enum budget_per */
+    int then;                               /* enum budget_then */
 };
 
-/* `node` may be absent (NULL). INVALID with its place when it limits nothing. */
-enum weir_status budget_read(const struct weir_yaml_node *node, struct budget *ret_budget,
-                             struct weir_error *err) WEIR_MUST_USE;
+/* `node` may be absent (NULL); messages call it `path`. INVALID with its place when it limits nothing. */
+enum weir_status budget_read(const struct weir_yaml_node *node, const char *path,
+                             struct budget *ret_budget, struct weir_error *err) WEIR_MUST_USE;
+/* The system file's, by name of a pipeline. INVALID with a place. */
+enum weir_status budgets_check(const struct weir_yaml_node *budgets,
+                               struct weir_error *err) WEIR_MUST_USE;
+/* Of that name; where it is no name there, `fallback`'s (NULL: none). `budgets`: checked, or NULL. */
+struct budget budgets_find(const struct weir_yaml_node *budgets, const char *name,
+                           const char *fallback);
 bool budget_is_set(const struct budget *budget);
 /* The beginning of what is counted at `now_us`: 0, or midnight. */
 int64_t budget_since(const struct budget *budget, int64_t now_us);
@@ -28,5 +34,6 @@ bool budget_is_spent(const struct budget *budget, const struct orchestrator_pric
 void budget_print(const struct budget *budget,
                   struct weir_buf *out); /* nothing when it is not set */
 void budget_describe(struct weir_buf *out);
+void budgets_describe(struct weir_buf *out); /* the reference page of the system file's */
 
 #endif

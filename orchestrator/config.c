@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/judge.h"
+#include "orchestrator/sharing/arbiter.h"
 #include "orchestrator/triggers/trigger.h"
 
 #include <ctype.h>
@@ -67,7 +68,7 @@ static const struct cfg_key DELETION_KEYS[] = {
 };
 
 struct training_section {
-    uint64_t epochs, seed, retries;
+    uint64_t epochs, seed, retries, gpus;
     const char *start_from, *loss;
 };
 
@@ -76,6 +77,7 @@ static const struct cfg_key TRAINING_KEYS[] = {
     CFG_U64(struct training_section, epochs, .fallback = "1", .min = 1, .max = 100000, .doc = ""),
     CFG_U64(struct training_section, seed, .fallback = "1", .doc = ""),
     CFG_U64(struct training_section, retries, .fallback = "3", .max = 100, .doc = ""),
+    CFG_U64(struct training_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX, .doc = ""),
     CFG_TEXT(struct training_section, start_from, .fallback = "previous", .doc = ""),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
     CFG_END,
@@ -197,6 +199,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->epochs = training.epochs;
     config->seed = training.seed;
     config->retries = training.retries;
+    config->gpus = training.gpus;
     config->start_from = training.start_from;
     config->loss = training.loss;
     WEIR_AUTO(trigger) trigger = NULL;
@@ -281,7 +284,7 @@ static enum weir_status read_file(struct orchestrator_config *config,
     if (status == WEIR_OK)
         status = models_settings_read(file.models, &config->models, err);
     if (status == WEIR_OK)
-        status = budget_read(file.budget, &config->budget, err);
+        status = budget_read(file.budget, "budget", &config->budget, err);
     if (status == WEIR_OK)
         status = promote_settings_read(file.promote, &config->promote, err);
     if (status == WEIR_OK)

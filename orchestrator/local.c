@@ -78,9 +78,21 @@ static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
     orchestrator_run_exited(local->orch, run, &told);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, struct weir_error *err)
+/* "0,2" */
+static void list_gpus(uint64_t gpus, struct weir_buf *out)
+{
+    weir_buf_append_text(out, "");
+    for (int i = 0; i < ARBITER_GPUS_MAX; i++)
+        if ((gpus >> i & 1) != 0)
+            weir_buf_printf(out, "%s%d", out->size == 0 ? "" : ",", i);
+}
+
+static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus,
+                                      struct weir_error *err)
 {
     struct local *local = owner;
+    WEIR_AUTO_BUF visible = {0};
+    list_gpus(gpus, &visible);
     char name[NAME_SIZE], number[NAME_SIZE];
     trainer_name(run, name);
     (void)snprintf(number, sizeof number, "%" PRId64, run);
@@ -90,6 +102,7 @@ static enum weir_status start_trainer(void *owner, int64_t run, struct weir_erro
         .name = name,
         .arguments = arguments,
         .argument_count = WEIR_COUNT(arguments),
+        .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&visible) : NULL,
         .exited = on_trainer_exit,
         .owner = local,
     };
@@ -203,6 +216,7 @@ static void on_ready(void *owner)
         .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
         .sharing = options->system->sharing,
+        .budgets = options->system->budgets,
         .hold = options->hold,
     };
     if (orchestrator_open(local->loop, &opening, &local->orch, &err) != WEIR_OK) {

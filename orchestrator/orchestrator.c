@@ -66,13 +66,16 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->listener = options->listener;
     orch->clock = options->clock;
     orch->sharing = options->sharing;
-    orch->arbiter = arbiter_new(options->sharing.trainers);
+    orch->budgets = options->budgets;
+    orch->arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
     enum weir_status status = open_database(orch, options->postgres, err);
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
+    if (status == WEIR_OK)
+        status = orchestrator_runs_recall(orch, err);
     if (status == WEIR_OK)
         status = orchestrator_pipelines_load(orch, err);
     if (status == WEIR_OK)

@@ -25,7 +25,8 @@ struct topic_call;
 /* How a trainer's process is started and ended; main.c backs it with the platform, tests with a script. */
 struct orchestrator_trainers {
     void *owner;
-    enum weir_status (*start)(void *owner, int64_t run, struct weir_error *err);
+    /* `gpus`: the slots that are its own, a bit each. */
+    enum weir_status (*start)(void *owner, int64_t run, uint64_t gpus, struct weir_error *err);
     void (*end)(void *owner, int64_t run);
 };
 
@@ -54,6 +55,7 @@ struct orchestrator_options {
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
+    const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     bool hold; /* leave unfinished pipelines as they are; erasures go on */
 };
 
@@ -70,7 +72,8 @@ struct orchestrator {
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
-    struct arbiter *arbiter; /* of trainers */
+    const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
+    struct arbiter *arbiter;              /* of trainers */
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;

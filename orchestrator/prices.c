@@ -9,6 +9,8 @@ const struct cfg_key ORCHESTRATOR_PRICE_KEYS[] = {
              .doc = "what amounts are printed in"),
     CFG_F64(struct orchestrator_prices, cpu_hour, .fallback = "0", .max = 1e9,
             .doc = "one core for one hour"),
+    CFG_F64(struct orchestrator_prices, gpu_hour, .fallback = "0", .max = 1e9,
+            .doc = "one GPU slot held for one hour"),
     CFG_F64(struct orchestrator_prices, gigabyte_read, .fallback = "0", .max = 1e9,
             .doc = "10^9 bytes that workers read from files"),
     CFG_F64(struct orchestrator_prices, gigabyte_sent, .fallback = "0", .max = 1e9,
@@ -20,6 +22,7 @@ double orchestrator_money(const struct orchestrator_prices *prices,
                           const struct orchestrator_cost *cost)
 {
     return (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_HOUR * prices->cpu_hour +
+           (double)cost->gpu_ns / NS_PER_HOUR * prices->gpu_hour +
            (double)cost->bytes_read / GIGABYTE * prices->gigabyte_read +
            (double)cost->bytes_sent / GIGABYTE * prices->gigabyte_sent;
 }
@@ -30,9 +33,10 @@ void orchestrator_cost_json(const struct orchestrator_prices *prices,
     weir_buf_printf(
         out,
         "{\"cpu_seconds\":%.6f,\"trainer_cpu_seconds\":%.6f,\"worker_cpu_seconds\":%.6f,"
+        "\"gpu_seconds\":%.6f,"
         "\"bytes_read\":%llu,\"bytes_sent\":%llu,\"money\":%.9g,\"currency\":\"%s\"}",
         (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / 1e9,
         (double)cost->trainer_cpu_ns / 1e9, (double)cost->worker_cpu_ns / 1e9,
-        (unsigned long long)cost->bytes_read, (unsigned long long)cost->bytes_sent,
-        orchestrator_money(prices, cost), prices->currency);
+        (double)cost->gpu_ns / 1e9, (unsigned long long)cost->bytes_read,
+        (unsigned long long)cost->bytes_sent, orchestrator_money(prices, cost), prices->currency);
 }

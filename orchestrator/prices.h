@@ -1,4 +1,4 @@
-/* What things cost: CPU time, bytes, and money by the prices of the system file. */
+/* What things cost: CPU and GPU time, bytes, and money by the prices of the system file. */
 #ifndef ORCHESTRATOR_PRICES_H
 #define ORCHESTRATOR_PRICES_H
 
@@ -7,6 +7,7 @@
 struct orchestrator_prices {
     const char *currency;
     double cpu_hour;      /* of one core */
+    double gpu_hour;      /* of one slot */
     double gigabyte_read; /* by workers, from files */
     double gigabyte_sent; /* from workers to trainers */
 };
@@ -16,6 +17,7 @@ struct orchestrator_cost {
     int64_t worker_cpu_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
+    int64_t gpu_ns; /* slots held, times for how long */
 };
 
 /* The keys of the system file's `prices`. */

@@ -11,9 +11,9 @@
 enum { WORKERS_MAX = 200 };
 
 struct system_section {
-    uint64_t workers, trainers;
+    uint64_t workers, trainers, gpus;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *batches;
+    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -21,8 +21,15 @@ static const struct cfg_key SYSTEM_KEYS[] = {
             .doc = "worker processes"),
     CFG_U64(struct system_section, trainers, .fallback = "0", .max = 1000,
             .doc = "trainers at once, of all pipelines; 0: one a processor, and at least two"),
+    CFG_U64(
+        struct system_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
+        .doc =
+            "slots of this machine, numbered from 0: a trainer of a pipeline with training.gpus holds "
+            "so many of them, and finds their numbers in CUDA_VISIBLE_DEVICES"),
     CFG_NODE(struct system_section, quotas,
-             .doc = "NAME: how the pipeline of that name shares the trainers"),
+             .doc = "NAME: how the pipeline of that name shares trainers and GPUs"),
+    CFG_NODE(struct system_section, budgets,
+             .doc = "NAME: how much the pipeline of that name may cost; all: of all together"),
     CFG_TEXT(struct system_section, launcher, .fallback = "local",
              .doc = "what starts workers and trainers"),
     CFG_TEXT(struct system_section, user,
@@ -126,11 +133,15 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
     if (status == WEIR_OK)
+        status = budgets_check(section.budgets, err);
+    if (status == WEIR_OK)
         status = weir_programs_check(section.programs, err);
     system->sharing = (struct orchestrator_sharing){
         .trainers = section.trainers == 0 ? default_trainers() : (size_t)section.trainers,
+        .gpus = (size_t)section.gpus,
         .quotas = section.quotas,
     };
+    system->budgets = section.budgets;
     system->programs = section.programs;
     system->workers = section.workers;
     system->launcher = section.launcher;
@@ -174,5 +185,6 @@ void orchestrator_system_describe(struct weir_buf *out)
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     orchestrator_quotas_describe(out);
+    budgets_describe(out);
     weir_programs_describe(out);
 }

@@ -3,6 +3,7 @@
 #define ORCHESTRATOR_SYSTEM_H
 
 #include "core/service/programs.h"
+#include "orchestrator/budget.h"
 #include "orchestrator/prices.h"
 #include "orchestrator/sharing/quotas.h"
 
@@ -17,6 +18,7 @@ struct orchestrator_system {
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
     struct orchestrator_sharing sharing;
+    const struct weir_yaml_node *budgets;  /* checked: orchestrator/budget.h */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;                  /* how batches are compressed on their way */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */

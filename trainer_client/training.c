@@ -26,6 +26,11 @@ static const struct cfg_key TRAINING[] = {
              .doc = "previous (the newest model), scratch, a model's number, or a file"),
     CFG_U64(struct training_keys, retries, .fallback = "3", .max = 100,
             .doc = "how often a trainer that fails is started again"),
+    CFG_U64(
+        struct training_keys, gpus, .fallback = "0", .max = 64,
+        .doc =
+            "slots of the system file's `gpus` that each trainer holds while it works; built-in models "
+            "compute on the CPU all the same"),
     CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
                .doc = "where the model computes"),
     CFG_U64(struct training_keys, ranks, .fallback = "1",

@@ -1,5 +1,5 @@
 /* The section `training` of a pipeline file: which model learns how. Owned by the trainer; the
- * orchestrator reads the few keys that concern it (epochs, seed, start_from, retries) from the same
+ * orchestrator reads the few keys that concern it (epochs, seed, start_from, retries, gpus) from the same
  * text. */
 #ifndef WEIR_TRAINER_CLIENT_TRAINING_H
 #define WEIR_TRAINER_CLIENT_TRAINING_H
@@ -23,6 +23,7 @@ struct training {
         const struct weir_yaml_node *optimizer;
         const struct weir_yaml_node *checkpoint;
         uint64_t retries;
+        uint64_t gpus;
         int device;
         uint64_t ranks;
         bool report_losses;

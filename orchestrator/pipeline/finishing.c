@@ -6,6 +6,7 @@
 #include "orchestrator/models/promotion.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/runs/run.h"
 
 #include <stdlib.h>
 
@@ -25,12 +26,7 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
         status = DB_RUN(orch->db, Q_model_active, &active, err, DB_I64(pipeline->id));
     if (status != WEIR_OK)
         return status;
-    struct orchestrator_cost cost = {
-        .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
-        .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
-        .bytes_read = (uint64_t)weir_rows_i64(cost_row, 0, 2),
-        .bytes_sent = (uint64_t)weir_rows_i64(cost_row, 0, 3),
-    };
+    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&orch->prices, &cost, &text);
     return orchestrator_event_put(

@@ -1,5 +1,5 @@
 /* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it failed, was stopped,
- * or its orchestrator died), or the budget may be spent. */
+ * or its orchestrator died), or a budget may be spent. */
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
@@ -16,13 +16,14 @@ static bool is_through(const struct trigger_row *trigger)
            strcmp(trigger->state, "skipped") == 0;
 }
 
-/* ---- the budget ---- */
+/* ---- budgets ---- */
 
 static enum weir_status tell_spent(void *subject, const void *what, struct weir_error *err)
 {
     const struct pipeline *pipeline = subject;
     const struct pipeline_spending *spending = what;
-    WEIR_AUTO_FREE char *key = weir_format("budget_spent/%" PRId64, spending->since_us);
+    WEIR_AUTO_FREE char *key =
+        weir_format("budget_spent/%s/%" PRId64, spending->of, spending->since_us);
     json_t *body = pipeline_spending_json(pipeline, spending);
     json_object_set_new(body, "pipeline", json_string(pipeline->config->name));
     return orchestrator_event_put(
@@ -30,27 +31,33 @@ static enum weir_status tell_spent(void *subject, const void *what, struct weir_
 }
 
 /* Nothing fires any more: for today, or at all. */
-static void hold_back(struct pipeline *pipeline)
+static void hold_back(struct pipeline *pipeline, const struct budget *budget)
 {
-    if (pipeline->config->budget.per == BUDGET_DAY)
+    if (budget->per == BUDGET_DAY)
         pipeline_begin_after(pipeline, HELD_BACK_MS);
     else
         pipeline_advance(pipeline, PIPELINE_ON_STOPPED, NULL, NULL);
 }
 
-/* True: the budget is spent, and holds the pipeline back. Told once a day, or once. */
-static enum weir_status check_budget(struct pipeline *pipeline, bool *ret_held,
-                                     struct weir_error *err)
+/* True: a budget is spent, and holds the pipeline back. Each is told once a day, or once. */
+static enum weir_status check_budgets(struct pipeline *pipeline, bool *ret_held,
+                                      struct weir_error *err)
 {
-    struct pipeline_spending spending;
-    *ret_held = false;
-    enum weir_status status = pipeline_spending(pipeline, &spending, err);
-    if (status != WEIR_OK || !spending.over)
-        return status;
-    status = orchestrator_commit(pipeline->orch, tell_spent, pipeline, &spending, err);
-    *ret_held = status == WEIR_OK && pipeline->config->budget.then == BUDGET_HOLD;
+    struct pipeline_spending spending[PIPELINE_BUDGETS_MAX];
+    const struct budget *holds = NULL;
+    size_t count;
+    enum weir_status status = pipeline_spending(pipeline, spending, &count, err);
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        const struct budget *budget = &spending[i].budget;
+        if (!spending[i].over)
+            continue;
+        status = orchestrator_commit(pipeline->orch, tell_spent, pipeline, &spending[i], err);
+        if (budget->then == BUDGET_HOLD && (holds == NULL || budget->per == BUDGET_TOTAL))
+            holds = budget;
+    }
+    *ret_held = status == WEIR_OK && holds != NULL;
     if (*ret_held)
-        hold_back(pipeline);
+        hold_back(pipeline, holds);
     return status;
 }
 
@@ -63,7 +70,7 @@ void pipeline_read(struct pipeline *pipeline)
     bool through = status == WEIR_OK && is_through(&pipeline->newest);
     bool held = false;
     if (through)
-        status = check_budget(pipeline, &held, &err);
+        status = check_budgets(pipeline, &held, &err);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &err);
     else if (!through)

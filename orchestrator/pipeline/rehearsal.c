@@ -41,7 +41,7 @@ static void fail(struct rehearsal *rehearsal, const struct weir_error *err)
 /* ---- what it costs ---- */
 
 /* Columns of Q_rehearsal_cost. */
-enum { COST_SAMPLES, COST_TRAINER, COST_WORKER, COST_READ, COST_SENT, COST_SPENT };
+enum { COST_SAMPLES, COST_TRAINER, COST_WORKER, COST_READ, COST_SENT, COST_GPU, COST_SPENT };
 
 static enum weir_status find_past(const struct rehearsal *rehearsal, struct weir_rows **ret_rows,
                                   const char **ret_basis, struct weir_error *err)
@@ -78,6 +78,7 @@ static enum weir_status cost_json(const struct rehearsal *rehearsal, json_t **re
         .worker_cpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_WORKER)),
         .bytes_read = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_READ)),
         .bytes_sent = (uint64_t)(times * (double)weir_rows_i64(rows, 0, COST_SENT)),
+        .gpu_ns = (int64_t)(times * (double)weir_rows_i64(rows, 0, COST_GPU)),
     };
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&rehearsal->orch->prices, &cost, &text);

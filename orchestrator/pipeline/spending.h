@@ -1,4 +1,4 @@
-/* What a pipeline has spent of its budget. */
+/* What has been spent of the budgets that a pipeline is under. */
 #ifndef ORCHESTRATOR_PIPELINE_SPENDING_H
 #define ORCHESTRATOR_PIPELINE_SPENDING_H
 
@@ -7,16 +7,20 @@
 #include <jansson.h>
 
 struct pipeline_spending {
-    struct orchestrator_cost spent; /* since the budget began to count */
+    const char
+        *of; /* "pipeline": by its file; "system": by the system file; "all": of all pipelines */
+    struct budget budget;
+    struct orchestrator_cost spent; /* by runs that are through, since the budget began to count */
     int64_t since_us;               /* 0: from the beginning */
     bool over;
 };
 
-/* Of the runs that are through; all zero where there is no budget. */
+enum { PIPELINE_BUDGETS_MAX = 3 };
+/* How many there are is in `*ret_count`. */
 enum weir_status pipeline_spending(const struct pipeline *pipeline,
-                                   struct pipeline_spending *ret_spending,
-                                   struct weir_error *err) WEIR_MUST_USE;
-/* {"money", "cpu_seconds", "per", "then", "spent", "over"}; null where there is no budget. */
+                                   struct pipeline_spending ret_spending[PIPELINE_BUDGETS_MAX],
+                                   size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
+/* {"of", "money", "cpu_seconds", "gpu_seconds", "per", "then", "spent", "over"} */
 json_t *pipeline_spending_json(const struct pipeline *pipeline,
                                const struct pipeline_spending *spending);
 

@@ -149,13 +149,31 @@ static enum weir_status start_service(struct weir_platform *platform, const char
     return status;
 }
 
+/* Ours, but for the GPUs. NULL: as it is. */
+static char **environment(const struct weir_program *program)
+{
+    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=";
+    size_t count = 0, kept = 0;
+    if (program->gpus == NULL)
+        return NULL;
+    while (environ[count] != NULL)
+        count++;
+    char **env = weir_calloc(count + 2, sizeof *env);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], VISIBLE, sizeof VISIBLE - 1) != 0)
+            env[kept++] = weir_strdup(environ[i]);
+    env[kept] = weir_format("%s%s", VISIBLE, program->gpus);
+    return env;
+}
+
 static enum weir_status launch(struct weir_platform *platform, const struct weir_program *program,
                                struct weir_error *err)
 {
-    char **argv = command(platform, program);
+    char **argv = command(platform, program), **env = environment(program);
     const struct weir_child child = {
         .name = program->name,
         .argv = argv,
+        .env = env,
         .restart = program->restart,
         .stage = WEIR_STAGE_LAUNCHED,
         .exited = program->exited,
@@ -163,6 +181,8 @@ static enum weir_status launch(struct weir_platform *platform, const struct weir
     };
     enum weir_status status = platform->launcher->start(platform->launcher_state, &child, err);
     command_free(argv);
+    if (env != NULL)
+        command_free(env);
     return status;
 }
 

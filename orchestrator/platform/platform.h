@@ -59,6 +59,7 @@ struct weir_program {
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
     bool restart;
+    const char *gpus;           /* it may see: "0,2"; NULL: whatever there is */
     weir_child_exit_fn *exited; /* optional */
     void *owner;
 };

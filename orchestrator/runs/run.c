@@ -2,6 +2,7 @@
  * again; whatever goes wrong and may pass starts the run from its front. */
 #include "orchestrator/runs/run.h"
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -121,6 +122,11 @@ void orchestrator_runs_free(struct orchestrator *orch)
 
 /* ---- the trainer ---- */
 
+static const struct orchestrator_config *config_of(const struct run *run)
+{
+    return orchestrator_pipeline_config(orchestrator_pipeline_by_id(run->orch, run->pipeline));
+}
+
 static void start_trainer(struct run *run)
 {
     struct weir_error err;
@@ -128,9 +134,11 @@ static void start_trainer(struct run *run)
         return;
     enum weir_status status = weir_make_directories(run->directory, 0700, &err);
     if (status == WEIR_OK)
-        status = DB_RUN(run->orch->db, Q_run_started, NULL, &err, DB_I64(run->number));
+        status = DB_RUN(run->orch->db, Q_run_started, NULL, &err, DB_I64(run->number),
+                        DB_I64(weir_now_wall_us()), DB_I64(config_of(run)->gpus));
     if (status == WEIR_OK)
-        status = run->orch->trainers.start(run->orch->trainers.owner, run->number, &err);
+        status = run->orch->trainers.start(run->orch->trainers.owner, run->number,
+                                           arbiter_gpus(run->orch->arbiter, run->number), &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;
@@ -160,8 +168,7 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     run_release_slot(orch, number);
     if (run == NULL || run->trained || !run->launched)
         return;
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
-    uint64_t retries = orchestrator_pipeline_config(pipeline)->retries;
+    uint64_t retries = config_of(run)->retries;
     struct weir_error err;
     run->launched = false;
     run->session = 0;
@@ -285,7 +292,10 @@ void run_begin(void *owner)
         status =
             weir_fail(&err, WEIR_NOT_FOUND, "run %" PRId64 " belongs to no pipeline", run->number);
     }
-    if (status == WEIR_OK && !run_has_slot(run))
+    bool has_slot = true;
+    if (status == WEIR_OK)
+        status = run_ask_slot(run, &has_slot, &err);
+    if (!has_slot)
         return;
     if (status == WEIR_OK)
         status = load_base(run, &err);
@@ -293,7 +303,7 @@ void run_begin(void *owner)
         run_trouble(run, status, &err);
         return;
     }
-    struct msg_dataset_ask ask = {.name = orchestrator_pipeline_config(pipeline)->datasets[0]};
+    struct msg_dataset_ask ask = {.name = config_of(run)->datasets[0]};
     weir_rpc_call(run->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset, run);
 }
 

@@ -47,6 +47,10 @@ struct run_result {
     struct weir_bytes fitted;
 };
 
+/* What queries that end in columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and GPU time say from `column` on. */
+struct orchestrator_cost orchestrator_run_cost(const struct weir_rows *rows, size_t row,
+                                               int column);
+
 /* Called once from the loop: with the result (valid during the call), or NULL and why not. */
 typedef void run_done_fn(void *owner, const struct run_result *result,
                          const struct weir_error *err);
@@ -59,6 +63,9 @@ enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct 
 /* Whoever asked is gone; the trainer is ended. */
 void orchestrator_run_forget(struct orchestrator *orch, const void *owner);
 void orchestrator_runs_free(struct orchestrator *orch);
+/* What pipelines have had of their shares, as runs of former processes tell. */
+enum weir_status orchestrator_runs_recall(struct orchestrator *orch,
+                                          struct weir_error *err) WEIR_MUST_USE;
 
 /* Removes the directory of a run's files. */
 enum weir_status orchestrator_run_remove_files(const struct orchestrator *orch, int64_t number,

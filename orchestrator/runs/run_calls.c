@@ -90,7 +90,8 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
         DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
         DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(done->fitted),
         done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
-                                 : DB_NULL);
+                                 : DB_NULL,
+        DB_I64(run_bill_ns(run->orch, run->number)));
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 

@@ -36,6 +36,7 @@ enum {
     COL_WORKER_CPU,
     COL_BYTES_READ,
     COL_BYTES_SENT,
+    COL_GPU,
     COL_ERROR,
     COL_FITTED,
 };
@@ -71,6 +72,17 @@ const char *run_row_state(const struct run *run)
     return weir_rows_text(run->row, 0, COL_STATE);
 }
 
+struct orchestrator_cost orchestrator_run_cost(const struct weir_rows *rows, size_t row, int column)
+{
+    return (struct orchestrator_cost){
+        .trainer_cpu_ns = weir_rows_i64(rows, row, column),
+        .worker_cpu_ns = weir_rows_i64(rows, row, column + 1),
+        .bytes_read = (uint64_t)weir_rows_i64(rows, row, column + 2),
+        .bytes_sent = (uint64_t)weir_rows_i64(rows, row, column + 3),
+        .gpu_ns = weir_rows_i64(rows, row, column + 4),
+    };
+}
+
 void run_result_of(const struct run *run, struct run_result *ret_result)
 {
     const struct weir_rows *row = run->row;
@@ -90,7 +102,8 @@ void run_result_of(const struct run *run, struct run_result *ret_result)
         .cost = {.trainer_cpu_ns = weir_rows_i64(row, 0, COL_CPU),
                  .worker_cpu_ns = weir_rows_i64(row, 0, COL_WORKER_CPU),
                  .bytes_read = (uint64_t)weir_rows_i64(row, 0, COL_BYTES_READ),
-                 .bytes_sent = (uint64_t)weir_rows_i64(row, 0, COL_BYTES_SENT)},
+                 .bytes_sent = (uint64_t)weir_rows_i64(row, 0, COL_BYTES_SENT),
+                 .gpu_ns = weir_rows_i64(row, 0, COL_GPU)},
         .audit = weir_rows_text(row, 0, COL_AUDIT),
         .directory = run->directory,
         .model_file = weir_rows_text(row, 0, COL_MODEL_FILE),

@@ -2,9 +2,13 @@
 #include "orchestrator/runs/run_state.h"
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "orchestrator/pipeline/pipeline.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+enum { NS_PER_MS = 1000000, RECALLED_MAX = 1000 };
 
 /* Whoever is given a slot begins. */
 static void grant_all(struct orchestrator *orch, const struct run *asking)
@@ -19,20 +23,62 @@ static void grant_all(struct orchestrator *orch, const struct run *asking)
     }
 }
 
-bool run_has_slot(struct run *run)
+enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err)
 {
     struct orchestrator *orch = run->orch;
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
-    const struct arbiter_quota quota =
-        orchestrator_quota_of(&orch->sharing, orchestrator_pipeline_config(pipeline)->name);
-    arbiter_claim(orch->arbiter, run->number, run->pipeline, &quota,
-                  strcmp(run->mode, "train") == 0);
+    const struct orchestrator_config *config =
+        orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, run->pipeline));
+    const struct arbiter_claim claim = {
+        .run = run->number,
+        .pipeline = run->pipeline,
+        .quota = orchestrator_quota_of(&orch->sharing, config->name),
+        .gpus = config->gpus,
+        .is_urgent = strcmp(run->mode, "train") == 0,
+    };
+    if (!arbiter_claim(orch->arbiter, &claim))
+        return weir_fail(
+            err, WEIR_INVALID,
+            "training.gpus: expected at most %zu of the system file (gpus, and quotas.%s), found "
+            "%" PRIu64,
+            claim.quota.gpus > 0 && claim.quota.gpus < orch->sharing.gpus ? (size_t)claim.quota.gpus
+                                                                          : orch->sharing.gpus,
+            config->name, config->gpus);
     grant_all(orch, run);
-    return arbiter_holds(orch->arbiter, run->number);
+    *ret_has = arbiter_holds(orch->arbiter, run->number);
+    return WEIR_OK;
+}
+
+int64_t run_bill_ns(struct orchestrator *orch, int64_t number)
+{
+    return arbiter_bill(orch->arbiter, number, weir_now_ms()) * NS_PER_MS;
+}
+
+/* What it has held for a run that did not come to its end. */
+static void note_held(struct orchestrator *orch, int64_t number)
+{
+    struct weir_error err;
+    int64_t held_ns = run_bill_ns(orch, number);
+    if (held_ns > 0 && DB_RUN(orch->db, Q_run_held, NULL, &err, DB_I64(number), DB_I64(held_ns)))
+        weir_log(WEIR_LOG_WARN, "what a run has held is not recorded", "run=%" PRId64 " %s", number,
+                 err.text);
 }
 
 void run_release_slot(struct orchestrator *orch, int64_t number)
 {
+    note_held(orch, number);
     arbiter_release(orch->arbiter, number, weir_now_ms());
     grant_all(orch, NULL);
+}
+
+enum weir_status orchestrator_runs_recall(struct orchestrator *orch, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        const struct arbiter_quota quota =
+            orchestrator_quota_of(&orch->sharing, weir_rows_text(rows, i, 1));
+        arbiter_recall(orch->arbiter, weir_rows_i64(rows, i, 0), &quota,
+                       weir_rows_i64(rows, i, 2) / NS_PER_MS);
+    }
+    return status;
 }

@@ -37,8 +37,10 @@ void run_audit(struct run *run);
 void run_trouble(struct run *run, enum weir_status status, const struct weir_error *err);
 void run_schedule(struct run *run, int64_t delay_ms, weir_loop_timer_fn *step);
 struct run *run_find(const struct orchestrator *orch, int64_t number);
-/* Asks the arbiter. False: the run begins again when it is given a slot. */
-bool run_has_slot(struct run *run);
+/* Asks the arbiter. False: the run begins again when it is given a slot. INVALID: it never will be. */
+enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error *err) WEIR_MUST_USE;
+/* For how long the run's trainer has held its slot since this was asked last. */
+int64_t run_bill_ns(struct orchestrator *orch, int64_t number);
 /* Its process is gone, or there will be none. */
 void run_release_slot(struct orchestrator *orch, int64_t number);
 /* Reads the row again; what the run points to changes. */

@@ -1,6 +1,7 @@
 /* Claims in the order they came, and what each pipeline has had. */
 #include "orchestrator/sharing/arbiter.h"
 
+#include "core/base/error.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -11,20 +12,23 @@ enum { FIRST_CHARGE_MS = 1000 }; /* of a pipeline of which no run is over yet */
 struct account {
     int64_t pipeline;
     struct arbiter_quota quota;
-    size_t holds;
+    size_t holds, gpus;
     double finish; /* of what it was granted */
     int64_t last_ms;
 };
 
 struct claim {
-    int64_t run;
+    struct arbiter_claim wants;
     size_t account;
-    bool is_urgent, is_granted;
-    int64_t since_ms, charged_ms;
+    bool is_granted;
+    uint64_t gpus; /* held, a bit each */
+    int64_t since_ms, charged_ms, billed_ms;
 };
 
 struct arbiter {
     size_t slots, busy;
+    size_t gpu_count;
+    uint64_t gpus_free;
     double now; /* virtual: where the newest grant began */
     struct claim *claims;
     size_t claim_count, claim_capacity;
@@ -32,10 +36,13 @@ struct arbiter {
     size_t account_count;
 };
 
-struct arbiter *arbiter_new(size_t slots)
+struct arbiter *arbiter_new(size_t trainers, size_t gpus)
 {
     struct arbiter *arbiter = weir_calloc(1, sizeof *arbiter);
-    arbiter->slots = slots;
+    weir_require(gpus <= ARBITER_GPUS_MAX);
+    arbiter->slots = trainers;
+    arbiter->gpu_count = gpus;
+    arbiter->gpus_free = gpus == ARBITER_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
     return arbiter;
 }
 
@@ -63,70 +70,105 @@ static size_t find_account(struct arbiter *arbiter, int64_t pipeline)
 static struct claim *find_claim(const struct arbiter *arbiter, int64_t run)
 {
     for (size_t i = 0; i < arbiter->claim_count; i++)
-        if (arbiter->claims[i].run == run)
+        if (arbiter->claims[i].wants.run == run)
             return &arbiter->claims[i];
     return NULL;
 }
 
-void arbiter_claim(struct arbiter *arbiter, int64_t run, int64_t pipeline,
-                   const struct arbiter_quota *quota, bool is_urgent)
+static double start_of(const struct arbiter *arbiter, const struct account *account)
 {
-    if (find_claim(arbiter, run) != NULL)
-        return;
-    size_t account = find_account(arbiter, pipeline);
-    arbiter->accounts[account].quota = *quota;
+    return account->finish > arbiter->now ? account->finish : arbiter->now;
+}
+
+void arbiter_recall(struct arbiter *arbiter, int64_t pipeline, const struct arbiter_quota *quota,
+                    int64_t held_ms)
+{
+    size_t index = find_account(arbiter, pipeline); /* which may move them */
+    struct account *account = &arbiter->accounts[index];
+    arbiter->now = start_of(arbiter, account);
+    account->finish = arbiter->now + (double)held_ms / quota->share;
+    account->last_ms = held_ms;
+}
+
+bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim)
+{
+    if (claim->gpus > arbiter->gpu_count ||
+        (claim->quota.gpus > 0 && claim->gpus > claim->quota.gpus))
+        return false;
+    if (find_claim(arbiter, claim->run) != NULL)
+        return true;
+    size_t account = find_account(arbiter, claim->pipeline);
+    arbiter->accounts[account].quota = claim->quota;
     if (arbiter->claim_count == arbiter->claim_capacity) {
         arbiter->claim_capacity = arbiter->claim_capacity == 0 ? 16 : 2 * arbiter->claim_capacity;
         arbiter->claims =
             weir_realloc(arbiter->claims, arbiter->claim_capacity, sizeof *arbiter->claims);
     }
-    arbiter->claims[arbiter->claim_count++] =
-        (struct claim){.run = run, .account = account, .is_urgent = is_urgent};
+    arbiter->claims[arbiter->claim_count++] = (struct claim){.wants = *claim, .account = account};
+    return true;
 }
 
-static double start_of(const struct arbiter *arbiter, const struct claim *claim)
-{
-    double finish = arbiter->accounts[claim->account].finish;
-    return finish > arbiter->now ? finish : arbiter->now;
-}
-
+/* As far as its quota goes. */
 static bool may_have(const struct arbiter *arbiter, const struct claim *claim)
 {
     const struct account *account = &arbiter->accounts[claim->account];
-    return !claim->is_granted &&
-           (account->quota.trainers == 0 || account->holds < account->quota.trainers);
+    const struct arbiter_quota *quota = &account->quota;
+    return !claim->is_granted && (quota->trainers == 0 || account->holds < quota->trainers) &&
+           (quota->gpus == 0 || account->gpus + claim->wants.gpus <= quota->gpus);
 }
 
 static bool comes_before(const struct arbiter *arbiter, const struct claim *one,
                          const struct claim *other)
 {
-    double start = start_of(arbiter, one), other_start = start_of(arbiter, other);
     if (one->account == other->account)
-        return one->is_urgent && !other->is_urgent;
-    return start < other_start;
+        return one->wants.is_urgent && !other->wants.is_urgent;
+    return start_of(arbiter, &arbiter->accounts[one->account]) <
+           start_of(arbiter, &arbiter->accounts[other->account]);
+}
+
+static struct claim *find_next(const struct arbiter *arbiter, bool without_gpus)
+{
+    struct claim *next = NULL;
+    for (size_t i = 0; i < arbiter->claim_count; i++) {
+        struct claim *claim = &arbiter->claims[i];
+        if (may_have(arbiter, claim) && (!without_gpus || claim->wants.gpus == 0) &&
+            (next == NULL || comes_before(arbiter, claim, next)))
+            next = claim;
+    }
+    return next;
+}
+
+static uint64_t take_gpus(struct arbiter *arbiter, size_t count)
+{
+    uint64_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t lowest = arbiter->gpus_free & (~arbiter->gpus_free + 1);
+        arbiter->gpus_free &= ~lowest;
+        taken |= lowest;
+    }
+    return taken;
 }
 
 bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run)
 {
-    struct claim *next = NULL;
     if (arbiter->slots > 0 && arbiter->busy >= arbiter->slots)
         return false;
-    for (size_t i = 0; i < arbiter->claim_count; i++) {
-        struct claim *claim = &arbiter->claims[i];
-        if (may_have(arbiter, claim) && (next == NULL || comes_before(arbiter, claim, next)))
-            next = claim;
-    }
+    struct claim *next = find_next(arbiter, false);
+    if (next != NULL && next->wants.gpus > (size_t)__builtin_popcountll(arbiter->gpus_free))
+        next = find_next(arbiter, true);
     if (next == NULL)
         return false;
     struct account *account = &arbiter->accounts[next->account];
-    arbiter->now = start_of(arbiter, next);
+    arbiter->now = start_of(arbiter, account);
     next->is_granted = true;
-    next->since_ms = now_ms;
+    next->gpus = take_gpus(arbiter, next->wants.gpus);
+    next->since_ms = next->billed_ms = now_ms;
     next->charged_ms = account->last_ms;
     account->finish = arbiter->now + (double)next->charged_ms / account->quota.share;
     account->holds++;
+    account->gpus += next->wants.gpus;
     arbiter->busy++;
-    *ret_run = next->run;
+    *ret_run = next->wants.run;
     return true;
 }
 
@@ -134,6 +176,22 @@ bool arbiter_holds(const struct arbiter *arbiter, int64_t run)
 {
     const struct claim *claim = find_claim(arbiter, run);
     return claim != NULL && claim->is_granted;
+}
+
+uint64_t arbiter_gpus(const struct arbiter *arbiter, int64_t run)
+{
+    const struct claim *claim = find_claim(arbiter, run);
+    return claim == NULL ? 0 : claim->gpus;
+}
+
+int64_t arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ms)
+{
+    struct claim *claim = find_claim(arbiter, run);
+    if (claim == NULL || !claim->is_granted)
+        return 0;
+    int64_t held_ms = now_ms - claim->billed_ms;
+    claim->billed_ms = now_ms;
+    return held_ms;
 }
 
 void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms)
@@ -147,6 +205,8 @@ void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms)
         account->finish += (double)(took_ms - claim->charged_ms) / account->quota.share;
         account->last_ms = took_ms;
         account->holds--;
+        account->gpus -= claim->wants.gpus;
+        arbiter->gpus_free |= claim->gpus;
         arbiter->busy--;
     }
     size_t index = (size_t)(claim - arbiter->claims);
@@ -159,5 +219,8 @@ struct arbiter_view arbiter_look(const struct arbiter *arbiter)
 {
     return (struct arbiter_view){.slots = arbiter->slots,
                                  .busy = arbiter->busy,
-                                 .waiting = arbiter->claim_count - arbiter->busy};
+                                 .waiting = arbiter->claim_count - arbiter->busy,
+                                 .gpus = arbiter->gpu_count,
+                                 .gpus_busy = arbiter->gpu_count -
+                                              (size_t)__builtin_popcountll(arbiter->gpus_free)};
 }

@@ -12,26 +12,45 @@
 struct arbiter_quota {
     double share;      /* > 0; of trainer time, against the shares of the others that want any */
     uint64_t trainers; /* at once; 0: as many as there are */
+    uint64_t gpus;     /* the same */
 };
+
+/* What a run wants. Among those of its pipeline the urgent ones come first, then whoever asked first. */
+struct arbiter_claim {
+    int64_t run, pipeline;
+    struct arbiter_quota quota;
+    size_t gpus; /* beside a trainer */
+    bool is_urgent;
+};
+
+enum { ARBITER_GPUS_MAX = 64 };
 
 struct arbiter;
 
-/* `slots`: trainers at once; 0: no bound. */
-struct arbiter *arbiter_new(size_t slots);
+/* `trainers`: at once; 0: no bound. `gpus`: at most ARBITER_GPUS_MAX. */
+struct arbiter *arbiter_new(size_t trainers, size_t gpus);
 void arbiter_free(struct arbiter *arbiter);
 
-/* Run `run` of `pipeline` wants a trainer. Among those of its pipeline the urgent ones come first, then whoever asked first.
- * A claim that is there already stays as it is. */
-void arbiter_claim(struct arbiter *arbiter, int64_t run, int64_t pipeline,
-                   const struct arbiter_quota *quota, bool is_urgent);
-/* Gives the next claim its slot. False: there is none to give, or nobody may have it. */
+/* A run of a former process: a pipeline that is known goes on from what it has had. In the order in which they began. */
+void arbiter_recall(struct arbiter *arbiter, int64_t pipeline, const struct arbiter_quota *quota,
+                    int64_t held_ms);
+
+/* False: there are not so many GPUs, or not for this pipeline. A claim that is there already stays as it is. */
+bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim);
+/* Gives the next claim its slot. False: there is none to give, or nobody may have it. Who comes next and finds too few GPUs
+ * is waited for: nobody who wants one is given it before. */
 bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run);
 bool arbiter_holds(const struct arbiter *arbiter, int64_t run);
+/* Which GPUs it holds, a bit each. */
+uint64_t arbiter_gpus(const struct arbiter *arbiter, int64_t run);
+/* For how long it has held its slot and was not asked so before; 0: it holds none. */
+int64_t arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ms);
 /* The slot is free again, or the claim is withdrawn; unknown runs are fine. */
 void arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ms);
 
 struct arbiter_view {
     size_t slots, busy, waiting;
+    size_t gpus, gpus_busy;
 };
 struct arbiter_view arbiter_look(const struct arbiter *arbiter);
 

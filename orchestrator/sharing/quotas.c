@@ -6,6 +6,8 @@ static const struct cfg_key KEYS[] = {
             .doc = "of trainer time, against the shares of the others that want to train"),
     CFG_U64(struct arbiter_quota, trainers, .fallback = "0", .max = 1000,
             .doc = "at once; 0: as many as there are"),
+    CFG_U64(struct arbiter_quota, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
+            .doc = "the same"),
     CFG_END,
 };
 

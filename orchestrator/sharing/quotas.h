@@ -1,4 +1,4 @@
-/* The system file's `trainers` and `quotas`: how many train at once, and how pipelines share them. */
+/* The system file's `trainers`, `gpus` and `quotas`: how many train at once, and how pipelines share them. */
 #ifndef ORCHESTRATOR_SHARING_QUOTAS_H
 #define ORCHESTRATOR_SHARING_QUOTAS_H
 
@@ -7,6 +7,7 @@
 
 struct orchestrator_sharing {
     size_t trainers;                     /* at once; 0: no bound */
+    size_t gpus;                         /* slots of this machine */
     const struct weir_yaml_node *quotas; /* checked; borrowed from the system file. NULL: none */
 };
 

@@ -4,6 +4,7 @@
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/timeline.h"
+#include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
 enum { CHECKS_SHOWN = 100 };
@@ -132,12 +133,7 @@ static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, j
     enum weir_status status = DB_RUN(orch->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
     size_t at = 0; /* both ascend */
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        const struct orchestrator_cost cost = {
-            .trainer_cpu_ns = weir_rows_i64(rows, i, 2),
-            .worker_cpu_ns = weir_rows_i64(rows, i, 3),
-            .bytes_read = (uint64_t)weir_rows_i64(rows, i, 4),
-            .bytes_sent = (uint64_t)weir_rows_i64(rows, i, 5),
-        };
+        const struct orchestrator_cost cost = orchestrator_run_cost(rows, i, 2);
         WEIR_AUTO_BUF text = {0};
         json_t *row;
         while ((row = json_array_get(report, at)) != NULL &&

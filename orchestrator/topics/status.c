@@ -33,13 +33,16 @@ static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, j
     return status;
 }
 
-static enum weir_status add_budget(const struct pipeline *pipeline, json_t *json,
-                                   struct weir_error *err)
+static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *json,
+                                    struct weir_error *err)
 {
-    struct pipeline_spending spending;
-    enum weir_status status = pipeline_spending(pipeline, &spending, err);
-    if (status == WEIR_OK)
-        json_object_set_new(json, "budget", pipeline_spending_json(pipeline, &spending));
+    struct pipeline_spending spending[PIPELINE_BUDGETS_MAX];
+    size_t count;
+    enum weir_status status = pipeline_spending(pipeline, spending, &count, err);
+    json_t *budgets = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(budgets, pipeline_spending_json(pipeline, &spending[i]));
+    json_object_set_new(json, "budgets", budgets);
     return status;
 }
 
@@ -72,12 +75,7 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         status = DB_RUN(orch->db, Q_run_cost, &cost_row, err, DB_I64(id));
     if (status != WEIR_OK)
         return status;
-    struct orchestrator_cost cost = {
-        .trainer_cpu_ns = weir_rows_i64(cost_row, 0, 0),
-        .worker_cpu_ns = weir_rows_i64(cost_row, 0, 1),
-        .bytes_read = (uint64_t)weir_rows_i64(cost_row, 0, 2),
-        .bytes_sent = (uint64_t)weir_rows_i64(cost_row, 0, 3),
-    };
+    struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0, 0);
     WEIR_AUTO_BUF text = {0};
     orchestrator_cost_json(&orch->prices, &cost, &text);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
@@ -91,7 +89,7 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
     status = add_check(orch, id, *ret_json, err);
     if (status == WEIR_OK)
-        status = add_budget(pipeline, *ret_json, err);
+        status = add_budgets(pipeline, *ret_json, err);
     return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;
 }
 
@@ -108,8 +106,9 @@ static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasure
 static json_t *trainers_json(const struct orchestrator *orch)
 {
     const struct arbiter_view view = arbiter_look(orch->arbiter);
-    return json_pack("{sI,sI,sI}", "slots", (json_int_t)view.slots, "busy", (json_int_t)view.busy,
-                     "waiting", (json_int_t)view.waiting);
+    return json_pack("{sI,sI,sI,sI,sI}", "slots", (json_int_t)view.slots, "busy",
+                     (json_int_t)view.busy, "waiting", (json_int_t)view.waiting, "gpus",
+                     (json_int_t)view.gpus, "gpus_busy", (json_int_t)view.gpus_busy);
 }
 
 void topic_status(struct topic_call *call)

@@ -226,6 +226,34 @@ static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **s
     assert_null(strstr(weir_buf_text(&models), "from p-1"));
 }
 
+static const char WITH_GPUS[] = "pipeline: {name: p}\n"
+                                "datasets: [{name: notes}]\n"
+                                "trigger: {policy: amount, samples: 30}\n"
+                                "selection: {}\npreprocess: {}\ntraining: {gpus: 2}\n";
+
+/* By the stage's prices a GPU second costs a million. */
+static const char HELD[] =
+    "DO $$ BEGIN SET LOCAL search_path = orchestrator; "
+    "ASSERT (SELECT count(*) FROM run WHERE gpus = 2 AND held_ns > 0 AND started_us > 0) = 3; "
+    "ASSERT (SELECT bool_and((cost::json ->> 'gpu_seconds')::float8 > 0) FROM model); "
+    "ASSERT (SELECT abs(sum((cost::json ->> 'money')::float8) / "
+    "sum((cost::json ->> 'gpu_seconds')::float8) - 1e6) < 1 FROM model); END $$";
+
+static void a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_run(stage, WITH_GPUS), PIPELINE_FAILED);
+    assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)),
+                           "training.gpus: expected at most 0 of the system file"));
+    stage->sharing.gpus = 3;
+    die_and_return(stage);
+    assert_int_equal(stage_run(stage, WITH_GPUS), PIPELINE_FINISHED);
+    assert_int_equal(stage->gpus, 3); /* the first and the second one */
+    weir_test_postgres_sql(&stage->postgres, HELD);
+    stage->sharing.gpus = 0;
+    die_and_return(stage); /* what was held is recalled */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +273,9 @@ int main(void)
             stage_teardown),
         cmocka_unit_test_setup_teardown(a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run,
                                         stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them, stage_setup,
+            stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_control", tests, NULL, NULL);
 }

@@ -481,10 +481,12 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, struct weir_error *err)
+static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus,
+                                      struct weir_error *err)
 {
     struct stage *stage = owner;
     struct stage_trainer *trainer = stage->trainers;
+    stage->gpus = gpus;
     while (trainer->peer != NULL) {
         weir_require(++trainer < stage->trainers + STAGE_TRAINERS_MAX);
     }
@@ -567,7 +569,8 @@ void stage_begin(struct stage *stage)
         .data_dir = stage->dir.path,
         .socket_dir = stage->dir.path,
         .postgres = stage->postgres.conninfo,
-        .prices = {.currency = "EUR"},
+        .prices = {.currency = "EUR", .gpu_hour = 3.6e9},
+        .sharing = stage->sharing,
         .trainers = {.owner = stage, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = stage, .event = on_event, .rest = on_rest},
         .clock = {.owner = stage, .now_us = read_clock},

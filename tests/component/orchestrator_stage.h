@@ -56,12 +56,14 @@ struct stage {
     uint64_t lost;   /* what the dispatcher says of every job */
     unsigned trainers_fail; /* so many of the next trainers end with an error */
     unsigned trainers_started;
-    size_t page;           /* samples of a replay in one answer; 0: 7 */
-    int64_t now_us;        /* of the orchestrator's clock */
-    uint64_t measured;     /* samples that runs have gone over which do not train */
-    uint64_t forgotten;    /* pipelines that the selector was told to forget */
-    unsigned forgets_fail; /* so many of the next times it cannot */
-    bool rests;            /* told since the last stage_begin() */
+    struct orchestrator_sharing sharing; /* of the next orchestrator */
+    uint64_t gpus;                       /* that the newest trainer was given */
+    size_t page;                         /* samples of a replay in one answer; 0: 7 */
+    int64_t now_us;                      /* of the orchestrator's clock */
+    uint64_t measured;                   /* samples that runs have gone over which do not train */
+    uint64_t forgotten;                  /* pipelines that the selector was told to forget */
+    unsigned forgets_fail;               /* so many of the next times it cannot */
+    bool rests;                          /* told since the last stage_begin() */
 };
 
 /* For cmocka: the stage with an orchestrator on it. */

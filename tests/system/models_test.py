@@ -6,7 +6,7 @@ import json
 import math
 import struct
 
-from weirlab import PIPELINE, Lab, assert_clean_audits, outcome, read_set
+from weirlab import PIPELINE, Lab, Run, assert_clean_audits, outcome, read_set, served
 
 ALL = "models: {{storage: delta, full_every: 3, keep: all}}\n"
 WARNS = "budget: {{cpu_seconds: 0.001, then: warn}}\n"
@@ -206,14 +206,22 @@ def a_budget_that_is_spent_holds_back():
     """The first training spends it: nothing fires behind it, and that is told once, restarted or not. The other one only warns."""
     held = "budget: {{cpu_seconds: 0.001, per: total, then: hold}}\n"
     lab = Lab(samples=300, every=100, epochs=1, pipeline=PIPELINE + held)
+    system = lab.folder / "system.yaml"
+    system.write_text("budgets: {default: {gpu_seconds: 1}, all: {cpu_seconds: 0.001, then: warn}}\n")
     for _ in range(2):
-        run = lab.run()
+        run = Run(lab.pipeline, lab.data_dir, system)
         run.finish(expect=None)
-        (told,) = run.of("budget_spent")
+        told, of_all = run.of("budget_spent")
+        assert (told["of"], of_all["of"], of_all["spent"]) == ("pipeline", "all", told["spent"]), run.events
         assert len(run.of("model_stored")) == len(run.of("trigger_fired")) == 1 and told["over"], run.events
     (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
-    assert status["budget"]["spent"]["cpu_seconds"] > 0.001 and status["budget"]["over"], status
+    assert status["budgets"][0]["spent"]["cpu_seconds"] > 0.001 and status["budgets"][0]["over"], status
     assert status["state"] == "STOPPED" and "nothing fires any more" in lab.weir("status"), status
+    with served(lab, "--system", str(system)):
+        (status,) = json.loads(lab.weir("status", "--json"))["pipelines"]
+        found = {b["of"]: (b["over"], b["then"]) for b in status["budgets"]}
+        assert found == {"pipeline": (True, "hold"), "system": (False, "hold"), "all": (True, "warn")}, status
+        assert status["cost"]["gpu_seconds"] == 0 and "0.0 of 1.0 GPU s" in lab.weir("status"), status
     lab.remove()
 
 

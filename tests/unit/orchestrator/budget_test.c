@@ -15,7 +15,7 @@ static enum weir_status read_text(const char *text, struct budget *budget, struc
 {
     WEIR_AUTO(weir_yaml) document = NULL;
     assert_int_equal(weir_yaml_parse("b.yaml", weir_bytes_of(text), &document, err), WEIR_OK);
-    return budget_read(weir_yaml_root(document), budget, err);
+    return budget_read(weir_yaml_root(document), "budget", budget, err);
 }
 
 static void a_day_begins_at_midnight_and_a_total_at_the_beginning(void **unused)
@@ -48,7 +48,7 @@ static void a_budget_that_limits_nothing_is_a_mistake(void **unused)
     (void)unused;
     struct budget budget;
     struct weir_error err;
-    assert_int_equal(budget_read(NULL, &budget, &err), WEIR_OK);
+    assert_int_equal(budget_read(NULL, "budget", &budget, &err), WEIR_OK);
     assert_false(budget_is_set(&budget));
     assert_int_equal(read_text("{per: day}", &budget, &err), WEIR_INVALID);
     assert_non_null(strstr(err.text, "b.yaml:1"));
@@ -58,11 +58,36 @@ static void a_budget_that_limits_nothing_is_a_mistake(void **unused)
     assert_true(budget.money == 5 && budget.per == BUDGET_DAY && budget.then == BUDGET_WARN);
 }
 
+static void the_system_file_names_pipelines_and_all_of_them(void **unused)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) wrong = NULL;
+    struct weir_error err;
+    const char *text = "{clicks: {gpu_seconds: 5}, default: {money: 2}, all: {money: 9, per: day}}";
+    (void)unused;
+    assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
+    const struct weir_yaml_node *budgets = weir_yaml_root(document);
+    assert_int_equal(budgets_check(budgets, &err), WEIR_OK);
+    struct budget clicks = budgets_find(budgets, "clicks", "default");
+    assert_true(clicks.gpu_seconds == 5 && clicks.money == 0);
+    assert_true(budgets_find(budgets, "other", "default").money == 2);
+    assert_true(budgets_find(budgets, "all", NULL).money == 9);
+    struct budget none = budgets_find(NULL, "other", "default");
+    assert_false(budget_is_set(&none));
+    const struct orchestrator_cost spent = {.gpu_ns = INT64_C(5000000000)};
+    assert_true(budget_is_spent(&clicks, &(struct orchestrator_prices){0}, &spent));
+    text = "{clicks: {money: 0}}";
+    assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &wrong, &err), WEIR_OK);
+    assert_int_equal(budgets_check(weir_yaml_root(wrong), &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "s.yaml:1:"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_day_begins_at_midnight_and_a_total_at_the_beginning),
         cmocka_unit_test(the_limit_that_is_reached_first_counts),
+        cmocka_unit_test(the_system_file_names_pipelines_and_all_of_them),
         cmocka_unit_test(a_budget_that_limits_nothing_is_a_mistake),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);

@@ -26,10 +26,18 @@ struct world {
     int64_t now_ms;
 };
 
+static void claim(struct arbiter *arbiter, int64_t run, int64_t pipeline,
+                  const struct arbiter_quota *quota, bool is_urgent)
+{
+    assert_true(arbiter_claim(
+        arbiter, &(struct arbiter_claim){
+                     .run = run, .pipeline = pipeline, .quota = *quota, .is_urgent = is_urgent}));
+}
+
 static int64_t ask(struct world *world, size_t pipeline)
 {
     int64_t run = (int64_t)(pipeline + 1) * 1000000 + ++world->begun[pipeline];
-    arbiter_claim(world->arbiter, run, (int64_t)pipeline, &world->quotas[pipeline], true);
+    claim(world->arbiter, run, (int64_t)pipeline, &world->quotas[pipeline], true);
     world->asked_ms[pipeline] = world->now_ms;
     return run;
 }
@@ -77,7 +85,7 @@ static void step(struct world *world)
 
 static void make(struct world *world, size_t claims)
 {
-    *world = (struct world){.arbiter = arbiter_new(SLOTS)};
+    *world = (struct world){.arbiter = arbiter_new(SLOTS, 0)};
     weir_rng_init(&world->rng, 7);
     for (size_t i = 0; i < PIPELINES; i++) {
         world->quotas[i] = (struct arbiter_quota){.share = 1};
@@ -147,9 +155,9 @@ static void whoever_comes_late_does_not_make_up_for_it(void **state)
     make(&world, 2);
     run_until(&world, LONG_MS / 2);
     const struct arbiter_quota quota = {.share = 1};
-    arbiter_claim(world.arbiter, 77, 99, &quota, true);
-    arbiter_claim(world.arbiter, 78, 99, &quota, true);
-    arbiter_claim(world.arbiter, 79, 99, &quota, true);
+    claim(world.arbiter, 77, 99, &quota, true);
+    claim(world.arbiter, 78, 99, &quota, true);
+    claim(world.arbiter, 79, 99, &quota, true);
     for (size_t i = 0; i < SLOTS; i++)
         arbiter_release(world.arbiter, world.runs[i], world.now_ms);
     for (int n = 0; n < PIPELINES; n++) {
@@ -161,16 +169,71 @@ static void whoever_comes_late_does_not_make_up_for_it(void **state)
     arbiter_free(world.arbiter);
 }
 
+/* The third pipeline had ten times as much as the others before: it comes once they have had that, too. */
+static void what_pipelines_have_had_outlives_the_arbiter(void **state)
+{
+    struct arbiter *arbiter = arbiter_new(1, 0);
+    const struct arbiter_quota quota = {.share = 1};
+    int64_t run = 0, now_ms = 0;
+    (void)state;
+    for (int64_t i = 0; i < PIPELINES; i++)
+        arbiter_recall(arbiter, i, &quota, i == 3 ? 1000 : 100);
+    for (int64_t i = 0; i < 20 * PIPELINES; i++)
+        claim(arbiter, i, i % PIPELINES, &quota, true);
+    for (int64_t i = 0; i < 9 * (PIPELINES - 1); i++) {
+        assert_true(arbiter_grant(arbiter, now_ms, &run));
+        assert_int_not_equal(run % PIPELINES, 3);
+        arbiter_release(arbiter, run, now_ms += 100);
+    }
+    for (int64_t i = 0; i < PIPELINES && run % PIPELINES != 3; i++) {
+        assert_true(arbiter_grant(arbiter, now_ms, &run));
+        arbiter_release(arbiter, run, now_ms += 100);
+    }
+    assert_int_equal(run % PIPELINES, 3);
+    arbiter_free(arbiter);
+}
+
+static void gpus_are_held_by_one_run_each_and_waited_for(void **state)
+{
+    struct arbiter *arbiter = arbiter_new(0, 3);
+    struct arbiter_claim two = {.run = 1, .pipeline = 1, .quota = {.share = 1}, .gpus = 2};
+    struct arbiter_claim more = {.run = 2, .pipeline = 2, .quota = {.share = 1}, .gpus = 2};
+    struct arbiter_claim none = {.run = 3, .pipeline = 3, .quota = {.share = 1}};
+    struct arbiter_claim one = {.run = 4, .pipeline = 4, .quota = {.share = 1}, .gpus = 1};
+    int64_t run = 0;
+    (void)state;
+    assert_true(arbiter_claim(arbiter, &two) && arbiter_grant(arbiter, 0, &run) && run == 1);
+    assert_int_equal(arbiter_gpus(arbiter, 1), 3);
+    assert_true(arbiter_claim(arbiter, &more));
+    assert_false(arbiter_grant(arbiter, 0, &run));
+    assert_true(arbiter_claim(arbiter, &one) && arbiter_claim(arbiter, &none));
+    assert_true(arbiter_grant(arbiter, 0, &run) &&
+                run == 3); /* it wants none; run 4 is behind run 2 */
+    assert_false(arbiter_grant(arbiter, 0, &run));
+    assert_int_equal(arbiter_bill(arbiter, 1, 500), 500);
+    assert_int_equal(arbiter_bill(arbiter, 1, 700), 200);
+    arbiter_release(arbiter, 1, 700);
+    assert_true(arbiter_grant(arbiter, 700, &run) && run == 2);
+    assert_true(arbiter_grant(arbiter, 700, &run) && run == 4);
+    assert_int_equal(arbiter_gpus(arbiter, 2) | arbiter_gpus(arbiter, 4), 7);
+    assert_int_equal(arbiter_look(arbiter).gpus_busy, 3);
+    one = (struct arbiter_claim){.run = 5, .quota = {.share = 1, .gpus = 1}, .gpus = 2};
+    assert_false(arbiter_claim(arbiter, &one)); /* its quota would never let it */
+    one = (struct arbiter_claim){.run = 5, .quota = {.share = 1}, .gpus = 4};
+    assert_false(arbiter_claim(arbiter, &one));
+    arbiter_free(arbiter);
+}
+
 static void trainings_come_before_measurements_of_the_same_pipeline(void **state)
 {
-    struct arbiter *arbiter = arbiter_new(1);
+    struct arbiter *arbiter = arbiter_new(1, 0);
     const struct arbiter_quota quota = {.share = 1};
     int64_t run = 0;
     (void)state;
-    arbiter_claim(arbiter, 1, 1, &quota, false);
-    arbiter_claim(arbiter, 2, 1, &quota, false);
-    arbiter_claim(arbiter, 3, 1, &quota, true);
-    arbiter_claim(arbiter, 3, 1, &quota, true);
+    claim(arbiter, 1, 1, &quota, false);
+    claim(arbiter, 2, 1, &quota, false);
+    claim(arbiter, 3, 1, &quota, true);
+    claim(arbiter, 3, 1, &quota, true);
     assert_int_equal(arbiter_look(arbiter).waiting, 3);
     assert_true(arbiter_grant(arbiter, 0, &run) && run == 3);
     assert_true(arbiter_holds(arbiter, 3) && !arbiter_holds(arbiter, 1));
@@ -210,6 +273,8 @@ int main(void)
         cmocka_unit_test(a_share_of_three_has_three_times_as_much),
         cmocka_unit_test(no_pipeline_has_more_trainers_than_its_quota_says),
         cmocka_unit_test(whoever_comes_late_does_not_make_up_for_it),
+        cmocka_unit_test(what_pipelines_have_had_outlives_the_arbiter),
+        cmocka_unit_test(gpus_are_held_by_one_run_each_and_waited_for),
         cmocka_unit_test(trainings_come_before_measurements_of_the_same_pipeline),
         cmocka_unit_test(quotas_are_read_by_name),
     };
