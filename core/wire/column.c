@@ -308,7 +308,7 @@ static struct weir_column_view view_plain(struct weir_bytes packed, uint8_t widt
         view.step = weir_get_u64(packed.at + WEIR_COLUMN_HEADER_BYTES);
     } else if (width > 0) {
         view.body = packed.at + WEIR_COLUMN_HEADER_BYTES;
-        view.bits = 8u * width;
+        view.bits = (size_t)8 * width;
         view.mask = mask_of(8u * width);
     }
     return view;

@@ -6,6 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+/* Bit by bit: NaN is what it was, and -0 is not 0. */
+static bool is_changed(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(float)) != 0;
+}
+
 static void compare(float a, float b, struct tensor_difference *found, double *squares)
 {
     if (!isfinite(a) || !isfinite(b)) {
@@ -32,7 +38,7 @@ static struct tensor_difference compare_tensors(const char *name, const float *c
     for (uint64_t row = 0; row < rows; row++) {
         const float *a = at[0] + row * found.width[0], *b = at[1] + row * found.width[1];
         for (uint64_t i = 0; i < width; i++) {
-            found.changed += memcmp(&a[i], &b[i], sizeof a[i]) != 0;
+            found.changed += is_changed(&a[i], &b[i]);
             compare(a[i], b[i], &found, &squares);
         }
     }

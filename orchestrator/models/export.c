@@ -70,10 +70,11 @@ static json_t *metadata_of(const struct weir_model_file *file, const json_t *fac
 static json_t *tensor_json(const struct tensor *tensor, size_t at)
 {
     json_t *shape = json_array();
+    size_t end = at + tensor->bytes.size;
     for (size_t i = 0; i < tensor->dimensions; i++)
         json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i]));
     return json_pack("{ss,so,s[II]}", "dtype", tensor->type, "shape", shape, "data_offsets",
-                     (json_int_t)at, (json_int_t)(at + tensor->bytes.size));
+                     (json_int_t)at, (json_int_t)end);
 }
 
 /* Its size, and itself, with spaces behind it so that the tensors are aligned. */

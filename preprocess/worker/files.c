@@ -78,10 +78,10 @@ static struct open_file *find(struct files *files, const struct file_about *abou
     uint8_t *hint = &files->hint[about->inode % HINTS];
     if (is_same(&files->slot[*hint], about))
         return &files->slot[*hint];
-    for (uint8_t i = 0; i < FILES_OPEN_MAX; i++) {
+    for (size_t i = 0; i < FILES_OPEN_MAX; i++) {
         if (!is_same(&files->slot[i], about))
             continue;
-        *hint = i;
+        *hint = (uint8_t)i;
         return &files->slot[i];
     }
     return NULL;

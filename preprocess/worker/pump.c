@@ -108,7 +108,7 @@ static void make(struct worker *worker, const struct worker_make *what)
         status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
     else
         status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
-    if (batch != NULL)
+    if (status == WEIR_OK && lease->attempt != 0)
         worker_batch_compress(batch, worker->compression);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += kitchen_bytes_read(worker->kitchen) - before_bytes;

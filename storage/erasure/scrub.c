@@ -100,7 +100,8 @@ uint64_t storage_scrub_hash(const struct storage *storage, const struct located 
     if (found->dataset->declaration->format->is_one_sample)
         return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(name));
     weir_buf_append(&key, name, strlen(name) + 1);
-    weir_buf_append(&key, content.at, content.size);
+    if (content.at != NULL)
+        weir_buf_append(&key, content.at, content.size);
     return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
 }
 

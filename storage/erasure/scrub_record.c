@@ -42,7 +42,9 @@ static void blank_vectors(const struct dataset *dataset, const struct chunk *chu
     size_t bytes = storage_declaration_value_bytes(dataset->declaration);
 
     weir_buf_append(blanked, chunk->values.at, chunk->values.size);
-    for (uint32_t i = 0; bytes > 0 && i < chunk->count; i++) {
+    if (blanked->at == NULL) /* labels are no vectors */
+        return;
+    for (uint32_t i = 0; i < chunk->count; i++) {
         if (storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + i))
             memset(blanked->at + i * bytes, 0, bytes);
     }

@@ -339,9 +339,10 @@ static bool handle(struct push_group *group, struct push_batch *batch)
         if (status == WEIR_OK && fits)
             append(&group->staged, batch);
     }
-    if (status != WEIR_OK)
-        refuse(batch, &err);
-    return fits;
+    if (status == WEIR_OK)
+        return fits;
+    refuse(batch, &err);
+    return true;
 }
 
 /* ---- a group ---- */

@@ -91,28 +91,33 @@ enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t r
     return WEIR_SAMPLE_LIVE;
 }
 
-/* What the columns of the chunk say of the rows of a run. */
-struct run {
-    size_t count;
-    uint32_t rows[RUN]; /* of the chunk, less its first */
+struct run_columns {
     int64_t files[RUN], offsets[RUN], lengths[RUN], labels[RUN], times[RUN];
 };
 
-static void take_columns(const struct chunk *chunk, struct run *run)
-{
-    size_t count = run->count;
+/* Rows of a chunk, and what its columns say of them. */
+struct run {
+    size_t count;
+    uint32_t rows[RUN]; /* of the chunk, less its first */
+    struct run_columns *columns;
+};
 
-    weir_column_take(&chunk->files, run->rows, count, run->files);
-    weir_column_take(&chunk->offsets, run->rows, count, run->offsets);
-    weir_column_take(&chunk->lengths, run->rows, count, run->lengths);
-    weir_column_take(&chunk->labels, run->rows, count, run->labels);
-    weir_column_take(&chunk->times, run->rows, count, run->times);
+static void take_columns(const struct chunk *chunk, const struct run *run)
+{
+    struct run_columns *columns = run->columns;
+
+    weir_column_take(&chunk->files, run->rows, run->count, columns->files);
+    weir_column_take(&chunk->offsets, run->rows, run->count, columns->offsets);
+    weir_column_take(&chunk->lengths, run->rows, run->count, columns->lengths);
+    weir_column_take(&chunk->labels, run->rows, run->count, columns->labels);
+    weir_column_take(&chunk->times, run->rows, run->count, columns->times);
 }
 
 static enum weir_status describe(struct finder *finder, const struct run *run, size_t i,
                                  uint64_t id, struct located *ret_located, struct weir_error *err)
 {
-    uint64_t file = (uint64_t)run->files[i];
+    const struct run_columns *columns = run->columns;
+    uint64_t file = (uint64_t)columns->files[i];
     enum weir_status status = WEIR_OK;
 
     if (!finder->file || file != finder->file_number)
@@ -123,11 +128,11 @@ static enum weir_status describe(struct finder *finder, const struct run *run, s
         .state = storage_state_of(finder->dead, weir_sample_row(id), finder->file),
         .dataset = finder->dataset,
         .file = finder->file,
-        .offset = (uint64_t)run->offsets[i],
-        .length = (uint64_t)run->lengths[i],
-        .label = run->labels[i],
+        .offset = (uint64_t)columns->offsets[i],
+        .length = (uint64_t)columns->lengths[i],
+        .label = columns->labels[i],
         .values = storage_values_at(finder->chunk->values, finder->row_bytes, run->rows[i]),
-        .time = run->times[i],
+        .time = columns->times[i],
     };
     return WEIR_OK;
 }
@@ -184,14 +189,17 @@ static enum weir_status find_in_order(struct finder *finder, const struct weir_u
                                       struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
+    struct run_columns columns;
     struct run run;
 
-    for (size_t i = 0; status == WEIR_OK && i<ids->count; i += run.count> 0 ? run.count : 1) {
+    run.columns = &columns;
+    for (size_t i = 0; status == WEIR_OK && i < ids->count;) {
         status = begin_run(finder, ids, order, i, &run, err);
         if (status == WEIR_OK && run.count > 0)
             take_columns(finder->chunk, &run);
         if (status == WEIR_OK)
             status = tell_run(finder, &run, ids->at, order + i, answer, err);
+        i += run.count == 0 ? 1 : run.count;
     }
     return status;
 }

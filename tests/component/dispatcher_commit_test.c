@@ -227,7 +227,7 @@ static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **
     assert_spent(&stage, SESSIONS);
     stage_unhost(&stage);
     stage_host(&stage);
-    assert_spent(&stage, SESSIONS / POOL_CREW * POOL_CREW); /* as of the newest report */
+    assert_spent(&stage, (uint64_t)SESSIONS / POOL_CREW * POOL_CREW); /* as of the newest report */
     stage_unhost(&stage);
     stage_end(&stage);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 1000000, JOB = 3, WORKER = 9, HOUR_MS = 60 * 60 * 1000 };
+enum { SAMPLES = 1000000, JOB = 3, WORKER = 9, HOUR_MS = 60 * 60 * 1000, DAY_HOURS = 24 };
 
 static struct weir_test_postgres postgres;
 
@@ -135,13 +135,13 @@ static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
     stage_host(&stage);
     struct msg_job_open job = stage_job(&stage, JOB);
     assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
-    pass(&stage, 6 * 24);
+    pass(&stage, (int64_t)6 * DAY_HOURS);
     assert_string_equal(hear_of(&stage).job_state, "open"); /* and that counts as asking */
-    pass(&stage, 4 * 24);
+    pass(&stage, (int64_t)4 * DAY_HOURS);
     stage_unhost(&stage);
     stage_host(&stage); /* what has passed is remembered */
     assert_int_equal(jobs_of(&stage), 1);
-    pass(&stage, 3 * 24 - 1);
+    pass(&stage, (int64_t)3 * DAY_HOURS - 1);
     assert_int_equal(jobs_of(&stage), 1);
     pass(&stage, 2);
     assert_int_equal(jobs_of(&stage), 0);

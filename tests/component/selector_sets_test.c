@@ -303,7 +303,7 @@ static void epochs_are_served_apart(void **state)
             assert_int_equal(part.label_count, part.count);
             for (size_t i = 0; i < part.count; i++)
                 assert_int_equal(part.ids[i],
-                                 set.ids[set.parts.indices[(epoch - 1) * 7 + first + i]]);
+                                 set.ids[set.parts.indices[(size_t)(epoch - 1) * 7 + first + i]]);
         }
     const struct msg_set_read beyond = {.digest = fixture->digest, .count = 1, .epoch = 4};
     assert_int_equal(ask_part(fixture, &beyond).status, WEIR_INVALID);

@@ -162,7 +162,7 @@ static void any_file_is_found_again_whatever_left_memory(void **state)
         assert_int_equal(found.states.at[i], WEIR_SAMPLE_LIVE);
         assert_string_equal(path + strlen(path) - strlen(name), name);
     }
-    assert_true(dataset->shelf->bytes < 3 * SHELF_BYTES);
+    assert_true(dataset->shelf->bytes < (size_t)3 * SHELF_BYTES);
 }
 
 /* Groups of files that came between those of others overlap: still each file is met once. */
@@ -177,7 +177,7 @@ static void files_between_others_are_known_too(void **state)
     dataset = storage_inside_declare(inside, DATASET("between"));
     for (int i = 1; i < STEPS; i++) {
         write_files(inside, "between", i, COUNT, STEPS);
-        await_files(inside, dataset, (uint64_t)(COUNT / STEPS * (i + 1)));
+        await_files(inside, dataset, (uint64_t)COUNT / STEPS * (uint64_t)(i + 1));
     }
     sequence = dataset->sequence;
     (void)rescan(inside, dataset);

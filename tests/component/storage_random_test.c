@@ -271,32 +271,46 @@ static void read_tree(const struct kind *kind, const char *folder, struct texts 
 
 enum life { UNBORN, ALIVE, DEAD };
 
-/* What the feed says of each row, from its beginning: every row is added once and stops once. */
-static size_t follow_feed(uint8_t *lives, size_t rows)
+/* Every row is added once and stops once. False: there are more rows than were counted. */
+static bool follow_change(const struct msg_feed_is *feed, size_t i, uint8_t *lives, size_t rows)
+{
+    enum life from = feed->kinds.at[i] == WEIR_CHANGE_ADDED ? UNBORN : ALIVE;
+    uint64_t first = feed->firsts.at[i] - weir_sample_id(1, 0, 0), end = first + feed->counts.at[i];
+
+    if (end > rows)
+        return false;
+    for (uint64_t row = first; row < end; row++) {
+        assert_int_equal(lives[row], from);
+        lives[row] = from == UNBORN ? ALIVE : DEAD;
+    }
+    return true;
+}
+
+/* What the feed says of each row, from its beginning. False: the store has gone on since its rows were counted. */
+static bool follow_feed(uint8_t *lives, size_t rows)
 {
     uint64_t after = 0;
-    size_t alive = 0;
 
     for (;;) {
         struct msg_feed_is feed = storage_lab_feed(&lab, 1, "test", after);
 
         for (size_t i = 0; i < feed.kinds.count; i++) {
-            enum life from = feed.kinds.at[i] == WEIR_CHANGE_ADDED ? UNBORN : ALIVE;
-
-            for (uint32_t n = 0; n < feed.counts.at[i]; n++) {
-                uint64_t row = feed.firsts.at[i] + n - weir_sample_id(1, 0, 0);
-
-                if (row >= rows)
-                    return SIZE_MAX; /* the store has gone on since its rows were counted */
-                assert_int_equal(lives[row], from);
-                lives[row] = from == UNBORN ? ALIVE : DEAD;
-                alive += from == UNBORN ? 1 : (size_t)-1;
-            }
+            if (!follow_change(&feed, i, lives, rows))
+                return false;
         }
         if (feed.kinds.count == 0)
-            return alive;
+            return true;
         after = feed.sequences.at[feed.sequences.count - 1];
     }
+}
+
+static size_t count_alive(const uint8_t *lives, size_t rows)
+{
+    size_t alive = 0;
+
+    for (size_t row = 0; row < rows; row++)
+        alive += lives[row] == ALIVE;
+    return alive;
 }
 
 static void read_store(struct texts *texts)
@@ -305,7 +319,7 @@ static void read_store(struct texts *texts)
     WEIR_AUTO_FREE uint8_t *lives = weir_calloc(is.ingested + 1, 1);
 
     assert_int_equal(is.ingested, is.live + is.removed + is.replaced + is.erased);
-    if (follow_feed(lives, is.ingested) != is.live)
+    if (!follow_feed(lives, is.ingested) || count_alive(lives, is.ingested) != is.live)
         return;
     for (uint64_t row = 0; row < is.ingested; row++) {
         uint32_t state;

@@ -194,6 +194,7 @@ static void put_rows(const struct state *state, struct operator_call *call,
                       ? 1
                       : weir_dtype_bytes(state->makes.type);
     size_t width = state->makes.width * unit;
+    weir_require(count == 0 || (is_dense ? made->values.at != NULL : made->offsets != NULL));
     if (is_dense) {
         weir_buf_reserve(&out->values, call->rows * width);
         memset(out->values.at, 0, call->rows * width);

@@ -83,7 +83,7 @@ static void every_bit_of_any_two_files_comes_back(void **unused)
         {MODEL_BLOCK_BYTES, MODEL_BLOCK_BYTES},
         {MODEL_BLOCK_BYTES + 1, MODEL_BLOCK_BYTES - 1},
         {20 * MODEL_BLOCK_BYTES + 7, MODEL_BLOCK_BYTES},
-        {MODEL_BLOCK_BYTES - 2, 3 * MODEL_BLOCK_BYTES},
+        {MODEL_BLOCK_BYTES - 2, (size_t)3 * MODEL_BLOCK_BYTES},
     };
     struct weir_rng rng;
     weir_rng_init(&rng, 1);
@@ -111,7 +111,7 @@ static void make_model(const float *from, size_t rows, float step, const char *f
     WEIR_AUTO_FREE float *state = weir_calloc(rows * 16, sizeof *state);
     for (size_t i = 0; i < rows * 16; i++) {
         float noise = (float)weir_rng_unit(&rng) - 0.5F;
-        parameters[i] = from == NULL ? noise : from[i % (1000 * 16)] * (1 + step * noise);
+        parameters[i] = from == NULL ? noise : from[i % 16000] * (1 + step * noise);
         state[i] = 1 + step;
     }
     struct weir_model_file file = {.model = "linear",
@@ -153,7 +153,7 @@ static void what_did_not_change_takes_nothing(void **unused)
     weir_rng_init(&rng, 3);
     WEIR_AUTO_BUF base = {0};
     WEIR_AUTO_BUF delta = {0};
-    fill(&rng, NULL, 2 * MODEL_BLOCK_BYTES, &base);
+    fill(&rng, NULL, (size_t)2 * MODEL_BLOCK_BYTES, &base);
     make_delta(&base, &base, &delta);
     assert_true(delta.size < 200);
 }

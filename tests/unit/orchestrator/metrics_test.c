@@ -303,16 +303,16 @@ static void groups_are_ranked_apart_and_averaged(void **state)
 static void the_bootstrap_of_a_ranking_draws_whole_groups(void **state)
 {
     (void)state;
-    enum { USERS = 10, EACH = 100 };
-    float values[USERS * EACH];
-    int64_t labels[USERS * EACH], groups[USERS * EACH];
-    for (size_t i = 0; i < USERS * EACH; i++) {
+    enum { USERS = 10, EACH = 100, ALL = USERS * EACH };
+    float values[ALL];
+    int64_t labels[ALL], groups[ALL];
+    for (size_t i = 0; i < ALL; i++) {
         groups[i] = (int64_t)(i / EACH);
         labels[i] = (int64_t)(i % 2);
         values[i] = groups[i] < USERS / 2 ? (float)labels[i] : 1 - (float)labels[i];
     }
     const struct metric_input input = {
-        .values = values, .labels = labels, .count = USERS * EACH, .width = 1, .groups = groups};
+        .values = values, .labels = labels, .count = ALL, .width = 1, .groups = groups};
     WEIR_AUTO(weir_yaml) document = parse("{name: group_auc, bootstrap: 400, by: group}");
     WEIR_AUTO(asked_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
