@@ -70,7 +70,7 @@ static void run(const struct golden *golden)
 {
     struct test_chain test = {0};
     WEIR_AUTO_FREE char *operators =
-        strndup((const char *)golden->operators.at, golden->operators.size);
+        weir_format("%.*s", (int)golden->operators.size, (const char *)golden->operators.at);
     test_chain_open(&test, operators);
     if (chain_wants_fit(test.chain))
         test_chain_fit(&test, golden->row, golden->rows);

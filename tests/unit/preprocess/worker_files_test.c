@@ -170,7 +170,7 @@ static void a_bus_error_of_others_is_handled_as_before(void **state)
         uint8_t byte;
         signal(SIGBUS, handle);
         int fd = open(temp_path(&dir, "a"), O_RDWR);
-        if (mapping_open(&mapping, fd, PAGES * PAGE_BYTES) && ftruncate(fd, 0) == 0 &&
+        if (mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES) && ftruncate(fd, 0) == 0 &&
             !copy(&mapping, 0, 1, &byte)) {
             volatile const uint8_t *at = mapping.at;
             (void)*at;
@@ -195,7 +195,7 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     write_pages(temp_path(&dir, "a"));
     WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
     assert_false(copy(&mapping, 0, 0, bytes));
-    assert_true(mapping_open(&mapping, fd, PAGES * PAGE_BYTES));
+    assert_true(mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
     assert_true(copy(&mapping, PAGE_BYTES - 1, 2, bytes));
     assert_memory_equal(bytes, "ab", 2);
     for (size_t i = 0; i < PAGES; i++)
@@ -203,7 +203,7 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     assert_true(mapping_copy(ranges, PAGES, bytes));
     assert_memory_equal(bytes, "abbcccdddd", 10);
     assert_int_equal(bytes[PAGES * (PAGES + 1) / 2 - 1], 'a' + PAGES - 1);
-    assert_false(copy(&mapping, PAGES * PAGE_BYTES - 1, 2, bytes));
+    assert_false(copy(&mapping, (size_t)PAGES * PAGE_BYTES - 1, 2, bytes));
     assert_false(copy(&mapping, UINT64_MAX, 2, bytes));
     assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
     for (int i = 0; i < 3; i++) {
@@ -230,7 +230,7 @@ static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(vo
     write_pages(other);
     struct file_about about = about_of(path), about_other = about_of(other);
     struct files *files = files_new();
-    for (uint64_t i = 0; i < 2 * FILES_MAP_READS_MIN; i++) {
+    for (uint64_t i = 0; i < (uint64_t)2 * FILES_MAP_READS_MIN; i++) {
         uint64_t page = i % PAGES;
         weir_buf_clear(&out);
         assert_int_equal(read_some(files, &about, page * PAGE_BYTES + i, 1, &out), WEIR_OK);
@@ -240,8 +240,8 @@ static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(vo
     }
     assert_int_equal(truncate(path, PAGE_BYTES), 0);
     weir_buf_clear(&out);
-    assert_int_equal(read_some(files, &about, 5 * PAGE_BYTES, 1, &out), WEIR_STALE);
-    assert_int_equal(read_some(files, &about_other, 5 * PAGE_BYTES, 1, &out), WEIR_OK);
+    assert_int_equal(read_some(files, &about, (uint64_t)5 * PAGE_BYTES, 1, &out), WEIR_STALE);
+    assert_int_equal(read_some(files, &about_other, (uint64_t)5 * PAGE_BYTES, 1, &out), WEIR_OK);
     assert_int_equal(out.size, 1);
     assert_int_equal(out.at[0], 'f');
     assert_false(files_check(files, &about));

@@ -152,7 +152,7 @@ static void write_compressed(struct letter *letter, enum weir_compression how)
     size_t size = 0;
     write_letter(letter);
     letter->shape[1] = WIDTH;
-    resize(letter, DENSE, 2 * WIDTH * sizeof(float));
+    resize(letter, DENSE, sizeof(float) * 2 * WIDTH);
     float *numbers = zmq_msg_data(&letter->frames.frame[DENSE]);
     for (size_t i = 0; i < (size_t)2 * WIDTH; i++)
         numbers[i] = (float)(i % 10);
