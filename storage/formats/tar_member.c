@@ -70,6 +70,7 @@ static bool is_zero(const uint8_t *block)
 /* What extended headers say of the member behind them. */
 struct extension {
     struct weir_bytes name; /* `at` NULL: nothing said */
+    struct weir_bytes name_when_sparse;
     bool has_size, is_sparse;
     uint64_t size;
 };
@@ -91,13 +92,16 @@ static bool parse_decimal(struct weir_bytes text, uint64_t *ret_number)
 
 static bool note_pax(struct weir_bytes key, struct weir_bytes value, struct extension *extension)
 {
-    if (weir_bytes_equal(key, weir_bytes_of("path")))
+    if (weir_bytes_equal(key, weir_bytes_of("path"))) {
         extension->name = value;
-    else if (weir_bytes_equal(key, weir_bytes_of("size"))) {
+    } else if (weir_bytes_equal(key, weir_bytes_of("size"))) {
         extension->has_size = true;
         return parse_decimal(value, &extension->size);
-    } else if (key.size > 10 && memcmp(key.at, "GNU.sparse", 10) == 0)
+    } else if (weir_bytes_equal(key, weir_bytes_of("GNU.sparse.name"))) {
+        extension->name_when_sparse = value;
+    } else if (key.size > 10 && memcmp(key.at, "GNU.sparse", 10) == 0) {
         extension->is_sparse = true;
+    }
     return true;
 }
 
@@ -163,6 +167,15 @@ static struct weir_bytes name_of(const uint8_t *header, struct tar_member *membe
     size = snprintf(member->joined, sizeof member->joined, "%.*s/%.*s", (int)prefix.size,
                     (const char *)prefix.at, (int)name.size, (const char *)name.at);
     return weir_bytes(member->joined, (size_t)size);
+}
+
+/* The ordinary name of a sparse file is one that tar makes up for those who do not know of sparse files. */
+static struct weir_bytes name_said(const struct extension *extension, const uint8_t *header,
+                                   struct tar_member *member)
+{
+    if (extension->is_sparse && extension->name_when_sparse.at)
+        return extension->name_when_sparse;
+    return extension->name.at ? extension->name : name_of(header, member);
 }
 
 /* Links, devices and pipes have no bytes, whatever their size says. */
@@ -260,7 +273,7 @@ void tar_member_read(struct weir_bytes text, struct tar_member *member)
         const uint8_t *header = text.at + at;
 
         if (!is_extension(header[TYPE])) {
-            member->name = extension.name.at ? extension.name : name_of(header, member);
+            member->name = name_said(&extension, header, member);
             member->data = at + TAR_BLOCK;
             member->size = extension.has_size ? extension.size : size;
             classify(text, header, &extension, member);

@@ -254,11 +254,13 @@ static bool parse_name(const struct intake *intake, int64_t *ret_time)
     const char *pattern = intake->dataset->declaration->time_pattern;
     const char *slash = strchr(pattern, '/') ? NULL : strrchr(path, '/');
     struct tm fields = {.tm_mday = 1};
+    int day;
 
     if (!strptime(slash ? slash + 1 : path, pattern, &fields))
         return false;
+    day = fields.tm_mday;
     *ret_time = (int64_t)timegm(&fields) * 1000000;
-    return true;
+    return fields.tm_mday == day; /* there is no 30th of February */
 }
 
 /* All samples of a file have it: it is parsed once. */
@@ -354,7 +356,8 @@ static bool convert_class(const struct intake *intake, const struct format_value
     }
     snprintf(reason, REASON_MAX, "label: found %s, expected %s",
              value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
-             d->classes ? "one of the declared classes" : "a class name in UTF-8");
+             d->classes ? "one of the declared classes"
+                        : "a class name: UTF-8 of 1 to 256 bytes, no control characters");
     return false;
 }
 

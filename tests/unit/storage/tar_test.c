@@ -247,6 +247,37 @@ static void archives_of_tar_are_read_as_python_reads_them(void **state)
     temp_dir_remove(&dir);
 }
 
+/* Whatever way tar keeps the holes, it is a sample that cannot be read, and one. */
+static void a_sparse_file_is_refused_with_its_other_parts(void **state)
+{
+    static const char *const KINDS[] = {"gnu", "posix --sparse-version=0.1",
+                                        "posix --sparse-version=1.0"};
+    struct temp_dir dir;
+
+    (void)state;
+    if (!shell("tar --version >/dev/null 2>&1"))
+        skip();
+    temp_dir_make(&dir);
+    assert_true(
+        shell("cd %s && truncate -s 1M 1.jpg && echo x >>1.jpg && echo 1 | tee 1.cls >2.cls && "
+              "echo y >2.jpg",
+              dir.path));
+    for (size_t i = 0; i < WEIR_COUNT(KINDS); i++) {
+        WEIR_AUTO_BUF archive = {0};
+        WEIR_AUTO_FREE char *path = weir_format("%s/%zu.tar", dir.path, i);
+
+        assert_true(shell("cd %s && tar -S --format=%s -cf %s 1.cls 1.jpg 2.cls 2.jpg", dir.path,
+                          KINDS[i], path));
+        read_whole(path, &archive);
+        index_whole(weir_buf_view(&archive));
+        assert_int_equal(run.refused, 1);
+        assert_non_null(strstr(run.refusals[0].reason, "found a sparse file"));
+        assert_int_equal(run.count, 1);
+        assert_string_equal(run.samples[0].values[FORMAT_KEY], "t:2");
+    }
+    temp_dir_remove(&dir);
+}
+
 static void tar_reads_what_an_erasure_leaves(void **state)
 {
     WEIR_AUTO_BUF file = {0};
@@ -287,6 +318,7 @@ int main(void)
         cmocka_unit_test(the_newest_sample_waits_until_the_archive_is_ended),
         cmocka_unit_test(a_broken_header_costs_what_follows_and_says_so),
         cmocka_unit_test(archives_of_tar_are_read_as_python_reads_them),
+        cmocka_unit_test(a_sparse_file_is_refused_with_its_other_parts),
         cmocka_unit_test(tar_reads_what_an_erasure_leaves),
     };
     return cmocka_run_group_tests_name("storage: tar", tests, NULL, NULL);
