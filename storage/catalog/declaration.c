@@ -85,7 +85,7 @@ static const struct cfg_key SOURCE[] = {
     CFG_CHOICE(struct source_section, on_erase, .choices = ON_ERASES,
                .doc = "scrub: overwrite the bytes; unlink: remove the file. Required with subject"),
     CFG_DURATION(struct source_section, settle, .fallback = "200ms", .min = 0, .max = 3600e6,
-                 .doc = "a file that changed less than this ago waits"),
+                 .doc = "a file that changed less than this ago waits; a log, ten times as long"),
     CFG_END,
 };
 static const struct cfg_key TIME[] = {

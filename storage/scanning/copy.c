@@ -31,14 +31,14 @@ static enum weir_status fail_errno(struct weir_error *err, const char *what, con
                      strerror(code));
 }
 
-static enum weir_status check_unchanged(int fd, const char *path, const struct stat *found,
-                                        struct weir_error *err)
+static enum weir_status check_unchanged(const struct dataset *dataset, const char *path,
+                                        const struct stat *found, int fd, struct weir_error *err)
 {
     struct stat now;
 
     if (fstat(fd, &now) < 0)
         return fail_errno(err, "stat", path);
-    if (!storage_source_is_same(&now, found))
+    if (!storage_source_is_same(&now, found) && !storage_source_goes_on(dataset, path, &now, found))
         return weir_fail(err, WEIR_STALE, "%s: changed while it was being copied", path);
     return WEIR_OK;
 }
@@ -184,7 +184,7 @@ enum weir_status storage_copy_end(const struct dataset *dataset, const char *pat
                                   struct stat *ret_copy, struct weir_error *err)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, found->st_mtim};
-    enum weir_status status = check_unchanged(copying->from, path, found, err);
+    enum weir_status status = check_unchanged(dataset, path, found, copying->from, err);
 
     if (status == WEIR_OK && futimens(copying->to, times) < 0)
         status = fail_errno(err, "set the time of", path);
@@ -219,11 +219,13 @@ bool storage_copy_adopt(const struct dataset *dataset, const char *path, const s
     WEIR_AUTO_FREE char *copy = weir_format("%s/%s", dataset->copies, path);
     WEIR_AUTO_FD int from = -1;
     WEIR_AUTO_FD int to = open(copy, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct stat now;
     struct weir_error err;
 
     return storage_source_open(dataset, path, found, &from, &err) == WEIR_OK && to >= 0 &&
-           hold_the_same(from, to) && check_unchanged(from, path, found, &err) == WEIR_OK &&
-           futimens(to, times) == 0 && fstat(to, ret_copy) == 0;
+           hold_the_same(from, to) && fstat(from, &now) == 0 &&
+           storage_source_is_same(&now, found) && futimens(to, times) == 0 &&
+           fstat(to, ret_copy) == 0;
 }
 
 enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_error *err)

@@ -30,7 +30,8 @@ static inline bool storage_copy_is_done(const struct copying *copying)
 {
     return copying->at == copying->size;
 }
-/* Gives the copy the source's mtime and its place; fills what readers will compare. STALE as above. */
+/* Gives the copy the source's mtime and its place; fills what readers will compare. STALE as above; of a source that
+ * goes on the caller has seen that it still holds what was copied. */
 enum weir_status storage_copy_end(const struct dataset *dataset, const char *path,
                                   const struct stat *found, struct copying *copying,
                                   struct stat *ret_copy, struct weir_error *err) WEIR_MUST_USE;

@@ -68,7 +68,8 @@ bool storage_file_has_grown(const struct dataset *dataset, const struct storage_
 {
     WEIR_AUTO_FD int fd = weir_open_beneath(dataset->root, file->path, O_RDONLY | O_NONBLOCK);
 
-    return fd >= 0 && storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash &&
+    return fd >= 0 && file->prefix_hash != 0 &&
+           storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash &&
            ends_whole(dataset->declaration->format, fd, file->indexed);
 }
 
@@ -106,16 +107,35 @@ bool storage_file_job_is_waiting(const struct file_job *job)
     return storage_object_window_is_waiting(job->object);
 }
 
-/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. An object never does. */
+/* Whether the open source still has what it had when the job began; more may have been appended. */
+static bool still_holds(const struct file_job *job, int fd)
+{
+    const struct dataset *dataset = job->intake.dataset;
+    struct stat now;
+
+    if (fstat(fd, &now) < 0)
+        return false;
+    return storage_source_is_same(&now, &job->source) ||
+           (storage_source_goes_on(dataset, job->file->path, &now, &job->source) &&
+            storage_prefix_hash(job->intake.secret, fd, (uint64_t)job->source.st_size) ==
+                job->source_hash);
+}
+
+/* Of the source, not of its copy: erasures change the copy, and it is the source that grows. An object never does.
+ * 0, which no file goes on from, when it has become another one. */
 static uint64_t hash_source(const struct file_job *job)
 {
     const struct dataset *dataset = job->intake.dataset;
-    uint64_t bytes = storage_is_expanded(dataset, job->file->path) ? (uint64_t)job->source.st_size
-                                                                   : job->file->indexed;
+    WEIR_AUTO_FD int fd = -1;
+    uint64_t bytes = job->file->indexed, hash;
 
-    return dataset->declaration->is_remote
-               ? 0
-               : storage_source_hash(dataset, job->intake.secret, job->file->path, bytes);
+    if (dataset->declaration->is_remote)
+        return 0;
+    if (storage_is_expanded(dataset, job->file->path))
+        bytes = (uint64_t)job->source.st_size;
+    fd = weir_open_beneath(dataset->root, job->file->path, O_RDONLY | O_NONBLOCK);
+    hash = fd < 0 ? 0 : storage_prefix_hash(job->intake.secret, fd, bytes);
+    return fd >= 0 && still_holds(job, fd) ? hash : 0; /* in this order */
 }
 
 /* What readers will compare with, and what the next scan will. */
@@ -135,7 +155,7 @@ static void describe(struct file_job *job, const struct stat *served)
 static enum weir_status finish(struct file_job *job, bool *ret_done)
 {
     storage_intake_finish(&job->intake);
-    job->file->is_complete = true;
+    job->file->is_complete = !job->is_appended;
     *ret_done = true;
     return WEIR_OK;
 }
@@ -168,6 +188,8 @@ static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct w
         return refuse_copy(job, err->text, ret_done);
     if (status != WEIR_OK || !storage_copy_is_done(&job->copying))
         return status;
+    if (!still_holds(job, job->copying.from))
+        return weir_fail(err, WEIR_STALE, "%s: changed while it was copied", job->file->path);
     status = storage_copy_end(dataset, job->file->path, &job->source, &job->copying, &copy, err);
     if (status != WEIR_OK)
         return status;
@@ -225,7 +247,7 @@ static enum weir_status index_window(struct file_job *job, int fd,
         .at = job->file->indexed,
         .record = job->file->records,
         .size = job->file->size,
-        .is_last = size == rest,
+        .is_last = size == rest && !job->is_appended,
         .is_full = size == FORMAT_RECORD_MAX,
     };
 
@@ -234,7 +256,7 @@ static enum weir_status index_window(struct file_job *job, int fd,
     input.window = weir_buf_view(&job->window);
     job->intake.window = input.window;
     job->intake.window_at = input.at;
-    *ret_is_last = input.is_last;
+    *ret_is_last = size == rest;
     return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
 }
 
@@ -252,6 +274,8 @@ static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
     job->passed += line > 0 ? line : size;
     if (line == 0 && size < rest)
         return WEIR_OK;
+    if (line == 0 && job->is_appended)
+        return finish(job, ret_done);
     storage_intake_refuse(&job->intake, &(struct format_refusal){.offset = job->file->indexed,
                                                                  .record = job->file->records,
                                                                  .reason = LONG_LINE});
@@ -327,8 +351,14 @@ static enum weir_status open_served(struct file_job *job, int *ret_fd, struct we
     const struct dataset *dataset = job->intake.dataset;
     WEIR_AUTO_FREE char *copy = NULL;
 
-    if (!dataset->declaration->is_copied)
-        return storage_source_open(dataset, job->file->path, &job->source, ret_fd, err);
+    if (!dataset->declaration->is_copied) {
+        enum weir_status status =
+            storage_source_open(dataset, job->file->path, &job->source, ret_fd, err);
+
+        return status != WEIR_OK || still_holds(job, *ret_fd)
+                   ? status
+                   : weir_fail(err, WEIR_STALE, "%s: changes while it is read", job->file->path);
+    }
     copy = storage_dataset_path(dataset, job->file);
     *ret_fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (*ret_fd < 0)
@@ -360,6 +390,9 @@ enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, str
     enum weir_status status;
 
     *ret_done = false;
+    if (job->source_hash == 0 && !d->is_remote)
+        job->source_hash = storage_source_hash(job->intake.dataset, job->intake.secret,
+                                               job->file->path, (uint64_t)job->source.st_size);
     if (!job->is_copied)
         return step_copy(job, ret_done, err);
     status = open_served(job, &fd, err);

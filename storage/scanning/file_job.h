@@ -12,11 +12,13 @@ struct file_job {
     struct intake intake;
     struct stored_file *file; /* staged, or stored and to be continued */
     struct stat source;
+    uint64_t source_hash; /* of its ends, as it was when the job began */
     struct copying copying;
     size_t window_bytes;
     struct weir_buf head, window; /* their memory is kept from step to step */
-    uint64_t passed; /* behind file->indexed, of a refused line whose end is looked for */
-    bool is_copied;  /* nothing (more) to copy */
+    uint64_t passed;  /* behind file->indexed, of a refused line whose end is looked for */
+    bool is_copied;   /* nothing (more) to copy */
+    bool is_appended; /* somebody goes on writing: the line at the end is left for later */
     struct s3_ranges *ranges;
     struct object_window *object; /* of a file whose bytes are in a bucket; NULL: none yet */
     bool is_open;

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { APPENDED_SETTLES = 10 }; /* so many times what others wait */
+
 /* ---- whether to look now ---- */
 
 void storage_scan_again(struct dataset *dataset, const char *path)
@@ -32,12 +34,24 @@ int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *
     return age_us >= 0 && age_us < settle_us ? settle_us - age_us : 0;
 }
 
-static bool is_young(struct dataset *dataset, const struct listed *listed)
+enum age { OLD, YOUNG, APPENDED };
+
+/* A young file comes round again. One that is appended to all the time is not left to wait for ever. */
+static enum age age_of(struct dataset *dataset, const struct listed *listed)
 {
-    if (storage_scan_youth_us(dataset, &listed->stat) == 0)
-        return false;
+    const struct declaration *d = dataset->declaration;
+    int64_t patience_us = d->source.settle > SCAN_TICK_US ? d->source.settle : SCAN_TICK_US;
+
+    if (storage_scan_youth_us(dataset, &listed->stat) == 0) {
+        storage_appended_forget(&dataset->scan->appended, listed->path);
+        return OLD;
+    }
     storage_scan_again(dataset, listed->path);
-    return true;
+    return d->format->ends_with_newline && !storage_is_compressed(dataset, listed->path) &&
+                   storage_appended_is_ripe(&dataset->scan->appended, listed->path, &listed->stat,
+                                            weir_now_ms(), APPENDED_SETTLES * patience_us / 1000)
+               ? APPENDED
+               : YOUNG;
 }
 
 /* What stands beside it is still being written. */
@@ -241,7 +255,8 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
         file->is_complete = false;
     }
     scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat),
-                                  .ranges = tools->ranges};
+                                  .ranges = tools->ranges,
+                                  .is_appended = scan->is_appended};
     storage_file_job_begin(&scan->job, file, &listed->stat);
     return WEIR_OK;
 }
@@ -406,7 +421,7 @@ static enum weir_status meet_same(struct dataset *dataset, const struct scan_too
 {
     const struct scan *scan = dataset->scan;
 
-    if (!file->is_complete && is_ready(dataset, listed))
+    if (!file->is_complete && age_of(dataset, listed) == OLD && is_ready(dataset, listed))
         return take_in(dataset, tools, listed, file, file->layout, err);
     if (!scan->has_checked && scan->scope.is_whole && !check_served(dataset, listed, file) &&
         dataset->declaration->format->is_one_sample && file->samples > 0 &&
@@ -420,13 +435,15 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
                                   struct weir_error *err)
 {
     const struct manifest_row *row = NULL;
+    enum age age;
     bool has_changed_row = has_other_row(dataset, tools, file, &row);
     enum weir_change_kind kind =
         has_changed_row && !row ? WEIR_CHANGE_REMOVED : WEIR_CHANGE_REPLACED;
 
     if (is_same(dataset, file, &listed->stat) && !has_changed_row)
         return meet_same(dataset, tools, listed, file, err);
-    if (is_young(dataset, listed) || !is_ready(dataset, listed))
+    age = age_of(dataset, listed);
+    if (age == YOUNG || !is_ready(dataset, listed))
         return WEIR_OK;
     if (storage_scrub_is_of(tools->data_dir, &listed->stat)) { /* soon it is the one it was */
         storage_scan_again(dataset, listed->path);
@@ -434,8 +451,11 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
     }
     if (!has_changed_row && is_only_touched(dataset, tools, listed, file))
         return WEIR_OK;
+    dataset->scan->is_appended = age == APPENDED;
     if (has_grown(dataset, tools, listed, file))
         return take_in(dataset, tools, listed, file, file->layout, err);
+    if (age == APPENDED) /* to something else than what is known: that is written anew */
+        return WEIR_OK;
     return replace(dataset, tools, listed, file, kind, err);
 }
 
@@ -451,9 +471,12 @@ static void meet_gone(struct dataset *dataset, struct stored_file *file)
 static enum weir_status meet_new(struct dataset *dataset, const struct scan_tools *tools,
                                  const struct listed *listed, struct weir_error *err)
 {
-    if (is_kept_out(dataset, tools, listed->path) || is_young(dataset, listed) ||
+    enum age age;
+
+    if (is_kept_out(dataset, tools, listed->path) || (age = age_of(dataset, listed)) == YOUNG ||
         !is_ready(dataset, listed))
         return WEIR_OK;
+    dataset->scan->is_appended = age == APPENDED;
     return take_in(dataset, tools, listed, NULL, 1, err);
 }
 

@@ -4,6 +4,7 @@
 #define WEIR_STORAGE_SCAN_STATE_H
 
 #include "storage/catalog/known.h"
+#include "storage/scanning/appended.h"
 #include "storage/scanning/file_job.h"
 #include "storage/scanning/listing.h"
 #include "storage/scanning/scan.h"
@@ -26,6 +27,9 @@ struct scan {
     struct manifest *manifest; /* as of manifest_stat; kept from scan to scan */
     struct stat manifest_stat;
     bool manifest_is_new; /* not every file has been asked about since it was read */
+
+    struct appended appended;
+    bool is_appended; /* the file at hand goes on being written: its whole lines count */
 
     struct batch *batch;
     struct file_job job;

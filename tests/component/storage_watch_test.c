@@ -208,6 +208,98 @@ static void a_file_that_is_written_slowly_comes_in_once_and_whole(void **state)
     assert_non_null(strchr(payload(0), '!'));
 }
 
+/* A log is never left alone. Half of its last line is there at any time; no half is a sample. */
+static void follow_a_log(const char *import)
+{
+    enum { MANY = 60, MORE = 20 };
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    uint64_t written = 0, live = 0;
+
+    storage_lab_write(&lab, "log", "{\"ts\":");
+    declare(weir_arena_format(lab.arena,
+                              "  - name: texts\n"
+                              "    source: {path: %%s, format: jsonl, import: %s, settle: 50ms}\n"
+                              "    time: {from: field, field: ts}\n",
+                              import));
+    while (live < MANY || written < live + MORE) {
+        assert_true(weir_now_ms() < limit_ms);
+        storage_lab_append(&lab, "log",
+                           weir_arena_format(lab.arena, "%d}\n{\"ts\":", (int)written++));
+        weir_loop_step(lab.loop, ROUND_MS);
+        live = storage_lab_dataset(&lab, "texts").live;
+        assert_true(live <= written);
+    }
+    storage_lab_append(&lab, "log", "0}"); /* and rests, without a newline */
+    assert_int_equal(await(written + 1, 0, 0).quarantined, 0);
+    assert_string_equal(payload((uint32_t)written), "{\"ts\":0}");
+}
+
+static void a_file_that_is_appended_to_all_the_time_comes_in_by_lines(void **state)
+{
+    (void)state;
+    follow_a_log("reference");
+}
+
+static void the_copy_of_a_file_that_is_appended_to_follows_it(void **state)
+{
+    (void)state;
+    follow_a_log("copy");
+}
+
+static void write_lines(const char *name, char mark, int count)
+{
+    WEIR_AUTO_BUF text = {0};
+
+    for (int i = 0; i < count; i++)
+        weir_buf_printf(&text, "{\"ts\":%d,\"x\":\"%0100d%c\"}\n", i, 0, mark);
+    storage_lab_write(&lab, name, weir_buf_text(&text));
+}
+
+/* Of 60,000 lines, while their copy is indexed window by window, 70,000 others. */
+static void replace_while_copied(bool by_rename)
+{
+    enum { OLD_LINES = 60000, NEW_LINES = 70000 };
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    struct msg_dataset_is is;
+
+    write_lines("x", 'a', OLD_LINES);
+    write_lines(".new", 'b', NEW_LINES);
+    declare("  - name: texts\n"
+            "    source: {path: %s, format: jsonl, import: copy, settle: 0ms}\n"
+            "    time: {from: field, field: ts}\n");
+    while (access(storage_lab_path(&lab, "data/storage/texts/x"), F_OK) < 0)
+        assert_true(weir_now_ms() < limit_ms);
+    if (by_rename)
+        assert_int_equal(rename(source(".new"), source("x")), 0);
+    else
+        write_lines("x", 'b', NEW_LINES);
+    for (is = storage_lab_dataset(&lab, "texts"); is.live != NEW_LINES;
+         is = storage_lab_dataset(&lab, "texts")) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(lab.loop, ROUND_MS);
+    }
+    for (uint64_t i = is.replaced; i < is.ingested; i += 10000) {
+        uint32_t state;
+        const char *text =
+            storage_lab_read(&lab, weir_sample_id(1, (uint32_t)(i >> 16), i & 0xffff), &state);
+
+        assert_non_null(text);
+        assert_int_equal(text[strlen(text) - 3], 'b');
+    }
+}
+
+static void a_file_that_is_replaced_while_its_copy_is_indexed_is_not_half_of_both(void **state)
+{
+    (void)state;
+    replace_while_copied(true);
+}
+
+static void a_file_that_is_rewritten_while_its_copy_is_indexed_is_not_half_of_both(void **state)
+{
+    (void)state;
+    replace_while_copied(false);
+}
+
 static void what_may_not_be_read_stops_nobody_and_is_named(void **state)
 {
     (void)state;
@@ -573,6 +665,10 @@ int main(void)
         CASE(a_late_file_with_an_old_mtime_is_as_new_as_any),
         CASE(a_file_under_its_writing_name_waits_for_its_rename),
         CASE(a_file_that_is_written_slowly_comes_in_once_and_whole),
+        CASE(a_file_that_is_appended_to_all_the_time_comes_in_by_lines),
+        CASE(the_copy_of_a_file_that_is_appended_to_follows_it),
+        CASE(a_file_that_is_replaced_while_its_copy_is_indexed_is_not_half_of_both),
+        CASE(a_file_that_is_rewritten_while_its_copy_is_indexed_is_not_half_of_both),
         CASE(what_may_not_be_read_stops_nobody_and_is_named),
         CASE(a_file_renamed_over_another_replaces_it),
         CASE(a_copied_file_renamed_over_another_replaces_it),
