@@ -70,6 +70,7 @@ static const struct cfg_key DELETION_KEYS[] = {
 struct training_section {
     uint64_t epochs, seed, retries, gpus;
     const char *start_from, *loss;
+    struct cfg_texts slices;
 };
 
 /* Read beside the trainer, which owns this section and documents it. */
@@ -80,6 +81,7 @@ static const struct cfg_key TRAINING_KEYS[] = {
     CFG_U64(struct training_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX, .doc = ""),
     CFG_TEXT(struct training_section, start_from, .fallback = "previous", .doc = ""),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
+    CFG_TEXTS(struct training_section, slices, .doc = ""),
     CFG_END,
 };
 
@@ -202,6 +204,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->gpus = training.gpus;
     config->start_from = training.start_from;
     config->loss = training.loss;
+    config->slices = training.slices;
     WEIR_AUTO(trigger) trigger = NULL;
     config->trigger = file->trigger;
     return orchestrator_trigger_open(file->trigger, "trigger", &trigger, err);
@@ -266,6 +269,33 @@ static enum weir_status check_promote(const struct orchestrator_config *config,
         promote->evaluation[0] == '\0' ? "" : " called ", promote->evaluation, metric);
 }
 
+/* What metrics are told apart by must be told. */
+static enum weir_status check_slices(const struct orchestrator_config *config,
+                                     const struct weir_yaml_node *evaluations,
+                                     struct weir_error *err)
+{
+    enum { NAMES_MAX = 16 };
+    const char *names[NAMES_MAX] = {"nothing", "label", "group"};
+    for (size_t i = 0; i < config->slices.count && i + 4 < NAMES_MAX; i++)
+        names[3 + i] = weir_yaml_text(weir_yaml_at(config->slices.node, i));
+    for (size_t e = 0; e < config->evaluation_count; e++) {
+        const struct orchestrator_evaluation *evaluation = &config->evaluations[e];
+        const struct weir_yaml_node *metrics =
+            weir_yaml_get(weir_yaml_at(evaluations, e), "metrics");
+        for (size_t m = 0; m < evaluation->metric_count; m++) {
+            const char *by = orchestrator_metric_by(evaluation->metrics[m]);
+            size_t at = 0;
+            while (names[at] != NULL && !weir_str_equal(names[at], by))
+                at++;
+            if (names[at] == NULL)
+                return cfg_unknown(weir_yaml_get(weir_yaml_at(metrics, m), "by"),
+                                   "evaluation.metrics.by", "tensor of training.slices", names,
+                                   err);
+        }
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status read_file(struct orchestrator_config *config,
                                   const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -289,6 +319,8 @@ static enum weir_status read_file(struct orchestrator_config *config,
         status = promote_settings_read(file.promote, &config->promote, err);
     if (status == WEIR_OK)
         status = check_promote(config, file.promote, err);
+    if (status == WEIR_OK)
+        status = check_slices(config, file.evaluation, err);
     return status == WEIR_OK
                ? check_vectors(config, &file, file.datasets != NULL ? file.datasets : file.dataset,
                                err)

@@ -40,6 +40,7 @@ struct orchestrator_config {
     uint64_t gpus;          /* that each of its trainers holds */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;
+    struct cfg_texts slices; /* training.slices */
 };
 
 /* Parses and checks `text`; `file` is what messages call it. INVALID with up to ten lines of complaints. */

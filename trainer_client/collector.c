@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The columns of a collector, and how much of each a sample takes. */
-enum { COLUMNS = 5 };
+enum { COLUMNS = 6 };
 
 struct column {
     void **at;
@@ -23,6 +23,7 @@ static void list_columns(struct collector *collector, const struct weir_outputs 
         {(void **)&collector->ids, from->ids, sizeof *from->ids},
         {(void **)&collector->labels, from->labels, sizeof *from->labels},
         {(void **)&collector->groups, from->groups, sizeof *from->groups},
+        {(void **)&collector->slices, from->slices, from->slice_columns * sizeof *from->slices},
         {(void **)&collector->values, from->values, from->width * sizeof *from->values},
         {(void **)&collector->label_values, from->label_values,
          from->label_width * sizeof *from->label_values},
@@ -37,6 +38,7 @@ static void add(struct collector *collector, const struct weir_outputs *from)
     bool grows = count > collector->capacity;
     collector->capacity = grows ? count * 2 : collector->capacity;
     collector->label_width = from->label_width;
+    collector->slice_columns = from->slice_columns;
     collector->label_kind = from->label_kind;
     list_columns(collector, from, columns);
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -56,6 +58,8 @@ void collector_add(struct collector *collector, const struct weir_batch *batch, 
     add(collector, &(struct weir_outputs){.ids = batch->ids,
                                           .labels = batch->labels,
                                           .groups = collector->batch_groups,
+                                          .slices = collector->batch_slices,
+                                          .slice_columns = collector->slice_columns,
                                           .values = values,
                                           .label_values = batch->label_values,
                                           .count = batch->samples,
@@ -110,6 +114,8 @@ enum weir_status collector_write(const struct collector *collector, const char *
     WEIR_AUTO_FREE uint64_t *ids = in_order(collector->ids, sizeof *ids, places, count);
     WEIR_AUTO_FREE int64_t *labels = in_order(collector->labels, sizeof *labels, places, count);
     WEIR_AUTO_FREE int64_t *groups = in_order(collector->groups, sizeof *groups, places, count);
+    WEIR_AUTO_FREE int64_t *slices =
+        in_order(collector->slices, collector->slice_columns * sizeof *slices, places, count);
     WEIR_AUTO_FREE float *values =
         in_order(collector->values, width * sizeof *values, places, count);
     WEIR_AUTO_FREE float *label_values = in_order(
@@ -117,6 +123,8 @@ enum weir_status collector_write(const struct collector *collector, const char *
     struct weir_outputs outputs = {.ids = ids,
                                    .labels = labels,
                                    .groups = groups,
+                                   .slices = slices,
+                                   .slice_columns = slices == NULL ? 0 : collector->slice_columns,
                                    .values = values,
                                    .label_values = label_values,
                                    .count = count,
@@ -147,6 +155,7 @@ void collector_fini(struct collector *collector)
     free(collector->ids);
     free(collector->labels);
     free(collector->groups);
+    free(collector->slices);
     free(collector->label_values);
     free(collector->values);
     *collector = (struct collector){0};

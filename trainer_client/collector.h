@@ -13,12 +13,14 @@ struct collector {
     uint64_t *ids;
     int64_t *labels;
     int64_t *groups;     /* NULL: no tensor says which samples belong together */
+    int64_t *slices;     /* (count, slice_columns); NULL: nothing tells samples apart */
     float *label_values; /* (count, label_width); NULL: labels are no vectors */
     float *values;       /* (count, width) */
-    size_t count, capacity, label_width;
+    size_t count, capacity, label_width, slice_columns;
     const int64_t
-        *batch_groups;  /* of the batch that is added next, borrowed; NULL: there are none */
-    uint8_t label_kind; /* enum weir_label_kind, which the client's label types are */
+        *batch_groups; /* of the batch that is added next, borrowed; NULL: there are none */
+    const int64_t *batch_slices; /* the same, of `slice_columns` */
+    uint8_t label_kind;          /* enum weir_label_kind, which the client's label types are */
 };
 
 /* `values` (samples, width) of the batch's samples. */

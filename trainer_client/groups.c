@@ -1,4 +1,4 @@
-/* Reading one tensor as groups: see groups.h. */
+/* Reading tensors as groups and slices: see groups.h. */
 #include "trainer_client/groups.h"
 
 #include "core/base/hash.h"
@@ -53,10 +53,17 @@ static int64_t group_of(const struct weir_tensor *tensor, size_t sample, size_t 
     return (int64_t)(weir_hash64(weir_bytes(at, bytes), 0) >> 1);
 }
 
-static const struct weir_tensor *hide(struct groups *groups, const char *name,
-                                      const struct weir_batch *batch)
+static bool is_wanted(const struct groups_wanted *wanted, const char *name)
 {
-    const struct weir_tensor *found = NULL;
+    for (size_t i = 0; i < wanted->slice_count; i++)
+        if (strcmp(wanted->slices[i], name) == 0)
+            return true;
+    return strcmp(wanted->group, name) == 0;
+}
+
+static void hide(struct groups *groups, const struct groups_wanted *wanted,
+                 const struct weir_batch *batch)
+{
     if (batch->tensor_count > groups->tensors_max) {
         groups->tensors_max = batch->tensor_count;
         groups->tensors =
@@ -65,42 +72,65 @@ static const struct weir_tensor *hide(struct groups *groups, const char *name,
     groups->rest = *batch;
     groups->rest.tensor_count = 0;
     groups->rest.tensors = groups->tensors;
-    for (size_t i = 0; i < batch->tensor_count; i++) {
-        if (strcmp(batch->tensors[i].name, name) == 0)
-            found = &batch->tensors[i];
-        else
+    for (size_t i = 0; i < batch->tensor_count; i++)
+        if (!is_wanted(wanted, batch->tensors[i].name))
             groups->tensors[groups->rest.tensor_count++] = batch->tensors[i];
-    }
-    return found;
 }
 
-enum weir_status groups_take(struct groups *groups, const char *name,
-                             const struct weir_batch *batch, struct weir_error *err)
+static void reserve(struct groups *groups, const struct groups_wanted *wanted, size_t samples)
 {
-    const struct weir_tensor *tensor = hide(groups, name, batch);
-    if (tensor == NULL) {
+    if (samples <= groups->capacity)
+        return;
+    groups->capacity = samples;
+    if (wanted->group[0] != '\0')
+        groups->at = weir_realloc(groups->at, samples, sizeof *groups->at);
+    if (wanted->slice_count > 0)
+        groups->slices =
+            weir_realloc(groups->slices, samples * wanted->slice_count, sizeof *groups->slices);
+}
+
+/* What the tensor called `name` says of each sample, `stride` apart. */
+static enum weir_status tell(const struct weir_batch *batch, const char *key, const char *name,
+                             int64_t *into, size_t stride, struct weir_error *err)
+{
+    size_t at = 0;
+    while (at < batch->tensor_count && strcmp(batch->tensors[at].name, name) != 0)
+        at++;
+    if (at == batch->tensor_count) {
         char found[200];
         model_describe_tensors(batch, found, sizeof found);
         return weir_fail(err, WEIR_INVALID,
-                         "training.group: expected a tensor '%s', found %s: add an operator that "
+                         "training.%s: expected a tensor '%s', found %s: add an operator that "
                          "makes one",
-                         name, found);
+                         key, name, found);
     }
-    if (batch->samples > groups->capacity) {
-        groups->capacity = batch->samples;
-        groups->at = weir_realloc(groups->at, groups->capacity, sizeof *groups->at);
-    }
+    const struct weir_tensor *tensor = &batch->tensors[at];
     size_t inner = ELEMENT_BYTES[tensor->type];
     for (uint32_t i = 1; i < tensor->rank; i++)
         inner *= tensor->shape[i];
     for (size_t i = 0; i < batch->samples; i++)
-        groups->at[i] = group_of(tensor, i, inner);
+        into[i * stride] = group_of(tensor, i, inner);
     return WEIR_OK;
+}
+
+enum weir_status groups_take(struct groups *groups, const struct groups_wanted *wanted,
+                             const struct weir_batch *batch, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    reserve(groups, wanted, batch->samples);
+    hide(groups, wanted, batch);
+    if (wanted->group[0] != '\0')
+        status = tell(batch, "group", wanted->group, groups->at, 1, err);
+    for (size_t i = 0; i < wanted->slice_count && status == WEIR_OK; i++)
+        status =
+            tell(batch, "slices", wanted->slices[i], groups->slices + i, wanted->slice_count, err);
+    return status;
 }
 
 void groups_fini(struct groups *groups)
 {
     free(groups->at);
+    free(groups->slices);
     free(groups->tensors);
     *groups = (struct groups){0};
 }

@@ -132,13 +132,15 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
 static enum weir_status look_at(struct trainer *trainer, const struct weir_batch *batch,
                                 const struct weir_batch **ret_shown, struct weir_error *err)
 {
-    const char *group = trainer->order.training.keys.group;
+    const struct groups_wanted *wanted = &trainer->order.training.tells;
     *ret_shown = batch;
-    if (group[0] == '\0')
+    if (wanted->group[0] == '\0' && wanted->slice_count == 0)
         return WEIR_OK;
     *ret_shown = &trainer->groups.rest;
-    enum weir_status status = groups_take(&trainer->groups, group, batch, err);
+    enum weir_status status = groups_take(&trainer->groups, wanted, batch, err);
     trainer->collector.batch_groups = trainer->groups.at;
+    trainer->collector.batch_slices = trainer->groups.slices;
+    trainer->collector.slice_columns = wanted->slice_count;
     return status;
 }
 

@@ -8,7 +8,7 @@ static const char *const LOSSES[] = {"logistic", "softmax", "squared",
 static const char *const DEVICES[] = {"auto", "cpu", NULL};
 static const char *const CARRIED[] = {"weights", "optimizer", NULL};
 
-enum { NESTED_KEYS = 4 }; /* at the front of the table: mappings and lists, printed as understood */
+enum { NESTED_KEYS = 5 }; /* at the front of the table: mappings and lists, printed as understood */
 static const struct cfg_key TRAINING[] = {
     CFG_NODE(struct training_keys, model, .required = true,
              .doc = "name of a built-in model, or {name: NAME, its options}"),
@@ -17,6 +17,11 @@ static const struct cfg_key TRAINING[] = {
              .doc = "{every: 60s}: how much work a crash may cost"),
     CFG_TEXTS(struct training_keys, carry,
               .doc = "what a start from a model takes over: weights (always), optimizer"),
+    CFG_TEXTS(
+        struct training_keys, slices,
+        .doc =
+            "tensors, at most 7, that metrics may be told apart by (evaluation.metrics, by: NAME), the "
+            "country of a click for example; models do not see them"),
     CFG_CHOICE(struct training_keys, loss, .fallback = "logistic", .choices = LOSSES,
                .doc = "logistic (two classes), softmax (several), squared (a number)"),
     CFG_U64(struct training_keys, epochs, .fallback = "1", .min = 1, .max = 100000,
@@ -108,6 +113,21 @@ static enum weir_status read_carry(struct training *training, struct weir_error 
     return WEIR_OK;
 }
 
+static enum weir_status read_tells(struct training *training, struct weir_error *err)
+{
+    const struct cfg_texts *slices = &training->keys.slices;
+    training->tells = (struct groups_wanted){.group = training->keys.group};
+    for (size_t i = 0; i < slices->count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(slices->node, i);
+        if (i == WEIR_OUTPUTS_SLICES_MAX || weir_yaml_text(node) == NULL)
+            return weir_yaml_fail(node, err,
+                                  "training.slices: expected at most %d names of tensors",
+                                  WEIR_OUTPUTS_SLICES_MAX);
+        training->tells.slices[training->tells.slice_count++] = weir_yaml_text(node);
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status check(const struct training *training, const struct weir_yaml_node *section,
                               struct weir_error *err)
 {
@@ -141,6 +161,8 @@ enum weir_status training_read(const struct weir_yaml_node *root, struct trainin
     if (status == WEIR_OK)
         status = read_carry(&training, err);
     if (status == WEIR_OK)
+        status = read_tells(&training, err);
+    if (status == WEIR_OK)
         status = check(&training, section, err);
     if (status != WEIR_OK)
         return status;
@@ -156,7 +178,10 @@ void training_print(const struct training *training, struct weir_buf *out)
     weir_buf_printf(out, "training:\n  model:\n    name: %s\n", training->model->name);
     cfg_print(training->model->options, training->model_options, 4, out);
     cfg_print(TRAINING + NESTED_KEYS, &training->keys, 2, out);
-    weir_buf_printf(out, "  carry: [weights%s]\n  optimizer:\n",
+    weir_buf_append_text(out, "  slices: [");
+    for (size_t i = 0; i < training->tells.slice_count; i++)
+        weir_buf_printf(out, "%s%s", i > 0 ? ", " : "", training->tells.slices[i]);
+    weir_buf_printf(out, "]\n  carry: [weights%s]\n  optimizer:\n",
                     training->carries_optimizer ? ", optimizer" : "");
     cfg_print(OPTIMIZER_OPTIONS, &training->optimizer, 4, out);
     weir_buf_append_text(out, "  checkpoint:\n");

@@ -5,6 +5,7 @@
 #define WEIR_TRAINER_CLIENT_TRAINING_H
 
 #include "core/config/schema.h"
+#include "trainer_client/groups.h"
 #include "trainer_client/models/loss.h"
 #include "trainer_client/models/model.h"
 #include "trainer_client/models/optimizer.h"
@@ -19,7 +20,7 @@ struct training {
         uint64_t epochs;
         uint64_t seed;
         const char *start_from;
-        struct cfg_texts carry;
+        struct cfg_texts carry, slices;
         const struct weir_yaml_node *optimizer;
         const struct weir_yaml_node *checkpoint;
         uint64_t retries;
@@ -35,7 +36,8 @@ struct training {
     const struct loss *loss;
     struct optimizer_options optimizer;
     int64_t checkpoint_us;
-    bool carries_optimizer; /* a warm start takes over the optimizer's state too */
+    struct groups_wanted tells; /* tensors that no model sees */
+    bool carries_optimizer;     /* a warm start takes over the optimizer's state too */
 };
 
 /* Reads the section from the root of a pipeline file. Texts are borrowed from the document. A

@@ -12,7 +12,7 @@ enum {
     CHECKED_BYTES = 40,
     DIGEST_AT = 24,
     LABEL_KIND_AT = 20,
-    HAS_GROUPS_AT = 21,
+    COLUMNS_AT = 21, /* bit 0: groups; above: how many columns of slices */
     LABEL_WIDTH_AT = 22,
 };
 
@@ -30,7 +30,8 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
                                     struct weir_error *err)
 {
     size_t count = outputs->count, values;
-    weir_require(outputs->width <= UINT32_MAX && outputs->label_width <= UINT16_MAX);
+    weir_require(outputs->width <= UINT32_MAX && outputs->label_width <= UINT16_MAX &&
+                 outputs->slice_columns <= WEIR_OUTPUTS_SLICES_MAX);
     weir_require(!__builtin_mul_overflow(count, outputs->width, &values));
 
     uint8_t header[HEADER_BYTES] = {0};
@@ -39,6 +40,7 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
         weir_bytes(outputs->ids, count * sizeof *outputs->ids),
         weir_bytes(outputs->labels, count * sizeof *outputs->labels),
         weir_bytes(outputs->groups, outputs->groups == NULL ? 0 : count * sizeof *outputs->groups),
+        weir_bytes(outputs->slices, count * outputs->slice_columns * sizeof *outputs->slices),
         weir_bytes(outputs->values, values * sizeof *outputs->values),
         weir_bytes(outputs->label_values,
                    count * outputs->label_width * sizeof *outputs->label_values),
@@ -48,7 +50,8 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
     weir_put_u64(header + 8, count);
     weir_put_u32(header + 16, (uint32_t)outputs->width);
     header[LABEL_KIND_AT] = outputs->label_kind;
-    header[HAS_GROUPS_AT] = outputs->groups != NULL;
+    header[COLUMNS_AT] =
+        (uint8_t)((outputs->groups != NULL) | (unsigned)outputs->slice_columns << 1);
     header[LABEL_WIDTH_AT] = (uint8_t)outputs->label_width;
     header[LABEL_WIDTH_AT + 1] = (uint8_t)(outputs->label_width >> 8);
     memcpy(header + DIGEST_AT, digest.bytes, sizeof digest.bytes);
@@ -60,7 +63,9 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
 static size_t row_bytes(const struct weir_outputs *outputs, bool has_groups)
 {
     return sizeof *outputs->ids + sizeof *outputs->labels +
-           (has_groups ? sizeof *outputs->groups : 0) + outputs->width * sizeof *outputs->values +
+           (has_groups ? sizeof *outputs->groups : 0) +
+           outputs->slice_columns * sizeof *outputs->slices +
+           outputs->width * sizeof *outputs->values +
            outputs->label_width * sizeof *outputs->label_values;
 }
 
@@ -71,7 +76,9 @@ static void place(struct weir_outputs *outputs, const uint8_t *at, bool has_grou
     outputs->labels = (const int64_t *)(const void *)(outputs->ids + count);
     const int64_t *behind = outputs->labels + count;
     outputs->groups = has_groups ? behind : NULL;
-    outputs->values = (const float *)(const void *)(behind + (has_groups ? count : 0));
+    behind += has_groups ? count : 0;
+    outputs->slices = outputs->slice_columns > 0 ? behind : NULL;
+    outputs->values = (const float *)(const void *)(behind + count * outputs->slice_columns);
     outputs->label_values =
         outputs->label_width > 0 ? outputs->values + count * outputs->width : NULL;
 }
@@ -87,11 +94,13 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
     if ((weir_get_u64(at + 48) | weir_get_u64(at + 56)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
-    bool has_groups = at[HAS_GROUPS_AT] != 0;
+    bool has_groups = (at[COLUMNS_AT] & 1) != 0;
+    outputs->slice_columns = at[COLUMNS_AT] >> 1;
     outputs->width = weir_get_u32(at + 16);
     outputs->label_kind = at[LABEL_KIND_AT];
     outputs->label_width = at[LABEL_WIDTH_AT] | (size_t)at[LABEL_WIDTH_AT + 1] << 8;
-    if (at[HAS_GROUPS_AT] > 1 || outputs->label_kind > WEIR_LABEL_VALUES ||
+    if (outputs->slice_columns > WEIR_OUTPUTS_SLICES_MAX ||
+        outputs->label_kind > WEIR_LABEL_VALUES ||
         (outputs->label_width > 0) != (outputs->label_kind == WEIR_LABEL_VALUES))
         return weir_fail(err, WEIR_CORRUPT, "labels of kind %u with %zu numbers",
                          outputs->label_kind, outputs->label_width);

@@ -2,9 +2,9 @@
  * by rename and the orchestrator maps: ids, labels and `width` floats per sample, in id order.
  *
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width
- *    20   u8 weir_label_kind  21  u8 1: groups are there   22  u16 numbers of a label that is a vector, else 0
+ *    20   u8 weir_label_kind  21  u8 1: groups are there, + 2 * slice columns   22  u16 numbers of a label that is a vector, else 0
  *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
- *    64   u64[count] ids, i64[count] labels, if there i64[count] groups, f32[count * width] values, f32[count * numbers]
+ *    64   u64[count] ids, i64[count] labels, if there i64[count] groups, i64[count * columns] slices, f32[count * width] values, f32[count * numbers]
  *         labels that are vectors
  */
 #ifndef WEIR_WIRE_OUTPUTS_H
@@ -13,17 +13,22 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
+enum { WEIR_OUTPUTS_SLICES_MAX = 7 };
+
 struct weir_outputs {
     const uint64_t *ids;
     const int64_t *labels;
     const int64_t *groups; /* which samples are ranked against each other; NULL: there are none */
-    const float *values;   /* (count, width) */
+    const int64_t
+        *slices;         /* (count, slice_columns): what samples are told apart by; NULL: nothing */
+    const float *values; /* (count, width) */
     const float *label_values; /* (count, label_width); NULL: labels are no vectors */
     size_t count;
     size_t width;
     size_t label_width;
-    uint8_t label_kind; /* enum weir_label_kind; NONE reads as INT */
-    void *map;          /* private */
+    size_t slice_columns; /* at most WEIR_OUTPUTS_SLICES_MAX */
+    uint8_t label_kind;   /* enum weir_label_kind; NONE reads as INT */
+    void *map;            /* private */
     size_t map_bytes;
 };
 

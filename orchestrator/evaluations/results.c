@@ -36,7 +36,12 @@ static enum weir_status measure(const struct evaluation_result *result, struct m
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "evaluation of %s", result->task->model);
     struct metric_given given;
+    const struct cfg_texts *slices = &orchestrator_pipeline_config(result->pipeline)->slices;
     metric_given_open(&outputs, &given);
+    if (slices->count == outputs.slice_columns) {
+        given.input.slices = outputs.slices;
+        given.input.slice_names = slices;
+    }
     for (size_t i = 0; i < measured->evaluation->metric_count; i++) {
         measured->metrics[i].count = orchestrator_metric_measure(
             measured->evaluation->metrics[i], &given.input, &measured->metrics[i].results);

@@ -1,4 +1,4 @@
-/* A metric as it is asked for: options, a result for each label or group, bootstrap intervals. */
+/* A metric as it is asked for: options, a result for each label, group or slice, bootstrap intervals. */
 #include "orchestrator/metrics/metric.h"
 
 #include "core/base/memory.h"
@@ -12,13 +12,9 @@
 
 enum { NAMES_MAX = 64, BOOTSTRAP_MAX = 10000 };
 
-enum metric_by { BY_NOTHING, BY_LABEL, BY_GROUP };
-static const char *const BY[] = {"nothing", "label", "group", NULL};
-
 /* What every metric may be asked besides its own options, which lie behind it. */
 struct shared_options {
-    const char *name;
-    int by;
+    const char *name, *by;
     uint64_t bootstrap;
     double level;
     uint64_t seed;
@@ -26,10 +22,11 @@ struct shared_options {
 
 static const struct cfg_key SHARED[] = {
     CFG_TEXT(struct shared_options, name, .required = true, .doc = "which metric"),
-    CFG_CHOICE(
-        struct shared_options, by, .fallback = "nothing", .choices = BY,
+    CFG_TEXT(
+        struct shared_options, by, .fallback = "nothing",
         .doc =
-            "label, group (see training.group): also for the samples of each apart, of 1000 at most"),
+            "label, group (see training.group), or a tensor of training.slices: also for the samples of "
+            "each apart, of 1000 at most"),
     CFG_U64(struct shared_options, bootstrap, .fallback = "0", .max = BOOTSTRAP_MAX,
             .doc = "samples drawn again so many times, for an interval around the value; 0: none"),
     CFG_F64(struct shared_options, level, .fallback = "0.95", .min = 0.5, .max = 0.999,
@@ -93,6 +90,7 @@ enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, con
     asked->metric = orchestrator_metric_find(name);
     if (asked->metric == NULL)
         return unknown(named, path, err);
+    asked->shared.by = "nothing";
     asked->options = weir_calloc(1, asked->metric->options_size + 1);
     enum weir_status status = mapping ? read_options(asked, node, path, err)
                                       : cfg_read(asked->metric->options, CFG_CLOSED, NULL, path,
@@ -115,6 +113,11 @@ void orchestrator_metric_close(struct asked_metric *asked)
 const char *orchestrator_metric_label(const struct asked_metric *asked)
 {
     return asked->label;
+}
+
+const char *orchestrator_metric_by(const struct asked_metric *asked)
+{
+    return asked->shared.by;
 }
 
 const struct metric *orchestrator_metric_of(const struct asked_metric *asked)
@@ -184,12 +187,34 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* A number of each sample, `stride` apart. */
+struct slice_column {
+    const int64_t *at; /* NULL: there is none */
+    size_t stride;
+};
+
+static struct slice_column column_of(const struct asked_metric *asked,
+                                     const struct metric_input *input)
+{
+    const char *by = asked->shared.by;
+    size_t count = input->slices == NULL ? 0 : input->slice_names->count;
+    if (strcmp(by, "label") == 0)
+        return (struct slice_column){input->labels, 1};
+    if (strcmp(by, "group") == 0)
+        return (struct slice_column){input->groups, 1};
+    for (size_t i = 0; i < count; i++)
+        if (weir_str_equal(weir_yaml_text(weir_yaml_at(input->slice_names->node, i)), by))
+            return (struct slice_column){input->slices + i, count};
+    return (struct slice_column){NULL, 0};
+}
+
 /* The numbers there are in `column`, ascending; the caller frees. */
-static size_t numbers_of(const int64_t *column, size_t samples, int64_t **ret_numbers)
+static size_t numbers_of(const struct slice_column *column, size_t samples, int64_t **ret_numbers)
 {
     int64_t *numbers = weir_calloc(samples + 1, sizeof *numbers);
     size_t count = 0;
-    memcpy(numbers, column, samples * sizeof *numbers);
+    for (size_t i = 0; i < samples; i++)
+        numbers[i] = column->at[i * column->stride];
     qsort(numbers, samples, sizeof *numbers, by_number);
     for (size_t i = 0; i < samples && count < METRIC_SLICES_MAX; i++)
         if (count == 0 || numbers[i] != numbers[count - 1])
@@ -202,10 +227,9 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results)
 {
-    const int64_t *const columns[] = {NULL, input->labels, input->groups};
-    const int64_t *column = columns[asked->shared.by];
+    const struct slice_column column = column_of(asked, input);
     WEIR_AUTO_FREE int64_t *numbers = NULL;
-    size_t count = column == NULL ? 0 : numbers_of(column, input->count, &numbers);
+    size_t count = column.at == NULL ? 0 : numbers_of(&column, input->count, &numbers);
     struct metric_result *results = weir_calloc(count + 1, sizeof *results);
     struct metric_gathered slice;
     results[0] = measure_one(asked, input);
@@ -213,10 +237,10 @@ size_t orchestrator_metric_measure(const struct asked_metric *asked,
     for (size_t s = 0; s < count; s++) {
         slice.input.count = 0;
         for (size_t i = 0; i < input->count; i++)
-            if (column[i] == numbers[s])
+            if (column.at[i * column.stride] == numbers[s])
                 metric_gather(&slice, i);
         results[s + 1] = measure_one(asked, &slice.input);
-        results[s + 1].slice_of = BY[asked->shared.by];
+        results[s + 1].slice_of = asked->shared.by;
         results[s + 1].slice = numbers[s];
     }
     metric_gathered_fini(&slice);

@@ -19,6 +19,9 @@ struct metric_input {
     const double *numbers; /* (count, label_width): labels with a fraction, vectors; or NULL */
     size_t label_width;
     const int64_t *groups; /* of each sample; NULL: all are one */
+    const int64_t
+        *slices; /* (count, slice_names->count): what `by: NAME` tells apart; NULL: nothing */
+    const struct cfg_texts *slice_names;
 };
 
 struct metric {
@@ -55,10 +58,12 @@ WEIR_DEFINE_AUTO(asked_metric, orchestrator_metric_close)
 
 /* What results are called: the name, and behind it what the file says: "top_n(n=5)". */
 const char *orchestrator_metric_label(const struct asked_metric *asked);
+/* What its results are told apart by: nothing, label, group, or a name of training.slices. */
+const char *orchestrator_metric_by(const struct asked_metric *asked);
 const struct metric *orchestrator_metric_of(const struct asked_metric *asked);
 
 struct metric_result {
-    const char *slice_of; /* "label", "group"; NULL: of all samples */
+    const char *slice_of; /* "label", "group", a name of training.slices; NULL: of all samples */
     int64_t slice;        /* which one all its samples have */
     size_t samples;
     bool defined, has_interval;
@@ -66,7 +71,7 @@ struct metric_result {
     double low, high; /* of the bootstrap interval */
 };
 
-/* The result over all samples, then one for each label or group if the file says so; the caller frees. */
+/* The result over all samples, then one for each label, group or slice if the file says so; the caller frees. */
 size_t orchestrator_metric_measure(const struct asked_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results);

@@ -26,12 +26,12 @@ preprocess:
     - {{op: record_fields, dense: [8, 3, f32], sparse: [28, 1, i32]}}
   batch: {{samples: 16, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
 training: {{model: linear, loss: squared, epochs: {epochs}, seed: 1, start_from: previous,
-           optimizer: {{name: sgd, lr: 0.1}}, group: sparse}}
+           optimizer: {{name: sgd, lr: 0.1}}, group: sparse, slices: [sparse]}}
 evaluation:
   - {{name: both, strategy: static, intervals: [{{from: 2001-09-09, to: 2001-09-11}}], models: matrix,
       when: after_pipeline, metrics: [r2]}}
   - {{name: some, on: others, strategy: static, intervals: [{{from: 2001-09-09, to: 2001-09-11}}], models: matrix,
-      when: after_pipeline, metrics: [mae, {{name: rmse, by: group}}]}}
+      when: after_pipeline, metrics: [mae, {{name: rmse, by: group}}, {{name: rmse, by: sparse}}]}}
 """
 A = [[1.5, -2.0, 0.25], [0.0, 3.0, -1.0]]
 B = [0.5, -4.0]
@@ -57,9 +57,9 @@ def assert_measured(run, said, labels):
     measured = {(e["model"], e["metric"]): e for e in run.of("evaluation") if e["name"] == "some"}
     assert {e["dataset"] for e in measured.values()} == {"others"}, measured
     off = [[v - e for v, e in zip(p["values"], labels[p["id"] & 0xFFFF])] for p in said]
-    for user in (None, *range(USERS)):
+    for by, user in ((by, user) for by in ("group", "sparse") for user in (None, *range(USERS))):
         mine = off if user is None else off[user::USERS]
-        name = "rmse(by=group)" + ("" if user is None else f"[group={user}]")
+        name = f"rmse(by={by})" + ("" if user is None else f"[{by}={user}]")
         expected = sum(math.sqrt(sum(o[d] ** 2 for o in mine) / len(mine)) for d in (0, 1)) / 2
         found = measured["lab-2", name]
         assert found["samples"] == len(mine) and math.isclose(found["value"], expected, rel_tol=1e-3), (found, expected)

@@ -125,6 +125,9 @@ static void mistakes_name_their_place(void **state)
          "evaluation: {name: e, every: soon, metrics: accuracy}\n",
          "1 month"},
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
+         "evaluation: {name: e, every: 1d, metrics: [mse, {name: accuracy, by: lable}]}\n",
+         "evaluation.metrics.by: unknown tensor of training.slices 'lable' (did you mean label?)"},
+        {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST
          "deletion: {policy: retrain}\n",
          "deletion.policy"},
         {"pipeline: {name: a}\ntrigger: {policy: amount, samples: 1}\n" REST

@@ -323,6 +323,33 @@ static void the_bootstrap_of_a_ranking_draws_whole_groups(void **state)
     assert_int_equal(results[USERS].slice, USERS - 1);
 }
 
+static void a_field_tells_samples_apart(void **state)
+{
+    static const int64_t SLICES[] = {7, 1, 8, 1, 7, 2, 8, 2}; /* two columns */
+    static const int64_t LABELS[] = {1, 1, 0, 0};
+    static const float VALUES[] = {.9F, .2F, .1F, .8F};
+    (void)state;
+    WEIR_AUTO(weir_yaml) names = parse("[city, day]");
+    const struct cfg_texts texts = {.count = 2, .node = weir_yaml_root(names)};
+    const struct metric_input input = {.values = VALUES,
+                                       .labels = LABELS,
+                                       .count = 4,
+                                       .width = 1,
+                                       .slices = SLICES,
+                                       .slice_names = &texts};
+    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: day}");
+    WEIR_AUTO(asked_metric) asked = open_metric(document);
+    WEIR_AUTO_FREE struct metric_result *results = NULL;
+    assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 3);
+    assert_string_equal(results[2].slice_of, "day");
+    assert_true(results[1].slice == 1 && results[1].value == .5);
+    free(results);
+    WEIR_AUTO(weir_yaml) other = parse("{name: accuracy, by: city}");
+    WEIR_AUTO(asked_metric) by_city = open_metric(other);
+    assert_int_equal(orchestrator_metric_measure(by_city, &input, &results), 3);
+    assert_true(results[1].slice == 7 && results[1].value == 1 && results[2].value == 0);
+}
+
 /* ---- what scikit-learn says ---- */
 
 /* Words as one kind of number; `into` are COUNT_MAX of them. */
@@ -445,6 +472,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(slices_by_label_add_up_to_the_whole),
         cmocka_unit_test(labels_are_read_by_what_their_bits_are),
         cmocka_unit_test(groups_are_ranked_apart_and_averaged),
+        cmocka_unit_test(a_field_tells_samples_apart),
         cmocka_unit_test(the_bootstrap_of_a_ranking_draws_whole_groups),
         cmocka_unit_test(a_bootstrap_interval_lies_where_theory_says),
         cmocka_unit_test(binary_metrics_have_their_known_values),

@@ -61,13 +61,36 @@ static void a_tensor_that_says_groups_goes_to_the_outputs_instead_of_the_model(v
     };
     const struct weir_batch batch = {
         .samples = 3, .ids = IDS, .labels = LABELS, .tensors = tensors, .tensor_count = 2};
-    assert_int_equal(groups_take(&groups, "user", &batch, &err), WEIR_OK);
+    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "user"}, &batch, &err),
+                     WEIR_OK);
     assert_int_equal(groups.rest.tensor_count, 1);
     assert_string_equal(groups.rest.tensors[0].name, "words");
     assert_true(groups.at[0] == 17 && groups.at[2] == 17 && groups.at[1] != 17);
-    assert_int_equal(groups_take(&groups, "words", &batch, &err), WEIR_OK);
+    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "words"}, &batch, &err),
+                     WEIR_OK);
     assert_true(groups.at[0] == groups.at[2] && groups.at[1] == 1 && groups.at[0] != 1);
-    assert_int_equal(groups_take(&groups, "nobody", &batch, &err), WEIR_INVALID);
+    assert_int_equal(groups_take(&groups, &(struct groups_wanted){.group = "nobody"}, &batch, &err),
+                     WEIR_INVALID);
+    groups_fini(&groups);
+    const struct groups_wanted two = {.group = "", .slices = {"user", "words"}, .slice_count = 2};
+    assert_int_equal(groups_take(&groups, &two, &batch, &err), WEIR_OK);
+    assert_int_equal(groups.rest.tensor_count, 0);
+    assert_null(groups.at);
+    assert_true(groups.slices[0] == 17 && groups.slices[4] == 17 && groups.slices[3] == 1);
+    struct temp_dir dir;
+    struct weir_outputs outputs;
+    struct collector collector = {.width = 1, .slice_columns = 2, .batch_slices = groups.slices};
+    static const float VALUES[] = {1, 2, 3};
+    temp_dir_make(&dir);
+    collector_add(&collector, &batch, VALUES);
+    assert_int_equal(collector_write(&collector, temp_path(&dir, "o"), &err), WEIR_OK);
+    assert_int_equal(weir_outputs_open(dir.file, &outputs, &err), WEIR_OK);
+    assert_int_equal(outputs.slice_columns, 2); /* in order of ids: backwards */
+    assert_true(outputs.slices[0] == 17 && outputs.slices[3] == 1 && outputs.slices[4] == 17);
+    assert_true(outputs.values[0] == 3 && outputs.groups == NULL);
+    weir_outputs_close(&outputs);
+    collector_fini(&collector);
+    temp_dir_remove(&dir);
     groups_fini(&groups);
 }
 
