@@ -23,11 +23,18 @@ static void show_progress(const json_t *pipeline, struct cli_page *page)
     double total = cli_real(progress, "samples_total");
     if (!json_is_object(progress))
         return;
-    cli_line(page, "%s: %s for trigger %lld, %.0f %% of %.0f samples, loss %.4f",
-             cli_text(pipeline, "pipeline"), cli_text(progress, "mode"),
-             (long long)cli_number(progress, "trigger"),
-             total > 0 ? 100 * cli_real(progress, "samples") / total : 0, total,
-             cli_real(progress, "loss"));
+    if (total == 0)
+        cli_line(page, "%s: %s for trigger %lld, which begins", cli_text(pipeline, "pipeline"),
+                 cli_text(progress, "mode"), (long long)cli_number(progress, "trigger"));
+    else
+        cli_line(
+            page,
+            "%s: %s for trigger %lld, %.0f %% of %.0f samples, loss %.4f; its trainer has waited %.0f %% "
+            "of its time%s",
+            cli_text(pipeline, "pipeline"), cli_text(progress, "mode"),
+            (long long)cli_number(progress, "trigger"), 100 * cli_real(progress, "samples") / total,
+            total, cli_real(progress, "loss"), 100 * cli_real(progress, "stall_fraction"),
+            cli_stage_text(cli_text(progress, "stage")));
 }
 
 /* Why its policy fired or did not, the last time it checked. */

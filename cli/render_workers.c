@@ -2,9 +2,16 @@
 #include "cli/answer.h"
 #include "cli/render.h"
 
-static double real(const json_t *object, const char *key)
+#include <string.h>
+
+enum { PERCENT = 100 };
+
+static void cell_inflation(struct cli_table *table, const json_t *object)
 {
-    return json_number_value(json_object_get(object, key));
+    if (json_is_number(json_object_get(object, "inflation")))
+        cli_cell(table, "%.2f", cli_real(object, "inflation"));
+    else
+        cli_cell(table, "-");
 }
 
 static void show_pool(const json_t *workers, struct cli_page *page)
@@ -18,37 +25,67 @@ static void show_pool(const json_t *workers, struct cli_page *page)
         cli_cell(&table, "%s", cli_text(worker, "worker"));
         cli_cell_count(&table, cli_number(worker, "leases"));
         cli_cell_count(&table, cli_number(worker, "queued"));
-        cli_cell(&table, "%.2f", real(worker, "cpu_seconds"));
-        cli_cell_bytes(&table, real(worker, "bytes_read"));
-        cli_cell_bytes(&table, real(worker, "bytes_sent"));
-        if (json_is_number(json_object_get(worker, "inflation")))
-            cli_cell(&table, "%.2f", real(worker, "inflation"));
-        else
-            cli_cell(&table, "-");
+        cli_cell(&table, "%.2f", cli_real(worker, "cpu_seconds"));
+        cli_cell_bytes(&table, cli_real(worker, "bytes_read"));
+        cli_cell_bytes(&table, cli_real(worker, "bytes_sent"));
+        cell_inflation(&table, worker);
     }
     cli_table_show(&table, page);
 }
 
-static void add_operators(struct cli_table *table, const json_t *worker)
+const char *cli_stage_text(const char *stage)
 {
-    const json_t *operators = json_object_get(worker, "operators");
-    for (size_t i = 0; i < json_array_size(operators); i++) {
-        const json_t *operator= json_array_get(operators, i);
-        cli_cell(table, "%s", cli_text(worker, "worker"));
-        cli_cell(table, "%lld", (long long)cli_number(operator, "run"));
-        cli_cell(table, "%s", cli_text(operator, "operator"));
-        cli_cell(table, "%.2f", real(operator, "cpu_seconds"));
-        cli_cell_bytes(table, real(operator, "bytes_out"));
+    static const char *const TEXTS[][2] = {
+        {"read", ", for samples to be read"},
+        {"operators", ", for operators"},
+        {"transfer", ", for finished batches on their way"},
+        {"trainer", ": workers keep up"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
+        if (strcmp(stage, TEXTS[i][0]) == 0)
+            return TEXTS[i][1];
     }
+    return "";
 }
 
-static void show_operators(const json_t *workers, struct cli_page *page)
+/* Of all that workers have spent on a run. */
+static double whole_of(const json_t *run)
 {
-    static const struct cli_column COLUMNS[] = {
-        {"worker", false}, {"run", true}, {"operator", false}, {"CPU s", true}, {"made", true}};
+    const json_t *operators = json_object_get(run, "operators");
+    double whole = cli_real(run, "read_seconds");
+    for (size_t i = 0; i < json_array_size(operators); i++)
+        whole += cli_real(json_array_get(operators, i), "cpu_seconds");
+    return whole;
+}
+
+static void cell_time(struct cli_table *table, double seconds, double whole)
+{
+    cli_cell(table, "%.2f", seconds);
+    cli_cell(table, "%.0f %%", whole > 0 ? PERCENT * seconds / whole : 0);
+}
+
+/* What a run goes through on its workers, in order. */
+static void show_stages(const json_t *run, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {{"stage", false}, {"seconds", true},
+                                                {"share", true},  {"in", true},
+                                                {"out", true},    {"out / in", true}};
     CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
-    for (size_t i = 0; i < json_array_size(workers); i++)
-        add_operators(&table, json_array_get(workers, i));
+    const json_t *operators = json_object_get(run, "operators");
+    double whole = whole_of(run);
+    cli_cell(&table, "read");
+    cell_time(&table, cli_real(run, "read_seconds"), whole);
+    cli_cell(&table, "-");
+    cli_cell_bytes(&table, cli_real(run, "bytes_read"));
+    cli_cell(&table, "-");
+    for (size_t i = 0; i < json_array_size(operators); i++) {
+        const json_t *operator= json_array_get(operators, i);
+        cli_cell(&table, "%s", cli_text(operator, "operator"));
+        cell_time(&table, cli_real(operator, "cpu_seconds"), whole);
+        cli_cell_bytes(&table, cli_real(operator, "bytes_in"));
+        cli_cell_bytes(&table, cli_real(operator, "bytes_out"));
+        cell_inflation(&table, operator);
+    }
     cli_table_show(&table, page);
 }
 
@@ -56,10 +93,11 @@ static void show_runs(const json_t *runs, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
-        const char *stage = cli_text(run, "stage");
-        cli_line(page, "run %lld: its trainer waits %.0f %% of its time%s%s",
-                 (long long)cli_number(run, "run"), 100 * real(run, "stall_fraction"),
-                 stage[0] != '\0' ? ", limited by " : "", stage);
+        cli_line(page, "%s", "");
+        cli_line(page, "run %lld: its trainer waits %.0f %% of its time%s",
+                 (long long)cli_number(run, "run"), PERCENT * cli_real(run, "stall_fraction"),
+                 cli_stage_text(cli_text(run, "stage")));
+        show_stages(run, page);
     }
 }
 
@@ -67,6 +105,5 @@ void cli_render_workers(const json_t *answer, struct cli_page *page)
 {
     const json_t *workers = json_object_get(answer, "workers");
     show_pool(workers, page);
-    show_operators(workers, page);
     show_runs(json_object_get(answer, "runs"), page);
 }

@@ -1,6 +1,8 @@
 /* workers: the pool, what each has spent on which operator, and what trainers wait for. */
 #include "orchestrator/topics/topic.h"
 
+enum { OPERATORS_MAX = 64 /* of a run that are shown */ };
+
 static bool is_whole(const struct msg_workers_are *pool)
 {
     size_t workers = pool->workers.count, rows = pool->operators.count, jobs = pool->jobs.count;
@@ -8,8 +10,9 @@ static bool is_whole(const struct msg_workers_are *pool)
                     pool->bytes_sent.count == workers && pool->bytes_read.count == workers &&
                     pool->queued.count == workers && pool->operator_workers.count == rows &&
                     pool->operator_jobs.count == rows && pool->operator_ns.count == rows &&
-                    pool->operator_bytes.count == rows && pool->stalled.count == jobs &&
-                    pool->stages.count == jobs;
+                    pool->operator_bytes.count == rows && pool->operator_taken.count == rows &&
+                    pool->stalled.count == jobs && pool->stages.count == jobs &&
+                    pool->read_ns.count == jobs && pool->job_bytes_read.count == jobs;
     for (size_t i = 0; is_right && i < rows; i++)
         is_right = pool->operator_workers.at[i] < workers;
     return is_right;
@@ -20,14 +23,39 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
+/* How many bytes come out for each that goes in. */
+static json_t *inflation_json(uint64_t in, uint64_t out)
+{
+    return in > 0 ? json_real((double)out / (double)in) : json_null();
+}
+
 static json_t *worker_json(const struct msg_workers_are *pool, size_t i)
 {
     uint64_t read = pool->bytes_read.at[i], sent = pool->bytes_sent.at[i];
     return json_pack("{ss,sI,sI,sf,sI,sI,so,s[]}", "worker", pool->workers.at[i], "leases",
                      (json_int_t)pool->leases.at[i], "queued", (json_int_t)pool->queued.at[i],
                      "cpu_seconds", seconds(pool->cpu_ns.at[i]), "bytes_read", (json_int_t)read,
-                     "bytes_sent", (json_int_t)sent, "inflation",
-                     read > 0 ? json_real((double)sent / (double)read) : json_null(), "operators");
+                     "bytes_sent", (json_int_t)sent, "inflation", inflation_json(read, sent),
+                     "operators");
+}
+
+/* What an operator has spent and made. */
+struct spent {
+    int64_t ns;
+    uint64_t in, out;
+};
+
+static json_t *operator_json(const char *name, const struct spent *spent)
+{
+    return json_pack("{ss,sf,sI,sI,so}", "operator", name, "cpu_seconds", seconds(spent->ns),
+                     "bytes_in", (json_int_t)spent->in, "bytes_out", (json_int_t)spent->out,
+                     "inflation", inflation_json(spent->in, spent->out));
+}
+
+static struct spent spent_in(const struct msg_workers_are *pool, size_t row)
+{
+    return (struct spent){pool->operator_ns.at[row], pool->operator_taken.at[row],
+                          pool->operator_bytes.at[row]};
 }
 
 static json_t *workers_json(const struct msg_workers_are *pool)
@@ -37,13 +65,45 @@ static json_t *workers_json(const struct msg_workers_are *pool)
         json_array_append_new(workers, worker_json(pool, i));
     for (size_t i = 0; i < pool->operators.count; i++) {
         json_t *worker = json_array_get(workers, pool->operator_workers.at[i]);
-        json_array_append_new(
-            json_object_get(worker, "operators"),
-            json_pack("{sI,ss,sf,sI}", "run", (json_int_t)pool->operator_jobs.at[i], "operator",
-                      pool->operators.at[i], "cpu_seconds", seconds(pool->operator_ns.at[i]),
-                      "bytes_out", (json_int_t)pool->operator_bytes.at[i]));
+        struct spent spent = spent_in(pool, i);
+        json_t *operator= operator_json(pool->operators.at[i], &spent);
+        json_object_set_new(operator, "run", json_integer((json_int_t)pool->operator_jobs.at[i]));
+        json_array_append_new(json_object_get(worker, "operators"), operator);
     }
     return workers;
+}
+
+/* Rows of one worker and job stand together, in the order of its operators. */
+static size_t place_of(const struct msg_workers_are *pool, size_t row)
+{
+    size_t first = row;
+    while (first > 0 && pool->operator_jobs.at[first - 1] == pool->operator_jobs.at[row] &&
+           pool->operator_workers.at[first - 1] == pool->operator_workers.at[row])
+        first--;
+    return row - first;
+}
+
+/* The operators of a run, each with what all workers have spent on it. */
+static json_t *run_operators_json(const struct msg_workers_are *pool, uint64_t job)
+{
+    const char *names[OPERATORS_MAX];
+    struct spent of[OPERATORS_MAX] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < pool->operators.count; i++) {
+        size_t place = pool->operator_jobs.at[i] == job ? place_of(pool, i) : OPERATORS_MAX;
+        if (place >= OPERATORS_MAX)
+            continue;
+        struct spent spent = spent_in(pool, i);
+        names[place] = pool->operators.at[i];
+        of[place].ns += spent.ns;
+        of[place].in += spent.in;
+        of[place].out += spent.out;
+        count = place < count ? count : place + 1;
+    }
+    json_t *operators = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(operators, operator_json(names[i], &of[i]));
+    return operators;
 }
 
 static json_t *runs_json(const struct msg_workers_are *pool)
@@ -51,9 +111,13 @@ static json_t *runs_json(const struct msg_workers_are *pool)
     json_t *runs = json_array();
     for (size_t i = 0; i < pool->jobs.count; i++) {
         const char *stage = pool->stages.at[i];
-        json_array_append_new(runs, json_pack("{sI,sf,ss?}", "run", (json_int_t)pool->jobs.at[i],
-                                              "stall_fraction", pool->stalled.at[i] / 1000.0,
-                                              "stage", stage[0] != '\0' ? stage : NULL));
+        json_array_append_new(runs,
+                              json_pack("{sI,sf,ss?,sf,sI,so}", "run", (json_int_t)pool->jobs.at[i],
+                                        "stall_fraction", pool->stalled.at[i] / 1000.0, "stage",
+                                        stage[0] != '\0' ? stage : NULL, "read_seconds",
+                                        seconds(pool->read_ns.at[i]), "bytes_read",
+                                        (json_int_t)pool->job_bytes_read.at[i], "operators",
+                                        run_operators_json(pool, pool->jobs.at[i])));
     }
     return runs;
 }

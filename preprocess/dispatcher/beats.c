@@ -47,6 +47,8 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
     for (size_t i = 0; i < operators; i++) {
         cost->operator_ns[i] = beat->stat_operator_ns.at[first_operator + i];
         cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];
+        if (first_operator + i < beat->stat_operator_taken.count)
+            cost->operator_taken[i] = beat->stat_operator_taken.at[first_operator + i];
     }
 }
 

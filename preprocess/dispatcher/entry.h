@@ -19,7 +19,8 @@ struct dispatcher_cost {
     uint64_t bytes_sent;
     int64_t operator_ns[CHAIN_OPERATORS_MAX];
     uint64_t operator_bytes[CHAIN_OPERATORS_MAX];
-    int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
+    uint64_t operator_taken[CHAIN_OPERATORS_MAX]; /* not stored: workers tell it again */
+    int64_t read_ns, queued_ns;                   /* not stored: they say what is slow now */
     bool unsaved;
 };
 

@@ -50,7 +50,7 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
 /* The columns as they grow. */
 struct operators {
     uint32_t *workers;
-    uint64_t *jobs, *bytes;
+    uint64_t *jobs, *taken, *bytes;
     const char **names;
     int64_t *ns;
     size_t count;
@@ -65,6 +65,7 @@ static void add_operators(struct operators *operators, const struct dispatcher_e
         operators->jobs[at] = entry->number;
         operators->names[at] = chain_cost(entry->plan.chain, i).name;
         operators->ns[at] = cost->operator_ns[i];
+        operators->taken[at] = cost->operator_taken[i];
         operators->bytes[at] = cost->operator_bytes[i];
     }
 }
@@ -96,6 +97,7 @@ static void describe_operators(const struct dispatcher *dispatcher,
     struct operators operators = {
         .workers = weir_arena_alloc(arena, room),
         .jobs = weir_arena_alloc(arena, room),
+        .taken = weir_arena_alloc(arena, room),
         .bytes = weir_arena_alloc(arena, room),
         .names = weir_arena_alloc(arena, room),
         .ns = weir_arena_alloc(arena, room),
@@ -106,6 +108,7 @@ static void describe_operators(const struct dispatcher *dispatcher,
     answer->operator_jobs = (struct weir_u64s){operators.jobs, operators.count};
     answer->operators = (struct weir_strs){operators.names, operators.count};
     answer->operator_ns = (struct weir_i64s){operators.ns, operators.count};
+    answer->operator_taken = (struct weir_u64s){operators.taken, operators.count};
     answer->operator_bytes = (struct weir_u64s){operators.bytes, operators.count};
 }
 
@@ -118,7 +121,12 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     uint64_t *jobs = weir_arena_alloc(arena, room);
     uint32_t *stalled = weir_arena_alloc(arena, room);
     const char **stages = weir_arena_alloc(arena, room);
+    int64_t *read_ns = weir_arena_alloc(arena, room);
+    uint64_t *read = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
+        struct dispatcher_cost total = dispatcher_entry_total(dispatcher->entries[i]);
+        read_ns[i] = total.read_ns;
+        read[i] = total.bytes_read;
         jobs[i] = dispatcher->entries[i]->number;
         stalled[i] = dispatcher->entries[i]->stages.stall_permille;
         stages[i] = stages_name(&dispatcher->entries[i]->stages);
@@ -126,6 +134,8 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     answer->jobs = (struct weir_u64s){jobs, count};
     answer->stalled = (struct weir_u32s){stalled, count};
     answer->stages = (struct weir_strs){stages, count};
+    answer->read_ns = (struct weir_i64s){read_ns, count};
+    answer->job_bytes_read = (struct weir_u64s){read, count};
 }
 
 void dispatcher_on_workers_ask(void *state, struct weir_request *request)

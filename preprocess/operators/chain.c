@@ -268,6 +268,7 @@ struct chain_cost chain_cost(const struct chain *chain, size_t index)
     return (struct chain_cost){
         .name = step->op->name,
         .cpu_ns = step->cpu_ns,
+        .taken = step->taken,
         .bytes = step->bytes,
         .failed = step->failed,
         .filtered = step->filtered,

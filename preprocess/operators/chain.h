@@ -19,6 +19,7 @@ struct chain;
 struct chain_cost {
     const char *name;
     int64_t cpu_ns;
+    uint64_t taken;     /* bytes of what it read */
     uint64_t bytes;     /* made */
     uint64_t failed;    /* rows it could not read */
     uint64_t filtered;  /* rows it dropped */

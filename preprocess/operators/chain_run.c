@@ -65,8 +65,11 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
     call.more_count = step->plan.more_count;
     for (size_t i = 0; i < step->plan.outputs; i++)
         column_begin(&step->own[i]);
-    for (size_t i = 0; i < step->plan.more_count; i++)
+    size_t taken = column_bytes(call.in);
+    for (size_t i = 0; i < step->plan.more_count; i++) {
         more[i] = chain->column[step->plan.more[i]];
+        taken += column_bytes(more[i]);
+    }
     if (partial != NULL) {
         call.partial_bytes_max = CHAIN_PARTIAL_BYTES_MAX / chain->folding;
         step->op->fold(step->state, &call, partial);
@@ -74,8 +77,10 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
-    if (!call.waits)
+    if (!call.waits) {
         tally(step, &call);
+        step->taken += taken;
+    }
     for (size_t i = 0; i < step->plan.outputs; i++)
         step->bytes += column_bytes(&step->own[i]);
     step->cpu_ns += weir_cpu_thread_ns() - before_ns;
@@ -128,6 +133,8 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
         call.first = row;
         call.failed += row;
         call.ids = batch->ids != NULL ? batch->ids + row : NULL;
+        if (i != run->first) /* which reads all rows, one by one: run_steps() */
+            step->taken += column_bytes(from);
         if (i != run->last)
             column_begin(call.out);
         from = run_row_step(chain, call);
@@ -151,10 +158,12 @@ static size_t run_steps(struct chain *chain, size_t first, const struct operator
 {
     struct run run = run_from(chain, first);
     struct chain_step *last = &chain->step[run.last];
-    if (run.first == run.last)
+    if (run.first == run.last) {
         run_step(chain, first, batch, NULL);
-    else
+    } else {
+        chain->step[first].taken += column_bytes(chain->column[chain->step[first].plan.in]);
         begin_rows(&last->own[0], batch->rows);
+    }
     for (size_t row = 0; row < batch->rows && run.first != run.last; row++) {
         if (batch->under_way != NULL && batch->ids != NULL)
             *batch->under_way = batch->ids[row];

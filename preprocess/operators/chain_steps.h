@@ -17,6 +17,7 @@ struct chain_step {
     bool behind_fit; /* what it reads is made by, or behind, a fitted operator */
     bool joined;     /* a step before does its work */
     int64_t cpu_ns;
+    uint64_t taken; /* bytes */
     uint64_t bytes;
     uint64_t failed;
     uint64_t filtered;

@@ -79,6 +79,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     uint64_t *sent = weir_arena_alloc(arena, rows), *operators = weir_arena_alloc(arena, rows);
     int64_t *operator_ns = weir_arena_alloc(arena, cells);
     uint64_t *operator_bytes = weir_arena_alloc(arena, cells);
+    uint64_t *operator_taken = weir_arena_alloc(arena, cells);
     int64_t *read_ns = weir_arena_alloc(arena, rows), *queued_ns = weir_arena_alloc(arena, rows);
     const char **reasons = weir_arena_alloc(arena, rows);
     uint64_t *failures = weir_arena_alloc(arena, rows);
@@ -101,6 +102,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
         for (size_t k = 0; k < chain_operators(job->plan.chain); k++) {
             struct chain_cost cost = chain_cost(job->plan.chain, k);
             operator_ns[cell] = cost.cpu_ns;
+            operator_taken[cell] = cost.taken;
             operator_bytes[cell++] = cost.bytes;
         }
     }
@@ -117,6 +119,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_operators = (struct weir_u64s){operators, count};
     beat->stat_operator_ns = (struct weir_i64s){operator_ns, cell};
     beat->stat_operator_bytes = (struct weir_u64s){operator_bytes, cell};
+    beat->stat_operator_taken = (struct weir_u64s){operator_taken, cell};
 }
 
 static bool is_due(const struct worker *worker, int64_t now_ms)

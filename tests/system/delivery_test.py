@@ -1,5 +1,6 @@
 """kill -9 of the trainer under each promise of batch.delivery: the run completes, and the audit says what was kept."""
 
+import json
 import random
 import threading
 
@@ -24,6 +25,33 @@ def killed_run(lab, data_dir, draw):
     return kills, run.finish()
 
 
+def look_inside(lab, run):
+    """What `weir workers` and `weir status` show of a training: every stage with its time and bytes, and what it waits for."""
+    def seen():
+        pool = json.loads(lab.weir("workers", "--json", data_dir=run.data_dir))
+        (pipeline,) = json.loads(lab.weir("status", "--json", data_dir=run.data_dir))["pipelines"]
+        return pool, pipeline["progress"] or {}
+    run.wait_until(lambda: run.of("selection_sealed"))
+    pool, progress = seen()
+    while not (pool["runs"] and pool["runs"][0]["stage"] and progress.get("stage")):
+        assert run.process.poll() is None, "it was over before anybody could look"
+        pool, progress = seen()
+    (training,), stages = pool["runs"], ("read", "operators", "transfer", "trainer")
+    operators = training["operators"]
+    assert [of["operator"] for of in operators] == ["json_text", "normalize_text", "tokenize_words", "tokenize_hash"], operators
+    assert training["bytes_read"] > 0 and training["read_seconds"] > 0 and training["stage"] in stages, training
+    assert all(of["cpu_seconds"] > 0 and of["bytes_in"] > 0 and of["inflation"] > 0 for of in operators), operators
+    for i, of in enumerate(operators):
+        own = [worker["operators"][i] for worker in pool["workers"] if worker["operators"]]
+        assert sum(one["bytes_out"] for one in own) == of["bytes_out"], (of, own)
+    assert all(before["bytes_out"] == of["bytes_in"] for before, of in zip(operators, operators[1:])), operators
+    assert 0 <= progress["stall_fraction"] <= 1 and progress["stage"] in stages, progress
+    shown = lab.weir("workers", data_dir=run.data_dir)
+    print(shown[shown.index("run "):], flush=True)
+    run.process.terminate()
+    run.finish(expect=None)
+
+
 def check(mode, audit):
     assert audit["delivery"] == mode, audit
     for count in ("lost", "duplicated"):
@@ -41,6 +69,8 @@ def main():
     lab = Lab(samples=3000, every=1000, epochs=40)
     text = lab.pipeline.read_text()
     undisturbed = lab.run(lab.folder / "undisturbed").finish()
+    lab.pipeline.write_text(text.replace("epochs: 40", "epochs: 40000"))
+    look_inside(lab, lab.run(lab.folder / "watched"))
     for mode in MAY_BE:
         lab.pipeline.write_text(text.replace("delivery: exactly_once", f"delivery: {mode}"))
         kills = 0

@@ -99,6 +99,34 @@ static void a_status_says_how_long_the_newest_model_took(void **state)
         "clicks: trigger 3 had its model 1.250 s after its first sample came (fired 0.500, sealed 0.100, stored 0.650)\n");
 }
 
+static void workers_show_what_a_run_goes_through_and_waits_for(void **state)
+{
+    (void)state;
+    assert_page(
+        cli_render_workers,
+        "{\"workers\":[{\"worker\":\"worker-1\",\"leases\":4,\"queued\":2,\"cpu_seconds\":1.5,"
+        "\"bytes_read\":2000000,\"bytes_sent\":500000,\"inflation\":0.25,\"operators\":[]}],"
+        "\"runs\":[{\"run\":7,\"stall_fraction\":0.25,\"stage\":\"operators\",\"read_seconds\":0.5,"
+        "\"bytes_read\":2000000,\"operators\":["
+        "{\"operator\":\"decode_jpeg\",\"cpu_seconds\":1.5,\"bytes_in\":2000000,\"bytes_out\":9000000,"
+        "\"inflation\":4.5},"
+        "{\"operator\":\"flip\",\"cpu_seconds\":0,\"bytes_in\":0,\"bytes_out\":0,\"inflation\":null}]},"
+        "{\"run\":8,\"stall_fraction\":0.01,\"stage\":\"trainer\",\"read_seconds\":0,\"bytes_read\":0,"
+        "\"operators\":[]}]}",
+        "worker    leases  queued  CPU s    read      sent  out / in\n"
+        "worker-1       4       2   1.50  2.0 MB  500.0 kB      0.25\n"
+        "\n"
+        "run 7: its trainer waits 25 % of its time, for operators\n"
+        "stage        seconds  share      in     out  out / in\n"
+        "read            0.50   25 %       -  2.0 MB         -\n"
+        "decode_jpeg     1.50   75 %  2.0 MB  9.0 MB      4.50\n"
+        "flip            0.00    0 %     0 B     0 B         -\n"
+        "\n"
+        "run 8: its trainer waits 1 % of its time: workers keep up\n"
+        "stage  seconds  share  in  out  out / in\n"
+        "read      0.00    0 %   -  0 B         -\n");
+}
+
 static void datasets_show_their_accounting_and_what_was_refused(void **state)
 {
     (void)state;
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
         cmocka_unit_test(a_report_lists_samples_that_failed_and_says_how_many_more),
         cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
+        cmocka_unit_test(workers_show_what_a_run_goes_through_and_waits_for),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
         cmocka_unit_test(models_show_which_one_is_active),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),

@@ -204,6 +204,22 @@ static void filtered_samples_are_holes_that_no_longer_fail(void **state)
     test_chain_close(&test);
 }
 
+static void each_operator_takes_what_the_one_before_made(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    test_chain_open(&test, "[{op: csv_fields, fields: [0, 1]}, {op: log1p}, {op: cast, to: f64}]");
+    struct weir_bytes rows[] = {weir_bytes_of("9,1"), weir_bytes_of("1,2")};
+    for (uint64_t times = 1; times <= 2; times++) {
+        test_chain_run(&test, rows, 2);
+        assert_int_equal(chain_cost(test.chain, 0).taken, times * (6 + 3 * sizeof(uint32_t)));
+        assert_int_equal(chain_cost(test.chain, 1).taken, times * 2 * 2 * sizeof(float));
+        assert_int_equal(chain_cost(test.chain, 2).taken, chain_cost(test.chain, 1).bytes);
+        assert_int_equal(chain_cost(test.chain, 2).bytes, times * 2 * 2 * sizeof(double));
+    }
+    test_chain_close(&test);
+}
+
 static void texts_are_filtered_by_their_length(void **state)
 {
     (void)state;
@@ -245,6 +261,7 @@ int main(void)
         cmocka_unit_test(logarithms_of_negative_numbers_are_zero),
         cmocka_unit_test(failed_rows_leave_every_column),
         cmocka_unit_test(filtered_samples_are_holes_that_no_longer_fail),
+        cmocka_unit_test(each_operator_takes_what_the_one_before_made),
         cmocka_unit_test(texts_are_filtered_by_their_length),
         cmocka_unit_test(joined_tensors_leave_the_others_in_place),
     };

@@ -447,6 +447,13 @@ static void one_bad_picture_costs_itself_only(void **state)
     const float *numbers = test_chain_floats(&test, 0);
     size_t width = SIZE * SIZE * 3;
     assert_memory_equal(numbers, numbers + 2 * width, width * sizeof(float));
+    /* The files, and then each picture as the one before left it; normalize does the work of to_chw. */
+    assert_int_equal(chain_cost(test.chain, 0).taken,
+                     2 * good.size + bad.size + 4 * sizeof(uint32_t));
+    assert_in_range(chain_cost(test.chain, 1).taken, chain_cost(test.chain, 0).bytes,
+                    chain_cost(test.chain, 0).bytes + 3 * sizeof(uint32_t));
+    assert_int_equal(chain_cost(test.chain, 3).taken, 3 * width);
+    assert_int_equal(chain_cost(test.chain, 4).taken, 0);
     test_chain_close(&test);
 }
 
