@@ -97,9 +97,11 @@ static void on_child_exit(void *owner, const struct weir_child_exit *ended)
         return; /* START_MS_MAX bounds it */
     char how[64];
     weir_wait_status_text(ended->wait_status, how, sizeof how);
+    const char *last =
+        ended->last_line[0] != '\0' ? ended->last_line : "it says nothing: is the disk full?";
     struct weir_error err;
     weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "%s stops at its start (%s): %s", ended->name,
-                          how, ended->last_line)); /* the status is the error's own */
+                          how, last)); /* the status is the error's own */
     fail(platform, &err);
 }
 

@@ -92,6 +92,8 @@ def main():
     assert "expected at most 1048576" in reasons.pop(), audit["failures"]
     (notes,) = json.loads(lab.weir("datasets", "--json"))["datasets"]
     assert (notes["live"], notes["quarantined"]) == (FILES + LARGE, 1), notes
+    (refused,) = notes["complaints"]
+    assert f"spam/huge.json: found {2 * GB} bytes, expected at most {16 * MB} in a sample" in refused, refused
     assert all(0 < peak[name] <= most for name, most in MEMORY_MAX.items()), peak
     print(f"{FILES} tiny files, {LARGE} too large, one of 2 GB refused; at most (MB): "
           f"{ {name: used // MB for name, used in peak.items()} }")
