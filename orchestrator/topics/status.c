@@ -33,6 +33,30 @@ static enum weir_status add_check(struct orchestrator *orch, int64_t pipeline, j
     return status;
 }
 
+/* Why each of the newest triggers fired. */
+static enum weir_status add_fired(struct orchestrator *orch, int64_t pipeline, json_t *json,
+                                  struct weir_error *err)
+{
+    enum { FIRED_SHOWN = 100, COL_DECISION = 5 };
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(orch->db, Q_triggers_newest, &rows, err, DB_I64(pipeline), DB_I64(FIRED_SHOWN));
+    json_t *fired = json_array();
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        bool checked = !weir_rows_is_null(rows, i, COL_DECISION);
+        json_t *decision =
+            checked ? orchestrator_json_of(weir_rows_text(rows, i, COL_DECISION)) : json_null();
+        json_array_append_new(
+            fired,
+            json_pack("{sI,ss,ss,sI,so,so}", "trigger", (json_int_t)weir_rows_i64(rows, i, 0),
+                      "state", weir_rows_text(rows, i, 1), "reason", weir_rows_text(rows, i, 2),
+                      "samples_new", (json_int_t)weir_rows_i64(rows, i, 3), "until",
+                      orchestrator_json_time(weir_rows_i64(rows, i, 4)), "decision", decision));
+    }
+    json_object_set_new(json, "fired", fired);
+    return status;
+}
+
 static enum weir_status add_budgets(const struct pipeline *pipeline, json_t *json,
                                     struct weir_error *err)
 {
@@ -88,6 +112,8 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
         weir_rows_is_null(counts, 0, 3) ? NULL : weir_rows_text(counts, 0, 3), "progress",
         progress_json(orch, id), "cost", orchestrator_json_of(weir_buf_text(&text)));
     status = add_check(orch, id, *ret_json, err);
+    if (status == WEIR_OK)
+        status = add_fired(orch, id, *ret_json, err);
     if (status == WEIR_OK)
         status = add_budgets(pipeline, *ret_json, err);
     return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;

@@ -75,7 +75,9 @@ def assert_shown(lab):
     status = json.loads(lab.weir("status", "--json"))["pipelines"][0]
     report = json.loads(lab.weir("report", "--json"))
     assert status["check"] == report["checks"][-1], status
-    for row in report["triggers"]:
+    assert [f["trigger"] for f in status["fired"]] == [row["trigger"] for row in report["triggers"]], status
+    for fired, row in zip(status["fired"], report["triggers"]):
+        assert all(fired[k] == row[k] for k in ("reason", "samples_new", "until", "decision")), (fired, row)
         assert row["decision"]["because"] in row["reason"] and row["decision"]["verdict"], row
     assert status["check"]["because"] in lab.weir("status")
     assert report["triggers"][1]["decision"]["because"] in lab.weir("report")
