@@ -18,6 +18,7 @@ enum {
 /* Every option of every command; a command's table names those it takes. */
 struct cli_options {
     const char *data_dir;
+    const char *endpoint; /* NULL: as the data directory says */
     bool json;
     bool help;
     bool version;

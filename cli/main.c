@@ -1,6 +1,7 @@
 /* weir: what a person types. Finds the command in the table, gets its answer, shows it. */
 #include "cli/commands.h"
 #include "cli/platform.h"
+#include "core/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,10 +84,18 @@ static void show_page(const struct cli_command *command, const json_t *answer, F
     (void)fwrite(out.at, 1, out.size, to);
 }
 
-static int run(const struct cli_call *call)
+static int run(struct cli_call *call)
 {
     const struct cli_command *command = call->command;
     json_t *answer = NULL;
+    struct weir_error err;
+    WEIR_AUTO_FREE char *data_dir = NULL;
+    if (call->options.endpoint != NULL) {
+        enum weir_status status = cli_platform_find(call->options.endpoint, &data_dir, &err);
+        if (status != WEIR_OK)
+            return complain(&err, exit_code_of(status));
+        call->options.data_dir = data_dir;
+    }
     bool is_own = command->topic == NULL || (command->answer != NULL && command->by_itself(call));
     int code = is_own ? answer_by_itself(call, &answer) : answer_by_platform(call, &answer);
     if (code == CLI_EXIT_DONE) {

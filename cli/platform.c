@@ -1,6 +1,8 @@
 /* Finding or starting the platform, and asking it. */
 #include "cli/platform.h"
 
+#include "cli/answer.h"
+
 #include "cli/lock.h"
 #include "cli/serving.h"
 #include "core/base/clock.h"
@@ -19,6 +21,7 @@
 
 enum {
     START_MS = 120000, /* a new cluster on a slow disk */
+    FIND_MS = 5000,    /* whoever is up answers at once */
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
     ASK_MS =
@@ -26,7 +29,7 @@ enum {
 };
 
 struct cli_platform {
-    char *data_dir;
+    char *data_dir; /* NULL: not known yet */
     struct weir_loop *loop;
     struct weir_rpc_peer *peer;
     struct cli_serving serving; /* pid 0: somebody else serves */
@@ -83,7 +86,7 @@ static enum weir_status check_still_served(const struct cli_platform *platform,
 {
     CLI_AUTO_LOCK lock = {.held = false};
     enum weir_status status = check(platform, err);
-    if (status == WEIR_OK && platform->serving.pid == 0) {
+    if (status == WEIR_OK && platform->serving.pid == 0 && platform->data_dir != NULL) {
         status = cli_lock_look(platform->data_dir, &lock, err);
         if (status == WEIR_OK && !lock.held) {
             status = weir_fail(err, WEIR_STALE,
@@ -212,17 +215,23 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
 
 /* ---- finding, starting ---- */
 
-static enum weir_status greet(struct cli_platform *platform, const char *socket_dir,
-                              struct weir_error *err)
+static enum weir_status greet_at(struct cli_platform *platform, const char *endpoint,
+                                 int64_t patience_ms, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(socket_dir, "orchestrator");
     struct question question = {.expected = MSG_health_is, .err = err};
     enum weir_status status =
         weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peer, err);
     if (status != WEIR_OK)
         return status;
-    weir_rpc_call(platform->peer, MSG_health, NULL, START_MS, on_reply, &question);
+    weir_rpc_call(platform->peer, MSG_health, NULL, patience_ms, on_reply, &question);
     return wait_for(platform, &question);
+}
+
+static enum weir_status greet(struct cli_platform *platform, const char *socket_dir,
+                              struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(socket_dir, "orchestrator");
+    return greet_at(platform, endpoint, START_MS, err);
 }
 
 /* Until the orchestrator that was started has written where its sockets are. */
@@ -311,6 +320,27 @@ enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **r
     if (status == WEIR_OK)
         *ret_platform = WEIR_TAKE(platform);
     return status;
+}
+
+/* From the directory on everything goes as if it had been named: it is on this host, as the endpoint is. */
+enum weir_status cli_platform_find(const char *endpoint, char **ret_data_dir,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof *platform);
+    json_t *answer = NULL;
+    enum weir_status status = open_signals(platform, err);
+    platform->loop = weir_loop_new();
+    if (status == WEIR_OK) {
+        weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
+        status = greet_at(platform, endpoint, FIND_MS, err);
+    }
+    if (status == WEIR_OK)
+        status = cli_platform_ask(platform, "status", NULL, &answer, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "--endpoint %s", endpoint);
+    *ret_data_dir = weir_strdup(cli_text(answer, "data_dir"));
+    json_decref(answer);
+    return WEIR_OK;
 }
 
 bool cli_platform_is_own(const struct cli_platform *platform)

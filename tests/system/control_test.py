@@ -41,10 +41,26 @@ def test_a_watcher_is_told_everything_once_though_the_platform_dies(lab, expecte
     assert [json.loads(line) for line in lab.weir("logs", "lab", "--json").splitlines()] == told
 
 
+def socket_of(lab):
+    """As the lock of the data directory has it."""
+    folder = next(line for line in (lab.data_dir / "lock").read_text().splitlines() if line.startswith("/"))
+    return f"ipc://{folder}/orchestrator.sock"
+
+
+def by_endpoint(endpoint, *words):
+    """The exit code, and the answer or the complaint, in a place that knows no platform."""
+    done = child.run([binaries() / "weir", "--endpoint", endpoint, *words, "--json"], capture_output=True, text=True,
+                     cwd="/", timeout=DEADLINE_S)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
 def served_test_the_same_file_again_changes_nothing_and_another_is_refused(lab):
     again = answer(lab, "submit", str(lab.pipeline))
     assert again["known"] and not again["held"] and again["state"] == "FINISHED", again
     assert [p["pipeline"] for p in answer(lab, "list")["pipelines"]] == ["lab"]
+    assert by_endpoint(socket_of(lab), "list")[1] == answer(lab, "list")
+    code, complaint = by_endpoint("tcp://192.0.2.1:9", "list")
+    assert code != 0 and "--endpoint tcp://192.0.2.1:9" in complaint, complaint
     other = lab.folder / "other.yaml"
     other.write_text(lab.pipeline.read_text().replace("epochs: 1", "epochs: 2"))
     done = lab.ask("submit", str(other))
