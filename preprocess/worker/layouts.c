@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, BLOCKS_MAX = 65536 };
+enum { BUCKETS = 4096, BLOCKS_MAX = 65536, RUN = 64 /* samples that are found together */ };
 #define NO_FILE UINT32_MAX
 
 /* The columns of a chunk, in the order of located_chunks. */
@@ -194,6 +194,12 @@ static void begin_chunk(struct layouts *layouts, struct chunk *chunk, int64_t no
         chunk->file_at[i] = NO_FILE;
 }
 
+/* Where a sample is, as far as that is known. */
+struct found {
+    struct block *block; /* NULL: its dataset has no place here */
+    struct chunk *chunk; /* NULL: not held */
+};
+
 /* False when the columns do not fit together: storage says it better one by one. */
 static bool place(struct located *located, const struct chunk *chunk, struct located_sample *sample)
 {
@@ -239,9 +245,32 @@ static void forget_due(struct layouts *layouts)
     layouts->due_count = 0;
 }
 
-void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
+/* Finds the chunks of some samples, and has what lies in them come from memory: all at once. */
+static void find_chunks(struct layouts *layouts, const struct located_sample *samples, size_t count,
+                        struct found *found, int64_t now_ms)
 {
     struct dataset *dataset = NULL;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t id = samples[i].id;
+        bool is_met = meet_dataset(layouts, id, &dataset);
+        struct block *block = is_met ? block_of(layouts, id) : NULL;
+        struct chunk *chunk = is_met ? chunk_of(block, id) : NULL;
+        found[i] = (struct found){block, chunk};
+        if (chunk == NULL)
+            continue;
+        if (chunk->lease != layouts->lease)
+            begin_chunk(layouts, chunk, now_ms);
+        for (size_t c = 0; c < PLACES; c++) {
+            const struct weir_column_view *column = &chunk->column[c];
+            if (column->bits > 0)
+                __builtin_prefetch(column->body + (id - chunk->first) * column->bits / 8);
+        }
+    }
+}
+
+void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
+{
+    struct found found[RUN];
     if (layouts->block_count > BLOCKS_MAX)
         layouts_clear(layouts);
     forget_due(layouts);
@@ -250,18 +279,17 @@ void layouts_fill(struct layouts *layouts, struct located *located, int64_t now_
     located->unknown_count = 0;
     for (uint32_t i = 0; i < located->count; i++) {
         struct located_sample *sample = &located->samples[i];
-        bool is_met = meet_dataset(layouts, sample->id, &dataset);
-        struct block *block = is_met ? block_of(layouts, sample->id) : NULL;
-        struct chunk *chunk = is_met ? chunk_of(block, sample->id) : NULL;
-        if (chunk != NULL && chunk->lease != layouts->lease)
-            begin_chunk(layouts, chunk, now_ms);
-        if (chunk != NULL && place(located, chunk, sample)) {
-            located->label_kind = chunk->label_kind;
+        const struct found *here = &found[i % RUN];
+        if (i % RUN == 0)
+            find_chunks(layouts, sample, located->count - i < RUN ? located->count - i : RUN, found,
+                        now_ms);
+        if (here->chunk != NULL && place(located, here->chunk, sample)) {
+            located->label_kind = here->chunk->label_kind;
             continue;
         }
         located->unknown[located->unknown_count++] = i;
-        if (is_met)
-            count_miss(layouts, block, sample->id, now_ms);
+        if (here->block != NULL)
+            count_miss(layouts, here->block, sample->id, now_ms);
     }
 }
 

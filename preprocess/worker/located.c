@@ -48,8 +48,8 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
     size_t room = positions_in(located, plan, batches.first, batches.count);
     WEIR_AUTO_FREE uint64_t *indices = weir_calloc(batches.count * batch_samples, sizeof(*indices));
     preprocess_plan_group(plan, group, indices);
-    located->samples = weir_calloc(room + 1, sizeof(*located->samples));
-    located->unknown = weir_calloc(room + 1, sizeof(*located->unknown));
+    located->samples = weir_realloc(NULL, room + 1, sizeof(*located->samples));
+    located->unknown = weir_realloc(NULL, room + 1, sizeof(*located->unknown));
     for (uint64_t i = 0; i < batches.count; i++)
         set_down(located, plan, batches.first + i, indices + i * batch_samples);
     located_forget(located);
