@@ -8,10 +8,12 @@
 #include "tests/support/process_memory.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -528,6 +530,43 @@ static void large_batches_come_in_lent_memory_whatever_dies(void **state)
     lab_stop(lab);
 }
 
+/* No file of this process, memory that it would lend among them, may have more bytes; returns how many it might. */
+static rlim_t limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
+static void without_memory_to_lend_batches_come_in_frames(void **state)
+{
+    enum { LESS_THAN_A_BATCH = 64 << 10 };
+    struct lab *lab = lab_start(*state, 2, -1);
+    struct seen seen = {.batches = 0};
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    lab_open_job(lab, 1, WIDE, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    rlim_t before = limit_files(LESS_THAN_A_BATCH);
+    struct weir_client *client = lab_consume_within(lab, 1, NULL, 0, 4 << 20);
+    while (weir_client_next(client, SEEN_WAIT_MS, &batch, &error) == WEIR_CLIENT_OK) {
+        assert_false(is_lent(batch->tensors[0].data));
+        look_at_wide(&seen, batch);
+        weir_batch_release(batch);
+    }
+    seen_commit(client, true);
+    weir_client_close(client);
+    (void)limit_files(before);
+    signal(SIGXFSZ, SIG_DFL);
+    seen_each(&seen, 1);
+    struct msg_job_is audit = lab_audit(lab, 1);
+    seen_clean(&audit, LAB_SAMPLES);
+    lab_stop(lab);
+}
+
 /* The same numbers, in a small part of the bytes: nearly all of them are zeros. */
 static void batches_over_tcp_are_the_same_and_smaller(void **state)
 {
@@ -624,6 +663,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(in_relaxed_order_bitmaps_agree_whatever_dies, reset),
         cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
         cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
+        cmocka_unit_test_teardown(without_memory_to_lend_batches_come_in_frames, reset),
         cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
         cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
         cmocka_unit_test_teardown(what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says,
