@@ -36,6 +36,7 @@ static void show_pool(const json_t *workers, struct cli_page *page)
 const char *cli_stage_text(const char *stage)
 {
     static const char *const TEXTS[][2] = {
+        {"locate", ", for storage to say where samples are"},
         {"read", ", for samples to be read"},
         {"operators", ", for operators"},
         {"transfer", ", for finished batches on their way"},

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+enum { IDLE = 10 /* times as long as workers are busy, all together */ };
+
 static struct stages_spent since(const struct stages *stages, const struct stages_spent *now)
 {
     return (struct stages_spent){
@@ -15,10 +17,13 @@ static struct stages_spent since(const struct stages *stages, const struct stage
     };
 }
 
-/* A trainer that waits while batches are ready waits for their way to it; else for whoever spends most. */
+/* A trainer that waits while batches are ready waits for their way to it; while workers have next to nothing to do, for
+ * storage to tell them where samples are; else for whoever spends most. */
 static const char *longest(const struct stages_spent *spent)
 {
     int64_t making_ns = spent->read_ns + spent->operator_ns;
+    if (spent->wait_ns / IDLE > making_ns + spent->queued_ns)
+        return "locate";
     if (spent->queued_ns > making_ns)
         return "transfer";
     return spent->read_ns > spent->operator_ns ? "read" : "operators";

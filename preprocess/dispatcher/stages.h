@@ -28,7 +28,7 @@ struct stages {
 /* Takes in the newest numbers. What one starts with anew (a returned trainer, a restarted dispatcher) may make
  * them smaller: then the next look begins there. */
 void stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms);
-/* "read", "operators", "transfer" or "trainer"; "" before anything is known. */
+/* "locate", "read", "operators", "transfer" or "trainer"; "" before anything is known. */
 const char *stages_name(const struct stages *stages);
 
 #endif

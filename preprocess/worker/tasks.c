@@ -4,6 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+enum { WAITS_MAX = 5 /* some 64 s at most */ };
+
 static void forget(struct worker *worker, const struct worker_task *task)
 {
     weir_rpc_forget(worker->storage, task);
@@ -33,16 +35,24 @@ struct worker_task *worker_task_of(struct worker *worker, const struct worker_le
 
 static void ask(struct worker *worker, struct worker_task *task);
 
+/* What storage is too slow for is given more time, or it would be asked for for ever and never got: twice as long each time. */
+static int64_t patience_ms(const struct worker_task *task)
+{
+    return (int64_t)WORKER_ASK_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);
+}
+
 /* The answer is in, or it was none: then it is asked for again a little later. */
 static void answered(struct worker_task *task, enum weir_status status,
                      const struct weir_error *err)
 {
     task->asking = false;
     if (status == WEIR_OK) {
+        task->waits = 0;
         ask(task->worker, task);
         worker_prepare(task->worker); /* it may be another's turn */
         return;
     }
+    task->waits += err->status == WEIR_TIMEOUT;
     task->ask_ms = weir_loop_now_ms(task->worker->loop) + WORKER_RETRY_MS;
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
@@ -159,7 +169,7 @@ static bool ask_chunks(struct worker *worker, struct worker_task *task)
     layouts_fill(worker->layouts, &task->located, weir_loop_now_ms(worker->loop));
     task->is_placed = !layouts_wanted(worker->layouts, &question);
     if (!task->is_placed)
-        weir_rpc_call(worker->storage, MSG_locate_chunks, &question, WORKER_ASK_MS, on_chunks,
+        weir_rpc_call(worker->storage, MSG_locate_chunks, &question, patience_ms(task), on_chunks,
                       task);
     return !task->is_placed;
 }
@@ -173,14 +183,14 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
     size_t count = located_wanted(&task->located, ids);
     if (count > 0) {
         weir_rpc_call(worker->storage, MSG_locate, &(struct msg_locate){.ids = {ids, count}},
-                      WORKER_ASK_MS, on_located, task);
+                      patience_ms(task), on_located, task);
         return true;
     }
     count = fetched_wanted(&task->fetched, ids);
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
                       &(struct msg_read){.ids = {ids, count}, .loan = lend(worker, task)},
-                      WORKER_ASK_MS, on_read, task);
+                      patience_ms(task), on_read, task);
     return count > 0;
 }
 

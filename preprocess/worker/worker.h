@@ -55,6 +55,7 @@ struct worker_task {
     uint64_t fence; /* of the lease it belongs to */
     bool asking;    /* locate_chunks, locate or read is open */
     int64_t ask_ms; /* not asked before */
+    unsigned waits; /* questions in a row that were not answered in time */
     bool begun;     /* `located` is set down */
     struct located located;
     bool is_placed; /* what whole chunks say of `located` is filled in, and holds */

@@ -36,7 +36,7 @@ def look_inside(lab, run):
     while not (pool["runs"] and pool["runs"][0]["stage"] and progress.get("stage")):
         assert run.process.poll() is None, "it was over before anybody could look"
         pool, progress = seen()
-    (training,), stages = pool["runs"], ("read", "operators", "transfer", "trainer")
+    (training,), stages = pool["runs"], ("locate", "read", "operators", "transfer", "trainer")
     operators = training["operators"]
     assert [of["operator"] for of in operators] == ["json_text", "normalize_text", "tokenize_words", "tokenize_hash"], operators
     assert training["bytes_read"] > 0 and training["read_seconds"] > 0 and training["stage"] in stages, training

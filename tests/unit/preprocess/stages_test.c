@@ -28,7 +28,9 @@ static void the_stage_that_takes_longest_is_named(void **state)
     expect((struct stages_spent){500 * MS, 900 * MS, 800 * MS, 0}, "read", 500);
     expect((struct stages_spent){500 * MS, 100 * MS, 800 * MS, 0}, "operators", 500);
     expect((struct stages_spent){500 * MS, 100 * MS, 100 * MS, 3000 * MS}, "transfer", 500);
-    expect((struct stages_spent){9000 * MS, 1 * MS, 2 * MS, 0}, "operators", 1000);
+    expect((struct stages_spent){9000 * MS, 1 * MS, 900 * MS, 0}, "operators", 1000);
+    expect((struct stages_spent){9000 * MS, 1 * MS, 2 * MS, 0}, "locate", 1000);
+    expect((struct stages_spent){9000 * MS, 1 * MS, 2 * MS, 2000 * MS}, "transfer", 1000);
 }
 
 static void numbers_that_begin_anew_are_no_look(void **state)
