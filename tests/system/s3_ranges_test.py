@@ -1,13 +1,18 @@
 """Objects that stay in their bucket (`import: reference`): indexed as they stream by, read by ranges, never other bytes."""
 
 import json
+import os
 import random
+import shutil
+import struct
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 from s3_test import (LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, Bucket, Store,
                      assert_no_new_samples, erase_clara, holds_clara, letters, lines, shared)
-from weirlab import Lab, Stream, run_tests
+from weirlab import Lab, Stream, run_tests, served
 
 REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
 TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
@@ -176,6 +181,82 @@ def test_hostile_answers_are_told_and_nothing_of_them_is_taken():
     store.object_fault = None
     found = lab.await_that(lambda d: d["live"] == 100 and not d["complaints"])
     assert found["ingested"] == 100 and found["quarantined"] == 0, found
+    lab.end()
+    store.close()
+
+
+OLD_STORE = Path(__file__).resolve().parent.parent / "data/storage/012_bucket.sql"
+OLD_SECRET = bytes.fromhex("9c87db54cea4d447cf15538a0be4f13d4ca1d7836941e37e7df3df5b7c5c8308")
+OLD_OBJECTS = {  # in the bucket, and whole in the data directory
+    "a.jsonl": (1, lines(0, 10, "bert") + lines(10, 1, "clara")),
+    "b c+ü.jsonl": (5, lines(20, 10, "bert") + lines(30, 1, "clara") + lines(60, 2, "bert")),
+    "clara.jsonl": (4, lines(50, 3, "clara")),
+}
+OLD_FILES = [  # bytes, second, layout, first row, samples, keyed hash, state (0: live) of what storage knew
+    ("a.jsonl", 795, 1, 1, 0, 11, 0x25aead94ec60d7da, 0),
+    ("b c+ü.jsonl", 815, 2, 1, 11, 11, 0x394651384b17021d, 2),
+    ("clara.jsonl", 225, 4, 1, 22, 3, 0x18048e52762fedc8, 0),
+    ("gone.jsonl", 296, 3, 1, 25, 4, 0xc09ba79ec9d29b5, 1),
+    ("b c+ü.jsonl", 963, 5, 2, 29, 13, 0xb3a2b0ee8a91a042, 0),
+]
+
+
+def psql(lab, text):
+    return subprocess.run(["psql", "-h", lab.data_dir / "run", "-U", "weir", "-qAt", "-v", "ON_ERROR_STOP=1", "weir"], input=text,
+                          capture_output=True, text=True, check=True).stdout.split()
+
+
+def put_old_objects(lab, store):
+    """The bucket of then, and its mirror, whose bytes a Weir of now does not keep."""
+    owner, mirror = os.stat(lab.data_dir / "secret"), lab.data_dir / "storage/notes"
+    mirror.mkdir(parents=True)
+    for name, (second, body) in OLD_OBJECTS.items():
+        store.put("day/" + name, body)
+        store.history["day/" + name][0]["modified"] = f"2026-02-03T04:05:{second:02d}.000Z"
+        (mirror / name).write_text(body)
+        os.utime(mirror / name, (1770091500 + second,) * 2)
+    (lab.data_dir / "secret").write_bytes(OLD_SECRET)
+    for path in [mirror.parent, mirror, *mirror.iterdir()]:
+        shutil.chown(path, owner.st_uid, owner.st_gid)
+
+
+def packed_files(mirror):
+    """As storage/catalog/file_group.c reads files in words: with the inodes that they have on this disk."""
+    packed = b""
+    for name, size, second, layout, row, samples, digest, state in OLD_FILES:
+        found, first = os.stat(mirror / name) if state == 0 else os.stat(mirror), (1 << 44) + row
+        words = [size, (1770091500 + second) * 10**9, found.st_dev, found.st_ino, found.st_ino, layout, first, samples, size,
+                 samples + 1, digest]
+        packed += struct.pack("<11QBBH", *words, state, 1 | 4, len(name.encode())) + name.encode()
+        packed += struct.pack("<Q", first + samples - 1)
+    return packed
+
+
+def test_a_store_that_mirrored_a_bucket_whole_carries_on_by_ranges():
+    store = Store(versioned=True)
+    lab = Bucket(store, pipeline=REFERENCE)
+    samples = "SELECT id || ':' || time_us || ':' || state FROM storage.sample ORDER BY id;"
+    with served(lab):
+        old = OLD_STORE.read_text().replace("@ENDPOINT@", store.endpoint).replace("@DATA@", str(lab.data_dir))
+        put_old_objects(lab, store)
+        files = packed_files(lab.data_dir / "storage/notes").hex()
+        psql(lab, f"DROP SCHEMA storage CASCADE; {old} UPDATE storage.file_group SET entries = '\\x{files}', encoding = 0;")
+        before = psql(lab, samples)
+    (lab.data_dir / "lock").unlink()  # nobody asks before the next platform is there
+    assert len(before) == 42
+    lab.start()
+    found = lab.await_that(lambda d: d["scanned"] and not any(map(any, lab.mirrored().values())))
+    assert (found["ingested"], found["live"], found["removed"], found["replaced"]) == (42, 27, 4, 11), found
+    assert psql(lab, samples) == before and not found["complaints"], found
+    assert_fine(lab)
+    store.put("day/new.jsonl", lines(100, 5, "bert"))
+    assert lab.await_that(lambda d: d["live"] == 32)["replaced"] == 11
+    told = erase_clara(lab)
+    assert told["outside_reach"] == [] and told["objects_cleaned"] == 3, told
+    assert not [v for versions in store.history.values() for v in versions if b'"clara"' in (v["body"] or b"")]
+    found = lab.dataset()
+    assert (found["erased"], found["live"], found["replaced"]) == (6, 27, 10), found  # one of them had been replaced
+    assert_fine(lab)
     lab.end()
     store.close()
 
