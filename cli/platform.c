@@ -2,7 +2,6 @@
 #include "cli/platform.h"
 
 #include "cli/answer.h"
-
 #include "cli/lock.h"
 #include "cli/serving.h"
 #include "core/base/clock.h"
