@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits
@@ -44,6 +45,24 @@ def erased_once_the_file_can_be_written():
     for log in lab.data_dir.glob("log/*.log"):
         assert str(parts[0]) not in log.read_text() or "storage" not in log.name, f"{log} names the file"
     print("told:", told.strip())
+    lab.remove()
+
+
+def erased_while_workers_know_where_it_is():
+    """Workers keep where whole chunks are, over many epochs: what is erased meanwhile is not in the epochs that follow,
+    also when storage is another process by then."""
+    lab = Lab(samples=800, every=800, epochs=400, pipeline=PIPELINE.replace("retrain_now", "keep"))
+    run = lab.run()
+    while run.checkpoint() is None:
+        assert run.process.poll() is None, "it was trained before it could be disturbed"
+        threading.Event().wait(0.01)  # between two looks
+    lab.weir("erase", "request", "--subject", lab.records[10]["user"])
+    run.kill("storage")
+    (trained,) = run.finish().of("training_finished")
+    assert_clean_audits(run.events)
+    count = sum(r["user"] == lab.records[10]["user"] for r in lab.records)
+    assert 0 < trained["audit"]["erased"] < 400 * count, trained
+    print("erased in the midst of it:", trained["audit"])
     lab.remove()
 
 
@@ -180,4 +199,5 @@ def verified_again_and_again(lab, first, second):
 
 
 main()
+erased_while_workers_know_where_it_is()
 erased_once_the_file_can_be_written()
