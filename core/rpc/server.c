@@ -2,6 +2,7 @@
 #include "core/rpc/rpc.h"
 
 #include "core/base/memory.h"
+#include "core/rpc/answered.h"
 #include "core/rpc/parts.h"
 #include "core/rpc/socket.h"
 
@@ -22,6 +23,7 @@ struct weir_rpc_server {
     struct weir_arena *arena; /* of the message at hand */
     struct weir_parts parts;
     struct weir_buf header; /* of the message going out */
+    struct weir_answered answered;
     uint64_t malformed;
     bool draining;
     bool closed; /* by a handler: freed when the round is over */
@@ -63,10 +65,11 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
 {
     /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares.
      */
-    if (route->request == 0 || !send_message(server, route, type, message, frames)) {
-        if (frames != NULL)
-            weir_frames_clear(frames);
-    }
+    bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
+    if (!is_sent && frames != NULL)
+        weir_frames_clear(frames);
+    if (is_sent && type != MSG_error) /* who is refused may ask again at once */
+        weir_answered_note(&server->answered, route, weir_loop_clock_ms(server->loop));
 }
 
 void weir_rpc_refuse(struct weir_rpc_server *server, const struct weir_route *route,
@@ -88,6 +91,12 @@ static void turn_away(struct weir_rpc_server *server, const struct weir_error *e
 {
     server->malformed++;
     weir_rpc_refuse(server, &server->parts.route, err);
+}
+
+static bool is_copy(const struct weir_rpc_server *server, const struct weir_route *route)
+{
+    return route->request != 0 &&
+           weir_answered_lately(&server->answered, route, weir_loop_clock_ms(server->loop));
 }
 
 static void serve_message(struct weir_rpc_server *server)
@@ -130,7 +139,7 @@ static void drain(void *owner)
             break;
         if (received == WEIR_RECEIVED_MALFORMED)
             turn_away(server, &server->parts.err);
-        else
+        else if (!is_copy(server, &server->parts.route))
             serve_message(server);
         weir_arena_clear(server->arena);
     }

@@ -121,6 +121,49 @@ static void a_push_with_nobody_reading_stops_at_the_mark(void **state)
     assert_true(pushed > 0);
 }
 
+/* ---- copies ---- */
+
+static void send_question(void *socket, uint64_t request)
+{
+    uint8_t envelope[WEIR_ENVELOPE_BYTES];
+    WEIR_AUTO_BUF header = {0};
+    struct msg_health health;
+    memset(&health, 0, sizeof health);
+    weir_envelope_pack(&(struct weir_envelope){.type = MSG_health, .request = request}, envelope);
+    weir_message_pack(MSG_health, &health, &header);
+    zmq_send(socket, envelope, sizeof envelope, ZMQ_SNDMORE);
+    zmq_send(socket, header.at, header.size, 0);
+}
+
+static void expect_calls(struct fixture *fixture, int served)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    while (fixture->served < served && weir_now_ms() < limit_ms)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    test_loop_rounds(fixture->loop, 3);
+    assert_int_equal(fixture->served, served);
+}
+
+static void copies_that_came_before_the_answer_got_there_are_passed_over(void **state)
+{
+    enum { COPIES = 5 };
+    struct fixture *fixture = *state;
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
+    for (int i = 0; i < COPIES; i++)
+        send_question(socket, 9);
+    send_question(socket, 10);
+    expect_calls(fixture, 2);
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+    send_question(socket, 9); /* its answer was lost */
+    expect_calls(fixture, 3);
+    fixture->refusal = WEIR_UNAVAILABLE;
+    for (int i = 0; i < COPIES; i++)
+        send_question(socket, 11); /* who is refused may ask again at once */
+    expect_calls(fixture, 3 + COPIES);
+    zmq_close(socket);
+}
+
 /* ---- hostile frames ---- */
 
 struct hostile {
@@ -216,6 +259,8 @@ int main(void)
         INPROC(a_push_reaches_a_peer_that_has_spoken),
         INPROC(a_push_to_nobody_keeps_its_frames),
         INPROC(a_push_with_nobody_reading_stops_at_the_mark),
+        IPC(copies_that_came_before_the_answer_got_there_are_passed_over),
+        INPROC(copies_that_came_before_the_answer_got_there_are_passed_over),
         INPROC(malformed_messages_are_counted_and_refused),
     };
     return cmocka_run_group_tests_name("rpc_frames", tests, NULL, NULL);
