@@ -89,10 +89,9 @@ struct dataset {
 
     struct file_shelf *shelf; /* of the catalog: what of `groups` is in memory */
     uint64_t paths_dropped;   /* grows when known files lose their paths, to an erasure */
-    uint64_t
-        edition; /* another one as soon as a sample is not live any more, or its file is another one to
-                         readers: what they were told under an older one holds no more. Not stored: drawn
-                         when the catalog is loaded */
+    /* Another one as soon as a sample is not live any more, or its file is another one to readers: what they were told
+     * under an older one holds no more. Not stored: drawn when the catalog is loaded. */
+    uint64_t edition;
 
     struct scan *scan;        /* owned by scan.c */
     struct notes notes;       /* what of the source could not be looked at */

@@ -42,9 +42,8 @@ struct loss_work {
     float *slopes;        /* (samples, width): becomes d mean / d outputs */
     bool apart;           /* slopes become d loss / d outputs of each sample by itself instead */
     float *losses;        /* (samples): becomes each sample's loss; NULL: not wanted */
-    double
-        weighted;  /* becomes the sum of weight * loss, the weights being those of the selection */
-    double weight; /* becomes the sum of weights; the batch's loss is weighted / weight */
+    /* Become the sums of weight * loss and of weights, those of the selection; the batch's loss is weighted / weight. */
+    double weighted, weight;
 };
 
 /* INVALID, naming the sample's id, for a label that the loss does not accept, and for labels that are vectors
