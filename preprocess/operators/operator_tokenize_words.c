@@ -48,14 +48,20 @@ struct kinds {
 
 /* 1 for each byte of a kind, 0 for others. */
 WEIR_CLONES
-static void classify(const uint8_t *at, uint8_t *restrict words, uint8_t *restrict marks)
+static void find_words(const uint8_t *at, uint8_t *restrict flags)
 {
     for (size_t i = 0; i < BLOCK; i++) {
         uint8_t byte = at[i], letter = (uint8_t)((byte | 0x20) - 'a'),
                 digit = (uint8_t)(byte - '0');
-        words[i] = (letter < 26) | (digit < 10) | (byte == '_') | (byte >= 0x80);
-        marks[i] = (byte > ' ') & (byte != 0x7f) & (words[i] == 0);
+        flags[i] = (letter < 26) | (digit < 10) | (byte == '_') | (byte >= 0x80);
     }
+}
+
+WEIR_CLONES
+static void find_visible(const uint8_t *at, uint8_t *restrict flags)
+{
+    for (size_t i = 0; i < BLOCK; i++)
+        flags[i] = (at[i] > ' ') & (at[i] != 0x7f);
 }
 
 /* Eight flags at a time are drawn together by a product: byte i goes to bit i of the highest byte. */
@@ -70,16 +76,21 @@ static uint64_t bits_of(const uint8_t flags[BLOCK])
 /* The `size` bytes from `at` on, BLOCK at most; behind them there are blanks. `end` is that of all text. */
 static struct kinds kinds_at(const uint8_t *at, size_t size, const uint8_t *end, bool marks)
 {
-    uint8_t rest[BLOCK], word_flags[BLOCK], mark_flags[BLOCK];
+    uint8_t rest[BLOCK], flags[BLOCK];
+    struct kinds kinds = {0};
     if (end - at < BLOCK) {
         memset(rest, ' ', BLOCK);
         memcpy(rest, at, size);
         at = rest;
     }
-    classify(at, word_flags, mark_flags);
     uint64_t mask = size < BLOCK ? ((uint64_t)1 << size) - 1 : UINT64_MAX;
-    return (struct kinds){.words = bits_of(word_flags) & mask,
-                          .marks = marks ? bits_of(mark_flags) & mask : 0};
+    find_words(at, flags);
+    kinds.words = bits_of(flags) & mask;
+    if (marks) {
+        find_visible(at, flags);
+        kinds.marks = bits_of(flags) & mask & ~kinds.words;
+    }
+    return kinds;
 }
 
 /* ---- words ---- */
