@@ -19,34 +19,48 @@ static bool is_live(const struct script *script, uint64_t id)
     return live;
 }
 
+/* Rows of the feed, as they are told. */
+struct page {
+    uint64_t sequences[CHANGES_MAX], firsts[CHANGES_MAX];
+    uint32_t kinds[CHANGES_MAX], counts[CHANGES_MAX];
+    size_t count;
+};
+
+static void add_row(struct page *page, size_t change, const struct change *row)
+{
+    page->sequences[page->count] = change + 1;
+    page->firsts[page->count] = row->first;
+    page->kinds[page->count] = row->kind;
+    page->counts[page->count++] = row->count;
+}
+
+static void tell_page(const struct script *script, struct page *page, uint64_t passed,
+                      struct weir_request *request)
+{
+    const struct msg_feed_is feed = {
+        .head = script->change_count,
+        .sequences = {page->sequences, page->count},
+        .kinds = {page->kinds, page->count},
+        .firsts = {page->firsts, page->count},
+        .counts = {page->counts, page->count},
+        .passed = passed,
+    };
+    weir_rpc_reply(request->server, &request->route, MSG_feed_is, &feed, NULL);
+}
+
 /* The rows of each change that are still live, less those that a later one took from its front. */
 static void tell_snapshot(const struct script *script, struct weir_request *request)
 {
-    uint64_t sequences[CHANGES_MAX];
-    uint64_t firsts[CHANGES_MAX];
-    uint32_t kinds[CHANGES_MAX];
-    uint32_t counts[CHANGES_MAX];
-    size_t count = 0;
+    struct page page = {.count = 0};
     for (size_t i = 0; i < script->floor; i++) {
         uint64_t first = script->changes[i].first, end = first + script->changes[i].count;
         while (first < end && !is_live(script, first))
             first++;
         if (script->changes[i].kind != WEIR_CHANGE_ADDED || first == end)
             continue;
-        sequences[count] = i + 1;
-        firsts[count] = first;
-        kinds[count] = WEIR_CHANGE_ADDED;
-        counts[count++] = (uint32_t)(end - first);
+        add_row(&page, i, &(struct change){WEIR_CHANGE_ADDED, first, (uint32_t)(end - first)});
     }
-    const struct msg_feed_is page = {
-        .head = script->change_count,
-        .sequences = {sequences, count},
-        .kinds = {kinds, count},
-        .firsts = {firsts, count},
-        .counts = {counts, count},
-        .passed = script->floor,
-    };
-    weir_rpc_reply(request->server, &request->route, MSG_feed_is, &page, NULL);
+    tell_page(script, &page, script->floor, request);
 }
 
 /* True when the changes asked for are kept no longer; then it is answered. */
@@ -73,26 +87,11 @@ static void on_feed_read(void *owner, struct weir_request *request)
     script->feed_reads++;
     if (is_too_late(script, request))
         return;
-    uint64_t sequences[CHANGES_MAX];
-    uint64_t firsts[CHANGES_MAX];
-    uint32_t kinds[CHANGES_MAX];
-    uint32_t counts[CHANGES_MAX];
-    size_t count = 0;
+    struct page page = {.count = 0};
     /* Two rows a page, so that reading on is the rule. */
-    for (size_t i = asked->after; i < script->change_count && count < 2; i++) {
-        sequences[count] = i + 1;
-        firsts[count] = script->changes[i].first;
-        kinds[count] = script->changes[i].kind;
-        counts[count++] = script->changes[i].count;
-    }
-    const struct msg_feed_is page = {
-        .head = script->change_count,
-        .sequences = {sequences, count},
-        .kinds = {kinds, count},
-        .firsts = {firsts, count},
-        .counts = {counts, count},
-    };
-    weir_rpc_reply(request->server, &request->route, MSG_feed_is, &page, NULL);
+    for (size_t i = asked->after; i < script->change_count && page.count < 2; i++)
+        add_row(&page, i, &script->changes[i]);
+    tell_page(script, &page, 0, request);
 }
 
 static void on_columns_read(void *owner, struct weir_request *request)

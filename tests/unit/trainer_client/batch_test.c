@@ -291,14 +291,16 @@ static void expect_refusal(struct letter *letter, const char *what)
     weir_frames_clear(&letter->frames);
 }
 
+struct spoiling {
+    const char *what;
+    void (*spoil)(struct letter *letter, size_t a, size_t b);
+    size_t a, b;
+};
+
 static void what_is_compressed_badly_is_refused(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *what;
-        void (*spoil)(struct letter *letter, size_t a, size_t b);
-        size_t a, b;
-    } CASES[] = {
+    static const struct spoiling CASES[] = {
         {"more than its shape has", other_expanded, 4, 24001},
         {"absurdly many bytes", other_expanded, 4, SIZE_MAX / 2},
         {"more than a message may have", other_expanded, 4, (size_t)1 << 31},
@@ -323,11 +325,7 @@ static void what_is_compressed_badly_is_refused(void **unused)
 static void what_does_not_fit_is_refused_with_its_number(void **unused)
 {
     (void)unused;
-    static const struct {
-        const char *what;
-        void (*spoil)(struct letter *letter, size_t a, size_t b);
-        size_t a, b;
-    } CASES[] = {
+    static const struct spoiling CASES[] = {
         {"too few ids", longer, 0, 8},
         {"too many labels", longer, 1, 24},
         {"too few weights", longer, 2, 4},
