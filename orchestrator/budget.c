@@ -41,7 +41,7 @@ enum weir_status budget_read(const struct weir_yaml_node *node, const char *path
 
 enum weir_status budgets_check(const struct weir_yaml_node *budgets, struct weir_error *err)
 {
-    if (budgets != NULL && !weir_yaml_is_null(budgets) && !weir_yaml_is_mapping(budgets))
+    if (!weir_yaml_is_mapping_if_any(budgets))
         return weir_yaml_fail(budgets, err, "budgets: expected NAME: {money: …, cpu_seconds: …}");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(budgets); i++) {
@@ -56,10 +56,8 @@ struct budget budgets_find(const struct weir_yaml_node *budgets, const char *nam
 {
     struct budget budget;
     struct weir_error err;
-    const struct weir_yaml_node *node = NULL;
-    if (budgets != NULL)
-        node = weir_yaml_get(budgets, name);
-    if (node == NULL && budgets != NULL && fallback != NULL)
+    const struct weir_yaml_node *node = weir_yaml_get(budgets, name);
+    if (node == NULL && fallback != NULL)
         node = weir_yaml_get(budgets, fallback);
     weir_require(budget_read(node, "budgets", &budget, &err) == WEIR_OK); /* when it was loaded */
     return budget;

@@ -23,11 +23,13 @@ void weir_yaml_free(struct weir_yaml *document);
 WEIR_DEFINE_AUTO(weir_yaml, weir_yaml_free)
 
 const struct weir_yaml_node *weir_yaml_root(const struct weir_yaml *document);
-/* The value under `key`, or NULL. */
+/* The value under `key`, or NULL; a node that is no mapping, or NULL, has none. */
 const struct weir_yaml_node *weir_yaml_get(const struct weir_yaml_node *node, const char *key);
 bool weir_yaml_is_mapping(const struct weir_yaml_node *node);
 bool weir_yaml_is_scalar(const struct weir_yaml_node *node);
 bool weir_yaml_is_null(const struct weir_yaml_node *node); /* `key:` with nothing, ~ or null */
+/* A mapping, or left out: not there (NULL), or null. */
+bool weir_yaml_is_mapping_if_any(const struct weir_yaml_node *node);
 /* Elements of a sequence; a node that is no sequence counts as a list of one ("a list of one may be
  * written without the dash"). NULL has none. */
 size_t weir_yaml_length(const struct weir_yaml_node *node);

@@ -41,6 +41,11 @@ bool weir_yaml_is_null(const struct weir_yaml_node *node)
     return node != NULL && node->kind == NODE_NULL;
 }
 
+bool weir_yaml_is_mapping_if_any(const struct weir_yaml_node *node)
+{
+    return node == NULL || weir_yaml_is_null(node) || weir_yaml_is_mapping(node);
+}
+
 const struct weir_yaml_node *weir_yaml_get(const struct weir_yaml_node *node, const char *key)
 {
     for (size_t i = 0; i < weir_yaml_pairs(node); i++) {

@@ -43,7 +43,7 @@ static enum weir_status read_one(const struct weir_yaml_node *programs, size_t i
 enum weir_status weir_programs_check(const struct weir_yaml_node *programs, struct weir_error *err)
 {
     size_t count = weir_yaml_pairs(programs);
-    if (programs != NULL && !weir_yaml_is_null(programs) && !weir_yaml_is_mapping(programs))
+    if (!weir_yaml_is_mapping_if_any(programs))
         return weir_yaml_fail(programs, err, "programs: expected NAME: {command: […], …}");
     if (count > PROGRAMS_MAX)
         return weir_yaml_fail(programs, err, "programs: found %zu, expected at most %d", count,

@@ -105,9 +105,11 @@ enum weir_status orchestrator_pipeline_run(struct orchestrator *orch, const char
 
 /* ---- telling ---- */
 
-/* An edge that people have ordered is told each time. */
-static enum weir_status tell(struct pipeline *pipeline, const char *event, struct weir_error *err)
+/* An edge that people have ordered is told each time: `what` names the event. */
+static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
+                                    struct weir_error *err)
 {
+    const char *event = what;
     WEIR_AUTO_FREE char *key = weir_format("%s/%lld", event, (long long)weir_now_wall_us());
     return orchestrator_event_put(pipeline->orch,
                                   &(struct event_about){pipeline->id, 0, key, event},
@@ -121,18 +123,12 @@ static enum weir_status write_wish(struct pipeline *pipeline, enum pipeline_wish
                   DB_TEXT(WISHES[wish]));
 }
 
-/* The wish, if there was one, has come about: `what` names the event. */
+/* The wish, if there was one, has come about. */
 static enum weir_status effect_granted(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
     enum weir_status status = write_wish(pipeline, WISH_NONE, err);
-    return status == WEIR_OK ? tell(pipeline, what, err) : status;
-}
-
-static enum weir_status effect_told(struct pipeline *pipeline, const void *what,
-                                    struct weir_error *err)
-{
-    return tell(pipeline, what, err);
+    return status == WEIR_OK ? effect_told(pipeline, what, err) : status;
 }
 
 static enum weir_status fail_busy(const struct pipeline *pipeline, struct weir_error *err)

@@ -23,7 +23,7 @@ static enum weir_status read(const struct weir_yaml_node *node, const char *path
 enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
                                            struct weir_error *err)
 {
-    if (quotas != NULL && !weir_yaml_is_null(quotas) && !weir_yaml_is_mapping(quotas))
+    if (!weir_yaml_is_mapping_if_any(quotas))
         return weir_yaml_fail(quotas, err, "quotas: expected NAME: {share: …, trainers: …}");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(quotas); i++) {
@@ -38,10 +38,8 @@ struct arbiter_quota orchestrator_quota_of(const struct orchestrator_sharing *sh
 {
     struct arbiter_quota quota;
     struct weir_error err;
-    const struct weir_yaml_node *node = NULL;
-    if (sharing->quotas != NULL)
-        node = weir_yaml_get(sharing->quotas, pipeline);
-    if (node == NULL && sharing->quotas != NULL)
+    const struct weir_yaml_node *node = weir_yaml_get(sharing->quotas, pipeline);
+    if (node == NULL)
         node = weir_yaml_get(sharing->quotas, "default");
     weir_require(read(node, "quotas", &quota, &err) == WEIR_OK); /* checked when it was loaded */
     return quota;
