@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SAME_FILE_LOOKS = 64 }; /* where there are more files, few chunks share one */
+
 static struct preprocess_range positions_of(const struct located *located,
                                             const struct preprocess_plan *plan, uint64_t batch)
 {
@@ -58,12 +60,10 @@ void located_begin(struct located *located, const struct preprocess_plan *plan, 
 static void forget_files(struct located *located)
 {
     for (size_t i = 0; i < located->file_count; i++)
-        free(located->paths[i]);
-    free(located->paths);
+        free((void *)(uintptr_t)located->files[i].path);
     free(located->files);
-    located->paths = NULL;
     located->files = NULL;
-    located->file_count = 0;
+    located->file_count = located->file_capacity = 0;
 }
 
 void located_fini(struct located *located)
@@ -151,14 +151,10 @@ static bool is_consistent(const struct msg_located *answer)
 
 static void add_file(struct located *located, const struct file_about *about)
 {
-    size_t count = located->file_count;
-    char *path = weir_strdup(about->path);
-    located->files = weir_realloc(located->files, count + 1, sizeof(*located->files));
-    located->paths = weir_realloc(located->paths, count + 1, sizeof(*located->paths));
-    located->paths[count] = path;
-    located->files[count] = *about;
-    located->files[count].path = path;
-    located->file_count++;
+    located->files = weir_grow(located->files, located->file_count, &located->file_capacity,
+                               sizeof(*located->files));
+    located->files[located->file_count] = *about;
+    located->files[located->file_count++].path = weir_strdup(about->path);
 }
 
 static void add_files(struct located *located, const struct msg_located *answer)
@@ -181,7 +177,8 @@ static bool is_same_file(const struct file_about *a, const struct file_about *b)
 
 uint32_t located_file(struct located *located, const struct file_about *about)
 {
-    for (size_t i = located->file_count; i > 0; i--) {
+    size_t looks = located->file_count < SAME_FILE_LOOKS ? located->file_count : SAME_FILE_LOOKS;
+    for (size_t i = located->file_count; looks > 0; i--, looks--) {
         if (is_same_file(&located->files[i - 1], about))
             return (uint32_t)(i - 1);
     }

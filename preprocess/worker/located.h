@@ -32,10 +32,9 @@ struct located {
     size_t count;
     uint32_t *unknown; /* those of `samples` that storage is asked for one by one, … */
     size_t unknown_count;
-    size_t known; /* … of which the first so many are filled in */
-    struct file_about *files;
-    size_t file_count;
-    char **paths; /* owned: what files[i].path points to */
+    size_t known;             /* … of which the first so many are filled in */
+    struct file_about *files; /* their paths are owned */
+    size_t file_count, file_capacity;
     uint32_t label_kind;
     uint32_t label_width; /* numbers of a label that is a vector; 0: it is none */
     float *values;        /* (count, label_width): of samples[i]; NULL without */
@@ -59,7 +58,7 @@ const float *located_values(const struct located *located, const struct located_
 void located_forget(struct located *located);
 /* The same, because what storage said has proved stale. */
 void located_again(struct located *located);
-/* How `samples` call this file, which is copied if it is new. */
+/* How `samples` call this file, which is copied unless it is one of the newest. */
 uint32_t located_file(struct located *located, const struct file_about *about);
 /* Everything is filled in. */
 bool located_is_known(const struct located *located);
