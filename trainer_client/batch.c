@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
+#include "core/wire/delivery.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
 
@@ -22,8 +23,6 @@ static_assert((int)WEIR_LABELS_NONE == (int)WEIR_LABEL_NONE &&
                   (int)WEIR_LABELS_CLASS == (int)WEIR_LABEL_CLASS &&
                   (int)WEIR_LABELS_VALUES == (int)WEIR_LABEL_VALUES,
               "label types of client.h are the label kinds of the wire");
-
-enum { FRAME_IDS, FRAME_LABELS, FRAME_WEIGHTS, FRAME_HOLES, FRAME_TENSORS };
 
 static size_t rounded(size_t size)
 {
@@ -63,7 +62,7 @@ static enum weir_status check_compressed(const struct msg_batch *message,
         uint64_t size = message->expanded.at[i];
         if (size == 0)
             continue;
-        if (i < FRAME_TENSORS || size > left ||
+        if (i < WEIR_BATCH_TENSORS || size > left ||
             !weir_may_expand(message->compression, weir_frames_at(frames, i), size))
             return weir_fail(err, WEIR_INVALID, "frame %zu cannot become %llu bytes", i,
                              (unsigned long long)size);
@@ -79,13 +78,13 @@ static enum weir_status check_columns(const struct msg_batch *message,
     if (samples > DELIVERY_SAMPLES_MAX || holes > DELIVERY_SAMPLES_MAX)
         return weir_fail(err, WEIR_INVALID, "%zu samples and %zu holes, at most %d", samples, holes,
                          DELIVERY_SAMPLES_MAX);
-    if (weir_frames_at(frames, FRAME_IDS).size != samples * sizeof(uint64_t) ||
-        weir_frames_at(frames, FRAME_LABELS).size != samples * sizeof(int64_t))
+    if (weir_frames_at(frames, WEIR_BATCH_IDS).size != samples * sizeof(uint64_t) ||
+        weir_frames_at(frames, WEIR_BATCH_LABELS).size != samples * sizeof(int64_t))
         return weir_fail(err, WEIR_INVALID, "ids and labels: expected %zu of each", samples);
-    size_t weights = weir_frames_at(frames, FRAME_WEIGHTS).size;
+    size_t weights = weir_frames_at(frames, WEIR_BATCH_WEIGHTS).size;
     if (weights != 0 && weights != samples * sizeof(float))
         return weir_fail(err, WEIR_INVALID, "weights: expected none or %zu", samples);
-    if (weir_frames_at(frames, FRAME_HOLES).size != holes * sizeof(uint64_t))
+    if (weir_frames_at(frames, WEIR_BATCH_HOLES).size != holes * sizeof(uint64_t))
         return weir_fail(err, WEIR_INVALID, "hole ids: expected %zu", holes);
     size_t tensors = message->names.count;
     if (message->types.count != tensors || message->ranks.count != tensors ||
@@ -206,7 +205,7 @@ static enum weir_status measure_values(const struct msg_batch *message,
 static enum weir_status measure(const struct msg_batch *message, const struct weir_frames *frames,
                                 size_t *ret_bytes, struct weir_error *err)
 {
-    struct cursor cursor = {.message = message, .frames = frames, .frame = FRAME_TENSORS};
+    struct cursor cursor = {.message = message, .frames = frames, .frame = WEIR_BATCH_TENSORS};
     size_t bytes =
         rounded(sizeof(struct batch)) + rounded(message->names.count * sizeof(struct weir_tensor));
     while (cursor.tensor < message->names.count) {
@@ -248,7 +247,7 @@ static void *carve_frame(uint8_t **at, const struct weir_frames *frames, size_t 
 
 static const float *carve_weights(uint8_t **at, const struct weir_frames *frames, size_t samples)
 {
-    struct weir_bytes given = weir_frames_at(frames, FRAME_WEIGHTS);
+    struct weir_bytes given = weir_frames_at(frames, WEIR_BATCH_WEIGHTS);
     float *weights = carve(at, given.size > 0 ? given.at : NULL, samples * sizeof(float));
     for (size_t i = 0; i < samples && given.size == 0; i++)
         weights[i] = 1.0f;
@@ -270,7 +269,7 @@ static bool fill_tensors(struct batch *batch, const struct msg_batch *message,
                          const struct weir_frames *frames, uint8_t **at)
 {
     struct weir_tensor *tensors = carve(at, NULL, message->names.count * sizeof(*tensors));
-    struct cursor cursor = {.message = message, .frames = frames, .frame = FRAME_TENSORS};
+    struct cursor cursor = {.message = message, .frames = frames, .frame = WEIR_BATCH_TENSORS};
     for (size_t i = 0; i < message->names.count; i++) {
         weir_ignore(cursor_next(&cursor, NULL)); /* measure() has seen it succeed */
         const char *name = message->names.at[i];
@@ -311,7 +310,7 @@ static void fill_lent(struct batch *batch, const struct msg_batch *message)
 
 bool batch_frame_is_offsets(const struct msg_batch *message, size_t frame)
 {
-    size_t at = FRAME_TENSORS;
+    size_t at = WEIR_BATCH_TENSORS;
     for (size_t i = 0; i < message->ragged.count && at <= frame; i++) {
         bool is_ragged = message->ragged.at[i] != 0;
         if (is_ragged && at == frame)
@@ -337,15 +336,15 @@ enum weir_status batch_lay_out(const struct msg_batch *message, const struct wei
     memset(batch, 0, sizeof(*batch));
     batch->slot = -1;
     fill_lent(batch, message);
-    batch->lent.ids = carve_frame(&at, frames, FRAME_IDS);
-    batch->lent.holes = carve_frame(&at, frames, FRAME_HOLES);
+    batch->lent.ids = carve_frame(&at, frames, WEIR_BATCH_IDS);
+    batch->lent.holes = carve_frame(&at, frames, WEIR_BATCH_HOLES);
     batch->lent.hole_states =
         carve(&at, message->hole_states.at, message->hole_states.count * sizeof(uint32_t));
     batch->shown.number = message->batch;
     batch->shown.samples = message->samples;
     batch->shown.holes = message->hole_states.count;
     batch->shown.ids = batch->lent.ids;
-    batch->shown.labels = carve_frame(&at, frames, FRAME_LABELS);
+    batch->shown.labels = carve_frame(&at, frames, WEIR_BATCH_LABELS);
     batch->shown.label_type = (enum weir_label_type)message->label_kind;
     batch->shown.weights = carve_weights(&at, frames, message->samples);
     if (!fill_tensors(batch, message, frames, &at)) {

@@ -19,6 +19,15 @@ enum weir_delivery {
 
 enum { WEIR_RANKS_MAX = 64 }; /* consumers of one job */
 
+/* Frames of a `batch`, in this order; behind them those of each tensor, offsets before values. */
+enum weir_batch_frame {
+    WEIR_BATCH_IDS,
+    WEIR_BATCH_LABELS,
+    WEIR_BATCH_WEIGHTS, /* empty: all are 1 */
+    WEIR_BATCH_HOLES,   /* ids */
+    WEIR_BATCH_TENSORS,
+};
+
 /* Batches that are written to memory which the consumer lends (core/rpc/segment.h). */
 enum {
     WEIR_LENT_BATCH_BYTES_MIN = 256 << 10, /* smaller ones are as fast in frames */

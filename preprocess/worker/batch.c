@@ -87,8 +87,6 @@ void worker_batch_free(struct worker_batch *batch)
 
 /* ---- compressing ---- */
 
-enum { FRAME_TENSORS = 4 }; /* behind ids, labels, weights and the ids of holes */
-
 static void compress_frame(struct worker_batch *batch, size_t frame, enum weir_compression how)
 {
     struct weir_bytes plain = weir_frames_at(&batch->frames, frame);
@@ -103,7 +101,7 @@ static void compress_frame(struct worker_batch *batch, size_t frame, enum weir_c
 
 void worker_batch_compress(struct worker_batch *batch, enum weir_compression how)
 {
-    size_t frame = FRAME_TENSORS;
+    size_t frame = WEIR_BATCH_TENSORS;
     if (how == WEIR_COMPRESSION_NONE)
         return;
     for (size_t i = 0; i < batch->tensors; i++) {

@@ -5,6 +5,7 @@
 
 #include "core/rpc/frames.h"
 #include "core/wire/compression.h"
+#include "core/wire/delivery.h"
 #include "preprocess/failures.h"
 #include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"
