@@ -14,10 +14,48 @@ enum { ASK_AGAIN_MS = 200 };
 
 /* What was told last, so that only news is told. */
 struct told {
-    char state[32];
+    char doing[200];
     size_t models_done;
     char trouble[1024];
 };
+
+/* A call that is asked until its answer says that all is over. */
+struct question {
+    const char *call;
+    json_t *which; /* owned */
+    bool (*is_over)(const json_t *answer);
+    void (*tell)(const json_t *answer, struct told *told);
+};
+
+static enum weir_status ask_until_over(struct cli_platform *platform, struct question question,
+                                       json_t **answer, struct weir_error *err)
+{
+    struct told told = {.doing = ""};
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && !question.is_over(*answer)) {
+        json_t *newer = NULL;
+        status = cli_platform_ask(platform, question.call, question.which, &newer, err);
+        if (status != WEIR_OK)
+            break;
+        json_decref(*answer);
+        *answer = newer;
+        question.tell(newer, &told);
+        if (!question.is_over(newer))
+            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
+    }
+    json_decref(question.which);
+    return status;
+}
+
+/* Whether this is something else than what was told last, which it is from now on. */
+static bool is_news(char *told, size_t size, const char *text)
+{
+    bool same = strncmp(told, text, size - 1) == 0;
+    (void)snprintf(told, size, "%s", text);
+    return !same;
+}
+
+/* ---- erasures ---- */
 
 static size_t count_done(const json_t *answer)
 {
@@ -36,20 +74,16 @@ static void tell_trouble(const json_t *answer, struct told *told)
         (void)snprintf(line, sizeof line, "%s", trouble);
     else if (error[0] != '\0')
         (void)snprintf(line, sizeof line, "%s; it is tried again", error);
-    if (line[0] != '\0' && strcmp(line, told->trouble) != 0)
+    if (is_news(told->trouble, sizeof told->trouble, line) && line[0] != '\0')
         (void)fprintf(stderr, "erasure %lld: %s\n", (long long)cli_number(answer, "erasure"), line);
-    (void)memcpy(told->trouble, line, sizeof line);
 }
 
-static void tell(const json_t *answer, struct told *told)
+static void tell_erasure(const json_t *answer, struct told *told)
 {
     long long number = (long long)cli_number(answer, "erasure");
-    const char *state = cli_text(answer, "state");
     size_t done = count_done(answer);
-    if (strcmp(told->state, state) != 0) {
-        (void)snprintf(told->state, sizeof told->state, "%s", state);
+    if (is_news(told->doing, sizeof told->doing, cli_text(answer, "state")))
         (void)fprintf(stderr, "erasure %lld: %s\n", number, cli_text(answer, "doing"));
-    }
     if (done > told->models_done) {
         told->models_done = done;
         (void)fprintf(stderr, "erasure %lld: %zu of %zu models done\n", number, done,
@@ -63,10 +97,11 @@ static bool is_finished(const json_t *answer)
     return cli_text(answer, "finished")[0] != '\0';
 }
 
-/* The promise is broken and something stands in the way: a person has to know. */
-static bool is_given_up(const json_t *answer)
+/* Or the promise is broken and something stands in the way: a person has to know. */
+static bool is_finished_or_given_up(const json_t *answer)
 {
-    return cli_text(answer, "trouble")[0] != '\0' && cli_flag(answer, "overdue");
+    bool given_up = cli_text(answer, "trouble")[0] != '\0' && cli_flag(answer, "overdue");
+    return is_finished(answer) || given_up;
 }
 
 /* Nobody serves this directory but this command, which is over now. */
@@ -84,27 +119,17 @@ static void tell_who_goes_on(const struct cli_platform *platform, const struct c
 enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct cli_call *call,
                                     json_t **answer, struct weir_error *err)
 {
-    struct told told = {.state = ""};
-    enum weir_status status = WEIR_OK;
+    long long number = (long long)cli_number(*answer, "erasure");
     if (!call->options.wait) {
         if (!is_finished(*answer))
             tell_who_goes_on(platform, call);
         return WEIR_OK;
     }
-    long long number = (long long)cli_number(*answer, "erasure");
-    json_t *which = json_pack("{sI}", "erasure", (json_int_t)number);
-    while (status == WEIR_OK && !is_finished(*answer) && !is_given_up(*answer)) {
-        json_t *newer = NULL;
-        status = cli_platform_ask(platform, "erase_status", which, &newer, err);
-        if (status == WEIR_OK) {
-            json_decref(*answer);
-            *answer = newer;
-            tell(newer, &told);
-        }
-        if (status == WEIR_OK && !is_finished(*answer))
-            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
-    }
-    json_decref(which);
+    struct question question = {.call = "erase_status",
+                                .which = json_pack("{sI}", "erasure", (json_int_t)number),
+                                .is_over = is_finished_or_given_up,
+                                .tell = tell_erasure};
+    enum weir_status status = ask_until_over(platform, question, answer, err);
     return status == WEIR_OK
                ? WEIR_OK
                : weir_error_wrap(err, status,
@@ -115,29 +140,78 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
 
 /* ---- doctor ---- */
 
+static bool is_examined(const json_t *answer)
+{
+    return cli_flag(answer, "done");
+}
+
+static void tell_examined(const json_t *answer, struct told *told)
+{
+    const char *doing = cli_text(answer, "doing");
+    if (is_news(told->doing, sizeof told->doing, doing) && doing[0] != '\0')
+        (void)fprintf(stderr, "examining %s\n", doing);
+}
+
 enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct cli_call *call,
                                    json_t **answer, struct weir_error *err)
 {
-    json_t *which = json_pack("{sI,sb}", "session", (json_int_t)cli_number(*answer, "session"),
-                              "deep", call->options.deep);
-    char told[200] = "";
-    enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && !cli_flag(*answer, "done")) {
-        json_t *newer = NULL;
-        status = cli_platform_ask(platform, "doctor", which, &newer, err);
-        if (status != WEIR_OK)
-            break;
-        json_decref(*answer);
-        *answer = newer;
-        const char *doing = cli_text(newer, "doing");
-        if (doing[0] != '\0' && strcmp(told, doing) != 0)
-            (void)fprintf(stderr, "examining %s\n", doing);
-        (void)snprintf(told, sizeof told, "%s", doing);
-        if (!cli_flag(newer, "done"))
-            status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
-    }
-    json_decref(which);
-    return status;
+    json_int_t session = (json_int_t)cli_number(*answer, "session");
+    struct question question = {
+        .call = "doctor",
+        .which = json_pack("{sI,sb}", "session", session, "deep", call->options.deep),
+        .is_over = is_examined,
+        .tell = tell_examined};
+    return ask_until_over(platform, question, answer, err);
+}
+
+/* ---- pipelines ---- */
+
+static bool is_removed(const json_t *answer)
+{
+    return strcmp(cli_text(answer, "state"), "REMOVED") == 0;
+}
+
+/* Or never will: it has come to another rest, or the wish was withdrawn. */
+static bool is_paused(const json_t *answer)
+{
+    return strcmp(cli_text(answer, "wish"), "pause") != 0 ||
+           strcmp(cli_text(answer, "state"), "FINISHED") == 0 ||
+           strcmp(cli_text(answer, "state"), "FAILED") == 0;
+}
+
+/* What a removal has met and tries again; each once. */
+static void tell_obstacle(const json_t *answer, struct told *told)
+{
+    const char *error = cli_text(answer, "error");
+    if (strcmp(cli_text(answer, "state"), "REMOVING") == 0 &&
+        is_news(told->trouble, sizeof told->trouble, error))
+        (void)fprintf(stderr, "is tried again: %s\n", error);
+}
+
+static enum weir_status follow_pipeline(struct cli_platform *platform,
+                                        bool is_over(const json_t *answer), json_t **answer,
+                                        struct weir_error *err)
+{
+    json_int_t number = (json_int_t)cli_number(*answer, "number");
+    struct question question = {.call = "standing",
+                                .which = json_pack("{sI}", "number", number),
+                                .is_over = is_over,
+                                .tell = tell_obstacle};
+    return ask_until_over(platform, question, answer, err);
+}
+
+enum weir_status cli_follow_removal(struct cli_platform *platform, const struct cli_call *call,
+                                    json_t **answer, struct weir_error *err)
+{
+    (void)call;
+    return follow_pipeline(platform, is_removed, answer, err);
+}
+
+enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cli_call *call,
+                                  json_t **answer, struct weir_error *err)
+{
+    bool waits = call->options.wait && !cli_platform_is_own(platform);
+    return waits ? follow_pipeline(platform, is_paused, answer, err) : WEIR_OK;
 }
 
 /* ---- models export ---- */
@@ -163,66 +237,4 @@ enum weir_status cli_follow_export(struct cli_platform *platform, const struct c
     weir_ignore(weir_remove_tree(from, &problem)); /* an erasure finds it, at the latest */
     json_object_set_new(*answer, "file", json_string(to));
     return status;
-}
-
-/* ---- pipelines ---- */
-
-typedef bool has_come_fn(const json_t *answer);
-
-static bool is_removed(const json_t *answer)
-{
-    return strcmp(cli_text(answer, "state"), "REMOVED") == 0;
-}
-
-/* Or never will: it has come to another rest, or the wish was withdrawn. */
-static bool is_paused(const json_t *answer)
-{
-    return strcmp(cli_text(answer, "wish"), "pause") != 0 ||
-           strcmp(cli_text(answer, "state"), "FINISHED") == 0 ||
-           strcmp(cli_text(answer, "state"), "FAILED") == 0;
-}
-
-/* What a removal has met and tries again; each once. */
-static void tell_obstacle(const json_t *answer, char *told, size_t size)
-{
-    const char *error = cli_text(answer, "error");
-    if (strcmp(cli_text(answer, "state"), "REMOVING") != 0 || strncmp(told, error, size - 1) == 0)
-        return;
-    (void)fprintf(stderr, "is tried again: %s\n", error);
-    (void)snprintf(told, size, "%s", error);
-}
-
-static enum weir_status follow_order(struct cli_platform *platform, has_come_fn *has_come,
-                                     json_t **answer, struct weir_error *err)
-{
-    json_t *which = json_pack("{sI}", "number", (json_int_t)cli_number(*answer, "number"));
-    char told[200] = "";
-    enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && !has_come(*answer)) {
-        json_t *newer = NULL;
-        tell_obstacle(*answer, told, sizeof told);
-        status = cli_platform_pause(platform, ASK_AGAIN_MS, err);
-        if (status == WEIR_OK)
-            status = cli_platform_ask(platform, "standing", which, &newer, err);
-        if (status != WEIR_OK)
-            break;
-        json_decref(*answer);
-        *answer = newer;
-    }
-    json_decref(which);
-    return status;
-}
-
-enum weir_status cli_follow_removal(struct cli_platform *platform, const struct cli_call *call,
-                                    json_t **answer, struct weir_error *err)
-{
-    (void)call;
-    return follow_order(platform, is_removed, answer, err);
-}
-
-enum weir_status cli_follow_pause(struct cli_platform *platform, const struct cli_call *call,
-                                  json_t **answer, struct weir_error *err)
-{
-    bool waits = call->options.wait && !cli_platform_is_own(platform);
-    return waits ? follow_order(platform, is_paused, answer, err) : WEIR_OK;
 }
