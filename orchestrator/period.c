@@ -100,6 +100,16 @@ enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, con
     return WEIR_OK;
 }
 
+enum weir_status orchestrator_moment_read(const struct weir_yaml_node *node, const char *key,
+                                          const char *text, int64_t *time_us,
+                                          struct weir_error *err)
+{
+    if (text == NULL || weir_time_parse(text, strlen(text), time_us))
+        return WEIR_OK;
+    return weir_yaml_fail(node, err, "%s: expected a time such as 2002-12-01, found '%.40s'", key,
+                          text);
+}
+
 /* Boundaries lie at whole multiples of the period from here: the Monday of 1970's second week for
  * weeks. */
 static int64_t origin_of(const struct orchestrator_period *period)

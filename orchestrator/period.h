@@ -26,6 +26,11 @@ enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, con
                                           struct orchestrator_period *ret_period,
                                           struct weir_error *err) WEIR_MUST_USE;
 
+/* Reads `text` as a time, for a key of that name; NULL leaves the fallback. INVALID "PLACE: KEY: …". */
+enum weir_status orchestrator_moment_read(const struct weir_yaml_node *node, const char *key,
+                                          const char *text, int64_t *time_us,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
 /* The first boundary of the grid strictly after `time_us`. */
 int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us);
 /* `boundary_us`, a boundary, moved by one period. */

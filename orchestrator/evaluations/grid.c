@@ -9,11 +9,11 @@ enum weir_status orchestrator_grid_init(struct grid *grid, const struct grid_opt
     enum weir_status status =
         orchestrator_period_read(weir_yaml_get(node, "every"), options->every, &grid->every, err);
     if (status == WEIR_OK)
-        status = orchestrator_strategy_time(weir_yaml_get(node, "from"), "from", options->from,
-                                            &grid->from, err);
+        status = orchestrator_moment_read(weir_yaml_get(node, "from"), "from", options->from,
+                                          &grid->from, err);
     if (status == WEIR_OK)
-        status = orchestrator_strategy_time(weir_yaml_get(node, "to"), "to", options->to, &grid->to,
-                                            err);
+        status =
+            orchestrator_moment_read(weir_yaml_get(node, "to"), "to", options->to, &grid->to, err);
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* The strategies there are, and what they share. To add one: write strategy_NAME.c and name it here, nothing else. */
 #include "orchestrator/evaluations/strategy.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -50,14 +49,4 @@ void orchestrator_intervals_fini(struct evaluation_intervals *intervals)
 {
     free(intervals->at);
     *intervals = (struct evaluation_intervals){0};
-}
-
-enum weir_status orchestrator_strategy_time(const struct weir_yaml_node *node, const char *key,
-                                            const char *text, int64_t *time_us,
-                                            struct weir_error *err)
-{
-    if (text == NULL || weir_time_parse(text, strlen(text), time_us))
-        return WEIR_OK;
-    return weir_yaml_fail(
-        node, err, "evaluation.%s: expected a time such as 2002-12-01, found '%.40s'", key, text);
 }

@@ -64,9 +64,4 @@ const struct evaluation_strategy *orchestrator_strategy_find(const char *name);
 size_t orchestrator_strategy_count(void);
 const struct evaluation_strategy *orchestrator_strategy_at(size_t index);
 
-/* Reads `text` as a time; NULL leaves the fallback. INVALID "PLACE: evaluation.KEY: …". */
-enum weir_status orchestrator_strategy_time(const struct weir_yaml_node *node, const char *key,
-                                            const char *text, int64_t *time_us,
-                                            struct weir_error *err) WEIR_MUST_USE;
-
 #endif

@@ -1,5 +1,6 @@
 /* static: the intervals that the file names. */
 #include "orchestrator/evaluations/strategy.h"
+#include "orchestrator/period.h"
 
 #include <stdlib.h>
 
@@ -43,9 +44,9 @@ static enum weir_status read_interval(struct evaluation_intervals *given,
         cfg_read(INTERVAL_KEYS, CFG_CLOSED, node, "evaluation.intervals", NULL, &section, err);
     if (status == WEIR_OK)
         status =
-            orchestrator_strategy_time(node, "intervals.from", section.from, &interval.from, err);
+            orchestrator_moment_read(node, "intervals.from", section.from, &interval.from, err);
     if (status == WEIR_OK)
-        status = orchestrator_strategy_time(node, "intervals.to", section.to, &interval.to, err);
+        status = orchestrator_moment_read(node, "intervals.to", section.to, &interval.to, err);
     if (status == WEIR_OK && interval.from >= interval.to)
         return weir_yaml_fail(node, err, "evaluation.intervals: ends before it begins");
     if (status == WEIR_OK)

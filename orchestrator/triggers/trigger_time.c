@@ -10,12 +10,13 @@
 #include <string.h>
 
 struct time_options {
-    const char *every;
+    const char *every, *from, *to;
 };
 
 struct time_state {
     const char *every;
     struct orchestrator_period period;
+    int64_t from_us, to_us; /* boundaries that count: the first is in, the last is not */
     uint64_t started;
     int64_t next_us;    /* boundary that fires when crossed */
     int64_t crossed_us; /* boundary crossed last, for explain() */
@@ -25,15 +26,43 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct time_options, every, .required = true,
              .doc =
                  "length of event time between triggers: 1h, 1d, 1w, 1 month, 1d at 03:00 (UTC)"),
+    CFG_TEXT(struct time_options, from,
+             .doc = "boundaries before this time fire nothing: what is older is learnt from with "
+                    "the first one that does"),
+    CFG_TEXT(struct time_options, to,
+             .doc = "from this time on nothing fires: a pipeline that trains once names two "
+                    "times with one boundary between them"),
     CFG_END,
 };
+
+/* The first one behind `time_us` that counts; INT64_MAX: none. */
+static int64_t next_boundary(const struct time_state *time, int64_t time_us)
+{
+    int64_t boundary = orchestrator_period_next(
+        &time->period, time_us < time->from_us ? time->from_us - 1 : time_us);
+    return boundary < time->to_us ? boundary : INT64_MAX;
+}
 
 static enum weir_status init(void *state, const void *options, const struct weir_yaml_node *node,
                              struct weir_error *err)
 {
     struct time_state *time = state;
-    time->every = ((const struct time_options *)options)->every;
-    return orchestrator_period_read(weir_yaml_get(node, "every"), time->every, &time->period, err);
+    const struct time_options *given = options;
+    *time = (struct time_state){.every = given->every, .from_us = INT64_MIN, .to_us = INT64_MAX};
+    const struct weir_yaml_node *from = weir_yaml_get(node, "from"),
+                                *to = weir_yaml_get(node, "to");
+    enum weir_status status =
+        orchestrator_period_read(weir_yaml_get(node, "every"), time->every, &time->period, err);
+    if (status == WEIR_OK)
+        status = orchestrator_moment_read(from, "from", given->from, &time->from_us, err);
+    if (status == WEIR_OK)
+        status = orchestrator_moment_read(to, "to", given->to, &time->to_us, err);
+    if (status == WEIR_OK && from != NULL && to != NULL &&
+        next_boundary(time, time->from_us - 1) == INT64_MAX)
+        return weir_yaml_fail(to, err,
+                              "to: found no boundary (every %s) from %s to %s, expected one",
+                              time->every, given->from, given->to);
+    return status;
 }
 
 static bool cross(struct time_state *time, int64_t time_us)
@@ -41,7 +70,7 @@ static bool cross(struct time_state *time, int64_t time_us)
     if (time_us < time->next_us)
         return false;
     time->crossed_us = time->next_us;
-    time->next_us = orchestrator_period_next(&time->period, time_us);
+    time->next_us = next_boundary(time, time_us);
     return true;
 }
 
@@ -50,7 +79,7 @@ static bool before(void *state, const struct trigger_sample *sample)
     struct time_state *time = state;
     if (time->started == 0) {
         time->started = 1;
-        time->next_us = orchestrator_period_next(&time->period, sample->time_us);
+        time->next_us = next_boundary(time, sample->time_us);
         return false;
     }
     return cross(time, sample->time_us);

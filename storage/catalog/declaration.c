@@ -2,10 +2,12 @@
 #include "storage/catalog/declaration.h"
 
 #include "storage/catalog/declaration_holdout.h"
+#include "storage/catalog/declaration_names.h"
 #include "storage/catalog/declaration_push.h"
 #include "storage/catalog/declaration_s3.h"
 #include "storage/catalog/declaration_values.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/config/schema.h"
 
@@ -28,16 +30,16 @@ struct duplicates_section {
     int keep;
 };
 
-static const char *const IMPORTS[] = {"reference", "copy", NULL};
-static const char *const ON_ERASES[] = {"scrub", "unlink", NULL};
-static const char *const TIME_FROMS[] = {"manifest", "field",   "file_name",
-                                         "mtime",    "sidecar", NULL};
+const char *const STORAGE_IMPORTS[] = {"reference", "copy", NULL};
+const char *const STORAGE_ON_ERASES[] = {"scrub", "unlink", NULL};
+const char *const STORAGE_TIME_FROMS[] = {"manifest", "field",  "file_name", "mtime",
+                                          "sidecar",  "record", NULL};
 static const char *const LABEL_FROMS[] = {"manifest", "field",   "sidecar",
                                           "folder",   "updates", NULL};
 enum { LABEL_FROM_UPDATES = 4 };
 static const char *const PLACE_FROMS[] = {"manifest", "field", "sidecar", NULL};
-static const char *const KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
-static const char *const UNITS[] = {"s", "ms", "us", NULL};
+const char *const STORAGE_KEEPS[] = {"all", "first", "last", NULL}; /* enum keep */
+const char *const STORAGE_UNITS[] = {"s", "ms", "us", NULL};
 static const int64_t UNIT_US[] = {1000000, 1000, 1};
 /* The first ten are enum format_type. */
 static const char *const LABEL_TYPES[] = {"i8",  "u8",  "i16", "u16", "i32",   "u32", "i64",
@@ -79,17 +81,17 @@ static const struct cfg_key SOURCE[] = {
     CFG_TEXT(struct source_section, sidecar,
              .doc = "with from: sidecar; what a sample's name has there instead of its extension, "
                     "like .json"),
-    CFG_CHOICE(struct source_section, import, .choices = IMPORTS, .fallback = "reference",
+    CFG_CHOICE(struct source_section, import, .choices = STORAGE_IMPORTS, .fallback = "reference",
                .doc = "reference: files stay where they are; copy: the data directory owns a copy, "
                       "which is decompressed if a name ends in .zst or .zstd"),
-    CFG_CHOICE(struct source_section, on_erase, .choices = ON_ERASES,
+    CFG_CHOICE(struct source_section, on_erase, .choices = STORAGE_ON_ERASES,
                .doc = "scrub: overwrite the bytes; unlink: remove the file. Required with subject"),
     CFG_DURATION(struct source_section, settle, .fallback = "200ms", .min = 0, .max = 3600e6,
                  .doc = "a file that changed less than this ago waits; a log, ten times as long"),
     CFG_END,
 };
 static const struct cfg_key TIME[] = {
-    CFG_CHOICE(struct place_section, from, .choices = TIME_FROMS, .required = true,
+    CFG_CHOICE(struct place_section, from, .choices = STORAGE_TIME_FROMS, .required = true,
                .doc = "where the time is: RFC 3339 text, or a number since 1970"),
     CFG_TEXT(struct place_section, field,
              .doc = "with from: field; its name. With from: sidecar; a member of its JSON"),
@@ -99,8 +101,13 @@ static const struct cfg_key TIME[] = {
     CFG_TEXT(struct place_section, pattern,
              .doc =
                  "with from: file_name; as strptime() reads it: day_%Y-%m-%d; with / of the path"),
-    CFG_CHOICE(struct place_section, unit, .choices = UNITS, .fallback = "s",
+    CFG_CHOICE(struct place_section, unit, .choices = STORAGE_UNITS, .fallback = "s",
                .doc = "what a number counts"),
+    CFG_TEXT(struct place_section, start,
+             .doc = "with from: record; the time of the first record of a file (or of its first "
+                    "line, a header too)"),
+    CFG_DURATION(struct place_section, every, .fallback = "1s", .min = 1,
+                 .doc = "with from: record; from one record to the next"),
     CFG_END,
 };
 static const struct cfg_key LABEL[] = {
@@ -113,6 +120,8 @@ static const struct cfg_key LABEL[] = {
     CFG_U64(struct place_section, offset, .doc = "byte in a binary record"),
     CFG_CHOICE(struct place_section, type, .choices = LABEL_TYPES,
                .doc = "of a number: int or float in text, i32 and so on with offset"),
+    CFG_F64(struct place_section, at_least,
+            .doc = "the label is 1 where the number is as large as this, else 0"),
     CFG_NODE(struct place_section, classes,
              .doc =
                  "list of class names, or stream: in order of first appearance; several datasets "
@@ -126,7 +135,7 @@ static const struct cfg_key LABEL[] = {
     CFG_END,
 };
 static const struct cfg_key DUPLICATES[] = {
-    CFG_CHOICE(struct duplicates_section, keep, .choices = KEEPS, .fallback = "all",
+    CFG_CHOICE(struct duplicates_section, keep, .choices = STORAGE_KEEPS, .fallback = "all",
                .doc = "all; first: later ones are refused and counted; last: earlier ones are "
                       "replaced"),
     CFG_END,
@@ -275,6 +284,23 @@ static enum weir_status resolve(const struct declaration *d, const struct place_
     return WEIR_OK;
 }
 
+/* The clock of records that have none. */
+static enum weir_status read_start(struct declaration *d, const struct place_section *place,
+                                   const char *path, const struct weir_yaml_node *node,
+                                   struct weir_error *err)
+{
+    if (d->is_pushed)
+        return weir_yaml_fail(node, err,
+                              "%s.from: found record, expected field, or mtime for the time of "
+                              "arrival: pushed samples come in no file",
+                              path);
+    if (!place->start || !weir_time_parse(place->start, strlen(place->start), &d->start_us))
+        return weir_yaml_fail(
+            node, err, "%s.start: expected a time such as 2002-12-01 with from: record", path);
+    d->every_us = place->every;
+    return WEIR_OK;
+}
+
 static enum weir_status read_time(struct declaration *d, const char *path,
                                   const struct weir_yaml_node *node, struct weir_error *err)
 {
@@ -288,6 +314,8 @@ static enum weir_status read_time(struct declaration *d, const char *path,
     d->time_pattern = place.pattern;
     if (d->time_from == TIME_FROM_MTIME)
         return WEIR_OK;
+    if (d->time_from == TIME_FROM_RECORD)
+        return read_start(d, &place, path, node, err);
     if (d->time_from == TIME_FROM_FILE_NAME) {
         if (d->is_pushed)
             return weir_yaml_fail(node, err,
@@ -343,14 +371,19 @@ static enum weir_status read_label(struct declaration *d, const char *path,
     d->fields.label.count = d->label_width;
     if (status != WEIR_OK || d->label_width > 0)
         return status;
+    d->has_threshold = weir_yaml_get(node, "at_least") != NULL;
+    d->threshold = place.at_least;
+    if (place.classes && d->has_threshold)
+        return weir_yaml_fail(weir_yaml_get(node, "at_least"), err,
+                              "%s.at_least: found classes too, expected one of them", path);
     if (place.classes)
         return read_classes(d, &place, path, err);
     if (!weir_yaml_get(node, "type"))
         place.type = LABEL_INT;
-    d->label_kind =
-        place.type == LABEL_FLOAT || place.type == FORMAT_F32 || place.type == FORMAT_F64
-            ? WEIR_LABEL_FLOAT
-            : WEIR_LABEL_INT;
+    d->label_kind = !d->has_threshold && (place.type == LABEL_FLOAT || place.type == FORMAT_F32 ||
+                                          place.type == FORMAT_F64)
+                        ? WEIR_LABEL_FLOAT
+                        : WEIR_LABEL_INT;
     return WEIR_OK;
 }
 
@@ -380,7 +413,7 @@ static enum weir_status read_duplicates(struct declaration *d, const char *path,
     if (status == WEIR_OK && d->keep != KEEP_ALL && !d->has_key)
         return weir_yaml_fail(
             node, err, "%s.keep: found %s without a key, expected key: {field: NAME} beside it",
-            path, KEEPS[d->keep]);
+            path, STORAGE_KEEPS[d->keep]);
     return status;
 }
 
@@ -526,139 +559,6 @@ void storage_declarations_fini(struct declarations *declarations)
         free(declarations->at[i].options);
     free(declarations->at);
     *declarations = (struct declarations){0};
-}
-
-static void print_text(struct weir_buf *out, const char *text)
-{
-    weir_buf_append_text(out, "\"");
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            weir_buf_append_text(out, "\\");
-        weir_buf_append(out, text, 1);
-    }
-    weir_buf_append_text(out, "\"");
-}
-
-static void print_texts(struct weir_buf *out, const char *before, const struct cfg_texts *texts)
-{
-    for (size_t i = 0; i < texts->count; i++) {
-        weir_buf_append_text(out, i == 0 ? before : ", ");
-        print_text(out, weir_yaml_text(weir_yaml_at(texts->node, i)));
-    }
-    weir_buf_append_text(out, "]");
-}
-
-static void print_field(struct weir_buf *out, const struct format_field *field)
-{
-    if (field->from == FORMAT_MANIFEST) {
-        weir_buf_append_text(out, "from: manifest");
-    } else if (field->from == FORMAT_FOLDER) {
-        weir_buf_printf(out, "from: folder, depth: %u", field->depth);
-    } else if (field->from == FORMAT_SIDECAR && !field->name) {
-        weir_buf_append_text(out, "from: sidecar");
-    } else if (field->from == FORMAT_AT) {
-        weir_buf_printf(out, "from: field, offset: %llu, type: %s",
-                        (unsigned long long)field->offset, FORMAT_TYPE_NAMES[field->type]);
-    } else if (field->from == FORMAT_COLUMNS) {
-        print_texts(out, "from: field, fields: [", &field->names);
-    } else {
-        weir_buf_printf(out,
-                        "from: %s, field: ", field->from == FORMAT_SIDECAR ? "sidecar" : "field");
-        print_text(out, field->name);
-    }
-}
-
-static void print_time(const struct declaration *d, struct weir_buf *out)
-{
-    weir_buf_append_text(out, "    time: {");
-    if (d->fields.time.from != FORMAT_NOWHERE)
-        print_field(out, &d->fields.time);
-    else
-        weir_buf_printf(out, "from: %s", TIME_FROMS[d->time_from]);
-    if (d->time_from == TIME_FROM_FILE_NAME) {
-        weir_buf_append_text(out, ", pattern: ");
-        print_text(out, d->time_pattern);
-    }
-    weir_buf_printf(out, ", unit: %s}\n",
-                    d->time_unit_us == 1      ? UNITS[2]
-                    : d->time_unit_us == 1000 ? UNITS[1]
-                                              : UNITS[0]);
-}
-
-static void print_label(const struct declaration *d, struct weir_buf *out)
-{
-    if (d->label_kind == WEIR_LABEL_NONE) {
-        weir_buf_append_text(out, "    label: none\n");
-        return;
-    }
-    weir_buf_append_text(out, "    label: {");
-    if (d->awaits_label)
-        weir_buf_append_text(out, "from: updates");
-    else
-        print_field(out, &d->fields.label);
-    if (d->label_kind == WEIR_LABEL_CLASS && !d->classes)
-        weir_buf_append_text(out, ", classes: stream");
-    else if (d->label_kind == WEIR_LABEL_VALUES)
-        weir_buf_printf(out, ", values: [%s, %u]", weir_dtype_name(d->value_type), d->label_width);
-    else if (d->label_kind != WEIR_LABEL_CLASS && d->fields.label.from != FORMAT_AT)
-        weir_buf_printf(out, ", type: %s", d->label_kind == WEIR_LABEL_FLOAT ? "float" : "int");
-    for (size_t i = 0; i < weir_yaml_length(d->classes); i++) {
-        weir_buf_append_text(out, i == 0 ? ", classes: [" : ", ");
-        print_text(out, weir_yaml_text(weir_yaml_at(d->classes, i)));
-    }
-    weir_buf_append_text(out, d->classes ? "]}\n" : "}\n");
-}
-
-static void print_identity(const char *name, const struct format_field *field, struct weir_buf *out)
-{
-    if (field->from == FORMAT_NOWHERE)
-        return;
-    weir_buf_printf(out, "    %s: {", name);
-    print_field(out, field);
-    weir_buf_append_text(out, "}\n");
-}
-
-static void print_folder(const struct declaration *d, const char *root, struct weir_buf *out)
-{
-    if (d->is_mirrored) {
-        storage_s3_print(d, out);
-    } else {
-        weir_buf_append_text(out, "      path: ");
-        print_text(out, root ? root : d->source.path);
-        weir_buf_append_text(out, "\n");
-    }
-    weir_buf_printf(out, "      format: %s\n      include: ", d->format->name);
-    print_text(out, d->source.include);
-    if (d->wants_sidecar) {
-        weir_buf_append_text(out, "\n      sidecar: ");
-        print_text(out, d->source.sidecar);
-    }
-    if (d->wants_manifest) {
-        weir_buf_append_text(out, "\n      manifest: ");
-        print_text(out, d->source.manifest);
-    }
-    weir_buf_printf(out, "\n      import: %s\n      on_erase: %s\n      settle: %lldms\n",
-                    IMPORTS[d->source.import], ON_ERASES[d->on_erase],
-                    (long long)(d->source.settle / 1000));
-}
-
-void storage_declaration_print(const struct declaration *d, const char *root, struct weir_buf *out)
-{
-    weir_buf_printf(out, "  - name: %s\n    source:\n", d->name);
-    if (d->is_pushed)
-        storage_push_print(d, ON_ERASES[d->on_erase], out);
-    else
-        print_folder(d, root, out);
-    cfg_print(d->format->options, d->options, 6, out);
-    print_time(d, out);
-    print_label(d, out);
-    print_identity("subject", &d->fields.subject, out);
-    print_identity("key", &d->fields.key, out);
-    if (d->updates)
-        weir_buf_printf(out, "    updates: %s\n", d->updates);
-    if (d->keep != KEEP_ALL)
-        weir_buf_printf(out, "    duplicates: {keep: %s}\n", KEEPS[d->keep]);
-    storage_holdout_print(d, out);
 }
 
 static void document(struct weir_buf *out, const char *title, const char *text,

@@ -14,7 +14,8 @@ enum time_from {
     TIME_FROM_FIELD,
     TIME_FROM_FILE_NAME,
     TIME_FROM_MTIME,
-    TIME_FROM_SIDECAR
+    TIME_FROM_SIDECAR,
+    TIME_FROM_RECORD
 };
 /* Which samples of one key stay. */
 enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
@@ -58,6 +59,9 @@ struct place_section {
     const char *pattern;
     uint64_t depth;
     int unit;
+    const char *start;
+    int64_t every;
+    double at_least;
     const struct weir_yaml_node *classes;
     struct cfg_texts fields;
     struct cfg_texts values;
@@ -75,7 +79,11 @@ struct declaration {
     enum time_from time_from;
     const char *time_pattern; /* strptime(), for TIME_FROM_FILE_NAME */
     int64_t time_unit_us;     /* what a number in a time field counts */
+    int64_t start_us,
+        every_us; /* of a file's first record, and from one to the next, for TIME_FROM_RECORD */
     enum weir_label_kind label_kind;
+    bool has_threshold; /* the label is 1 for numbers as large as this one, else 0 */
+    double threshold;
     uint32_t label_width;                 /* numbers of a vector; 0: it is none */
     enum weir_dtype value_type;           /* of these: f32 or f64 */
     const struct weir_yaml_node *classes; /* NULL: in order of first appearance */

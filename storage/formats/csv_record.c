@@ -13,7 +13,7 @@ enum { BLOCK_BYTES = 64 };
 struct reader {
     struct weir_bytes text;
     size_t at;
-    char delimiter;
+    struct csv_dialect dialect;
     bool is_last;
     size_t lines;
     size_t marked;  /* where the block begins that `marks` is of */
@@ -26,37 +26,39 @@ enum step { STEP_FIELD, STEP_END, STEP_MORE, STEP_BROKEN };
 
 enum { PIECE_BYTES = 16 };
 
-/* Bit i: byte i is a delimiter, a quote, or part of a line break. */
+/* Bit i: byte i is a delimiter, a quote, or part of a line break. Where quotes mean nothing, `quote` is another delimiter. */
 #ifdef __SSE2__
-static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter)
+static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter, uint8_t quote)
 {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)piece);
     const __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)delimiter)),
-                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+                                      _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)quote)));
     const __m128i breaks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')),
                                         _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')));
 
     return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_or_si128(ends, breaks));
 }
 #else
-static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter)
+static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter, uint8_t quote)
 {
     uint64_t marks = 0;
 
     for (int i = 0; i < PIECE_BYTES; i++)
-        marks |= (uint64_t)(piece[i] == delimiter || piece[i] == '"' || piece[i] == '\n' ||
+        marks |= (uint64_t)(piece[i] == delimiter || piece[i] == quote || piece[i] == '\n' ||
                             piece[i] == '\r')
                  << i;
     return marks;
 }
 #endif
 
-static uint64_t mark_block(const uint8_t block[BLOCK_BYTES], uint8_t delimiter)
+static uint64_t mark_block(const uint8_t block[BLOCK_BYTES], struct csv_dialect dialect)
 {
+    const uint8_t delimiter = (uint8_t)dialect.delimiter;
+    const uint8_t quote = dialect.is_unquoted ? delimiter : '"';
     uint64_t marks = 0;
 
     for (int i = 0; i < BLOCK_BYTES; i += PIECE_BYTES)
-        marks |= mark_piece(block + i, delimiter) << i;
+        marks |= mark_piece(block + i, delimiter, quote) << i;
     return marks;
 }
 
@@ -67,11 +69,11 @@ static void mark(struct reader *r, size_t from)
 
     r->marked = from;
     if (left >= BLOCK_BYTES) {
-        r->marks = mark_block(r->text.at + from, (uint8_t)r->delimiter);
+        r->marks = mark_block(r->text.at + from, r->dialect);
         return;
     }
     memcpy(last, r->text.at + from, left);
-    r->marks = mark_block(last, (uint8_t)r->delimiter) & ((UINT64_C(1) << left) - 1);
+    r->marks = mark_block(last, r->dialect) & ((UINT64_C(1) << left) - 1);
 }
 
 /* Goes on to the next byte that may end something, or to the end of the text. */
@@ -101,7 +103,7 @@ static enum step end_field(struct reader *r)
 
     if (r->at == r->text.size)
         return r->is_last ? STEP_END : STEP_MORE;
-    if (text[r->at] == (uint8_t)r->delimiter) {
+    if (text[r->at] == (uint8_t)r->dialect.delimiter) {
         r->at++;
         return STEP_FIELD;
     }
@@ -175,14 +177,13 @@ static enum csv_outcome finish(const struct reader *r, struct csv_record *record
     return CSV_RECORD;
 }
 
-enum csv_outcome csv_record_read(struct weir_bytes text, char delimiter, bool is_last,
+enum csv_outcome csv_record_read(struct weir_bytes text, struct csv_dialect dialect, bool is_last,
                                  struct csv_record *record)
 {
-    struct reader r = {
-        .text = text, .delimiter = delimiter, .is_last = is_last, .marked = SIZE_MAX};
+    struct reader r = {.text = text, .dialect = dialect, .is_last = is_last, .marked = SIZE_MAX};
 
     for (record->count = 0; record->count < CSV_FIELDS_MAX; record->count++) {
-        bool is_quoted = r.at < text.size && text.at[r.at] == '"';
+        bool is_quoted = !dialect.is_unquoted && r.at < text.size && text.at[r.at] == '"';
         struct weir_bytes *field = &record->fields[record->count];
         enum step step = is_quoted ? read_quoted(&r, field) : read_plain(&r, field);
 
@@ -191,10 +192,12 @@ enum csv_outcome csv_record_read(struct weir_bytes text, char delimiter, bool is
             return CSV_MORE;
         if (step == STEP_BROKEN)
             return give_up_line(text,
-                                is_quoted ? "found a quoted field that does not end properly, "
-                                            "expected a closing \" before a delimiter"
-                                          : "found a \" inside a field, expected the whole "
-                                            "field in quotes and the \" doubled",
+                                is_quoted
+                                    ? "found a quoted field that does not end properly, "
+                                      "expected a closing \" before a delimiter, or quotes: none"
+                                    : "found a \" inside a field, expected the whole "
+                                      "field in quotes and the \" doubled, or "
+                                      "quotes: none",
                                 record);
         if (step == STEP_END) {
             record->count++;

@@ -1,5 +1,5 @@
 /* One record of comma-separated values (RFC 4180): quoted fields may hold delimiters, line breaks
- * and doubled quotes. Pure; used by format `csv` and by manifests. */
+ * and doubled quotes, unless quotes are characters like any other. Pure; used by format `csv` and by manifests. */
 #ifndef WEIR_STORAGE_FORMATS_CSV_RECORD_H
 #define WEIR_STORAGE_FORMATS_CSV_RECORD_H
 
@@ -13,6 +13,12 @@ enum csv_outcome {
     CSV_BROKEN, /* see complaint */
 };
 
+struct csv_dialect {
+    char delimiter;
+    bool is_unquoted; /* a quote means nothing: a field ends with a delimiter or the line */
+};
+#define CSV_COMMAS ((struct csv_dialect){.delimiter = ','})
+
 struct csv_record {
     size_t size;   /* bytes with the line break */
     size_t length; /* bytes without it */
@@ -25,7 +31,7 @@ struct csv_record {
 
 /* Reads the first record of `text`. After CSV_BROKEN, size, length and lines are those of the first
  * line, so that the caller can go on behind it. `is_last`: nothing follows `text`. */
-enum csv_outcome csv_record_read(struct weir_bytes text, char delimiter, bool is_last,
+enum csv_outcome csv_record_read(struct weir_bytes text, struct csv_dialect dialect, bool is_last,
                                  struct csv_record *record);
 
 /* The value of a field: doubled quotes undone into `scratch` where there are any. */

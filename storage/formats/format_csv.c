@@ -11,15 +11,26 @@
 
 struct csv_options {
     const char *delimiter;
+    int quotes;
     bool header;
+    struct cfg_texts columns;
     struct cfg_texts missing;
 };
+
+static const char *const QUOTES[] = {"double", "none", NULL};
+enum { QUOTES_NONE = 1 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct csv_options, delimiter, .fallback = ",",
              .doc = "one character between fields; \\t is a tab"),
+    CFG_CHOICE(struct csv_options, quotes, .choices = QUOTES, .fallback = "double",
+               .doc = "double: a field in double quotes may hold anything; none: quotes are "
+                      "characters like any other, as in most files that tabs divide"),
     CFG_BOOL(struct csv_options, header, .fallback = "true",
-             .doc = "the first record names the columns; false: they are called 1, 2, 3 …"),
+             .doc = "the first record names the columns; false: they are called as `columns` "
+                    "says, or 1, 2, 3 …"),
+    CFG_TEXTS(struct csv_options, columns,
+              .doc = "with header: false, the names of all columns, in order"),
     CFG_TEXTS(struct csv_options, missing,
               .doc = "what stands for no value where it is not quoted, like NA; an empty field "
                      "always does"),
@@ -46,24 +57,41 @@ static char delimiter_of(const void *options)
     return strcmp(text, "\\t") == 0 ? '\t' : text[0];
 }
 
+static struct csv_dialect dialect_of(const struct csv_options *options)
+{
+    return (struct csv_dialect){.delimiter = delimiter_of(options),
+                                .is_unquoted = options->quotes == QUOTES_NONE};
+}
+
 static enum weir_status check(const void *options, const struct format_fields *fields,
                               struct weir_error *err)
 {
-    const char *text = ((const struct csv_options *)options)->delimiter;
+    const struct csv_options *csv = options;
+    const char *text = csv->delimiter;
     char c = delimiter_of(options);
 
     (void)fields;
+    if (csv->header && csv->columns.count > 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "source.columns: found names beside header: true, expected header: false "
+                         "or no names: those of the header count");
     if ((strlen(text) != 1 && c != '\t') || c == '"' || c == '\n' || c == '\r')
         return weir_fail(err, WEIR_INVALID,
                          "source.delimiter: found '%s', expected one character, no quote", text);
     return WEIR_OK;
 }
 
-/* The column with a number for its name, from 1; -1: there is none. */
-static int numbered_column(const struct csv_record *first, const char *name)
+/* The column with this name in `columns`, or with a number for its name, from 1; -1: there is none. */
+static int given_column(const struct csv_record *first, const struct cfg_texts *columns,
+                        const char *name)
 {
     char *end;
     unsigned long number = strtoul(name, &end, 10);
+
+    for (size_t i = 0; i < columns->count && i < first->count; i++) {
+        if (weir_str_equal(weir_yaml_text(weir_yaml_at(columns->node, i)), name))
+            return (int)i;
+    }
 
     return *end == '\0' && number > 0 && number <= first->count ? (int)number - 1 : -1;
 }
@@ -104,10 +132,14 @@ static const char *advise(const struct csv_record *header, const char *name)
                : "expected it";
 }
 
-static enum weir_status find_column(const struct csv_record *header, bool is_named,
-                                    const char *name, int *ret_column, struct weir_error *err)
+static enum weir_status find_column(const struct csv_record *header,
+                                    const struct csv_options *options, const char *name,
+                                    int *ret_column, struct weir_error *err)
 {
-    *ret_column = is_named ? csv_record_find(header, name, 0) : numbered_column(header, name);
+    bool is_named = options->header;
+
+    *ret_column =
+        is_named ? csv_record_find(header, name, 0) : given_column(header, &options->columns, name);
     if (*ret_column < 0)
         return weir_fail(err, WEIR_INVALID, "line 1: found no column '%s' among %zu, %s", name,
                          header->count, is_named ? advise(header, name) : "expected it");
@@ -116,18 +148,18 @@ static enum weir_status find_column(const struct csv_record *header, bool is_nam
     return WEIR_OK;
 }
 
-static enum weir_status find_columns(const struct csv_record *header, bool is_named,
+static enum weir_status find_columns(const struct csv_record *header,
                                      const struct format_fields *fields, struct table *table,
                                      struct weir_error *err)
 {
+    const struct csv_options *options = table->options;
     const struct cfg_texts *names = &fields->label.names;
     enum weir_status status = WEIR_OK;
 
     for (int i = 0; status == WEIR_OK && i < FORMAT_ROLES; i++) {
         table->columns_of[i] = -1;
         if (fields->each[i].from == FORMAT_NAMED)
-            status =
-                find_column(header, is_named, fields->each[i].name, &table->columns_of[i], err);
+            status = find_column(header, options, fields->each[i].name, &table->columns_of[i], err);
     }
     if (fields->label.from != FORMAT_COLUMNS)
         return status;
@@ -135,7 +167,7 @@ static enum weir_status find_columns(const struct csv_record *header, bool is_na
         return weir_fail(err, WEIR_INVALID, "line 1: found %zu columns, expected the label's %zu",
                          header->count, names->count);
     for (size_t i = 0; status == WEIR_OK && i < names->count; i++)
-        status = find_column(header, is_named, weir_yaml_text(weir_yaml_at(names->node, i)),
+        status = find_column(header, options, weir_yaml_text(weir_yaml_at(names->node, i)),
                              &table->label_columns[i], err);
     table->label_count = names->count;
     return status;
@@ -171,12 +203,12 @@ static enum weir_status read_header(const struct format_input *input,
     head = weir_bytes(head.at + mark, head.size - mark);
     if (is_whole && format_is_blank(head))
         return WEIR_OK;
-    if (csv_record_read(head, delimiter_of(options), is_whole, header) != CSV_RECORD)
+    if (csv_record_read(head, dialect_of(options), is_whole, header) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID, "line 1: found no header, expected column names");
     table->columns = header->count;
     table->header_size = mark + (options->header ? header->size : 0);
     table->header_lines = blank_lines + (options->header ? header->lines : 0);
-    return find_columns(header, options->header, fields, table, err);
+    return find_columns(header, fields, table, err);
 }
 
 /* NA and the like stand for nothing, "NA" in quotes for itself. */
@@ -257,10 +289,12 @@ static bool emit(const struct format_input *input, const struct csv_record *reco
     return true;
 }
 
-static void index_records(const struct format_input *input, char delimiter,
-                          struct csv_record *record, struct table *table,
-                          const struct format_sink *sink, struct format_progress *progress)
+static void index_records(const struct format_input *input, struct csv_record *record,
+                          struct table *table, const struct format_sink *sink,
+                          struct format_progress *progress)
 {
+    const struct csv_dialect dialect = dialect_of(table->options);
+
     while (progress->consumed < input->window.size) {
         struct weir_bytes rest = weir_bytes(input->window.at + progress->consumed,
                                             input->window.size - progress->consumed);
@@ -275,7 +309,7 @@ static void index_records(const struct format_input *input, char delimiter,
         }
         record->complaint = NULL;
         is_cut = input->is_full && !input->is_last && progress->consumed == 0;
-        outcome = csv_record_read(rest, delimiter, input->is_last || is_cut, record);
+        outcome = csv_record_read(rest, dialect, input->is_last || is_cut, record);
         if (outcome == CSV_MORE) /* the next window begins with it */
             break;
         progress->is_cut = is_cut && record->size == rest.size && line == 0;
@@ -296,7 +330,6 @@ static enum weir_status index_file(const struct format_input *input, const void 
     WEIR_AUTO_FREE struct csv_record *record = weir_calloc(1, sizeof *record);
     struct table table;
     struct format_progress progress = {.record = input->record};
-    char delimiter = delimiter_of(options);
     enum weir_status status;
 
     table.options = options;
@@ -314,7 +347,7 @@ static enum weir_status index_file(const struct format_input *input, const void 
         progress.record += table.header_lines;
     }
     if (input->at > 0 || table.header_size <= input->window.size)
-        index_records(input, delimiter, record, &table, sink, &progress);
+        index_records(input, record, &table, sink, &progress);
     for (size_t i = 0; i < WEIR_COUNT(table.scratch); i++)
         weir_buf_fini(&table.scratch[i]);
     *ret_progress = progress;

@@ -113,7 +113,7 @@ static void read_rows(struct manifest *manifest, struct weir_bytes text,
         const char *complaint;
 
         record->complaint = NULL;
-        (void)csv_record_read(weir_bytes(text.at + at, text.size - at), ',', true, record);
+        (void)csv_record_read(weir_bytes(text.at + at, text.size - at), CSV_COMMAS, true, record);
         if (record->length > 0) {
             complaint = complaint_of(record, columns, reason, sizeof reason);
             if (complaint)
@@ -146,7 +146,7 @@ enum weir_status manifest_read(const char *name, struct weir_bytes text,
 
     manifest->arena = weir_arena_new();
     text = weir_bytes(text.at + format_mark(text), text.size - format_mark(text));
-    if (text.size == 0 || csv_record_read(text, ',', true, record) != CSV_RECORD)
+    if (text.size == 0 || csv_record_read(text, CSV_COMMAS, true, record) != CSV_RECORD)
         return weir_fail(err, WEIR_INVALID,
                          "%s:1: found no header, expected path,time,label,subject,key", name);
     status = find_columns(name, record, fields, &columns, err);

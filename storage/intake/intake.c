@@ -282,6 +282,15 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time)
             time_of_name(intake, ret_time));
 }
 
+/* Lines are counted from 1, records from 0. */
+static bool time_of_record(const struct declaration *d, uint64_t record, int64_t *ret_time)
+{
+    int64_t passed;
+
+    return !__builtin_mul_overflow(record - d->format->counts_lines, d->every_us, &passed) &&
+           !__builtin_add_overflow(d->start_us, passed, ret_time);
+}
+
 static bool parse_time(struct weir_bytes text, int64_t *ret_time)
 {
     text = trim(text);
@@ -289,8 +298,8 @@ static bool parse_time(struct weir_bytes text, int64_t *ret_time)
 }
 
 /* False, with `reason` filled, when there is no time. */
-static bool convert_time(struct intake *intake, const struct format_value *value, int64_t *ret_time,
-                         char *reason)
+static bool convert_time(struct intake *intake, const struct format_value *value, uint64_t record,
+                         int64_t *ret_time, char *reason)
 {
     char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
 
@@ -303,6 +312,12 @@ static bool convert_time(struct intake *intake, const struct format_value *value
             return true;
         snprintf(reason, REASON_MAX, "found a name without a time, expected %.80s",
                  intake->dataset->declaration->time_pattern);
+        return false;
+    case TIME_FROM_RECORD:
+        if (time_of_record(intake->dataset->declaration, record, ret_time))
+            return true;
+        snprintf(reason, REASON_MAX, "record %llu has no time: it would be beyond the year 294246",
+                 (unsigned long long)record);
         return false;
     case TIME_FROM_MANIFEST:
     case TIME_FROM_FIELD:
@@ -399,6 +414,17 @@ static bool convert_values(struct intake *intake, const struct format_value *val
     return false;
 }
 
+static bool exceeds(const struct declaration *d, const struct format_value *value,
+                    int64_t *ret_label)
+{
+    double real;
+
+    if (!real_of(value, &real))
+        return false;
+    *ret_label = real >= d->threshold;
+    return true;
+}
+
 static bool convert_label(struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
@@ -416,7 +442,9 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
     case WEIR_LABEL_CLASS:
         return convert_class(intake, value, ret_label, reason);
     case WEIR_LABEL_INT:
-        if (integer_of(value, ret_label))
+        if (intake->dataset->declaration->has_threshold
+                ? exceeds(intake->dataset->declaration, value, ret_label)
+                : integer_of(value, ret_label))
             return true;
         break;
     case WEIR_LABEL_FLOAT:
@@ -426,11 +454,14 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
         }
         break;
     }
-    snprintf(
-        reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
-        value->kind == FORMAT_ABSENT ? "none"
-                                     : quote(intake, storage_value_text(value, scratch), quoted),
-        intake->dataset->declaration->label_kind == WEIR_LABEL_INT ? "an integer" : "a number");
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s; names need classes: stream",
+             value->kind == FORMAT_ABSENT
+                 ? "none"
+                 : quote(intake, storage_value_text(value, scratch), quoted),
+             intake->dataset->declaration->label_kind == WEIR_LABEL_INT &&
+                     !intake->dataset->declaration->has_threshold
+                 ? "an integer"
+                 : "a number");
     return false;
 }
 
@@ -584,7 +615,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
                  (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
                      (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key))))
         return;
-    if (!convert_time(intake, &time, &row.time, reason) ||
+    if (!convert_time(intake, &time, sample->record, &row.time, reason) ||
         !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
         refuse_at(intake, sample->record, sample->offset, reason, false);
         return;

@@ -7,7 +7,8 @@ static bool is_plain(const struct declaration *d)
 {
     return d->fields.each[FORMAT_SUBJECT].from == FORMAT_NOWHERE &&
            d->fields.each[FORMAT_KEY].from == FORMAT_NOWHERE && d->label_kind != WEIR_LABEL_CLASS &&
-           d->label_kind != WEIR_LABEL_VALUES;
+           d->label_kind != WEIR_LABEL_VALUES && !d->has_threshold &&
+           d->time_from != TIME_FROM_RECORD;
 }
 
 static void fill(int64_t *values, size_t count, int64_t value)

@@ -56,6 +56,31 @@ static void lines_become_samples_in_path_order(void **state)
                         "{\"ts\":3,\"kind\":\"x\",\"n\":3}");
 }
 
+static void a_number_becomes_a_yes_or_a_no(void **state)
+{
+    static const char RATINGS[] = "  - name: ratings\n"
+                                  "    source: {path: %s, format: csv, settle: 0ms}\n"
+                                  "    time: {from: field, field: ts}\n"
+                                  "    label: {field: stars, at_least: 3.5}\n";
+    static const int64_t EXPECTED[] = {1, 0, 1, 0};
+    struct msg_columns_is columns;
+    struct msg_dataset_is is;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,stars\n1,4\n2,3.4\n3,3.5\n4,good\n5,-1e9\n");
+    assert_int_equal(storage_lab_declare(&lab, RATINGS), WEIR_OK);
+    is = storage_lab_await(&lab, "ratings", 1);
+    assert_string_equal(is.complaints.at[0], "a.csv:5: label: found 'good', expected a number; "
+                                             "names need classes: stream");
+    assert_int_equal(
+        storage_lab_ask(&lab, MSG_columns_read,
+                        &(struct msg_columns_read){.first = weir_sample_id(1, 0, 0), .count = 4},
+                        MSG_columns_is, &columns),
+        WEIR_OK);
+    assert_int_equal(columns.labels.count, WEIR_COUNT(EXPECTED));
+    assert_memory_equal(columns.labels.at, EXPECTED, sizeof EXPECTED);
+}
+
 static void declaring_again_is_fine_and_changing_the_source_is_not(void **state)
 {
     (void)state;
@@ -306,6 +331,7 @@ int main(void)
 #define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(lines_become_samples_in_path_order),
+        CASE(a_number_becomes_a_yes_or_a_no),
         CASE(declaring_again_is_fine_and_changing_the_source_is_not),
         CASE(a_missing_folder_is_named),
         CASE(a_broken_line_is_refused_alone),

@@ -25,6 +25,8 @@
     "format: jsonl, on_erase: scrub, settle: 0ms}\n    time: {from: field, field: ts}\n" \
     "    label: {field: y, type: int}\n"
 
+#define NUMBERED(more) \
+    more ", on_erase: scrub, settle: 0ms}\n    time: {from: record, start: 1970-01-02, every: 1m}\n"
 #define NAMED_DAYS                  \
     "format: files, settle: 0ms}\n" \
     "    time: {from: file_name, pattern: \"day_%Y-%m-%d\"}\n"
@@ -61,6 +63,12 @@ static const struct shape SHAPES[] = {
     {"no_last_newline", CSV(""), "a.csv", TEXT("ts,y\n1,5\n2,6"), 2, 0, NULL, "1 2 "},
     {"only_a_header", CSV(""), "a.csv", TEXT("ts,y\n"), 0, 0, NULL, ""},
     {"empty_lines", CSV(""), "a.csv", TEXT("ts,y\n\n1,5\n\n\n2,6\n\n"), 2, 0, NULL, "1 2 "},
+    {"quotes_that_mean_nothing", CSV(", delimiter: \"\\t\", quotes: none"), "a.tsv",
+     TEXT("ts\ty\tt\n1\t5\t\"open\n2\t6\tsay \"hi\"\n"), 2, 0, NULL, "1 2 "},
+    {"no_clock", NUMBERED("format: csv, header: false, columns: [a, b]"), "a.csv",
+     TEXT("x,y\nx,\n\nz\nx,y\n"), 3, 1, "a.csv:4", "86400 86460 86640 "},
+    {"no_clock_in_records", NUMBERED("format: binary, record_bytes: 2"), "a.bin", TEXT("aabbcc"), 3,
+     0, NULL, "86400 86460 86520 "},
     {"few_and_many_fields", CSV(""), "a.csv", TEXT("ts,y\n1\n2,6,7\n3,8\n"), 1, 2, "a.csv:3", "3 "},
     {"zeros", CSV(""), "a.csv", TEXT("ts,y\n1,5\n2,\0006\n3,7\n"), 2, 1, "a.csv:3", "1 3 "},
     {"blanks", CSV(""), "a.csv", TEXT("ts,y\n 1 , 5\n2,0x5\n\t3,+6 \n0x10,1\n"), 2, 2, "a.csv:3",

@@ -31,6 +31,8 @@ static const struct example {
 } EXAMPLES[] = {
     {"tokenize_hash", "{buckets: 1000, ngrams: 3}", COLUMN_TOKENS, 0},
     {"csv_fields", "{fields: [0, 1]}", COLUMN_BYTES, 0},
+    {"csv_text", "{field: 1}", COLUMN_BYTES, 0},
+    {"csv_words", "{fields: [0, 2], quotes: none}", COLUMN_BYTES, 0},
     {"json_fields", "{fields: [a, b.c]}", COLUMN_BYTES, 0},
     {"json_text", "{field: a}", COLUMN_BYTES, 0},
     {"record_fields", "{dense: [1, 2, f32], sparse: [0, 1, u8]}", COLUMN_BYTES, 0},

@@ -19,7 +19,7 @@ static const struct {
     const char *policy, *yaml;
 } EXAMPLES[] = {
     {"amount", "{policy: amount, samples: 7}"},
-    {"time", "{policy: time, every: 1 month}"},
+    {"time", "{policy: time, every: 1 month, from: 1970-02-01, to: 2100-01-01}"},
     {"ensemble",
      "{policy: ensemble, all: [{policy: time, every: 1w}, {policy: amount, samples: 11}]}"},
     {"deletion", "{policy: deletion, samples: 3}"},

@@ -27,6 +27,7 @@ static const struct {
      NULL},
     {"{op: csv_fields, fields: [1]}", "\"a,\"\"b\"\"\",7", {7}, NULL},
     {"{op: csv_fields, fields: [1], delimiter: \"\\\\t\"}", "1\t8", {8}, NULL},
+    {"{op: csv_fields, fields: [1], quotes: none}", "\"a,5,b\"", {5}, NULL},
     {"{op: csv_fields, fields: [0, 1], fill: 9}", ",", {9, 9}, NULL},
     {"{op: csv_fields, fields: [0]}", "true", {1}, NULL},
     {"{op: csv_fields, fields: [0, 1]}", "1,", {0}, "field 1"},

@@ -1,6 +1,7 @@
 /* Operators on text, each looked at through one that makes numbers of it or directly. */
 #include "tests/support/chain.h"
 
+#include "core/base/memory.h"
 #include "core/base/rng.h"
 
 #include <setjmp.h>
@@ -116,17 +117,22 @@ struct words_options {
     bool marks;
 };
 
+static void join_words(const struct column *words, size_t row, struct weir_buf *out)
+{
+    const uint32_t *offsets = column_offsets(words);
+    for (uint32_t i = offsets[row]; i < offsets[row + 1]; i++) {
+        struct column_span span = column_spans(words)[i];
+        weir_buf_append_text(out, "|");
+        weir_buf_append(out, words->values.at + span.start, span.size);
+    }
+}
+
 static void expect_words(struct words_options options, const char *text, const char *expected)
 {
     struct alone alone = {0};
     WEIR_AUTO_BUF joined = {0};
     apply_alone(&alone, "tokenize_words", &options, COLUMN_TEXT, weir_bytes_of(text));
-    const uint32_t *offsets = column_offsets(&alone.out);
-    for (uint32_t i = offsets[0]; i < offsets[1]; i++) {
-        struct column_span span = column_spans(&alone.out)[i];
-        weir_buf_append_text(&joined, "|");
-        weir_buf_append(&joined, alone.out.values.at + span.start, span.size);
-    }
+    join_words(&alone.out, 0, &joined);
     assert_string_equal(weir_buf_text(&joined), expected);
     end_alone(&alone);
 }
@@ -327,6 +333,51 @@ static size_t draw_text(struct weir_rng *rng, uint8_t text[300])
     return size;
 }
 
+/* Fields of a record as words, or as text; NULL: the row fails. */
+static const struct {
+    const char *op, *options, *record, *expected;
+} CSV_CASES[] = {
+    {"csv_words", "{fields: [0, 2]}", "a,b,c\n", "|0=a|2=c"},
+    {"csv_words", "{columns: [day, from, to], fields: [to, from]}", "1,SFO,LAX",
+     "|from=SFO|to=LAX"},
+    {"csv_words", "{fields: [0, 1, 2], delimiter: \"\\t\"}", "-1\t\t\"x\ty\"\r\n", "|0=-1|2=x\ty"},
+    {"csv_words", "{fields: [0, 1], quotes: none}", "\"a,b\"", "|0=\"a|1=b\""},
+    {"csv_words", "{fields: [1, 2]}", "a,b", NULL},
+    {"csv_words", "{fields: [0, 1]}", "a,\"b", NULL},
+    {"csv_words", "{fields: [0]}", "", ""},
+    {"csv_text", "{field: 1}", "x,\"one, \"\"two\"\"\",y", "one, \"two\""},
+    {"csv_text", "{columns: [id, title, lead], field: [title, lead]}", "1,a b,c\n", "a b c"},
+    {"csv_text", "{field: [0, 1]}", "x", NULL},
+};
+
+static void fields_of_a_csv_record_become_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CSV_CASES); i++) {
+        struct alone alone = {0};
+        WEIR_AUTO_BUF found = {0};
+        WEIR_AUTO(weir_yaml) document = NULL;
+        struct weir_error err;
+        const struct preprocess_operator *op = operator_find(CSV_CASES[i].op);
+        WEIR_AUTO_FREE void *options = weir_calloc(1, op->options_size);
+        assert_int_equal(
+            weir_yaml_parse("t.yaml", weir_bytes_of(CSV_CASES[i].options), &document, &err),
+            WEIR_OK);
+        assert_int_equal(
+            cfg_read(op->options, CFG_CLOSED, weir_yaml_root(document), "op", NULL, options, &err),
+            WEIR_OK);
+        apply_alone(&alone, op->name, options, COLUMN_BYTES, weir_bytes_of(CSV_CASES[i].record));
+        assert_int_equal(alone.failed[0] != 0, CSV_CASES[i].expected == NULL);
+        if (alone.out.about.kind == COLUMN_TOKENS)
+            join_words(&alone.out, 0, &found);
+        else
+            weir_buf_append(&found, alone.out.values.at, alone.out.values.size);
+        assert_string_equal(weir_buf_text(&found),
+                            CSV_CASES[i].expected != NULL ? CSV_CASES[i].expected : "");
+        end_alone(&alone);
+    }
+}
+
 static void words_are_those_of_a_plain_loop(void **state)
 {
     (void)state;
@@ -424,6 +475,7 @@ int main(void)
         cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
         cmocka_unit_test(golden_buckets_stay),
         cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
+        cmocka_unit_test(fields_of_a_csv_record_become_words),
         cmocka_unit_test(texts_are_cut_between_characters),
         cmocka_unit_test(words_and_their_numbers_are_cut_alike),
         cmocka_unit_test(rows_are_filled_up_and_their_lengths_told),

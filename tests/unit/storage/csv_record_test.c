@@ -31,7 +31,7 @@ static void records_fall_into_fields(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         size_t count = 0;
 
-        assert_int_equal(csv_record_read(weir_bytes_of(CASES[i].text), ',', true, &record),
+        assert_int_equal(csv_record_read(weir_bytes_of(CASES[i].text), CSV_COMMAS, true, &record),
                          CSV_RECORD);
         while (count < 4 && CASES[i].fields[count])
             count++;
@@ -61,7 +61,8 @@ static void fields_may_be_of_any_length(void **state)
         for (size_t i = 0; i < length; i++)
             weir_buf_append_text(&text, ",\n");
         weir_buf_append_text(&text, "\",y\r\nrest");
-        assert_int_equal(csv_record_read(weir_buf_view(&text), ',', true, &record), CSV_RECORD);
+        assert_int_equal(csv_record_read(weir_buf_view(&text), CSV_COMMAS, true, &record),
+                         CSV_RECORD);
         assert_int_equal(record.count, 3);
         assert_int_equal(record.fields[0].size, length);
         assert_int_equal(record.fields[1].size, 2 * length);
@@ -78,7 +79,8 @@ static void a_cut_record_asks_for_more(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)
-        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), ',', false, &record), CSV_MORE);
+        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), CSV_COMMAS, false, &record),
+                         CSV_MORE);
 }
 
 static void a_broken_record_gives_up_its_first_line_only(void **state)
@@ -87,7 +89,8 @@ static void a_broken_record_gives_up_its_first_line_only(void **state)
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
-        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), ',', true, &record), CSV_BROKEN);
+        assert_int_equal(csv_record_read(weir_bytes_of(TEXTS[i]), CSV_COMMAS, true, &record),
+                         CSV_BROKEN);
         assert_non_null(record.complaint);
         assert_int_equal(record.size, strcspn(TEXTS[i], "\n") + 1);
     }
@@ -96,7 +99,8 @@ static void a_broken_record_gives_up_its_first_line_only(void **state)
 static void columns_are_found_by_name(void **state)
 {
     (void)state;
-    assert_int_equal(csv_record_read(weir_bytes_of("path,time\n"), ',', true, &record), CSV_RECORD);
+    assert_int_equal(csv_record_read(weir_bytes_of("path,time\n"), CSV_COMMAS, true, &record),
+                     CSV_RECORD);
     assert_int_equal(csv_record_find(&record, "time", 0), 1);
     assert_int_equal(csv_record_find(&record, "tim", 0), -1);
 }

@@ -31,7 +31,7 @@ static void bad_records_are_refused_by_line_and_the_good_ones_kept(void **state)
     assert_int_equal(run.refusals[2].record, 8);
 }
 
-static void columns_without_a_header_have_numbers(void **state)
+static void columns_without_a_header_have_numbers_or_given_names(void **state)
 {
     (void)state;
     index_text("{header: false, delimiter: ;}", "1", "3", "7;x;a\n8;y;b\n");
@@ -42,6 +42,10 @@ static void columns_without_a_header_have_numbers(void **state)
     index_text("{header: false}", "1", "3", "7,x\n");
     assert_int_equal(run.status, WEIR_INVALID);
     assert_non_null(strstr(run.err.text, "found no column '3' among 2"));
+    index_text("{header: false, columns: [at, y]}", "at", "y", "7,x\n8,y\n");
+    assert_int_equal(run.count, 2);
+    assert_string_equal(run.samples[0].values[FORMAT_TIME], "t:7");
+    assert_string_equal(run.samples[1].values[FORMAT_LABEL], "t:y");
 }
 
 static void missing_values_are_absent_unless_quoted(void **state)
@@ -56,12 +60,26 @@ static void missing_values_are_absent_unless_quoted(void **state)
     assert_string_equal(run.samples[2].values[FORMAT_LABEL], "t:NAN");
 }
 
+static void quotes_may_be_characters_like_any_other(void **state)
+{
+    (void)state;
+    index_text("{header: false, delimiter: \"\\t\", quotes: none}", "1", "2",
+               "1\tso-called \"noise\"\n2\t\"open\n3\t\"\"\n4\t\"a\"b\tc\n");
+    assert_int_equal(run.count, 3);
+    assert_string_equal(run.samples[0].values[FORMAT_LABEL], "t:so-called \"noise\"");
+    assert_string_equal(run.samples[1].values[FORMAT_LABEL], "t:\"open");
+    assert_string_equal(run.samples[2].values[FORMAT_LABEL], "t:\"\"");
+    assert_int_equal(run.refused, 1); /* of three fields */
+    assert_int_equal(run.refusals[0].record, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_records_are_refused_by_line_and_the_good_ones_kept),
-        cmocka_unit_test(columns_without_a_header_have_numbers),
+        cmocka_unit_test(columns_without_a_header_have_numbers_or_given_names),
         cmocka_unit_test(missing_values_are_absent_unless_quoted),
+        cmocka_unit_test(quotes_may_be_characters_like_any_other),
     };
     return cmocka_run_group_tests_name("storage: csv", tests, NULL, NULL);
 }

@@ -95,6 +95,32 @@ static void what_is_printed_reads_as_the_same(void **state)
     assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
 }
 
+static void records_without_a_clock_have_one_and_numbers_a_threshold(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    struct declarations all;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(
+        read("dataset: {name: a, source: {path: x, format: csv, header: false, columns: [q, y]},\n"
+             "          time: {from: record, start: 2024-01-01, every: 250ms},\n"
+             "          label: {field: y, at_least: 0.1}}\n",
+             &document, &all, &err),
+        WEIR_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        assert_int_equal(all.at[0].time_from, TIME_FROM_RECORD);
+        assert_int_equal(all.at[0].start_us, INT64_C(1704067200000000));
+        assert_int_equal(all.at[0].every_us, 250000);
+        assert_int_equal(all.at[0].label_kind, WEIR_LABEL_INT);
+        assert_true(all.at[0].has_threshold && all.at[0].threshold == 0.1);
+        if (pass == 0)
+            print_and_read(&all, NULL, &again);
+    }
+    storage_declarations_fini(&all);
+}
+
 struct mistake {
     const char *text;
     const char *complaint;
@@ -215,6 +241,17 @@ static const struct mistake MISTAKES[] = {
     {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n"
      "    time: {from: file_name}\n",
      "time.pattern: expected a pattern"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: record}\n",
+     "time.start: expected a time such as 2002-12-01"},
+    {"datasets:\n  - name: a\n    source: {push: true, format: csv}\n"
+     "    time: {from: record, start: 2002-12-01}\n",
+     "time.from: found record, expected field, or mtime"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv, columns: [l]}\n"
+     "    time: {from: mtime}\n",
+     "source.columns: found names beside header: true"},
+    {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
+     "    label: {field: l, classes: stream, at_least: 3}\n",
+     "label.at_least: found classes too"},
     {"datasets:\n  - name: a\n    source: {path: x, format: csv}\n    time: {from: mtime}\n"
      "    label: {field: l, classes: [one]}\n",
      "label.classes: expected stream or a list of at least two names"},
@@ -406,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_label_may_be_a_vector),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
         cmocka_unit_test(folders_and_sidecars_are_places_too),
+        cmocka_unit_test(records_without_a_clock_have_one_and_numbers_a_threshold),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(a_folder_has_no_part_in_pushing),
         cmocka_unit_test(a_bucket_is_named_exactly),

@@ -1,0 +1,69 @@
+/* csv_text: one record of comma-separated values → the text of one field. */
+#include "preprocess/operators/csv.h"
+
+struct options {
+    struct csv_options csv;
+    struct cfg_texts field;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXTS(struct options, field, .required = true,
+              .doc = "where the text is: a name, or a number from 0; several are put together, a "
+                     "blank between them"),
+    CSV_KEYS(struct options, csv),
+    CFG_END,
+};
+
+static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    const struct options *options = given;
+    enum weir_status status =
+        csv_reader_open(owner, "csv_text", &options->csv, &options->field, err);
+    if (status != WEIR_OK)
+        return status;
+    ret_plan->outputs = 1;
+    ret_plan->output[0] = column_about("text", COLUMN_BYTES, 0, 0);
+    return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
+                                &ret_plan->in, err);
+}
+
+static void fini(void *owner)
+{
+    csv_reader_fini(owner);
+}
+
+/* A row that fails is left empty. */
+static void read_row(struct csv_reader *reader, struct operator_call *call, size_t row)
+{
+    struct weir_buf *values = &call->out[0].values;
+    size_t begin = values->size;
+    struct csv_walk walk = csv_walk_begin(call, row);
+    while (csv_walk_next(reader, &walk, call, row)) {
+        if (values->size > begin)
+            weir_buf_append_text(values, " ");
+        weir_buf_append(values, walk.text.at, walk.text.size);
+    }
+    if (walk.has_failed)
+        values->size = begin;
+}
+
+static void apply(void *owner, struct operator_call *call)
+{
+    for (size_t i = 0; i < call->rows; i++) {
+        if (call->failed[i] == OPERATOR_ROW_OK)
+            read_row(owner, call, i);
+        column_end_row(&call->out[0]);
+    }
+}
+
+const struct preprocess_operator operator_csv_text = {
+    .name = "csv_text",
+    .summary = "the text of a field of a csv record, or of several",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct csv_reader),
+    .plan = plan,
+    .apply = apply,
+    .fini = fini,
+};

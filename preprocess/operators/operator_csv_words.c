@@ -1,0 +1,90 @@
+/* csv_words: one record of comma-separated values → words `NAME=VALUE`, one for each field that holds something. Hashed by
+ * tokenize_hash, they are what a linear model over categories learns from; runs of two of them are crosses of neighbours. */
+#include "preprocess/operators/csv.h"
+
+struct options {
+    struct csv_options csv;
+    struct cfg_texts fields;
+};
+
+static const struct cfg_key OPTIONS[] = {
+    CFG_TEXTS(struct options, fields, .required = true,
+              .doc =
+                  "which fields: names, or numbers from 0; words come in the order of the record"),
+    CSV_KEYS(struct options, csv),
+    CFG_END,
+};
+
+struct state {
+    struct csv_reader csv;
+    struct cfg_texts fields;
+};
+
+static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
+                             struct operator_plan *ret_plan, struct weir_error *err)
+{
+    struct state *state = owner;
+    const struct options *options = given;
+    state->fields = options->fields;
+    enum weir_status status =
+        csv_reader_open(&state->csv, "csv_words", &options->csv, &options->fields, err);
+    if (status != WEIR_OK)
+        return status;
+    ret_plan->outputs = 1;
+    ret_plan->output[0] = column_about("words", COLUMN_TOKENS, 0, 0);
+    return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
+                                &ret_plan->in, err);
+}
+
+static void fini(void *owner)
+{
+    csv_reader_fini(&((struct state *)owner)->csv);
+}
+
+static void add_word(const struct state *state, const struct csv_walk *walk, struct column *out)
+{
+    int32_t name = state->csv.wanted[walk->field];
+    struct column_span span = {.start = (uint32_t)out->values.size};
+    weir_buf_append_text(&out->values,
+                         weir_yaml_text(weir_yaml_at(state->fields.node, (size_t)name)));
+    weir_buf_append_text(&out->values, "=");
+    weir_buf_append(&out->values, walk->text.at, walk->text.size);
+    span.size = (uint32_t)out->values.size - span.start;
+    weir_buf_append(&out->spans, &span, sizeof(span));
+}
+
+/* A row that fails is left empty. */
+static void read_row(struct state *state, struct operator_call *call, size_t row)
+{
+    struct column *out = &call->out[0];
+    size_t values = out->values.size, spans = out->spans.size;
+    struct csv_walk walk = csv_walk_begin(call, row);
+    while (csv_walk_next(&state->csv, &walk, call, row)) {
+        if (walk.text.size > 0)
+            add_word(state, &walk, out);
+    }
+    if (walk.has_failed) {
+        out->values.size = values;
+        out->spans.size = spans;
+    }
+}
+
+static void apply(void *owner, struct operator_call *call)
+{
+    for (size_t i = 0; i < call->rows; i++) {
+        if (call->failed[i] == OPERATOR_ROW_OK)
+            read_row(owner, call, i);
+        column_end_row(&call->out[0]);
+    }
+}
+
+const struct preprocess_operator operator_csv_words = {
+    .name = "csv_words",
+    .summary = "fields of a csv record to words, NAME=VALUE each",
+    .options = OPTIONS,
+    .options_size = sizeof(struct options),
+    .state_size = sizeof(struct state),
+    .plan = plan,
+    .apply = apply,
+    .fini = fini,
+};

@@ -1,0 +1,150 @@
+/* The effective values of a dataset as YAML: see declaration.h. */
+#include "storage/catalog/declaration.h"
+#include "storage/catalog/declaration_holdout.h"
+#include "storage/catalog/declaration_names.h"
+#include "storage/catalog/declaration_push.h"
+#include "storage/catalog/declaration_s3.h"
+
+#include "core/base/clock.h"
+
+static void print_text(struct weir_buf *out, const char *text)
+{
+    weir_buf_append_text(out, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            weir_buf_append_text(out, "\\");
+        weir_buf_append(out, text, 1);
+    }
+    weir_buf_append_text(out, "\"");
+}
+
+static void print_texts(struct weir_buf *out, const char *before, const struct cfg_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        weir_buf_append_text(out, i == 0 ? before : ", ");
+        print_text(out, weir_yaml_text(weir_yaml_at(texts->node, i)));
+    }
+    weir_buf_append_text(out, "]");
+}
+
+static void print_field(struct weir_buf *out, const struct format_field *field)
+{
+    if (field->from == FORMAT_MANIFEST) {
+        weir_buf_append_text(out, "from: manifest");
+    } else if (field->from == FORMAT_FOLDER) {
+        weir_buf_printf(out, "from: folder, depth: %u", field->depth);
+    } else if (field->from == FORMAT_SIDECAR && !field->name) {
+        weir_buf_append_text(out, "from: sidecar");
+    } else if (field->from == FORMAT_AT) {
+        weir_buf_printf(out, "from: field, offset: %llu, type: %s",
+                        (unsigned long long)field->offset, FORMAT_TYPE_NAMES[field->type]);
+    } else if (field->from == FORMAT_COLUMNS) {
+        print_texts(out, "from: field, fields: [", &field->names);
+    } else {
+        weir_buf_printf(out,
+                        "from: %s, field: ", field->from == FORMAT_SIDECAR ? "sidecar" : "field");
+        print_text(out, field->name);
+    }
+}
+
+static void print_time(const struct declaration *d, struct weir_buf *out)
+{
+    weir_buf_append_text(out, "    time: {");
+    if (d->fields.time.from != FORMAT_NOWHERE)
+        print_field(out, &d->fields.time);
+    else
+        weir_buf_printf(out, "from: %s", STORAGE_TIME_FROMS[d->time_from]);
+    if (d->time_from == TIME_FROM_FILE_NAME) {
+        weir_buf_append_text(out, ", pattern: ");
+        print_text(out, d->time_pattern);
+    }
+    if (d->time_from == TIME_FROM_RECORD) {
+        char start[WEIR_TIME_TEXT_MAX];
+
+        weir_time_format(d->start_us, start);
+        weir_buf_printf(out, ", start: \"%s\", every: %lldus}\n", start, (long long)d->every_us);
+        return;
+    }
+    weir_buf_printf(out, ", unit: %s}\n",
+                    d->time_unit_us == 1      ? STORAGE_UNITS[2]
+                    : d->time_unit_us == 1000 ? STORAGE_UNITS[1]
+                                              : STORAGE_UNITS[0]);
+}
+
+static void print_label(const struct declaration *d, struct weir_buf *out)
+{
+    if (d->label_kind == WEIR_LABEL_NONE) {
+        weir_buf_append_text(out, "    label: none\n");
+        return;
+    }
+    weir_buf_append_text(out, "    label: {");
+    if (d->awaits_label)
+        weir_buf_append_text(out, "from: updates");
+    else
+        print_field(out, &d->fields.label);
+    if (d->label_kind == WEIR_LABEL_CLASS && !d->classes)
+        weir_buf_append_text(out, ", classes: stream");
+    else if (d->label_kind == WEIR_LABEL_VALUES)
+        weir_buf_printf(out, ", values: [%s, %u]", weir_dtype_name(d->value_type), d->label_width);
+    else if (d->label_kind != WEIR_LABEL_CLASS && d->fields.label.from != FORMAT_AT)
+        weir_buf_printf(out, ", type: %s", d->label_kind == WEIR_LABEL_FLOAT ? "float" : "int");
+    if (d->has_threshold)
+        weir_buf_printf(out, ", at_least: %.17g", d->threshold);
+    for (size_t i = 0; i < weir_yaml_length(d->classes); i++) {
+        weir_buf_append_text(out, i == 0 ? ", classes: [" : ", ");
+        print_text(out, weir_yaml_text(weir_yaml_at(d->classes, i)));
+    }
+    weir_buf_append_text(out, d->classes ? "]}\n" : "}\n");
+}
+
+static void print_identity(const char *name, const struct format_field *field, struct weir_buf *out)
+{
+    if (field->from == FORMAT_NOWHERE)
+        return;
+    weir_buf_printf(out, "    %s: {", name);
+    print_field(out, field);
+    weir_buf_append_text(out, "}\n");
+}
+
+static void print_folder(const struct declaration *d, const char *root, struct weir_buf *out)
+{
+    if (d->is_mirrored) {
+        storage_s3_print(d, out);
+    } else {
+        weir_buf_append_text(out, "      path: ");
+        print_text(out, root ? root : d->source.path);
+        weir_buf_append_text(out, "\n");
+    }
+    weir_buf_printf(out, "      format: %s\n      include: ", d->format->name);
+    print_text(out, d->source.include);
+    if (d->wants_sidecar) {
+        weir_buf_append_text(out, "\n      sidecar: ");
+        print_text(out, d->source.sidecar);
+    }
+    if (d->wants_manifest) {
+        weir_buf_append_text(out, "\n      manifest: ");
+        print_text(out, d->source.manifest);
+    }
+    weir_buf_printf(out, "\n      import: %s\n      on_erase: %s\n      settle: %lldms\n",
+                    STORAGE_IMPORTS[d->source.import], STORAGE_ON_ERASES[d->on_erase],
+                    (long long)(d->source.settle / 1000));
+}
+
+void storage_declaration_print(const struct declaration *d, const char *root, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  - name: %s\n    source:\n", d->name);
+    if (d->is_pushed)
+        storage_push_print(d, STORAGE_ON_ERASES[d->on_erase], out);
+    else
+        print_folder(d, root, out);
+    cfg_print(d->format->options, d->options, 6, out);
+    print_time(d, out);
+    print_label(d, out);
+    print_identity("subject", &d->fields.subject, out);
+    print_identity("key", &d->fields.key, out);
+    if (d->updates)
+        weir_buf_printf(out, "    updates: %s\n", d->updates);
+    if (d->keep != KEEP_ALL)
+        weir_buf_printf(out, "    duplicates: {keep: %s}\n", STORAGE_KEEPS[d->keep]);
+    storage_holdout_print(d, out);
+}
