@@ -57,12 +57,12 @@ static bool read_field(struct csv *csv, struct weir_buf *field, bool *ret_more)
 
     csv->at += is_quoted;
     for (; csv->at < csv->end; csv->at++) {
-        if (is_quoted && *csv->at == '"' && csv->at + 1 < csv->end && csv->at[1] == '"')
-            csv->at++;
-        else if (is_quoted && *csv->at == '"')
+        bool is_quote = *csv->at == '"';
+        bool is_doubled = is_quote && csv->at + 1 < csv->end && csv->at[1] == '"';
+
+        if (is_quoted ? is_quote && !is_doubled : strchr(",\r\n", *csv->at) != NULL)
             break;
-        else if (!is_quoted && strchr(",\r\n", *csv->at))
-            break;
+        csv->at += is_quoted && is_doubled;
         csv->line += *csv->at == '\n';
         weir_buf_append(field, csv->at, 1);
     }
@@ -141,8 +141,11 @@ enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text, j
     const char *begin = (const char *)text.at;
     size_t mark = text.size >= 3 && memcmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     struct csv csv = {.file = file, .at = begin + mark, .end = begin + text.size, .line = 1};
-    enum weir_status status = read_header(&csv, err);
+    enum weir_status status = WEIR_OK;
 
+    if (memchr(begin, '\0', text.size) != NULL) /* a name that ends there would be another one's */
+        return weir_fail(err, WEIR_INVALID, "%s: found a byte of zero, expected text", file);
+    status = read_header(&csv, err);
     while (status == WEIR_OK && csv.at < csv.end) {
         size_t line = csv.line;
 

@@ -115,6 +115,21 @@ static void a_csv_names_subjects_keys_and_ids(void **state)
     }
 }
 
+/* Cut there, it would be somebody else's name. */
+static void a_csv_with_a_byte_of_zero_names_nobody(void **state)
+{
+    static const char FILE_TEXT[] = "subject\n\"ana\0beth\"\n";
+    json_t *names = json_pack("{s[],s[],s[]}", "subjects", "keys", "ids");
+    struct weir_error err;
+    (void)state;
+    assert_int_equal(
+        cli_erase_names_csv("f.csv", weir_bytes(FILE_TEXT, sizeof FILE_TEXT - 1), names, &err),
+        WEIR_INVALID);
+    assert_string_equal(err.text, "f.csv: found a byte of zero, expected text");
+    assert_int_equal(json_array_size(json_object_get(names, "subjects")), 0);
+    json_decref(names);
+}
+
 static void bad_values_are_refused_in_these_words(void **state)
 {
     static const struct {
@@ -159,6 +174,7 @@ int main(void)
         cmocka_unit_test(options_become_members),
         cmocka_unit_test(a_request_carries_a_uuid_of_its_own),
         cmocka_unit_test(a_csv_names_subjects_keys_and_ids),
+        cmocka_unit_test(a_csv_with_a_byte_of_zero_names_nobody),
         cmocka_unit_test(bad_values_are_refused_in_these_words),
     };
     return cmocka_run_group_tests_name("cli arguments", tests, NULL, NULL);
