@@ -361,8 +361,9 @@ enum weir_status storage_replay_read(struct storage *storage, const struct msg_r
                          (unsigned long long)asked->dataset);
     page.rows = weir_arena_alloc(arena, page.limit * sizeof *page.rows);
     status = get(storage, dataset, asked->position, &replay, err);
-    if (status == WEIR_OK)
-        status = read_page(storage, dataset, replay, &page, err);
+    if (status != WEIR_OK)
+        return status;
+    status = read_page(storage, dataset, replay, &page, err);
     if (status == WEIR_OK)
         fill(dataset, &page, arena, answer);
     if (status != WEIR_CORRUPT)
