@@ -10,6 +10,8 @@
 static enum weir_status make_room(struct selector_scores *scores, size_t count, size_t width,
                                   struct weir_error *err)
 {
+    if (width == 0)
+        return weir_fail(err, WEIR_CORRUPT, "scores of no numbers");
     if (scores->width == width)
         return WEIR_OK;
     if (scores->width != 0)
