@@ -80,7 +80,7 @@ enum weir_status beats_many(void *state, double *ret_rate, struct weir_error *er
     struct crowd crowd = {0};
     enum weir_status status = gather(state, MANY, &crowd, err);
     if (status == WEIR_OK) {
-        (void)simulated_beat(crowd.simulated, 2 * SETTLE_MS);
+        (void)simulated_beat(crowd.simulated, INT64_C(2) * SETTLE_MS);
         int64_t before_ns = rig_cpu_ns(crowd.rig, RIG_DISPATCHER), begun_ns = weir_now_ns();
         uint64_t beats = simulated_beat(crowd.simulated, MEASURE_MS);
         int64_t spent_ns = rig_cpu_ns(crowd.rig, RIG_DISPATCHER) - before_ns;

@@ -119,10 +119,11 @@ static struct picture read_rows(struct plain *plain, JDIMENSION left, JDIMENSION
 static void normalise(const uint8_t *from, float *to)
 {
     static const float MEAN[] = {0.485f, 0.456f, 0.406f}, STD[] = {0.229f, 0.224f, 0.225f};
+    const size_t pixels = (size_t)PLAIN_SIZE * PLAIN_SIZE;
     for (size_t c = 0; c < 3; c++) {
         float factor = 1 / 255.0f / STD[c], offset = -MEAN[c] / STD[c];
-        for (size_t i = 0; i < PLAIN_SIZE * PLAIN_SIZE; i++)
-            to[c * PLAIN_SIZE * PLAIN_SIZE + i] = from[3 * i + c] * factor + offset;
+        for (size_t i = 0; i < pixels; i++)
+            to[c * pixels + i] = from[3 * i + c] * factor + offset;
     }
 }
 

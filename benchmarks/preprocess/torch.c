@@ -35,10 +35,13 @@ enum weir_status torch_choose(const char *script, const char *arguments, char **
         char *command = weir_format("/usr/bin/python3 %s/benchmarks/preprocess/%s %s %d",
                                     WEIR_SOURCE_DIR, script, arguments, workers);
         status = torch_run(command, &rate, err);
-        char *slower = rate > best ? fastest : command;
-        fastest = rate > best ? command : fastest;
-        best = rate > best ? rate : best;
-        free(slower);
+        if (rate <= best) {
+            free(command);
+            continue;
+        }
+        free(fastest);
+        fastest = command;
+        best = rate;
     }
     if (status == WEIR_OK)
         *ret_command = fastest;

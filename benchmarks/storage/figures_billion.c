@@ -72,7 +72,7 @@ enum weir_status prepare_billion(void *state, struct weir_error *err)
 {
     struct storage_bench *bench = state;
     struct billion *billion = weir_calloc(1, sizeof *billion);
-    uint64_t counts[RUNS_MAX];
+    uint64_t counts[RUNS_MAX] = {0};
     size_t count = runs_of((size_t)(BATCHES * bench->scale) + 1, counts);
     (void)err;
     billion->budget.bytes_max = KEY_FILTERS_BYTES_MAX;

@@ -192,7 +192,7 @@ struct weir_bytes weir_json_unescape(struct weir_bytes raw, struct weir_buf *out
     weir_buf_clear(out);
     for (const uint8_t *at = raw.at; at < end;) {
         const uint8_t *slash = memchr(at, '\\', (size_t)(end - at));
-        uint32_t character;
+        uint32_t character = 0;
 
         weir_buf_append(out, at, (size_t)((slash ? slash : end) - at));
         if (!slash)

@@ -3,14 +3,24 @@
 
 #include <string.h>
 
+/* Bytes of a character that begins with this one; 0: none does. */
+static inline size_t size_of(uint8_t first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* What is well formed (Unicode 15, table 3-7), stated once; in line, because it is the way of most text. */
 static inline size_t character(struct weir_bytes text)
 {
     uint8_t first = text.size > 0 ? text.at[0] : 0xff;
-    size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     uint8_t lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     uint8_t highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || size > text.size)
+    size_t size = size_of(first);
+    if (size > text.size)
         return 0;
     if (size > 1 && (text.at[1] < lowest || text.at[1] > highest))
         return 0;

@@ -80,40 +80,55 @@ static void swap(float *a, float *b)
     *b = kept;
 }
 
-/* The value at `rank` of `values` in order, which are rearranged (Hoare's selection, the middle of three). */
+static void sort_three(float *a, float *b, float *c)
+{
+    if (*b < *a)
+        swap(b, a);
+    if (*c < *a)
+        swap(c, a);
+    if (*c < *b)
+        swap(c, b);
+}
+
+/* What lies between the two is in its place. */
+struct parts {
+    size_t left_end, right_begin;
+};
+
+/* From `low` to `high` by the middle of three (Hoare). */
+static struct parts part(float *values, size_t low, size_t high)
+{
+    size_t middle = low + (high - low) / 2, left = low, right = high;
+    sort_three(&values[low], &values[middle], &values[high]);
+    float pivot = values[middle];
+    while (left <= right) {
+        while (values[left] < pivot)
+            left++;
+        while (values[right] > pivot)
+            right--;
+        if (left > right)
+            break;
+        swap(&values[left++], &values[right]);
+        if (right == 0)
+            break;
+        right--;
+    }
+    return (struct parts){right, left};
+}
+
+/* The value at `rank` of `values` in order, which are rearranged. */
 static float select_rank(float *values, size_t count, size_t rank)
 {
     size_t low = 0;
     size_t high = count - 1;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (values[middle] < values[low])
-            swap(&values[middle], &values[low]);
-        if (values[high] < values[low])
-            swap(&values[high], &values[low]);
-        if (values[high] < values[middle])
-            swap(&values[high], &values[middle]);
-        float pivot = values[middle];
-        size_t i = low;
-        size_t j = high;
-        while (i <= j) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i > j)
-                break;
-            swap(&values[i++], &values[j]);
-            if (j == 0)
-                break;
-            j--;
-        }
-        if (rank <= j && j < high)
-            high = j;
-        else if (rank >= i)
-            low = i;
+        struct parts parts = part(values, low, high);
+        if (rank <= parts.left_end && parts.left_end < high)
+            high = parts.left_end;
+        else if (rank >= parts.right_begin)
+            low = parts.right_begin;
         else
-            return values[rank];
+            break;
     }
     return values[rank];
 }

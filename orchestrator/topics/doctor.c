@@ -150,9 +150,10 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     check_sets(call->orch, findings);
-    topic_answer(call, json_pack("{sb,sI,so}", "done", true, "wrong",
-                                 (json_int_t)(findings_wrong(findings) + answer->unlisted),
-                                 "findings", findings));
+    topic_answer(call,
+                 json_pack("{sb,sI,so}", "done", true, "wrong",
+                           (json_int_t)findings_wrong(findings) + (json_int_t)answer->unlisted,
+                           "findings", findings));
 }
 
 void topic_doctor(struct topic_call *call)

@@ -168,7 +168,7 @@ static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
 static void visit_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
                        const struct msg_worker_beat *beat)
 {
-    size_t first = visit->worker / POOL_CREW * POOL_CREW;
+    size_t first = visit->worker - visit->worker % POOL_CREW;
     uint32_t want = beat->want;
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         size_t turn = (dispatcher->turn + i) % dispatcher->entry_count;

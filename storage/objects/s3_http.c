@@ -166,6 +166,12 @@ static bool is_kept(const char *name)
     return is_one;
 }
 
+static void lower(char *name)
+{
+    for (; *name != ':'; name++)
+        *name = (char)tolower((unsigned char)*name);
+}
+
 static void keep_headers(struct s3_http *http, struct weir_arena *arena, struct s3_answer *answer)
 {
     const char **kept = weir_arena_alloc(arena, (S3_KEPT_MAX + 1) * sizeof *kept);
@@ -178,8 +184,7 @@ static void keep_headers(struct s3_http *http, struct weir_arena *arena, struct 
         if (!is_kept(header->name))
             continue;
         text = weir_arena_format(arena, "%s: %s", header->name, header->value);
-        for (char *c = text; *c != ':'; c++)
-            *c = (char)tolower((unsigned char)*c);
+        lower(text);
         bytes += strlen(text);
         answer->is_cut = answer->is_cut || count == S3_KEPT_MAX || bytes > S3_KEPT_BYTES_MAX;
         if (!answer->is_cut)

@@ -25,33 +25,50 @@ struct jpeg_picture {
     unsigned noise; /* strongest, of 255 */
 };
 
+/* Discs and squares. */
+struct jpeg_picture_shape {
+    double x, y, radius;
+    uint8_t colour[4];
+};
+
+static inline void jpeg_picture_shapes(const struct jpeg_picture *picture, struct weir_rng *rng,
+                                       struct jpeg_picture_shape *shapes)
+{
+    for (size_t k = 0; k < JPEG_PICTURE_SHAPES; k++) {
+        shapes[k].x = weir_rng_unit(rng) * picture->width;
+        shapes[k].y = weir_rng_unit(rng) * picture->height;
+        shapes[k].radius = weir_rng_unit(rng) * picture->width / 5;
+        for (size_t c = 0; c < 4; c++)
+            shapes[k].colour[c] = (uint8_t)weir_rng_below(rng, 256);
+    }
+}
+
+/* Of the last shape that covers the place, or `ground`. */
+static inline const uint8_t *jpeg_picture_colour(const struct jpeg_picture_shape *shapes,
+                                                 const uint8_t *ground, uint32_t x, uint32_t y)
+{
+    const uint8_t *colour = ground;
+    for (size_t k = 0; k < JPEG_PICTURE_SHAPES; k++) {
+        double across = fabs(x - shapes[k].x), down = fabs(y - shapes[k].y);
+        double far = k % 2 == 0 ? hypot(across, down) : fmax(across, down);
+        colour = far < shapes[k].radius ? shapes[k].colour : colour;
+    }
+    return colour;
+}
+
 /* height x width x components bytes. */
 static inline void jpeg_picture_draw(const struct jpeg_picture *picture, uint8_t *pixels)
 {
-    size_t components = (size_t)picture->components, i = 0;
+    struct jpeg_picture_shape shapes[JPEG_PICTURE_SHAPES];
     struct weir_rng rng;
+    size_t components = (size_t)picture->components, i = 0;
     weir_rng_init(&rng, picture->seed);
-    struct {
-        double x, y, radius;
-        uint8_t colour[4];
-    } shape[JPEG_PICTURE_SHAPES];
-    for (size_t k = 0; k < JPEG_PICTURE_SHAPES; k++) {
-        shape[k].x = weir_rng_unit(&rng) * picture->width;
-        shape[k].y = weir_rng_unit(&rng) * picture->height;
-        shape[k].radius = weir_rng_unit(&rng) * picture->width / 5;
-        for (size_t c = 0; c < 4; c++)
-            shape[k].colour[c] = (uint8_t)weir_rng_below(&rng, 256);
-    }
+    jpeg_picture_shapes(picture, &rng, shapes);
     for (uint32_t y = 0; y < picture->height; y++) {
         for (uint32_t x = 0; x < picture->width; x++) {
             const uint8_t gradient[4] = {(uint8_t)(x * 200 / picture->width),
                                          (uint8_t)(y * 200 / picture->height), 90, 20};
-            const uint8_t *colour = gradient;
-            for (size_t k = 0; k < JPEG_PICTURE_SHAPES; k++) {
-                double far = k % 2 == 0 ? hypot(x - shape[k].x, y - shape[k].y)
-                                        : fmax(fabs(x - shape[k].x), fabs(y - shape[k].y));
-                colour = far < shape[k].radius ? shape[k].colour : colour;
-            }
+            const uint8_t *colour = jpeg_picture_colour(shapes, gradient, x, y);
             uint64_t noise = weir_rng_next(&rng);
             for (size_t c = 0; c < components; c++, noise >>= 8) {
                 unsigned value = colour[c] + (unsigned)(noise & 255) * picture->noise / 256;
