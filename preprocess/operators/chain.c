@@ -171,6 +171,24 @@ static enum weir_status check_end(const struct operator_schema *schema,
     return WEIR_OK;
 }
 
+/* Partial fits of all operators go into one message. */
+static enum weir_status check_partials(const struct chain *chain,
+                                       const struct weir_yaml_node *operators,
+                                       struct weir_error *err)
+{
+    for (size_t i = 0; i < chain->steps; i++) {
+        const struct chain_step *step = &chain->step[i];
+        if (step->plan.partial_bytes > chain_partial_bytes_max(chain))
+            return weir_yaml_fail(weir_yaml_at(operators, i), err,
+                                  "preprocess.operators: %s: %u numbers of column %s take %zu bytes to "
+                                  "fit, expected at most %zu: make them fewer first",
+                                  step->op->name, step->plan.output[0].width,
+                                  step->plan.output[0].name, step->plan.partial_bytes,
+                                  chain_partial_bytes_max(chain));
+    }
+    return WEIR_OK;
+}
+
 /* Tells operators who reads their output; some then do the work of both. */
 static void join_steps(struct chain *chain)
 {
@@ -211,6 +229,8 @@ enum weir_status chain_new(const struct weir_yaml_node *operators, struct chain 
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
         status = plan_step(chain, weir_yaml_at(operators, i), &draft, err);
+    if (status == WEIR_OK)
+        status = check_partials(chain, operators, err);
     if (status == WEIR_OK)
         status = check_end(&draft.schema, operators, err);
     if (status == WEIR_OK) {

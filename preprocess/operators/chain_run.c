@@ -71,7 +71,7 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
         taken += column_bytes(more[i]);
     }
     if (partial != NULL) {
-        call.partial_bytes_max = CHAIN_PARTIAL_BYTES_MAX / chain->folding;
+        call.partial_bytes_max = chain_partial_bytes_max(chain);
         step->op->fold(step->state, &call, partial);
     } else if (batch->rows > 0) {
         step->op->apply(step->state, &call);

@@ -43,6 +43,12 @@ struct chain {
 };
 
 /* True when what the operator is made with is given by a file, not fitted on samples. */
+/* Of one operator: all of them have as much. */
+static inline size_t chain_partial_bytes_max(const struct chain *chain)
+{
+    return CHAIN_PARTIAL_BYTES_MAX / (chain->folding > 0 ? chain->folding : 1);
+}
+
 static inline bool chain_is_given(const struct chain_step *step)
 {
     return step->op->finish != NULL && step->op->fold == NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { NUMBER_TEXT_MAX = 64 };
+static const double F32_BEYOND = 0x1.ffffffp127; /* and above: infinite, once it is rounded */
 
 /* Most numbers: a sign, digits, a point. Up to 2^53 in all digits and 22 of them behind the point both
  * parts are exact doubles, so that one division rounds as strtod() does (Clinger, 1990). */
@@ -60,6 +61,15 @@ bool number_read(struct weir_bytes text, double *ret_value)
     if (*end != '\0' || !isfinite(value))
         return false;
     *ret_value = value;
+    return true;
+}
+
+bool number_read_f32(struct weir_bytes text, float *ret_value)
+{
+    double value;
+    if (!number_read(text, &value) || fabs(value) >= F32_BEYOND)
+        return false;
+    *ret_value = (float)value;
     return true;
 }
 

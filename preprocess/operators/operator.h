@@ -112,6 +112,7 @@ struct operator_plan {
     int more[COLUMNS_MAX]; /* others that it takes away too */
     size_t outputs;
     struct column_about output[OPERATOR_OUTPUTS_MAX];
+    size_t partial_bytes; /* fold(): what it adds to has so much, if the plan alone says how much */
 };
 
 /* The part of a picture that an operator reads, and how large it makes it. */

@@ -56,24 +56,24 @@ static void fini(void *owner)
     csv_reader_fini(&((struct state *)owner)->csv);
 }
 
-static bool read_value(const struct state *state, struct weir_bytes field, double *ret_value)
+static bool read_value(const struct state *state, struct weir_bytes field, float *ret_value)
 {
-    *ret_value = state->fill;
-    return (field.size == 0 && state->fills) || number_read(field, ret_value);
+    *ret_value = (float)state->fill;
+    return (field.size == 0 && state->fills) || number_read_f32(field, ret_value);
 }
 
 static void read_row(struct state *state, struct operator_call *call, size_t row, float *to)
 {
     struct csv_walk walk = csv_walk_begin(call, row);
     while (csv_walk_next(&state->csv, &walk, call, row)) {
-        double value;
+        float value;
         if (!read_value(state, walk.text, &value)) {
             operator_fail_row(call, row, "field %zu: found %zu bytes, expected a number",
                               walk.field, walk.text.size);
             return;
         }
         for (int32_t i = state->csv.wanted[walk.field]; i >= 0; i = state->csv.next[i])
-            to[i] = (float)value;
+            to[i] = value;
     }
 }
 

@@ -84,12 +84,12 @@ static void fini(void *owner)
 }
 
 /* Numbers as JSON writes them, true and false; null is as if it were absent. */
-static bool read_value(const struct state *state, struct weir_bytes value, double *ret_value)
+static bool read_value(const struct state *state, struct weir_bytes value, float *ret_value)
 {
-    *ret_value = state->fill;
+    *ret_value = (float)state->fill;
     if (value.at == NULL || value.at[0] == 'n')
         return state->fills;
-    return value.at[0] != '"' && number_read(value, ret_value);
+    return value.at[0] != '"' && number_read_f32(value, ret_value);
 }
 
 static void read_row(const struct state *state, struct operator_call *call, size_t row, float *to)
@@ -101,12 +101,10 @@ static void read_row(const struct state *state, struct operator_call *call, size
         return;
     }
     for (size_t i = 0; i < state->width; i++) {
-        double value;
-        if (!read_value(state, weir_json_found(state->json, i), &value)) {
+        if (!read_value(state, weir_json_found(state->json, i), &to[i])) {
             operator_fail_row(call, row, "field '%s': expected a number", name_at(state->names, i));
             return;
         }
-        to[i] = (float)value;
     }
 }
 

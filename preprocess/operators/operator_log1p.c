@@ -1,4 +1,4 @@
-/* log1p: dense f32 → ln(1 + x), negative numbers as 0: what counters are usually fed to a model as. */
+/* log1p: dense f32 → ln(1 + x), negative numbers as 0, NaN as NaN: what counters are usually fed to a model as. */
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -54,7 +54,7 @@ static inline float log1p_of(float x)
 WEIR_CLONES static void log1p_all(const float *from, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
-        float log = log1p_of(from[i] > 0 ? from[i] : 0);
+        float log = log1p_of(from[i] < 0 ? 0 : from[i]);
         to[i] = log;
     }
 }

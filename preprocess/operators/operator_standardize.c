@@ -1,10 +1,11 @@
 /* standardize: dense numbers → f32 with mean 0 and standard deviation 1, per element, fitted on the
  * set (C16). Partial fits are Welford sums, merged in group order by the pairwise formula (Chan,
  * Golub & LeVeque, 1983): the same set gives the same state to the bit, whoever folded the groups.
+ * NaN stays NaN, and what is infinite stays so: neither has a part in the fit.
  *
- * Partial and merged: u64 rows, then f64 mean and f64 sum of squared deviations per element.
+ * Partial and merged: u64 numbers, f64 mean and f64 sum of squared deviations per element.
  * Fitted: f64 mean and f64 standard deviation per element. An element that never varies is only
- * centred. */
+ * centred, one without a number stays as it is. */
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -32,9 +33,15 @@ struct state {
 
 /* One element of a partial fit. */
 struct moments {
+    uint64_t count;
     double mean;
     double squares;
 };
+
+static size_t partial_bytes(size_t width)
+{
+    return width * sizeof(struct moments);
+}
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
@@ -54,6 +61,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->width = about->width;
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about(about->name, COLUMN_DENSE, WEIR_F32, about->width);
+    ret_plan->partial_bytes = partial_bytes(state->width);
     return WEIR_OK;
 }
 
@@ -93,9 +101,13 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
-static size_t partial_bytes(size_t width)
+static void add_number(struct moments *moments, double value)
 {
-    return sizeof(uint64_t) + width * sizeof(struct moments);
+    if (!isfinite(value))
+        return;
+    double delta = value - moments->mean;
+    moments->mean += delta / (double)++moments->count;
+    moments->squares += delta * (value - moments->mean);
 }
 
 static void fold(void *owner, const struct operator_call *call, struct weir_buf *partial)
@@ -106,19 +118,27 @@ static void fold(void *owner, const struct operator_call *call, struct weir_buf 
         memset(partial->at, 0, partial_bytes(state->width));
         partial->size = partial_bytes(state->width);
     }
-    uint64_t *rows = (uint64_t *)(void *)partial->at;
-    struct moments *moments = (struct moments *)(void *)(partial->at + sizeof(uint64_t));
+    struct moments *moments = (struct moments *)(void *)partial->at;
     for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] != OPERATOR_ROW_OK)
-            continue;
-        double count = (double)++*rows;
-        for (size_t k = 0; k < state->width; k++) {
-            double value = numeric_get(state->type, call->in->values.at, i * state->width + k);
-            double delta = value - moments[k].mean;
-            moments[k].mean += delta / count;
-            moments[k].squares += delta * (value - moments[k].mean);
-        }
+        for (size_t k = 0; call->failed[i] == OPERATOR_ROW_OK && k < state->width; k++)
+            add_number(&moments[k],
+                       numeric_get(state->type, call->in->values.at, i * state->width + k));
     }
+}
+
+static void add_moments(struct moments *to, const struct moments *from)
+{
+    if (from->count == 0)
+        return;
+    if (to->count == 0) {
+        *to = *from;
+        return;
+    }
+    double total = (double)(to->count + from->count), delta = from->mean - to->mean;
+    double share = (double)from->count / total;
+    to->mean += delta * share;
+    to->squares += from->squares + delta * delta * ((double)to->count * share);
+    to->count += from->count;
 }
 
 static enum weir_status merge(void *owner, struct weir_bytes partial, struct weir_error *err)
@@ -132,33 +152,28 @@ static enum weir_status merge(void *owner, struct weir_bytes partial, struct wei
         weir_buf_append(merged, partial.at, partial.size);
         return WEIR_OK;
     }
-    uint64_t added = weir_get_u64(partial.at), before = weir_get_u64(merged->at);
-    if (added == 0)
-        return WEIR_OK;
-    struct moments *to = (struct moments *)(void *)(merged->at + sizeof(uint64_t));
-    double total = (double)(before + added);
+    struct moments *to = (struct moments *)(void *)merged->at;
     for (size_t k = 0; k < state->width; k++) {
         struct moments from;
         memcpy(&from, partial.at + partial_bytes(k), sizeof(from));
-        double delta = from.mean - to[k].mean;
-        to[k].mean += delta * ((double)added / total);
-        to[k].squares += from.squares + delta * delta * ((double)before * (double)added / total);
+        add_moments(&to[k], &from);
     }
-    weir_put_u64(merged->at, before + added);
     return WEIR_OK;
 }
 
 static enum weir_status finish(void *owner, struct weir_buf *fitted, struct weir_error *err)
 {
     const struct state *state = owner;
-    if (state->merged.size == 0 || weir_get_u64(state->merged.at) == 0)
-        return weir_fail(err, WEIR_INVALID, "standardize: no sample to fit on");
-    double rows = (double)weir_get_u64(state->merged.at);
+    const struct moments *moments = (const struct moments *)(const void *)state->merged.at;
+    uint64_t count = 0;
+    for (size_t k = 0; k < state->width && moments != NULL; k++)
+        count += moments[k].count;
+    if (count == 0)
+        return weir_fail(err, WEIR_INVALID, "standardize: no number to fit on");
     for (size_t k = 0; k < state->width; k++) {
-        struct moments moments;
-        memcpy(&moments, state->merged.at + partial_bytes(k), sizeof(moments));
-        double deviation = sqrt(moments.squares / rows);
-        double pair[2] = {moments.mean, deviation > 0 ? deviation : 1};
+        double deviation =
+            moments[k].count > 0 ? sqrt(moments[k].squares / (double)moments[k].count) : 0;
+        double pair[2] = {moments[k].mean, deviation > 0 ? deviation : 1};
         weir_buf_append(fitted, pair, sizeof(pair));
     }
     return WEIR_OK;

@@ -9,18 +9,21 @@ import math
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 try:
     import numpy
-    from PIL import Image, ImageEnhance, ImageOps
+    from PIL import Image, ImageEnhance, ImageFile, ImageOps
 except ImportError as error:
     print(f"skipped: {error}: install python3-pil and python3-numpy")
     sys.exit(77)
 
-PICTURES, DRAWS = 40, 300
+PICTURES, DRAWS, SIDE_MAX = 40, 300, 4096
+ImageFile.MAXBLOCK = 1 << 20  # Pillow needs as much for one row of a progressive file
 RUN = pathlib.Path(os.environ["WEIR_TEST_BIN_DIR"]) / "run_operators"
 
 
@@ -118,6 +121,72 @@ def check_png_and_grey(rng, folder):
     for operators in [f"{{op: decode_png, channels: grey}}, {crop}", f"{{op: decode_png}}, {{op: grayscale}}, {crop}",
                       f"{{op: decode_png}}, {crop}, {{op: grayscale}}"]:
         expect(f"grey {mode} png", run(f"[{operators}]", path, (height, width)), grey, 0)
+
+
+def check_extremes(rng, folder):
+    """One pixel, one row, one column, and more pixels in a row than some programs take."""
+    for width, height in [(1, 1), (2, 1), (1, 999), (999, 1), (16384, 1), (3, 16384), (65000, 2)]:
+        for kind in ("jpeg", "png"):
+            path, mode = folder / f"extreme.{kind}", rng.choice(["RGB", "L"])
+            draw(rng, mode, width, height).save(path, **({"progressive": rng.random() < 0.5} if kind == "jpeg" else {}))
+            picture = Image.open(path).convert("RGB")
+            new = rng.choice([(min(max(height, 2), SIDE_MAX), 3), (3, min(width, SIDE_MAX)), (1000, 1), (1, 1000), (300, 20)])
+            if kind == "jpeg" and new[0] * 2 <= height and new[1] * 2 <= width:
+                continue  # then a smaller picture is decoded
+            expect(f"{mode} {kind} of {width} x {height} to {new}",
+                   run(f"[{{op: decode_{kind}}}, {{op: resize, size: [{new[0]}, {new[1]}]}}]", path, (*new, 3)),
+                   picture.resize(new[::-1], Image.BILINEAR), 1)
+            run(f"[{{op: decode_{kind}}}, {{op: random_resized_crop, size: 7}}]", path, (7, 7, 3))
+
+
+# ---- PNG of all kinds, written down here ----
+
+CHANNELS_OF = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+
+
+def png_chunk(name, content):
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def png_rows(numbers, depth):
+    out = b""
+    for row in numbers.reshape(numbers.shape[0], -1):
+        bits = "".join(format(number, f"0{depth}b") for number in row)
+        bits += "0" * (-len(bits) % 8)
+        out += bytes([0, *(int(bits[i:i + 8], 2) for i in range(0, len(bits), 8))])
+    return out
+
+
+def png_file(numbers, depth, colour, is_interlaced, more):
+    height, width = numbers.shape[:2]
+    parts = [numbers[y::down, x::right] for x, y, right, down in PASSES] if is_interlaced else [numbers]
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, is_interlaced)
+    pixels = zlib.compress(b"".join(png_rows(part, depth) for part in parts if part.size))
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + more + png_chunk(b"IDAT", pixels) + png_chunk(b"IEND", b""))
+
+
+def check_png_kinds(rng, folder):
+    """All depths and colours, in one pass or seven; what is transparent keeps its colour."""
+    path = folder / "kind.png"
+    for colour, depths in {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}.items():
+        for depth in depths:
+            noise = numpy.random.default_rng(rng.randrange(1 << 30))
+            height, width, is_interlaced = rng.choice([1, 9, 17]), rng.choice([1, 3, 13]), rng.randrange(2)
+            numbers = noise.integers(0, 1 << depth, (height, width, CHANNELS_OF[colour]))
+            palette = noise.integers(0, 256, (1 << depth, 3)).astype(numpy.uint8) if colour == 3 else None
+            more = png_chunk(b"gAMA", struct.pack(">I", 45455))
+            if colour == 3:
+                more += png_chunk(b"PLTE", palette.tobytes()) + png_chunk(b"tRNS", bytes(range(1 << min(depth, 6))))
+            elif colour in (0, 2):
+                more += png_chunk(b"tRNS", struct.pack(f">{len(numbers[0, 0])}H", *numbers[0, 0]))
+            path.write_bytes(png_file(numbers, depth, colour, is_interlaced, more))
+            eight = palette[numbers[..., 0]] if colour == 3 else numbers >> 8 if depth == 16 else numbers * 255 // ((1 << depth) - 1)
+            expected = eight[..., :3] if eight.shape[2] > 2 else numpy.repeat(eight[..., :1], 3, 2)
+            operators = f"[{{op: decode_png}}, {{op: center_crop, size: [{height}, {width}]}}]"
+            expect(f"png of colour {colour}, depth {depth}, {is_interlaced}", run(operators, path, (height, width, 3)), expected, 0)
+            path.write_bytes(path.read_bytes()[:-20])
+            assert subprocess.run([RUN, operators, path], check=True, stdout=subprocess.PIPE).stdout[0] == 1, "a cut off png passed"
 
 
 def check_colours(rng, path, picture):
@@ -248,6 +317,8 @@ def main():
             check_colours(rng, path, opened(path))
             check_mirrors_and_numbers(rng, path, opened(path))
         check_random_parts(rng, pathlib.Path(name))
+        check_extremes(rng, pathlib.Path(name))
+        check_png_kinds(rng, pathlib.Path(name))
         for _ in range(12):
             check_png_and_grey(rng, pathlib.Path(name))
         against = ["Pillow"]

@@ -1,6 +1,7 @@
 /* Fitted state: exact for any split into groups, sealed, and refused when it does not fit (C16). */
 #include "tests/support/chain.h"
 
+#include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "preprocess/fit.h"
 
@@ -166,6 +167,51 @@ static void several_operators_are_fitted_in_one_pass(void **state)
     test_chain_close(&test);
 }
 
+static void what_is_missing_or_infinite_has_no_part_in_a_fit(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    const float numbers[][3] = {
+        {1, NAN, NAN}, {NAN, 2, NAN}, {3, INFINITY, NAN}, {-INFINITY, 6, NAN}};
+    const float expected[][3] = {
+        {-1, NAN, NAN}, {NAN, -1, NAN}, {1, INFINITY, NAN}, {-INFINITY, 1, NAN}};
+    struct weir_bytes rows[4];
+    for (size_t i = 0; i < WEIR_COUNT(rows); i++)
+        rows[i] = weir_bytes(numbers[i], sizeof(numbers[i]));
+    test_chain_open(&test, "[{op: record_fields, dense: [0, 3, f32]}, {op: standardize}]");
+    test_chain_fit(&test, rows, WEIR_COUNT(rows));
+    test_chain_run(&test, rows, WEIR_COUNT(rows));
+    for (size_t i = 0; i < WEIR_COUNT(rows) * 3; i++) {
+        float found = test_chain_floats(&test, 0)[i], wanted = (&expected[0][0])[i];
+        assert_true(isnan(wanted) ? isnan(found) : found == wanted);
+    }
+    test_chain_close(&test);
+}
+
+static void more_numbers_than_a_message_takes_are_refused_with_their_place(void **state)
+{
+    (void)state;
+    static const char WIDE[] =
+        "[{op: record_fields, dense: [0, 524288, f32], sparse: [0, 500000, f32]},\n"
+        " {op: standardize, on: dense}%s]";
+    struct weir_error err;
+    for (int i = 0; i < 2; i++) {
+        struct weir_yaml *document = NULL;
+        struct chain *chain = NULL;
+        WEIR_AUTO_FREE char *text =
+            weir_format(WIDE, i == 0 ? "" : ",\n {op: standardize, on: sparse}");
+        weir_ignore(weir_yaml_parse("test.yaml", weir_bytes_of(text), &document, &err));
+        enum weir_status status = chain_new(weir_yaml_root(document), &chain, &err);
+        assert_int_equal(status, i == 0 ? WEIR_OK : WEIR_INVALID);
+        chain_free(chain);
+        weir_yaml_free(document);
+    }
+    assert_string_equal(err.text,
+                        "test.yaml:2:2: preprocess.operators: standardize: 524288 numbers of "
+                        "column dense take 12582912 bytes to fit, expected at most 6291456: "
+                        "make them fewer first");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +221,8 @@ int main(void)
         cmocka_unit_test(nothing_to_fit_on_is_an_error),
         cmocka_unit_test(fits_travel_and_stop_at_damage),
         cmocka_unit_test(several_operators_are_fitted_in_one_pass),
+        cmocka_unit_test(what_is_missing_or_infinite_has_no_part_in_a_fit),
+        cmocka_unit_test(more_numbers_than_a_message_takes_are_refused_with_their_place),
     };
     return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
 }

@@ -150,15 +150,22 @@ NUMBERS = ["0", "-0", "1", "-17", "3.25", ".5", "5.", "1e3", "1E-3", "2.5e+10", 
            "123456789.123456789", "1e-45", "3.4028235e38", "1.17549435e-38", "00012", "+4"]
 
 
+WORDS_THAT_COUNT = {"true": 1.0, "false": 0.0}
+
+
 def single(text):
-    return float(np.float32(text))
+    with np.errstate(over="ignore"):
+        number = float(np.float32(text))
+    if not np.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def readers():
     """Records as Python's own csv and json read them."""
     records = [f"{a},\"{b}\",x{i},{c}" for i, (a, b, c) in enumerate(zip(NUMBERS, NUMBERS[3:], reversed(NUMBERS)))]
     records += ['1,"say ""hi"", twice",3,4', ' 1 ,2,"a,b",\t7', "1,2,3", "", "1,,3,4", '1,2,3,"4', '"1"0,2,3,4', "1,2,3,4x", "1,2,3,0x10",
-                "1,2,3,nan", "1,2,3,inf", "1,2,3,4,5,6", "1;2;3;4", '"1""2",2,3,4', "1,2,3,1_000"]
+                "1,2,3,nan", "1,2,3,inf", "1,2,3,1e39", "1,2,3,3.4028236e38", "1,2,3,4,5,6", "1;2;3;4", '"1""2",2,3,4', "1,2,3,1_000"]
     payloads("[{op: csv_fields, fields: [3, 0]}]", records, [csv_row(record) for record in records])
     numbers = [n for n in NUMBERS if is_json(n)]
     objects = ['{"a": %s, "b": {"c": %s}}' % pair for pair in zip(numbers, reversed(numbers))]
@@ -167,7 +174,7 @@ def readers():
                 '{"a": 1, "b": 2}', '{"a": 1, "b": [3]}', '[1, 2]', "1", "", '{"a": 01, "b": {"c": 2}}',
                 '{"a": +1, "b": {"c": 2}}', '{"a": .5, "b": {"c": 2}}', '{"a": 5., "b": {"c": 2}}',
                 '{"a": 1, "b": {"c": 2}} x', '{"a": 1, "b": {"c": 2}}{}', '{"a": 1, "b": {"c": 2},}', "{'a': 1}",
-                '{"a": 1e999, "b": {"c": 2}}', '{"a": NaN, "b": {"c": 2}}', '{"a": {}, "b": {"c": 2}}',
+                '{"a": 1e999, "b": {"c": 2}}', '{"a": -1e39, "b": {"c": 2}}', '{"a": NaN, "b": {"c": 2}}', '{"a": {}, "b": {"c": 2}}',
                 '{"a.b": 3, "a": 1, "b": {"c": 2}}', ' {"a" : 1 , "b" : { "c" : 2 } } ', '{"a": 1, "b": {"c": 2}, "k": "\\ud800"}']
     payloads("[{op: json_fields, fields: [b.c, a]}]", objects, [json_row(text) for text in objects])
 
@@ -182,7 +189,9 @@ def csv_row(record):
 
 def plain(text):
     """A number in digits: float() takes more than that."""
-    if not set(text.strip()) <= set("0123456789+-.eE"):
+    if text.strip() in WORDS_THAT_COUNT:
+        return WORDS_THAT_COUNT[text.strip()]
+    if not set(text.strip()) <= set("0123456789+-.eE") or len(text.strip()) > 63:
         raise ValueError(text)
     return float(text)
 
@@ -195,21 +204,30 @@ def is_json(text):
         return False
 
 
+class Members(list):
+    """Of an object, as they stand: some may be there twice."""
+
+
+def leaves(found, path):
+    """What lies there, all of it; a name may hold dots itself."""
+    for name, value in found if isinstance(found, Members) else []:
+        if name == path:
+            yield value
+        elif path.startswith(name + "."):
+            yield from leaves(value, path[len(name) + 1:])
+
+
 def json_row(text):
     def refuse(name):
         raise ValueError(name)
 
-    def once(pairs):
-        return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a member that is there twice")
     try:
-        found = json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+        found = json.loads(text, parse_constant=refuse, parse_float=plain, parse_int=plain, object_pairs_hook=Members)
         json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-        numbers = [found["b"]["c"], found["a"]]
-    except (ValueError, TypeError, KeyError):
+        (first,), (second,) = leaves(found, "b.c"), leaves(found, "a")
+        return [single(float(n)) if isinstance(n, (bool, float)) else refuse(n) for n in (first, second)]
+    except ValueError:
         return 1
-    if not all(isinstance(n, (int, float)) and np.isfinite(float(n)) for n in numbers):
-        return 1
-    return [single(float(n)) for n in numbers]
 
 
 # ---- numbers ----
