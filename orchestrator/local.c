@@ -267,6 +267,7 @@ static enum weir_status open_signals(struct local *local, struct weir_error *err
     (void)sigaddset(&signals, SIGINT);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     local->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     return local->signal_fd >= 0 ? WEIR_OK
                                  : weir_fail(err, WEIR_IO, "signalfd: %s", strerror(errno));

@@ -183,6 +183,7 @@ static enum weir_status open_signals(struct running *running, struct weir_error 
     sigaddset(&signals, SIGINT);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of who writes it */
     running->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (running->signal_fd < 0)
         return weir_fail(err, WEIR_IO, "signalfd: %s", strerror(errno));

@@ -179,12 +179,12 @@ static enum weir_status check_partials(const struct chain *chain,
     for (size_t i = 0; i < chain->steps; i++) {
         const struct chain_step *step = &chain->step[i];
         if (step->plan.partial_bytes > chain_partial_bytes_max(chain))
-            return weir_yaml_fail(weir_yaml_at(operators, i), err,
-                                  "preprocess.operators: %s: %u numbers of column %s take %zu bytes to "
-                                  "fit, expected at most %zu: make them fewer first",
-                                  step->op->name, step->plan.output[0].width,
-                                  step->plan.output[0].name, step->plan.partial_bytes,
-                                  chain_partial_bytes_max(chain));
+            return weir_yaml_fail(
+                weir_yaml_at(operators, i), err,
+                "preprocess.operators: %s: %u numbers of column %s take %zu bytes to "
+                "fit, expected at most %zu: make them fewer first",
+                step->op->name, step->plan.output[0].width, step->plan.output[0].name,
+                step->plan.partial_bytes, chain_partial_bytes_max(chain));
     }
     return WEIR_OK;
 }

@@ -138,15 +138,19 @@ static enum weir_status take_slot(struct crashes *crashes, const char *path, con
 
 /* ---- opening ---- */
 
+/* LIMIT: there is no room for it. */
+static enum weir_status fail_for(int reason, const char *path, struct weir_error *err)
+{
+    bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG || reason == EROFS;
+    return weir_fail(err, is_full ? WEIR_LIMIT : WEIR_IO, "%s: %s", path, strerror(reason));
+}
+
 /* Pages without room behind them would kill whoever writes to them. */
 static enum weir_status reserve(int fd, const char *path, struct weir_error *err)
 {
     int failed =
         weir_fault("crashes.reserve") ? ENOSPC : posix_fallocate(fd, 0, sizeof(struct crash_file));
-    if (failed == 0)
-        return WEIR_OK;
-    return weir_fail(err, failed == ENOSPC ? WEIR_LIMIT : WEIR_IO, "%s: %s", path,
-                     strerror(failed));
+    return failed == 0 ? WEIR_OK : fail_for(failed, path, err);
 }
 
 static enum weir_status map(int fd, const char *path, struct crashes *crashes,
@@ -175,7 +179,7 @@ enum weir_status crashes_open(const char *path, const char *name, struct crashes
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     enum weir_status status = WEIR_OK;
     if (fd < 0 || flock(fd, LOCK_EX) != 0)
-        status = weir_fail(err, WEIR_IO, "%s: %s", path, strerror(errno));
+        status = fail_for(errno, path, err);
     if (status == WEIR_OK)
         status = map(fd, path, crashes, err);
     if (status == WEIR_OK)

@@ -174,6 +174,7 @@ class Run:
             with self.changed:
                 self.events.append(json.loads(line))
                 self.changed.notify_all()
+        self.process.wait()  # whoever waits for an event or the end learns of both
         with self.changed:
             self.changed.notify_all()
 

@@ -123,23 +123,35 @@ static void another_file_is_refused(void **state)
     assert_non_null(strstr(err.text, "another size"));
 }
 
-static int opens_on_a_full_disk(const void *argument)
+static int is_refused(const struct fixture *fixture, const char *reason)
 {
-    const struct fixture *fixture = argument;
     struct crashes *crashes = NULL;
     struct weir_error err;
-    setenv("WEIR_FAULTS", "crashes.reserve=1", 1);
     bool is_said = crashes_open(fixture->path, "worker-1", &crashes, &err) == WEIR_LIMIT &&
-                   strstr(err.text, fixture->path) != NULL &&
-                   strstr(err.text, "No space left on device") != NULL;
+                   strstr(err.text, fixture->path) != NULL && strstr(err.text, reason) != NULL;
     crashes_close(crashes);
     return is_said ? 0 : 1;
+}
+
+static int opens_on_a_full_disk(const void *argument)
+{
+    setenv("WEIR_FAULTS", "crashes.reserve=1", 1);
+    return is_refused(argument, "No space left on device");
+}
+
+static int opens_where_files_stay_small(const void *argument)
+{
+    const struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+    signal(SIGXFSZ, SIG_IGN);
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? is_refused(argument, "File too large") : 1;
 }
 
 static void a_full_disk_is_said_by_name(void **state)
 {
     struct child child;
     child_run(&child, opens_on_a_full_disk, *state);
+    assert_true(child_left_with(&child, 0));
+    child_run(&child, opens_where_files_stay_small, *state);
     assert_true(child_left_with(&child, 0));
 }
 

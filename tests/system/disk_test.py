@@ -1,0 +1,84 @@
+"""A full disk: the file system of the data directory has no byte left, and workers die meanwhile. They come back and work on,
+what cannot be written is said with the file's name, and once there is room the run ends as if nothing had been.
+
+Skips (exit code 77) where a file system of a few MB cannot be mounted."""
+
+import subprocess
+import sys
+import threading
+import time
+
+from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits
+
+MB = 1 << 20
+MEMORY_MAX = 256 * MB
+WORDS = "No space left on device"
+
+
+def mount(folder):
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=400m,mode=777"]
+    done = subprocess.run(["mount", *options, "tmpfs", folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"skipped: {done.stderr.strip()}")
+        sys.exit(SKIPPED)
+
+
+def fill(path):
+    """Until not even one byte more can be written."""
+    with open(path, "wb", buffering=0) as filler:
+        for size in (MB, 4096, 1):
+            try:
+                while filler.write(b"\0" * size) == size:
+                    pass
+            except OSError as error:
+                assert WORDS in str(error), error
+
+
+def memory_bytes(pid):
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return 0  # has ended
+
+
+def poll(run, what):
+    """Until `what` holds, which no event tells of."""
+    deadline, over = time.monotonic() + DEADLINE_S, threading.Event()
+    while not what():
+        assert run.process.poll() is None and time.monotonic() < deadline, run.stderr
+        over.wait(0.05)  # leaves the processors to those that are waited for
+
+
+def survive(lab):
+    run = lab.run()
+    assert run.wait_until(lambda: len(run.of("selection_sealed")) > 1), run.events
+    fill(lab.data_dir / "filler")
+    before = {name: run.victims(name) for name in ("worker-1", "worker-2")}
+    for name in before:
+        run.kill(name)
+    poll(run, lambda: all(set(run.victims(name)) - set(pids) for name, pids in before.items()))
+    poll(run, lambda: any(WORDS in line for line in run.stderr))
+    peak = max(memory_bytes(pid) for name in ("worker-1", "worker-2", "dispatcher") for pid in run.victims(name))
+    (lab.data_dir / "filler").unlink()
+    run.finish()
+    assert_clean_audits(run.events)
+    assert 0 < peak < MEMORY_MAX, peak
+    said = next(line for line in run.stderr if WORDS in line)
+    assert "checkpoint.tmp: cannot write" in said, said
+    print(f"{len(run.of('training_finished'))} trainings, at most {peak // MB} MB; {said.strip()}")
+
+
+def main():
+    text = PIPELINE.replace("training: {{", "training: {{retries: 100, ")
+    lab = Lab(samples=900, every=300, epochs=10, pipeline=text)
+    mount(lab.data_dir)
+    try:
+        survive(lab)
+    finally:
+        subprocess.run(["umount", "-l", lab.data_dir], check=True)
+    lab.remove()
+
+
+main()
