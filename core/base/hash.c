@@ -25,6 +25,13 @@ uint64_t weir_hash64(struct weir_bytes bytes, uint64_t seed)
     return XXH3_64bits_withSeed(bytes.at, bytes.size, seed);
 }
 
+void weir_hash64_spans(const uint8_t *text, const struct weir_span *spans, size_t count,
+                       uint64_t seed, uint64_t *ret_hashes)
+{
+    for (size_t i = 0; i < count; i++)
+        ret_hashes[i] = XXH3_64bits_withSeed(text + spans[i].start, spans[i].size, seed);
+}
+
 struct weir_digest weir_digest_of(struct weir_bytes bytes)
 {
     return canonical(XXH3_128bits(bytes.at, bytes.size));

@@ -12,6 +12,14 @@ struct weir_digest {
 };
 
 uint64_t weir_hash64(struct weir_bytes bytes, uint64_t seed);
+/* A piece of a text. */
+struct weir_span {
+    uint32_t start;
+    uint32_t size;
+};
+/* The same of each span of `text`: a call for all of them, for most are words. */
+void weir_hash64_spans(const uint8_t *text, const struct weir_span *spans, size_t count,
+                       uint64_t seed, uint64_t *ret_hashes);
 struct weir_digest weir_digest_of(struct weir_bytes bytes);
 /* 32 lower-case hexadecimal digits and a zero. */
 void weir_digest_text(const struct weir_digest *digest, char text[WEIR_DIGEST_TEXT_MAX]);

@@ -36,7 +36,7 @@ struct column_about column_about(const char *name, enum column_kind kind, enum w
 static size_t unit_of(const struct column *column)
 {
     if (column->about.kind == COLUMN_TOKENS)
-        return sizeof(struct column_span);
+        return sizeof(struct weir_span);
     return column->about.kind == COLUMN_RAGGED ? weir_dtype_bytes(column->about.type) : 1;
 }
 

@@ -11,6 +11,7 @@
 #define WEIR_PREPROCESS_OPERATORS_COLUMN_H
 
 #include "core/base/bytes.h"
+#include "core/base/hash.h"
 #include "core/wire/tensor.h"
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
@@ -34,16 +35,11 @@ struct column_about {
         shape[COLUMN_SHAPE_MAX]; /* DENSE: of a row, its product is `width`; zeroed: a vector */
 };
 
-struct column_span {
-    uint32_t start;
-    uint32_t size;
-};
-
 struct column {
     struct column_about about;
     struct weir_buf values;
     struct weir_buf offsets;  /* u32, rows + 1 of them; none for DENSE */
-    struct weir_buf spans;    /* struct column_span, TOKENS only */
+    struct weir_buf spans;    /* struct weir_span, TOKENS only */
     struct weir_buf pictures; /* struct picture_place, PICTURES only */
 };
 
@@ -75,9 +71,9 @@ static inline const uint32_t *column_offsets(const struct column *column)
 {
     return (const uint32_t *)(const void *)column->offsets.at;
 }
-static inline const struct column_span *column_spans(const struct column *column)
+static inline const struct weir_span *column_spans(const struct column *column)
 {
-    return (const struct column_span *)(const void *)column->spans.at;
+    return (const struct weir_span *)(const void *)column->spans.at;
 }
 /* The bytes of a row of BYTES or TEXT. */
 static inline struct weir_bytes column_row(const struct column *column, size_t row)

@@ -44,7 +44,7 @@ static void fini(void *owner)
 static void add_word(const struct state *state, const struct csv_walk *walk, struct column *out)
 {
     int32_t name = state->csv.wanted[walk->field];
-    struct column_span span = {.start = (uint32_t)out->values.size};
+    struct weir_span span = {.start = (uint32_t)out->values.size};
     weir_buf_append_text(&out->values,
                          weir_yaml_text(weir_yaml_at(state->fields.node, (size_t)name)));
     weir_buf_append_text(&out->values, "=");

@@ -101,13 +101,11 @@ static struct piece piece_at(const struct operator_call *call, size_t first)
 
 static void hash_words(struct state *state, const struct column *in, const struct piece *piece)
 {
-    const struct column_span *spans = column_spans(in) + piece->base;
+    const struct weir_span *spans = column_spans(in) + piece->base;
     weir_buf_clear(&state->words);
     weir_buf_reserve(&state->words, (piece->words + NGRAMS_MAX) * sizeof(uint64_t));
     uint64_t *hashes = (uint64_t *)(void *)state->words.at;
-    for (size_t i = 0; i < piece->words; i++)
-        hashes[i] =
-            weir_hash64(weir_bytes(in->values.at + spans[i].start, spans[i].size), state->seed);
+    weir_hash64_spans(in->values.at, spans, piece->words, state->seed, hashes);
     memset(hashes + piece->words, 0, NGRAMS_MAX * sizeof(uint64_t));
 }
 
@@ -141,16 +139,20 @@ static void put_rows(const struct state *state, const struct operator_call *call
     const uint32_t *offsets = column_offsets(call->in);
     struct column *out = &call->out[0];
     weir_buf_reserve(&out->values, (state->ngrams * piece->words + PUT) * sizeof(int32_t));
-    int32_t *to = (int32_t *)(void *)(out->values.at + out->values.size);
+    weir_buf_reserve(&out->offsets, (piece->end - piece->first) * sizeof(uint32_t));
+    int32_t *const all = (int32_t *)(void *)out->values.at;
+    int32_t *to = all + out->values.size / sizeof(int32_t);
+    uint32_t *ends = (uint32_t *)(void *)(out->offsets.at + out->offsets.size);
     for (size_t row = piece->first; row < piece->end; row++) {
         const int32_t *numbers =
             (const int32_t *)(const void *)state->numbers.at + (offsets[row] - piece->base);
         size_t words = offsets[row + 1] - offsets[row];
         for (size_t n = 1; n <= state->ngrams && n <= words; n++, numbers += piece->stride)
             to = put(to, numbers, words - n + 1);
-        out->values.size = (size_t)((uint8_t *)to - out->values.at);
-        column_end_row(out);
+        *ends++ = (uint32_t)(to - all);
     }
+    out->values.size = (size_t)(to - all) * sizeof(int32_t);
+    out->offsets.size += (piece->end - piece->first) * sizeof(uint32_t);
 }
 
 static void apply(void *owner, struct operator_call *call)

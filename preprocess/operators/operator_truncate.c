@@ -77,7 +77,7 @@ static void apply(void *owner, struct operator_call *call)
     bool is_words = in->about.kind == COLUMN_TOKENS;
     const struct weir_buf *from = is_words ? &in->spans : &in->values;
     struct weir_buf *to = is_words ? &out->spans : &out->values;
-    size_t unit = is_words                          ? sizeof(struct column_span)
+    size_t unit = is_words                          ? sizeof(struct weir_span)
                   : in->about.kind == COLUMN_RAGGED ? weir_dtype_bytes(in->about.type)
                                                     : 1;
     if (is_words) /* words are places in the text, which stays */

@@ -117,7 +117,7 @@ static struct weir_bytes key_of(const struct state *state, const struct column *
     if (state->kind == COLUMN_BYTES || state->kind == COLUMN_TEXT)
         return column_row(in, index);
     if (state->kind == COLUMN_TOKENS) {
-        struct column_span span = column_spans(in)[index];
+        struct weir_span span = column_spans(in)[index];
         return weir_bytes(in->values.at + span.start, span.size);
     }
     weir_put_u64(number, (uint64_t)numeric_get_integer(state->type, in->values.at, index));

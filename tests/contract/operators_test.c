@@ -185,7 +185,7 @@ static void draw_row(struct weir_rng *rng, struct column *in)
     }
     draw_bytes(rng, in);
     for (uint32_t at = start; in->about.kind == COLUMN_TOKENS && at < in->values.size; at++) {
-        struct column_span span = {at, 1};
+        struct weir_span span = {at, 1};
         weir_buf_append(&in->spans, &span, sizeof(span));
     }
     column_end_row(in);
@@ -303,8 +303,8 @@ static struct weir_bytes spanned(const struct column *column, uint32_t first, ui
 {
     if (first == end)
         return weir_bytes(NULL, 0);
-    const struct column_span *from = &column_spans(column)[first];
-    const struct column_span *to = &column_spans(column)[end - 1];
+    const struct weir_span *from = &column_spans(column)[first];
+    const struct weir_span *to = &column_spans(column)[end - 1];
     return weir_bytes(column->values.at + from->start, to->start + to->size - from->start);
 }
 

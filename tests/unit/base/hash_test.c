@@ -28,6 +28,10 @@ static void checksums_are_the_seeded_xxh3_64(void **state)
     assert_true(weir_hash64(weir_bytes(NULL, 0), 0) == 0x2d06800538d394c2);
     assert_true(weir_hash64(weir_bytes_of("weir"), 0) == 0x09831dc741817118);
     assert_true(weir_hash64(weir_bytes_of("weir"), 1) != weir_hash64(weir_bytes_of("weir"), 0));
+    const struct weir_span spans[] = {{2, 4}, {0, 0}};
+    uint64_t hashes[WEIR_COUNT(spans)];
+    weir_hash64_spans((const uint8_t *)"a weir", spans, WEIR_COUNT(spans), 0, hashes);
+    assert_true(hashes[0] == 0x09831dc741817118 && hashes[1] == 0x2d06800538d394c2);
 }
 
 static void pieces_have_the_digest_of_the_whole(void **state)

@@ -14,15 +14,16 @@
 
 /* ---- one operator alone ---- */
 
+enum { ALONE_ROWS_MAX = 500 };
+
 struct alone {
     const struct preprocess_operator *op;
     void *state;
     struct column in, out;
-    uint8_t failed[4];
+    uint8_t failed[ALONE_ROWS_MAX];
 };
 
-static void apply_alone(struct alone *alone, const char *name, void *options, enum column_kind kind,
-                        struct weir_bytes row)
+static void begin_alone(struct alone *alone, const char *name, void *options, enum column_kind kind)
 {
     struct weir_error err;
     struct operator_plan plan = {0};
@@ -34,11 +35,27 @@ static void apply_alone(struct alone *alone, const char *name, void *options, en
     alone->out.about = plan.output[0];
     column_begin(&alone->in);
     column_begin(&alone->out);
+}
+
+static void add_alone(struct alone *alone, struct weir_bytes row)
+{
     weir_buf_append(&alone->in.values, row.at, row.size);
     column_end_row(&alone->in);
+}
+
+static void run_alone(struct alone *alone, size_t rows)
+{
     struct operator_call call = {
-        .rows = 1, .in = &alone->in, .out = &alone->out, .failed = alone->failed};
+        .rows = rows, .in = &alone->in, .out = &alone->out, .failed = alone->failed};
     alone->op->apply(alone->state, &call);
+}
+
+static void apply_alone(struct alone *alone, const char *name, void *options, enum column_kind kind,
+                        struct weir_bytes row)
+{
+    begin_alone(alone, name, options, kind);
+    add_alone(alone, row);
+    run_alone(alone, 1);
 }
 
 static void end_alone(struct alone *alone)
@@ -121,7 +138,7 @@ static void join_words(const struct column *words, size_t row, struct weir_buf *
 {
     const uint32_t *offsets = column_offsets(words);
     for (uint32_t i = offsets[row]; i < offsets[row + 1]; i++) {
-        struct column_span span = column_spans(words)[i];
+        struct weir_span span = column_spans(words)[i];
         weir_buf_append_text(out, "|");
         weir_buf_append(out, words->values.at + span.start, span.size);
     }
@@ -305,7 +322,7 @@ static bool is_word_byte(uint8_t byte)
 }
 
 /* The spans of a row as a plain loop finds them; returns how many. */
-static size_t plain_words(struct weir_bytes row, bool marks, size_t most, struct column_span *spans)
+static size_t plain_words(struct weir_bytes row, bool marks, size_t most, struct weir_span *spans)
 {
     size_t count = 0;
     for (size_t i = 0; i < row.size && count < most;) {
@@ -315,7 +332,7 @@ static size_t plain_words(struct weir_bytes row, bool marks, size_t most, struct
         while (is_word && i < row.size && is_word_byte(row.at[i]))
             i++;
         if (is_word || is_mark)
-            spans[count++] = (struct column_span){(uint32_t)start, (uint32_t)(i - start)};
+            spans[count++] = (struct weir_span){(uint32_t)start, (uint32_t)(i - start)};
     }
     return count;
 }
@@ -384,14 +401,11 @@ static void words_are_those_of_a_plain_loop(void **state)
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct weir_rng rng;
         uint8_t text[300];
-        struct column_span wanted[300];
+        struct weir_span wanted[300];
         weir_rng_init(&rng, seed);
         struct weir_bytes row = weir_bytes(text, draw_text(&rng, text));
-        struct {
-            const char *on;
-            uint64_t max_tokens;
-            bool marks;
-        } options = {NULL, seed % 3 == 0 ? 1 + weir_rng_below(&rng, 5) : 4096, seed % 2 == 0};
+        struct words_options options = {NULL, seed % 3 == 0 ? 1 + weir_rng_below(&rng, 5) : 4096,
+                                        seed % 2 == 0};
         size_t count = plain_words(row, options.marks, options.max_tokens, wanted);
         struct alone alone = {0};
         apply_alone(&alone, "tokenize_words", &options, COLUMN_TEXT, row);
@@ -400,6 +414,51 @@ static void words_are_those_of_a_plain_loop(void **state)
             assert_memory_equal(alone.out.spans.at, wanted, count * sizeof(wanted[0]));
         end_alone(&alone);
     }
+}
+
+/* The words of row `row` are those of a plain loop over it; returns how many. */
+static size_t expect_plain_words(const struct alone *alone, const struct words_options *options,
+                                 size_t row)
+{
+    struct weir_bytes text = column_row(&alone->in, row);
+    const uint32_t *offsets = column_offsets(&alone->out);
+    struct weir_span *wanted = calloc(text.size + 1, sizeof(*wanted));
+    size_t count = plain_words(text, options->marks, options->max_tokens, wanted);
+    assert_int_equal(offsets[row + 1] - offsets[row], count);
+    for (size_t i = 0; i < count; i++) {
+        struct weir_span found = column_spans(&alone->out)[offsets[row] + i];
+        assert_int_equal(found.size, wanted[i].size);
+        assert_memory_equal(alone->out.values.at + found.start, text.at + wanted[i].start,
+                            found.size);
+    }
+    free(wanted);
+    return count;
+}
+
+/* Rows end with a word and begin with one; some are longer than all that is looked at together. */
+static void words_never_go_on_in_the_next_row(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct weir_rng rng;
+        weir_rng_init(&rng, seed);
+        struct words_options options = {NULL, seed % 3 == 0 ? 7 : 4096, seed % 2 == 0};
+        struct alone alone = {0};
+        begin_alone(&alone, "tokenize_words", &options, COLUMN_TEXT);
+        for (size_t row = 0; row < ALONE_ROWS_MAX; row++) {
+            uint8_t text[300];
+            size_t pieces = weir_rng_below(&rng, 100) == 0 ? 150 : 1;
+            for (size_t i = 0; i < pieces; i++)
+                weir_buf_append(&alone.in.values, text, draw_text(&rng, text));
+            column_end_row(&alone.in);
+        }
+        run_alone(&alone, ALONE_ROWS_MAX);
+        for (size_t row = 0; row < ALONE_ROWS_MAX; row++)
+            found += expect_plain_words(&alone, &options, row);
+        end_alone(&alone);
+    }
+    assert_true(found > ALONE_ROWS_MAX);
 }
 
 /* ---- pack ---- */
@@ -472,6 +531,7 @@ int main(void)
         cmocka_unit_test(any_bytes_become_text_and_stay_so),
         cmocka_unit_test(words_are_runs_of_letters_digits_and_other_scripts),
         cmocka_unit_test(words_are_those_of_a_plain_loop),
+        cmocka_unit_test(words_never_go_on_in_the_next_row),
         cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
         cmocka_unit_test(golden_buckets_stay),
         cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
