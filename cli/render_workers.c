@@ -1,4 +1,4 @@
-/* weir workers: the pool, its operators, and what trainers wait for. */
+/* weir workers: the pool, who shares it, its operators, and what trainers wait for. */
 #include "cli/answer.h"
 #include "cli/render.h"
 
@@ -102,9 +102,34 @@ static void show_runs(const json_t *runs, struct cli_page *page)
     }
 }
 
+static void show_pipelines(const json_t *pipelines, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {{"pipeline", false}, {"share", true},
+                                                {"at most", true},   {"workers", true},
+                                                {"leases", true},    {"CPU s", true}};
+    CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
+    for (size_t i = 0; i < json_array_size(pipelines); i++) {
+        const json_t *pipeline = json_array_get(pipelines, i);
+        cli_cell(&table, "%s", cli_text(pipeline, "pipeline"));
+        cli_cell(&table, "%g", cli_real(pipeline, "share"));
+        if (json_is_integer(json_object_get(pipeline, "workers_max")))
+            cli_cell_count(&table, cli_number(pipeline, "workers_max"));
+        else
+            cli_cell(&table, "-");
+        cli_cell_count(&table, cli_number(pipeline, "workers"));
+        cli_cell_count(&table, cli_number(pipeline, "leases"));
+        cli_cell(&table, "%.2f", cli_real(pipeline, "cpu_seconds"));
+    }
+    if (json_array_size(pipelines) == 0)
+        return;
+    cli_line(page, "%s", "");
+    cli_table_show(&table, page);
+}
+
 void cli_render_workers(const json_t *answer, struct cli_page *page)
 {
     const json_t *workers = json_object_get(answer, "workers");
     show_pool(workers, page);
+    show_pipelines(json_object_get(answer, "pipelines"), page);
     show_runs(json_object_get(answer, "runs"), page);
 }

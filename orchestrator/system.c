@@ -27,7 +27,7 @@ static const struct cfg_key SYSTEM_KEYS[] = {
             "slots of this machine, numbered from 0: a trainer of a pipeline with training.gpus holds "
             "so many of them, and finds their numbers in CUDA_VISIBLE_DEVICES"),
     CFG_NODE(struct system_section, quotas,
-             .doc = "NAME: how the pipeline of that name shares trainers and GPUs"),
+             .doc = "NAME: how the pipeline of that name shares trainers, GPUs and workers"),
     CFG_NODE(struct system_section, budgets,
              .doc = "NAME: how much the pipeline of that name may cost; all: of all together"),
     CFG_TEXT(struct system_section, launcher, .fallback = "local",

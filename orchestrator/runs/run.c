@@ -203,6 +203,8 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
 static void open_job(struct run *run)
 {
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
+    const struct orchestrator_quota quota =
+        orchestrator_quota_of(&run->orch->sharing, config_of(run)->name);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
         .file = orchestrator_pipeline_file(pipeline),
@@ -213,6 +215,9 @@ static void open_job(struct run *run)
         .seed = run->seed,
         .mode = run->mode,
         .fitted = weir_buf_view(&run->fitted),
+        .pipeline = (uint64_t)run->pipeline,
+        .share = quota.share,
+        .workers = (uint32_t)quota.workers,
     };
     weir_rpc_call(run->orch->dispatcher, MSG_job_open, &message, ORCHESTRATOR_ASK_MS, on_job_opened,
                   run);

@@ -28,10 +28,11 @@ enum weir_status run_ask_slot(struct run *run, bool *ret_has, struct weir_error 
     struct orchestrator *orch = run->orch;
     const struct orchestrator_config *config =
         orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, run->pipeline));
+    const struct orchestrator_quota quota = orchestrator_quota_of(&orch->sharing, config->name);
     const struct arbiter_claim claim = {
         .run = run->number,
         .pipeline = run->pipeline,
-        .quota = orchestrator_quota_of(&orch->sharing, config->name),
+        .quota = orchestrator_quota_trainers(&quota),
         .gpus = config->gpus,
         .is_urgent = strcmp(run->mode, "train") == 0,
     };
@@ -75,9 +76,10 @@ enum weir_status orchestrator_runs_recall(struct orchestrator *orch, struct weir
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(orch->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        const struct arbiter_quota quota =
+        const struct orchestrator_quota quota =
             orchestrator_quota_of(&orch->sharing, weir_rows_text(rows, i, 1));
-        arbiter_recall(orch->arbiter, weir_rows_i64(rows, i, 0), &quota,
+        const struct arbiter_quota trainers = orchestrator_quota_trainers(&quota);
+        arbiter_recall(orch->arbiter, weir_rows_i64(rows, i, 0), &trainers,
                        weir_rows_i64(rows, i, 2) / NS_PER_MS);
     }
     return status;

@@ -2,19 +2,24 @@
 #include "orchestrator/sharing/quotas.h"
 
 static const struct cfg_key KEYS[] = {
-    CFG_F64(struct arbiter_quota, share, .fallback = "1", .min = 0.001, .max = 1000,
-            .doc = "of trainer time, against the shares of the others that want to train"),
-    CFG_U64(struct arbiter_quota, trainers, .fallback = "0", .max = 1000,
+    CFG_F64(
+        struct orchestrator_quota, share, .fallback = "1", .min = 0.001, .max = 1000,
+        .doc =
+            "of trainer time and of worker time, against the shares of the others that want any"),
+    CFG_U64(struct orchestrator_quota, trainers, .fallback = "0", .max = 1000,
             .doc = "at once; 0: as many as there are"),
-    CFG_U64(struct arbiter_quota, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
+    CFG_U64(struct orchestrator_quota, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX,
             .doc = "the same"),
+    CFG_U64(struct orchestrator_quota, workers, .fallback = "0", .max = 1000,
+            .doc =
+                "that make its batches at once, even while others idle; 0: as many as there are"),
     CFG_END,
 };
 
 static enum weir_status read(const struct weir_yaml_node *node, const char *path,
-                             struct arbiter_quota *ret_quota, struct weir_error *err)
+                             struct orchestrator_quota *ret_quota, struct weir_error *err)
 {
-    struct arbiter_quota quota = {0};
+    struct orchestrator_quota quota = {0};
     enum weir_status status = cfg_read(KEYS, CFG_CLOSED, node, path, NULL, &quota, err);
     *ret_quota = quota;
     return status;
@@ -27,22 +32,28 @@ enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
         return weir_yaml_fail(quotas, err, "quotas: expected NAME: {share: …, trainers: …}");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(quotas); i++) {
-        struct arbiter_quota quota;
+        struct orchestrator_quota quota;
         status = read(weir_yaml_value(quotas, i), "quotas", &quota, err);
     }
     return status;
 }
 
-struct arbiter_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
-                                           const char *pipeline)
+struct orchestrator_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
+                                                const char *pipeline)
 {
-    struct arbiter_quota quota;
+    struct orchestrator_quota quota;
     struct weir_error err;
     const struct weir_yaml_node *node = weir_yaml_get(sharing->quotas, pipeline);
     if (node == NULL)
         node = weir_yaml_get(sharing->quotas, "default");
     weir_require(read(node, "quotas", &quota, &err) == WEIR_OK); /* checked when it was loaded */
     return quota;
+}
+
+struct arbiter_quota orchestrator_quota_trainers(const struct orchestrator_quota *quota)
+{
+    return (struct arbiter_quota){
+        .share = quota->share, .trainers = quota->trainers, .gpus = quota->gpus};
 }
 
 void orchestrator_quotas_describe(struct weir_buf *out)

@@ -1,9 +1,14 @@
-/* The system file's `trainers`, `gpus` and `quotas`: how many train at once, and how pipelines share them. */
+/* The system file's `trainers`, `gpus` and `quotas`: how many train at once, and how pipelines share them and the workers. */
 #ifndef ORCHESTRATOR_SHARING_QUOTAS_H
 #define ORCHESTRATOR_SHARING_QUOTAS_H
 
 #include "core/config/schema.h"
 #include "orchestrator/sharing/arbiter.h"
+
+struct orchestrator_quota {
+    double share;                     /* > 0; of trainer time and of worker time */
+    uint64_t trainers, gpus, workers; /* at once; 0: as many as there are */
+};
 
 struct orchestrator_sharing {
     size_t trainers;                     /* at once; 0: no bound */
@@ -15,8 +20,10 @@ struct orchestrator_sharing {
 enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* Of the pipeline of that name, or what `default` says, or a share of 1. */
-struct arbiter_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
-                                           const char *pipeline);
+struct orchestrator_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
+                                                const char *pipeline);
+/* Of its trainers. */
+struct arbiter_quota orchestrator_quota_trainers(const struct orchestrator_quota *quota);
 /* Appends the reference page. */
 void orchestrator_quotas_describe(struct weir_buf *out);
 

@@ -1,18 +1,24 @@
-/* workers: the pool, what each has spent on which operator, and what trainers wait for. */
+/* workers: the pool, what each has spent on which operator, who shares it, and what trainers wait for. */
 #include "orchestrator/topics/topic.h"
+
+#include "orchestrator/pipeline/pipeline.h"
 
 enum { OPERATORS_MAX = 64 /* of a run that are shown */ };
 
 static bool is_whole(const struct msg_workers_are *pool)
 {
     size_t workers = pool->workers.count, rows = pool->operators.count, jobs = pool->jobs.count;
-    bool is_right = pool->leases.count == workers && pool->cpu_ns.count == workers &&
-                    pool->bytes_sent.count == workers && pool->bytes_read.count == workers &&
-                    pool->queued.count == workers && pool->operator_workers.count == rows &&
-                    pool->operator_jobs.count == rows && pool->operator_ns.count == rows &&
-                    pool->operator_bytes.count == rows && pool->operator_taken.count == rows &&
-                    pool->stalled.count == jobs && pool->stages.count == jobs &&
-                    pool->read_ns.count == jobs && pool->job_bytes_read.count == jobs;
+    size_t pipelines = pool->pipelines.count;
+    bool is_right =
+        pool->leases.count == workers && pool->cpu_ns.count == workers &&
+        pool->bytes_sent.count == workers && pool->bytes_read.count == workers &&
+        pool->queued.count == workers && pool->operator_workers.count == rows &&
+        pool->operator_jobs.count == rows && pool->operator_ns.count == rows &&
+        pool->operator_bytes.count == rows && pool->operator_taken.count == rows &&
+        pool->stalled.count == jobs && pool->stages.count == jobs && pool->read_ns.count == jobs &&
+        pool->job_bytes_read.count == jobs && pool->pipeline_shares.count == pipelines &&
+        pool->pipeline_bounds.count == pipelines && pool->pipeline_workers.count == pipelines &&
+        pool->pipeline_leases.count == pipelines && pool->pipeline_cpu_ns.count == pipelines;
     for (size_t i = 0; is_right && i < rows; i++)
         is_right = pool->operator_workers.at[i] < workers;
     return is_right;
@@ -122,6 +128,26 @@ static json_t *runs_json(const struct msg_workers_are *pool)
     return runs;
 }
 
+/* How pipelines share the workers; one that is not known any more has no name. */
+static json_t *pipelines_json(struct orchestrator *orch, const struct msg_workers_are *pool)
+{
+    json_t *pipelines = json_array();
+    for (size_t i = 0; i < pool->pipelines.count; i++) {
+        const struct pipeline *pipeline =
+            orchestrator_pipeline_by_id(orch, (int64_t)pool->pipelines.at[i]);
+        uint32_t bound = pool->pipeline_bounds.at[i];
+        json_array_append_new(
+            pipelines,
+            json_pack("{ss?,sf,so,si,si,sf}", "pipeline",
+                      pipeline != NULL ? orchestrator_pipeline_config(pipeline)->name : NULL,
+                      "share", pool->pipeline_shares.at[i] / 1000.0, "workers_max",
+                      bound > 0 ? json_integer(bound) : json_null(), "workers",
+                      (int)pool->pipeline_workers.at[i], "leases", (int)pool->pipeline_leases.at[i],
+                      "cpu_seconds", seconds(pool->pipeline_cpu_ns.at[i])));
+    }
+    return pipelines;
+}
+
 static void on_workers(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -134,8 +160,8 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }
-    topic_answer(call,
-                 json_pack("{so,so}", "workers", workers_json(pool), "runs", runs_json(pool)));
+    topic_answer(call, json_pack("{so,so,so}", "workers", workers_json(pool), "runs",
+                                 runs_json(pool), "pipelines", pipelines_json(call->orch, pool)));
 }
 
 void topic_workers(struct topic_call *call)

@@ -1,4 +1,4 @@
-/* The beat of a worker: what it holds, what it has spent, what it has fitted; and what it gets. And its last word. */
+/* The beat of a worker: what it has spent, what it has fitted, and what it gets. And its last word. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
@@ -37,6 +37,7 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
         operators = beat->stat_operators.at[row];
     cost->unsaved |= cost->cpu_ns != beat->stat_cpu_ns.at[row] ||
                      cost->bytes_sent != beat->stat_bytes_sent.at[row];
+    shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost->cpu_ns);
     cost->cpu_ns = beat->stat_cpu_ns.at[row];
     cost->bytes_read = beat->stat_bytes_read.at[row];
     cost->bytes_sent = beat->stat_bytes_sent.at[row];
@@ -137,23 +138,17 @@ static void list_leases(const struct dispatcher_entry *entry, const struct dispa
     }
 }
 
-/* Returns what is left of `want`. */
-static uint32_t visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                          const struct dispatcher_visit *worker, const struct msg_worker_beat *beat,
-                          uint32_t want)
+static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                      const struct msg_worker_beat *beat, struct leasing *leasing)
 {
     struct dispatcher_held held[DISPATCHER_LEASES_MAX];
-    struct dispatcher_visit visit = *worker;
-    visit.held = held;
-    visit.held_count = held_of(beat, entry->number, held);
+    leasing->visit.held = held;
+    leasing->visit.held_count = held_of(beat, entry->number, held);
     /* An attempt that is not durable yet gets nothing new. */
     if (entry->job.unsaved)
         dispatcher_flush(dispatcher);
-    if (entry->failure[0] == '\0' && !entry->job.unsaved)
-        want = dispatcher_job_worker_beat(&entry->job, &visit, want,
-                                          weir_loop_now_ms(dispatcher->loop));
-    list_leases(entry, &visit, &dispatcher->orders);
-    return want;
+    leasing_visit(leasing, &entry->job, entry->account,
+                  entry->failure[0] == '\0' && !entry->job.unsaved);
 }
 
 static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
@@ -165,19 +160,32 @@ static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
 }
 
 /* Jobs that the worker is of the crew of; who has left it has no leases any more. */
-static void visit_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
-                       const struct msg_worker_beat *beat)
+static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
+                       const struct msg_worker_beat *beat, struct weir_arena *arena)
 {
-    size_t first = visit->worker - visit->worker % POOL_CREW;
-    uint32_t want = beat->want;
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        size_t turn = (dispatcher->turn + i) % dispatcher->entry_count;
-        struct dispatcher_entry *entry = dispatcher->entries[turn];
-        if (crew_of(&dispatcher->pool, entry) == first)
-            want = visit_job(dispatcher, entry, visit, beat, want);
+    size_t first = visit->worker - visit->worker % POOL_CREW, count = dispatcher->entry_count;
+    struct dispatcher_entry **entries = weir_arena_alloc(arena, (count + 1) * sizeof(*entries));
+    struct leasing leasing = {
+        .shares = &dispatcher->shares,
+        .visit = *visit,
+        .now_ms = weir_loop_now_ms(dispatcher->loop),
+        .want = beat->want,
+        .jobs = weir_arena_alloc(arena, (count + 1) * sizeof(struct leasing_job)),
+    };
+    for (size_t i = 0; i < count; i++) {
+        struct dispatcher_entry *entry = dispatcher->entries[(dispatcher->turn + i) % count];
+        if (crew_of(&dispatcher->pool, entry) != first)
+            continue;
+        entries[leasing.count] = entry;
+        visit_job(dispatcher, entry, beat, &leasing);
     }
+    leasing_give(&leasing);
+    for (size_t i = 0; i < leasing.count; i++)
+        list_leases(entries[i], visit, &dispatcher->orders);
     dispatcher->turn++;
 }
+
+/* ---- messages ---- */
 
 void dispatcher_on_worker_beat(void *state, struct weir_request *request)
 {
@@ -203,7 +211,7 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         worker->leases = (uint32_t)beat->jobs.count;
         note_costs(dispatcher, beat, worker);
         take_fits(dispatcher, beat);
-        visit_jobs(dispatcher, &visit, beat);
+        lease_jobs(dispatcher, &visit, beat, request->arena);
     }
     struct msg_worker_orders answer = {
         .session = beat->session,
@@ -220,13 +228,13 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
 }
 
-/* ---- its end ---- */
-
 void dispatcher_on_worker_leave(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
     const struct msg_worker_leave *leave = request->message;
     int slot = pool_leave(&dispatcher->pool, leave->worker, leave->session);
+    if (slot >= 0)
+        shares_drop(&dispatcher->shares, (uint32_t)slot);
     for (size_t i = 0; slot >= 0 && i < dispatcher->entry_count; i++)
         dispatcher_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
 }

@@ -37,6 +37,7 @@ void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entr
     dispatcher->entries = weir_realloc(dispatcher->entries, dispatcher->entry_count + 1,
                                        sizeof(struct dispatcher_entry *));
     dispatcher->entries[dispatcher->entry_count++] = entry;
+    entry->account = shares_join(&dispatcher->shares, &entry->quota);
 }
 
 void dispatcher_let_go(struct dispatcher_entry *entry)
@@ -138,6 +139,24 @@ enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatc
     return WEIR_OK;
 }
 
+enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
+                                         struct dispatcher_entry *entry,
+                                         const struct shares_quota *quota, struct weir_error *err)
+{
+    if (shares_quota_equal(&entry->quota, quota))
+        return WEIR_OK;
+    enum weir_status status = dispatcher_store_quota(dispatcher->db, entry->number, quota, err);
+    if (status != WEIR_OK)
+        return status;
+    entry->quota = *quota;
+    if (entry->account != NULL) {
+        struct shares_account *account = shares_join(&dispatcher->shares, quota);
+        shares_leave(&dispatcher->shares, entry->account);
+        entry->account = account;
+    }
+    return WEIR_OK;
+}
+
 /* True when it is closed. */
 static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
@@ -159,6 +178,7 @@ static void settle(void *owner)
             i++;
             continue;
         }
+        shares_leave(&dispatcher->shares, dispatcher->entries[i]->account);
         dispatcher_entry_free(dispatcher->entries[i]);
         dispatcher->entries[i] = dispatcher->entries[--dispatcher->entry_count];
     }
@@ -256,6 +276,7 @@ void dispatcher_close(void *state)
     free(dispatcher->entries);
     free(dispatcher->owed);
     pool_fini(&dispatcher->pool);
+    shares_fini(&dispatcher->shares);
     weir_db_close(dispatcher->db);
     free(dispatcher);
 }

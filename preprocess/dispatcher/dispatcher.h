@@ -5,6 +5,7 @@
 
 #include "core/service/service.h"
 #include "preprocess/dispatcher/entry.h"
+#include "preprocess/dispatcher/leasing.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/store.h"
 
@@ -43,6 +44,7 @@ struct dispatcher {
     struct weir_db *db;
     struct dispatcher_fences fences;
     struct pool pool;
+    struct shares shares;
     struct dispatcher_entry **entries; /* jobs in use, not closed */
     size_t entry_count;
     size_t turn; /* which job is asked first when a worker wants work */
@@ -69,12 +71,17 @@ enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
 /* Without a look into Postgres; NULL: it is not in use. */
 struct dispatcher_entry *dispatcher_in_memory(const struct dispatcher *dispatcher, uint64_t number);
 void dispatcher_let_go(struct dispatcher_entry *entry);
-/* Keeps an entry that was just stored. */
+/* Keeps an entry that was just stored, and counts its pipeline among those that share the workers. */
 void dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
 /* Works out, and stores, what the audit of a final job must add up to. UNAVAILABLE: not done yet; it goes
  * on by itself, ask again. */
 enum weir_status dispatcher_expect(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* The job's pipeline shares the workers otherwise from now on. */
+enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
+                                         struct dispatcher_entry *entry,
+                                         const struct shares_quota *quota,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* Takes up an abandoned job again: its owner has returned. It is in use from then on. */
 enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                    struct weir_error *err) WEIR_MUST_USE;

@@ -10,6 +10,7 @@
 enum {
     EXPECT_PIECE = 1 << 20, /* samples whose fingerprints are added at a time: some milliseconds */
     COSTS_MAX = 2 * POOL_CREW, /* rows that are worth no folding */
+    SHARE_MAX = 1000,
 };
 
 /* Partial fits that may wait at the same time. */
@@ -21,6 +22,15 @@ static size_t partials_of(const struct dispatcher_entry *entry)
 /* In front of stored state that is to be gone on from. */
 static const char BASE_MARK[] = "WEIRBASE";
 enum { BASE_MARK_BYTES = sizeof(BASE_MARK) - 1 };
+
+struct shares_quota dispatcher_quota_of(const struct msg_job_open *open)
+{
+    return (struct shares_quota){
+        .pipeline = open->pipeline != 0 ? open->pipeline : ~open->job,
+        .share = open->share > 0 && open->share <= SHARE_MAX ? open->share : 1,
+        .workers = open->workers,
+    };
+}
 
 static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
 {
@@ -34,6 +44,7 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
+    entry->quota = dispatcher_quota_of(open);
     return entry;
 }
 

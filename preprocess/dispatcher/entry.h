@@ -5,6 +5,7 @@
 
 #include "preprocess/dispatcher/job.h"
 #include "preprocess/dispatcher/pool.h"
+#include "preprocess/dispatcher/shares.h"
 #include "preprocess/dispatcher/stages.h"
 #include "preprocess/failures.h"
 #include "preprocess/fingerprint.h"
@@ -33,6 +34,8 @@ struct dispatcher_entry {
     uint32_t epochs;
     uint32_t ranks;
     uint64_t seed;
+    struct shares_quota quota;      /* of its pipeline */
+    struct shares_account *account; /* … which has this while the job is in use */
     bool closed;
     bool abandoned;           /* closed, or to be, because nobody asked for it any more */
     int64_t silent_ms;        /* for how long nobody has */
@@ -59,6 +62,8 @@ struct dispatcher_entry {
     struct stages stages;
 };
 
+/* How its pipeline shares the workers; a job that names none is a pipeline of its own. */
+struct shares_quota dispatcher_quota_of(const struct msg_job_open *open);
 /* A copy of what `job_open` says, without a plan. A job that trains is fitted on its own set: what is
  * fitted already, the vocabularies go on from. */
 struct dispatcher_entry *dispatcher_entry_open(const struct msg_job_open *open);

@@ -29,6 +29,10 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
                            (*ret_entry)->set_digest, ask->set_digest);
         dispatcher_let_go(*ret_entry);
     }
+    if (status == WEIR_OK) {
+        struct shares_quota quota = dispatcher_quota_of(ask);
+        return dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
+    }
     if (status != WEIR_NOT_FOUND)
         return status;
     WEIR_AUTO(dispatcher_entry) entry = dispatcher_entry_open(ask);

@@ -138,6 +138,33 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     answer->job_bytes_read = (struct weir_u64s){read, count};
 }
 
+/* ---- pipelines ---- */
+
+static void describe_pipelines(const struct shares *shares, struct weir_arena *arena,
+                               struct msg_workers_are *answer)
+{
+    size_t count = shares->count, room = (count + 1) * sizeof(uint64_t);
+    uint64_t *pipelines = weir_arena_alloc(arena, room);
+    uint32_t *parts = weir_arena_alloc(arena, room), *bounds = weir_arena_alloc(arena, room);
+    uint32_t *workers = weir_arena_alloc(arena, room), *leases = weir_arena_alloc(arena, room);
+    int64_t *cpu_ns = weir_arena_alloc(arena, room);
+    for (size_t i = 0; i < count; i++) {
+        const struct shares_account *account = shares->accounts[i];
+        pipelines[i] = account->quota.pipeline;
+        parts[i] = (uint32_t)(account->quota.share * 1000 + 0.5);
+        bounds[i] = account->quota.workers;
+        workers[i] = (uint32_t)account->holder_count;
+        leases[i] = account->out;
+        cpu_ns[i] = account->cpu_ns;
+    }
+    answer->pipelines = (struct weir_u64s){pipelines, count};
+    answer->pipeline_shares = (struct weir_u32s){parts, count};
+    answer->pipeline_bounds = (struct weir_u32s){bounds, count};
+    answer->pipeline_workers = (struct weir_u32s){workers, count};
+    answer->pipeline_leases = (struct weir_u32s){leases, count};
+    answer->pipeline_cpu_ns = (struct weir_i64s){cpu_ns, count};
+}
+
 void dispatcher_on_workers_ask(void *state, struct weir_request *request)
 {
     const struct dispatcher *dispatcher = state;
@@ -147,5 +174,6 @@ void dispatcher_on_workers_ask(void *state, struct weir_request *request)
     describe_workers(workers, count, request->arena, &answer);
     describe_operators(dispatcher, workers, count, request->arena, &answer);
     describe_jobs(dispatcher, request->arena, &answer);
+    describe_pipelines(&dispatcher->shares, request->arena, &answer);
     weir_rpc_reply(request->server, &request->route, MSG_workers_are, &answer, NULL);
 }

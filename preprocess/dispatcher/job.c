@@ -73,42 +73,50 @@ static uint32_t lanes_in_use(const struct dispatcher_job *job)
     return dispatcher_job_is_running(job) && !job->record.final ? ranks_of(job) : 0;
 }
 
-struct grant {
-    const struct dispatcher_visit *visit;
-    int64_t now_ms;
-    uint32_t want;
-    uint32_t room; /* for leases of this worker */
-};
-
 static void lease(struct dispatcher_job *job, struct dispatcher_lane *lane, uint64_t group,
-                  struct grant *grant)
+                  const struct dispatcher_visit *visit, int64_t now_ms)
 {
-    dispatcher_lane_lease(lane, group, grant->visit, ++job->fences->newest, grant->now_ms);
-    grant->want -= grant->want > 0;
-    grant->room--;
+    dispatcher_lane_lease(lane, group, visit, ++job->fences->newest, now_ms);
 }
 
-/* The lowest group that each consumer lacks, wanted or not. */
-static void grant_lowest(struct dispatcher_job *job, struct grant *grant)
+uint32_t dispatcher_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                              int64_t now_ms, uint32_t *ret_untold)
 {
-    for (uint32_t i = 0; i < lanes_in_use(job) && grant->room > 0; i++) {
+    uint32_t listed = 0;
+    for (uint32_t i = 0; i < ranks_of(job); i++)
+        listed += dispatcher_lane_visit(&job->lanes[i], visit, now_ms);
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    uint32_t has = (uint32_t)dispatcher_job_leases(job, visit->worker, visit->session, leases);
+    *ret_untold = has > listed ? has - listed : 0;
+    return has;
+}
+
+uint32_t dispatcher_job_grant_lowest(struct dispatcher_job *job,
+                                     const struct dispatcher_visit *visit, uint32_t has,
+                                     int64_t now_ms)
+{
+    uint32_t given = 0;
+    for (uint32_t i = 0; i < lanes_in_use(job) && has + given < DISPATCHER_LEASES_MAX; i++) {
         struct dispatcher_lane *lane = &job->lanes[i];
         uint64_t lowest = dispatcher_lane_lacking(lane);
-        if (lowest == DISPATCHER_NO_GROUP || !dispatcher_lane_listens(lane, grant->now_ms) ||
+        if (lowest == DISPATCHER_NO_GROUP || !dispatcher_lane_listens(lane, now_ms) ||
             dispatcher_lane_group(lane, lowest)->state != DISPATCHER_GROUP_OPEN)
             continue;
-        lease(job, lane, lowest, grant);
+        lease(job, lane, lowest, visit, now_ms);
+        given++;
     }
+    return given;
 }
 
-/* The lowest open group of all lanes, so that no rank runs ahead of the others. */
-static bool grant_next(struct dispatcher_job *job, struct grant *grant)
+/* Of all lanes, so that no rank runs ahead of the others. */
+bool dispatcher_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                          uint32_t has, int64_t now_ms)
 {
     struct dispatcher_lane *best = NULL;
     uint64_t lowest = DISPATCHER_NO_GROUP;
-    for (uint32_t i = 0; i < lanes_in_use(job); i++) {
+    for (uint32_t i = 0; i < lanes_in_use(job) && has < DISPATCHER_LEASES_MAX; i++) {
         struct dispatcher_lane *lane = &job->lanes[i];
-        if (!dispatcher_lane_listens(lane, grant->now_ms))
+        if (!dispatcher_lane_listens(lane, now_ms))
             continue;
         uint64_t group = dispatcher_lane_open(lane);
         if (group < lowest) {
@@ -117,31 +125,8 @@ static bool grant_next(struct dispatcher_job *job, struct grant *grant)
         }
     }
     if (best != NULL)
-        lease(job, best, lowest, grant);
+        lease(job, best, lowest, visit, now_ms);
     return best != NULL;
-}
-
-uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
-                                    const struct dispatcher_visit *visit, uint32_t want,
-                                    int64_t now_ms)
-{
-    uint32_t listed = 0;
-    for (uint32_t i = 0; i < ranks_of(job); i++)
-        listed += dispatcher_lane_visit(&job->lanes[i], visit, now_ms);
-
-    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
-    size_t has = dispatcher_job_leases(job, visit->worker, visit->session, leases);
-    uint32_t untold = has > listed ? (uint32_t)has - listed : 0;
-    struct grant grant = {
-        .visit = visit,
-        .now_ms = now_ms,
-        .want = want > untold ? want - untold : 0,
-        .room = (uint32_t)(DISPATCHER_LEASES_MAX - has),
-    };
-    grant_lowest(job, &grant);
-    while (grant.want > 0 && grant.room > 0 && grant_next(job, &grant))
-        continue;
-    return grant.want;
 }
 
 void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session)

@@ -26,9 +26,9 @@
  *      behind it, in at_least_once as `duplicated`, in at_most_once as lost.
  *   4  Groups are leased lowest first, under a fence higher than any before, only to consumers that
  *      are listening (heard of in this incarnation, and in the last DISPATCHER_SILENT_MS), and only
- *      if the whole group lies below oldest + WEIR_AHEAD_MAX. The lowest group that a consumer lacks
- *      is leased to the next worker that beats even if it wants none: a pool that is full of
- *      finished work, which nobody takes before that group, would wait for ever.
+ *      if the whole group lies below oldest + WEIR_AHEAD_MAX. A worker has a few leases of a job at most,
+ *      but the lowest group that a consumer lacks: a pool that is full of finished work, which nobody
+ *      takes before that group, would wait for ever.
  *   5  A lease lives DISPATCHER_LEASE_MS (longer in a pool of thousands: pool.h) from the newest
  *      worker_beat that listed it while the consumer was listening. It ends early when its worker leaves, or its slot shows a new session, when the
  *      consumer asks for the group `again` naming its fence, when the consumer has every batch of
@@ -136,12 +136,17 @@ struct dispatcher_lease {
     uint64_t fence;
 };
 
-/* Renews and ends leases as the worker says, then gives it up to `want` new ones (rule 4 knows one
- * exception). Leases that it was given before but does not list (the answer was lost) count against
- * `want`. Returns what is left of `want`. */
-uint32_t dispatcher_job_worker_beat(struct dispatcher_job *job,
-                                    const struct dispatcher_visit *visit, uint32_t want,
-                                    int64_t now_ms);
+/* Renews and ends leases as the worker says. Returns how many it has now; those that it was given before but does not
+ * list (the answer was lost) are `*ret_untold`. */
+uint32_t dispatcher_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                              int64_t now_ms, uint32_t *ret_untold);
+/* Leases the lowest group that each consumer lacks, to who has `has` leases (rule 4); returns how many. */
+uint32_t dispatcher_job_grant_lowest(struct dispatcher_job *job,
+                                     const struct dispatcher_visit *visit, uint32_t has,
+                                     int64_t now_ms);
+/* Leases the lowest open group, if there is one and room for it. */
+bool dispatcher_job_grant(struct dispatcher_job *job, const struct dispatcher_visit *visit,
+                          uint32_t has, int64_t now_ms);
 /* The worker's session has ended in order: so do its leases. */
 void dispatcher_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session);
 /* All leases the worker has now, by rank, lowest group first; returns how many were written. */

@@ -261,7 +261,7 @@ static bool is_leased_to(const struct dispatcher_group *group, uint32_t worker, 
 
 static int64_t lease_end(const struct dispatcher_visit *visit, int64_t now_ms)
 {
-    return now_ms + (visit->lease_ms > 0 ? visit->lease_ms : DISPATCHER_LEASE_MS);
+    return now_ms + visit->lease_ms;
 }
 
 static uint32_t renew(struct dispatcher_lane *lane, const struct dispatcher_visit *visit,

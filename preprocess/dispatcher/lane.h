@@ -46,7 +46,7 @@ struct dispatcher_visit {
     uint64_t session;
     const struct dispatcher_held *held;
     size_t held_count;
-    int64_t lease_ms; /* how long its leases live; 0: DISPATCHER_LEASE_MS */
+    int64_t lease_ms; /* how long its leases live */
 };
 
 struct dispatcher_lane {

@@ -75,6 +75,9 @@ enum {
     COL_CLOSED,
     COL_SILENT_MS,
     COL_ABANDONED,
+    COL_PIPELINE,
+    COL_SHARE,
+    COL_WORKERS,
 };
 
 static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_t number)
@@ -90,6 +93,9 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_
         .mode = weir_rows_text(rows, 0, COL_MODE),
         .fitted = weir_rows_bytes(rows, 0, COL_FITTED),
         .ranks = (uint32_t)weir_rows_i64(rows, 0, COL_RANKS),
+        .pipeline = (uint64_t)weir_rows_i64(rows, 0, COL_PIPELINE),
+        .share = weir_rows_f64(rows, 0, COL_SHARE),
+        .workers = (uint32_t)weir_rows_i64(rows, 0, COL_WORKERS),
     });
     entry->closed = weir_rows_bool(rows, 0, COL_CLOSED);
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, COL_SILENT_MS);
@@ -227,7 +233,16 @@ enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatche
     return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
                   DB_BYTES(weir_buf_view(&entry->config)), DB_TEXT(entry->set_path),
                   DB_TEXT(entry->set_digest), DB_I64(entry->epochs), DB_I64(entry->seed),
-                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks));
+                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
+                  DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
+                  DB_I64(entry->quota.workers));
+}
+
+enum weir_status dispatcher_store_quota(struct weir_db *db, uint64_t number,
+                                        const struct shares_quota *quota, struct weir_error *err)
+{
+    return DB_RUN(db, Q_job_quota, NULL, err, DB_I64(number), DB_I64(quota->pipeline),
+                  DB_F64(quota->share), DB_I64(quota->workers));
 }
 
 static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_entry *entry,

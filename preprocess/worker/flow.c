@@ -58,11 +58,46 @@ static void drop_lease(struct worker_flow *flow, struct worker_lease *lease)
     *lease = (struct worker_lease){0};
 }
 
+static uint64_t left_of(const struct worker_lease *lease)
+{
+    return lease->fence != 0 ? all_batches(lease) & ~lease->made : 0;
+}
+
+/* What waits for one consumer. */
+struct waiting {
+    size_t count;
+    uint64_t lowest;
+};
+
+static struct waiting waiting_for(const struct worker_flow *flow, uint64_t job, uint64_t session)
+{
+    struct waiting waiting = {.lowest = UINT64_MAX};
+    for (size_t i = 0; i < flow->ready_count; i++) {
+        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        if (lease->job != job || lease->session != session)
+            continue;
+        waiting.count++;
+        if (flow->ready[i].batch < waiting.lowest)
+            waiting.lowest = flow->ready[i].batch;
+    }
+    return waiting;
+}
+
+/* Enough is finished for its consumer: nothing more is made of it before some of that is sent. */
+static bool is_held_up(const struct worker_flow *flow, const struct worker_lease *lease)
+{
+    return waiting_for(flow, lease->job, lease->session).count >= WORKER_READY_MAX;
+}
+
 uint32_t worker_flow_want(const struct worker_flow *flow)
 {
     uint32_t busy = 0;
-    for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
-        busy += flow->leases[i].fence != 0 && !worker_lease_done(&flow->leases[i]);
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        bool is_begun = lease->batches.count > 0;
+        busy +=
+            lease->fence != 0 && (!is_begun || (left_of(lease) != 0 && !is_held_up(flow, lease)));
+    }
     return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
 }
 
@@ -284,46 +319,59 @@ void worker_flow_suspend(struct worker_flow *flow, uint64_t fence)
         lease->batches.count = 0;
 }
 
-/* What waits for one consumer. */
-struct waiting {
-    size_t count;
-    uint64_t lowest;
+/* The fence of the oldest lease of which something is to be made for the same consumer. */
+static uint64_t oldest_of(const struct worker_flow *flow, const struct worker_lease *wanted)
+{
+    uint64_t oldest = wanted->fence;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        if (left_of(lease) != 0 && lease->job == wanted->job && lease->session == wanted->session &&
+            lease->fence < oldest)
+            oldest = lease->fence;
+    }
+    return oldest;
+}
+
+/* What is to be made next of a lease. */
+struct makeable {
+    uint64_t fence; /* 0: nothing */
+    uint64_t batch;
+    size_t waiting;  /* finished batches for its consumer */
+    uint64_t oldest; /* fence of its consumer's leases */
 };
 
-static struct waiting waiting_for(const struct worker_flow *flow, uint64_t job, uint64_t session)
+static struct makeable makeable_of(const struct worker_flow *flow, const struct worker_lease *lease)
 {
-    struct waiting waiting = {.lowest = UINT64_MAX};
-    for (size_t i = 0; i < flow->ready_count; i++) {
-        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
-        if (lease->job != job || lease->session != session)
-            continue;
-        waiting.count++;
-        if (flow->ready[i].batch < waiting.lowest)
-            waiting.lowest = flow->ready[i].batch;
-    }
-    return waiting;
+    if (left_of(lease) == 0)
+        return (struct makeable){0};
+    uint64_t batch = lease->batches.first + (uint64_t)__builtin_ctzll(left_of(lease));
+    struct waiting waiting = waiting_for(flow, lease->job, lease->session);
+    if (waiting.count >= WORKER_READY_MAX && batch > waiting.lowest)
+        return (struct makeable){0};
+    return (struct makeable){lease->fence, batch, waiting.count, oldest_of(flow, lease)};
+}
+
+/* Of one consumer the lowest batch. Of several whoever has waited longest, so that each lease comes to its end whatever
+ * else the worker is given. */
+static bool comes_before(const struct makeable *one, const struct makeable *other)
+{
+    if (one->waiting != other->waiting)
+        return one->waiting < other->waiting;
+    if (one->oldest != other->oldest)
+        return one->oldest < other->oldest;
+    return one->batch < other->batch;
 }
 
 bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make)
 {
-    size_t fewest = SIZE_MAX;
+    struct makeable next = {0};
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
-        const struct worker_lease *lease = &flow->leases[i];
-        uint64_t left = all_batches(lease) & ~lease->made;
-        if (lease->fence == 0 || left == 0)
-            continue;
-        uint64_t batch = lease->batches.first + (uint64_t)__builtin_ctzll(left);
-        struct waiting waiting = waiting_for(flow, lease->job, lease->session);
-        if (waiting.count >= WORKER_READY_MAX && batch > waiting.lowest)
-            continue;
-        bool is_better =
-            waiting.count < fewest || (waiting.count == fewest && batch < ret_make->batch);
-        if (is_better) {
-            fewest = waiting.count;
-            *ret_make = (struct worker_make){.fence = lease->fence, .batch = batch};
-        }
+        struct makeable candidate = makeable_of(flow, &flow->leases[i]);
+        if (candidate.fence != 0 && (next.fence == 0 || comes_before(&candidate, &next)))
+            next = candidate;
     }
-    return fewest != SIZE_MAX;
+    *ret_make = (struct worker_make){.fence = next.fence, .batch = next.batch};
+    return next.fence != 0;
 }
 
 static bool holds_erased(const struct worker_flow *flow, const struct worker_ready *ready)

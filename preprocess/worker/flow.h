@@ -11,7 +11,8 @@
  *      with its unsent batches. All are dropped lease_ms after the newest answered beat was sent.
  *   2  Batches of a lease are made in number order, those the consumer has already are skipped. Per
  *      consumer at most WORKER_READY_MAX finished batches wait, unless the next one is older than
- *      all that wait.
+ *      all that wait. Whoever has fewest waiting comes first, then whoever has the oldest lease. A worker
+ *      that has nothing to make wants more leases, whatever waits to be sent.
  *   3  The oldest waiting batch of a consumer is sent if nothing is in flight to it, or if it fits
  *      the bytes granted, or if its loop starves for it. So credit never locks out the one batch
  *      that the consumer needs to go on, and at most that one exceeds it.
@@ -35,7 +36,7 @@
 
 enum {
     WORKER_LEASES_MAX = 64,
-    WORKER_LEASES_WANTED = 4, /* with work left in them */
+    WORKER_LEASES_WANTED = 4, /* of which something is to be made */
     WORKER_READY_MAX = 2,
     WORKER_CONSUMERS_MAX = 256,
     WORKER_RESEND_MS = 4000,

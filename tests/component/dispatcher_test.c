@@ -46,18 +46,42 @@ static const char READS_FEW_ROWS[] =
     "ASSERT (SELECT max(pg_column_size(rank)) FROM preprocess.rank) < 4 * 4096; "
     "END $$";
 
+/* The quota of its pipeline, as it was opened, and the leases that it has. */
+static void assert_shares(struct stage *stage, uint32_t leases)
+{
+    struct msg_workers_are pool;
+    stage_ask(stage, MSG_workers_ask, NULL, MSG_workers_are, &pool);
+    assert_int_equal(pool.pipelines.count, 1);
+    assert_int_equal(pool.pipelines.at[0], 9);
+    assert_int_equal(pool.pipeline_shares.at[0], 2500);
+    assert_int_equal(pool.pipeline_bounds.at[0], 3);
+    assert_int_equal(pool.pipeline_workers.at[0], leases > 0);
+    assert_int_equal(pool.pipeline_leases.at[0], leases);
+}
+
+/* The second time the system file has another quota for its pipeline. */
+static void open_twice(struct stage *stage)
+{
+    struct msg_job_opened opened;
+    struct msg_job_open job = stage_job(stage, JOB);
+    job.pipeline = 9;
+    stage_ask(stage, MSG_job_open, &job, MSG_job_opened, &opened);
+    assert_int_equal(opened.batches, SAMPLES);
+    job.share = 2.5;
+    job.workers = 3;
+    stage_ask(stage, MSG_job_open, &job, MSG_job_opened, &opened);
+    assert_shares(stage, 0);
+}
+
 /* Neither what is stored nor what a restart reads grows with the groups: three processes, two of them started on
  * what the one before left behind, have read a few rows in all. */
 static void a_million_groups_survive_kill_9(void **state)
 {
     struct stage stage;
-    struct msg_job_opened opened;
     (void)state;
     stage_begin(&stage, &postgres, SAMPLES);
     stage_start(&stage);
-    struct msg_job_open job = stage_job(&stage, JOB);
-    stage_ask(&stage, MSG_job_open, &job, MSG_job_opened, &opened);
-    assert_int_equal(opened.batches, SAMPLES);
+    open_twice(&stage);
     struct weir_position durable = stage_position(300000, 1500);
     struct weir_position newest = stage_position(400000, 100);
     struct stage_consumer first = {.job = JOB, .session = 1};
@@ -75,6 +99,7 @@ static void a_million_groups_survive_kill_9(void **state)
     assert_string_equal(is.state, "open");
     assert_int_equal(is.delivered, 301500);
     assert_int_equal(is.lost + is.duplicated + is.replayed, 0);
+    assert_shares(&stage, 0);
     /* The same consumer goes on; what was leased is leased again, above every old fence. */
     first.position = &newest;
     stage_consume(&stage, &first, 2);
@@ -83,6 +108,7 @@ static void a_million_groups_survive_kill_9(void **state)
     assert_int_equal(after.groups.at[1], 400002);
     for (size_t i = 0; i < after.fences.count; i++)
         assert_true(after.fences.at[i] > before.fences.at[63]);
+    assert_shares(&stage, 64);
     /* Another one returns with what was durable, and finishes. */
     struct stage_consumer second = {.job = JOB, .session = 2, .position = &durable};
     second.attempt = stage_take_place(&stage, JOB, second.session, &durable);

@@ -1,8 +1,7 @@
 /* The dispatcher in the simulated world: the record and the incarnation are durable, leases are not. */
-#include "preprocess/dispatcher/job.h"
-
 #include "core/base/memory.h"
 #include "tests/simulation/delivery_lab.h"
+#include "tests/support/lease_job.h"
 
 #include <string.h>
 
@@ -165,7 +164,7 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
                                      .session = beat->session,
                                      .held = held,
                                      .held_count = count};
-    (void)dispatcher_job_worker_beat(&actor->job, &visit, beat->want, world_now(actor->lab->world));
+    lease_job(&actor->job, &visit, beat->want, world_now(actor->lab->world));
     save(actor, false);
 
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];

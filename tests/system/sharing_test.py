@@ -1,5 +1,5 @@
-"""Ten pipelines at once share two trainers on a platform that dies among them: each makes all its models, and
-none starves. Judged by the order in which trainings end, not by the time they take."""
+"""Ten pipelines at once share two trainers and two workers on a platform that dies among them: each makes all its models, and
+none starves; one has a quota of workers. Judged by the order in which trainings end, not by the time they take."""
 
 import datetime
 import json
@@ -52,16 +52,33 @@ def assert_none_starves(told, died_at):
     assert spreads["behind"] <= spreads["before"] + 2, ended
 
 
+def at_work(lab, name):
+    """How the pipeline shares the workers, as `weir workers` has it; None: none of its jobs is in use."""
+    rows = json.loads(lab.weir("workers", "--json"))["pipelines"]
+    return next((row for row in rows if row["pipeline"] == name), None)
+
+
+def assert_bound_holds(lab):
+    """The long one is given one worker at a time, while it trains, and the system file says why."""
+    seen = []
+    while not any(row["workers"] == 1 for row in seen):
+        assert len(seen) < 1000, seen[-1]
+        row = at_work(lab, LONG)
+        seen += [row] if row else []
+    assert all(row["workers"] <= 1 and row["workers_max"] == 1 and row["share"] == 0.5 for row in seen), seen
+
+
 def main():
     lab = Lab(samples=EVERY * TRIGGERS, every=EVERY, epochs=1)
     system = lab.folder / "system.yaml"
-    system.write_text("trainers: 2\nworkers: 2\n")
+    system.write_text(f"trainers: 2\nworkers: 2\nquotas: {{{LONG}: {{share: 0.5, workers: 1}}}}\n")
     server = serve(lab, "--system", str(system))
     submit_all(lab)
     server.kill()
     server.communicate(timeout=DEADLINE_S)
     died_at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     with served(lab, "--system", str(system)):
+        assert_bound_holds(lab)
         told = finish(lab)
         trainers = json.loads(lab.weir("status", "--json"))["trainers"]
         assert trainers["slots"] == 2 and trainers["busy"] == trainers["waiting"] == 0, trainers

@@ -249,14 +249,16 @@ static void quotas_are_read_by_name(void **state)
 {
     struct weir_error err;
     struct weir_yaml *document = NULL;
-    const char *text = "{clicks: {share: 2.5, trainers: 1}, default: {trainers: 3}}";
+    const char *text = "{clicks: {share: 2.5, trainers: 1, workers: 2}, default: {trainers: 3}}";
     (void)state;
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
     const struct orchestrator_sharing sharing = {.quotas = weir_yaml_root(document)};
     assert_int_equal(orchestrator_quotas_check(sharing.quotas, &err), WEIR_OK);
     assert_true(orchestrator_quota_of(&sharing, "clicks").share == 2.5);
     assert_int_equal(orchestrator_quota_of(&sharing, "clicks").trainers, 1);
+    assert_int_equal(orchestrator_quota_of(&sharing, "clicks").workers, 2);
     assert_true(orchestrator_quota_of(&sharing, "other").share == 1);
+    assert_int_equal(orchestrator_quota_of(&sharing, "other").workers, 0);
     assert_int_equal(orchestrator_quota_of(&sharing, "other").trainers, 3);
     weir_yaml_free(document);
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of("{p: {shares: 2}}"), &document, &err),

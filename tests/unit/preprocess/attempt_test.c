@@ -1,6 +1,6 @@
 /* Ranks and delivery modes of preprocess/dispatcher/job.h (rules 1 to 3, 6, 7): who gets a place,
  * where an attempt begins, when a step is committed. The simulation drives them together. */
-#include "preprocess/dispatcher/job.h"
+#include "tests/support/lease_job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,11 +156,11 @@ static void an_attempt_begins_once_every_rank_has_come(void **unused)
     assert_int_equal(answer.attempt, 0);
     assert_true(answer.joined);
     assert_true(fixture.job.unsaved);
-    (void)dispatcher_job_worker_beat(&fixture.job, &visit, 4, 0);
+    lease_job(&fixture.job, &visit, 4, 0);
     assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 0);
     assert_int_equal(come(&fixture, &second, 0).attempt, 1);
     assert_int_equal(claim(&fixture, &first, 0).attempt, 1);
-    (void)dispatcher_job_worker_beat(&fixture.job, &visit, 4, 0);
+    lease_job(&fixture.job, &visit, 4, 0);
     assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 4);
     for (size_t i = 0; i < 4; i++) { /* both ranks at the same pace */
         assert_int_equal(leases[i].rank, i / 2);
@@ -203,7 +203,7 @@ static void a_rank_that_returns_makes_the_others_regroup(void **unused)
     assert_true(beat(&fixture, &died, 3).superseded);
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     struct dispatcher_visit visit = {.worker = 0, .session = 1};
-    (void)dispatcher_job_worker_beat(&fixture.job, &visit, 4, 2);
+    lease_job(&fixture.job, &visit, 4, 2);
     assert_int_equal(dispatcher_job_leases(&fixture.job, 0, 1, leases), 0);
     /* It loads the state that the other has, under a new session. */
     struct consumer again = {D, 0, {0}};

@@ -163,6 +163,49 @@ static void void_leases_go_with_their_batches(void **state)
     end(flow);
 }
 
+static void a_worker_that_has_nothing_to_make_wants_more(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 3, 0);
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 3);
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(make(flow), 1);
+    assert_int_equal(make(flow), -1); /* the consumer gives no credit: another one may */
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED);
+    credit(flow, 1000, 0, 0, false);
+    assert_int_equal(send_one(flow, 1), 0);
+    assert_int_equal(worker_flow_want(flow), WORKER_LEASES_WANTED - 2);
+    end(flow);
+}
+
+/* Leases of two jobs: 100 of a batch that is far ahead, younger ones of a job that has just begun. */
+static void the_older_lease_is_made_whatever_comes_behind_it(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    struct worker_make what;
+    uint64_t jobs[] = {JOB + 1, JOB}, fences[] = {200, 100}, groups[] = {0, 70};
+    uint64_t attempts[] = {1, 1}, sessions[] = {LOOP + 1, LOOP};
+    uint32_t ranks[] = {0, 0};
+    worker_flow_orders(flow,
+                       &(struct msg_worker_orders){.session = ME,
+                                                   .lease_ms = LEASE_MS,
+                                                   .jobs = {jobs, 2},
+                                                   .attempts = {attempts, 2},
+                                                   .groups = {groups, 2},
+                                                   .fences = {fences, 2},
+                                                   .sessions = {sessions, 2},
+                                                   .ranks = {ranks, 2},
+                                                   .known = true},
+                       0);
+    worker_flow_begin(flow, 200, (struct preprocess_range){0, 2});
+    worker_flow_begin(flow, 100, (struct preprocess_range){140, 2});
+    assert_true(worker_flow_next_make(flow, &what));
+    assert_int_equal(what.fence, 100);
+    end(flow);
+}
+
 static void a_worker_wants_more_when_it_has_sent(void **state)
 {
     (void)state;
@@ -278,6 +321,8 @@ int main(void)
         cmocka_unit_test(an_older_batch_is_made_though_enough_wait),
         cmocka_unit_test(void_leases_go_with_their_batches),
         cmocka_unit_test(a_worker_wants_more_when_it_has_sent),
+        cmocka_unit_test(a_worker_that_has_nothing_to_make_wants_more),
+        cmocka_unit_test(the_older_lease_is_made_whatever_comes_behind_it),
         cmocka_unit_test(nothing_is_sent_without_a_use_lease_or_behind_the_epoch),
         cmocka_unit_test(batches_with_erased_ids_are_made_again),
         cmocka_unit_test(a_lost_batch_is_made_again_after_a_while),

@@ -1,5 +1,5 @@
 /* The rules of preprocess/dispatcher/job.h, one by one. The simulation drives them together. */
-#include "preprocess/dispatcher/job.h"
+#include "tests/support/lease_job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static size_t visit(struct fixture *fixture, const struct visit *visit,
                                        .session = visit->session,
                                        .held = visit->held,
                                        .held_count = visit->held_count};
-    (void)dispatcher_job_worker_beat(&fixture->job, &beat_of, visit->want, visit->now_ms);
+    lease_job(&fixture->job, &beat_of, visit->want, visit->now_ms);
     return dispatcher_job_leases(&fixture->job, visit->worker, visit->session, leases);
 }
 
@@ -201,8 +201,29 @@ static void sent_groups_rest_until_patience_is_over(void **state)
     assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_SENT);
     (void)consume(&fixture, ONE, 1, 0, 1, 100 + DISPATCHER_SENT_PATIENCE_MS);
     assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
-    /* Even a worker that wants nothing gets the group that holds everybody up. */
-    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 0, 4200, {{0}}, 0}, a), 1);
+    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 1, 4200, {{0}}, 0}, a), 1);
+    assert_int_equal(a[0].group, 0);
+    dispatcher_job_fini(&fixture.job);
+}
+
+static void full_hands_get_the_group_that_holds_everybody_up(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
+    begin(&fixture, false);
+    (void)open_at(&fixture, ONE, 0, 0);
+    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    struct visit full = {1, 2, 4, 0, {{0}}, 0};
+    assert_int_equal(visit(&fixture, &full, a), 4);
+    for (size_t i = 0; i < 4; i++)
+        full.held[full.held_count++] = (struct dispatcher_held){a[i].group, a[i].fence, false};
+    (void)consume(&fixture, ONE, 1, 0, 0, 1900);
+    full.want = 1;
+    full.now_ms = 1900;
+    assert_int_equal(visit(&fixture, &full, a), 4); /* group 0 is made elsewhere */
+    full.now_ms = DISPATCHER_LEASE_MS;              /* not any more */
+    assert_int_equal(visit(&fixture, &full, a), 5);
     assert_int_equal(a[0].group, 0);
     dispatcher_job_fini(&fixture.job);
 }
@@ -415,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_new_session_in_the_slot_voids_the_old_leases),
         cmocka_unit_test(what_a_worker_leaves_is_anothers_at_once),
         cmocka_unit_test(sent_groups_rest_until_patience_is_over),
+        cmocka_unit_test(full_hands_get_the_group_that_holds_everybody_up),
         cmocka_unit_test(what_the_consumer_has_is_not_leased),
         cmocka_unit_test(again_opens_the_group_only_under_its_fence),
         cmocka_unit_test(a_new_consumer_takes_over_and_counts_what_is_replayed),

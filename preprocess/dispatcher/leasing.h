@@ -1,0 +1,34 @@
+/* What a worker is given when it beats: leases of the jobs that it serves. Pure: the state machine of each job says which
+ * group is next (job.h), and shares.h which job. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_LEASING_H
+#define WEIR_PREPROCESS_DISPATCHER_LEASING_H
+
+#include "preprocess/dispatcher/job.h"
+#include "preprocess/dispatcher/shares.h"
+
+/* A job that the worker serves. */
+struct leasing_job {
+    struct dispatcher_job *job;
+    struct shares_account *account; /* of its pipeline */
+    uint32_t has;                   /* leases of it, at the worker */
+    bool may_have_more;
+};
+
+/* A worker's beat. */
+struct leasing {
+    struct shares *shares;
+    struct dispatcher_visit visit; /* of each job in turn; lease_ms is > 0 */
+    int64_t now_ms;
+    uint32_t want;            /* leases in addition to those it has */
+    struct leasing_job *jobs; /* the caller's, with room for all of them */
+    size_t count;
+};
+
+/* Adds a job, and renews what `visit` says the worker holds of it. Leases that it was given before but does not list (the
+ * answer was lost) count against `want`. A job that is not `open` gets nothing, and keeps what it has. */
+void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
+                   struct shares_account *account, bool is_open);
+/* Once all are visited: gives leases as wanted, of whoever is next in line. */
+void leasing_give(struct leasing *leasing);
+
+#endif
