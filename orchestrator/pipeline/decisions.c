@@ -1,7 +1,6 @@
 /* Deciding at a check, and the rows that decisions are kept in. */
 #include "orchestrator/pipeline/decisions.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "orchestrator/events.h"
@@ -60,7 +59,7 @@ enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *w
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_pipeline_pending, NULL, err, DB_I64(pipeline->id),
                DB_I64(reader->samples_new), DB_I64(reader->last_time), DB_I64(reader->last_id),
-               DB_BYTES(weir_buf_view(&saved)), DB_I64(weir_now_wall_us()));
+               DB_BYTES(weir_buf_view(&saved)), DB_I64(reader->arrived_us));
     if (status == WEIR_OK) {
         status = DB_RUN(pipeline->orch->db, Q_dataset_fix, NULL, err, DB_I64(pipeline->id),
                         DB_I64(reader->asked), DB_I64(pipeline->positions[reader->asked]));

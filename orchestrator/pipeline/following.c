@@ -3,6 +3,7 @@
  * the policy's state row by row: storage drops what a consumer has passed. */
 #include "orchestrator/pipeline/decisions.h"
 
+#include "core/base/clock.h"
 #include "core/wire/sample.h"
 
 #include <stdio.h>
@@ -11,6 +12,13 @@ enum { FEED_IDLE_MS = 500, FEED_ROWS = 1024 };
 
 static void ask_feed(struct pipeline *pipeline);
 static weir_rpc_done_fn on_columns;
+
+/* The first of the samples since the newest trigger is the first that was visible. */
+static void note_arrival(struct reader *reader)
+{
+    if (reader->arrived_us == 0 || reader->visible_us < reader->arrived_us)
+        reader->arrived_us = reader->visible_us;
+}
 
 /* Samples of one feed row; true when a trigger is due behind it. */
 static bool take_row(struct reader *reader, const struct msg_columns_is *columns)
@@ -24,6 +32,7 @@ static bool take_row(struct reader *reader, const struct msg_columns_is *columns
         due |= orchestrator_trigger_before(reader->policy, &sample);
         due |= orchestrator_trigger_observe(reader->policy, &sample);
         reader->samples_new++;
+        note_arrival(reader);
         if (sample.time_us >= reader->last_time) {
             reader->last_time = sample.time_us;
             reader->last_id = sample.id;
@@ -88,7 +97,9 @@ static void ask_added(struct pipeline *pipeline, const struct msg_feed_is *feed)
     uint64_t end = feed->firsts.at[last] + feed->counts.at[last];
     struct msg_columns_read ask = {.first = feed->firsts.at[0],
                                    .count = (uint32_t)(end - feed->firsts.at[0])};
+    bool is_known = feed->visible_us.count > 0 && feed->visible_us.at[0] > 0;
     pipeline->reader->passed = feed->sequences.at[0];
+    pipeline->reader->visible_us = is_known ? feed->visible_us.at[0] : weir_now_wall_us();
     weir_rpc_call(pipeline->orch->storage, MSG_columns_read, &ask, ORCHESTRATOR_ASK_MS, on_columns,
                   pipeline);
 }

@@ -68,7 +68,8 @@ struct pipeline {
     /* Samples passed since the newest trigger, and the newest of them: live, or up to a check. */
     uint64_t pending;
     int64_t pending_time, pending_id;
-    int64_t checks; /* of the trigger policy, made so far */
+    int64_t pending_us; /* live: when the first of them became visible; 0: none has */
+    int64_t checks;     /* of the trigger policy, made so far */
     struct weir_buf trigger_saved;
     struct trigger_row newest;
     struct promotion_wait judging;
@@ -149,6 +150,7 @@ struct fired {
     const char *reason;
     uint64_t samples_new;
     int64_t until_time, until_id;
+    int64_t arrived_us; /* live: when the first of the new samples became visible; 0: replay */
     const uint64_t *positions;
     json_t *decision; /* of the check that it fired at; NULL: it was none */
 };

@@ -32,6 +32,7 @@ struct reader *pipeline_reader_new(struct pipeline *pipeline, struct weir_error 
         policy, pipeline->dataset_count, pends ? pipeline->pending_time : pipeline->after_time,
         (uint64_t)(pends ? pipeline->pending_id : pipeline->after_id));
     reader->samples_new = pipeline->pending;
+    reader->arrived_us = pipeline->pending_us;
     return reader;
 }
 
@@ -135,6 +136,7 @@ bool pipeline_fire(struct pipeline *pipeline)
         .samples_new = reader->samples_new,
         .until_time = reader->last_time,
         .until_id = (int64_t)reader->last_id,
+        .arrived_us = reader->arrived_us,
         .positions = pipeline->positions,
         .decision = reader->decision,
     };

@@ -21,7 +21,8 @@ enum {
     COL_PENDING_ID,
     COL_CHECKS,
     COL_WISH,
-    COL_GENERATION
+    COL_GENERATION,
+    COL_PENDING_US
 };
 
 static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
@@ -56,6 +57,7 @@ enum weir_status pipeline_load(struct pipeline *pipeline, struct weir_error *err
     pipeline->pending = (uint64_t)weir_rows_i64(rows, 0, COL_PENDING);
     pipeline->pending_time = weir_rows_i64(rows, 0, COL_PENDING_TIME);
     pipeline->pending_id = weir_rows_i64(rows, 0, COL_PENDING_ID);
+    pipeline->pending_us = weir_rows_i64(rows, 0, COL_PENDING_US);
     pipeline->checks = weir_rows_i64(rows, 0, COL_CHECKS);
     pipeline->generation = weir_rows_i64(rows, 0, COL_GENERATION);
     struct weir_bytes saved = weir_rows_bytes(rows, 0, COL_TRIGGER_STATE);
@@ -109,12 +111,14 @@ static enum weir_status add_trigger(struct pipeline *pipeline, int64_t number,
                                     const struct fired *fired, struct weir_error *err)
 {
     WEIR_AUTO_BUF positions = {0};
+    int64_t now_us = weir_now_wall_us();
     for (size_t i = 0; i < pipeline->dataset_count; i++)
         weir_buf_append_u64(&positions, fired->positions[i]);
     return DB_RUN(pipeline->orch->db, Q_trigger_add, NULL, err, DB_I64(pipeline->id),
                   DB_I64(number), DB_TEXT(fired->reason), DB_I64(fired->samples_new),
                   DB_I64(fired->until_time), DB_I64(fired->until_id),
-                  DB_BYTES(weir_buf_view(&positions)), DB_I64(weir_now_wall_us()));
+                  DB_BYTES(weir_buf_view(&positions)), DB_I64(now_us),
+                  DB_I64(fired->arrived_us < now_us ? fired->arrived_us : now_us));
 }
 
 enum weir_status pipeline_effect_fired(struct pipeline *pipeline, const void *what,

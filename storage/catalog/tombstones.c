@@ -1,6 +1,7 @@
 /* Tombstones: see tombstones.h. */
 #include "storage/catalog/tombstones.h"
 
+#include "core/base/clock.h"
 #include "storage/queries.h"
 
 struct writer {
@@ -48,7 +49,8 @@ static enum weir_status tell(const struct writer *w, uint64_t first, uint64_t co
     if (count == 0)
         return WEIR_OK;
     return DB_RUN(w->db, Q_feed_add, NULL, err, DB_I64(w->dataset->number),
-                  DB_I64(++w->dataset->sequence), DB_I64(w->kind), DB_I64(first), DB_I64(count));
+                  DB_I64(++w->dataset->sequence), DB_I64(w->kind), DB_I64(first), DB_I64(count),
+                  DB_I64(weir_now_wall_us()));
 }
 
 /* Marks the ids of one chunk, beginning with ids[0]; tells the feed of each unbroken run. */

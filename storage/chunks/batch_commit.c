@@ -1,4 +1,5 @@
 /* The one transaction of a batch: ids, chunks, files, feed, subjects, refusals, accounting. */
+#include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "core/wire/column.h"
@@ -214,7 +215,7 @@ static enum weir_status tell_added(const struct commit *c, size_t first)
     }
     return DB_RUN(c->db, Q_feed_add_chunks, NULL, c->err, DB_I64(dataset->number),
                   DB_I64(WEIR_CHANGE_ADDED), DB_I64S(sequences, count), DB_I64S(firsts, count),
-                  DB_I64S(counts, count));
+                  DB_I64S(counts, count), DB_I64(weir_now_wall_us()));
 }
 
 static enum weir_status hold_out(const struct commit *c, uint64_t first_row)

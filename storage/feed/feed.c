@@ -34,9 +34,12 @@ static enum weir_status read_rows(struct storage *storage, const struct dataset 
     out->passed = after;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         out->passed = (uint64_t)weir_rows_i64(rows, i, 0);
-        storage_feed_rows_add(out, out->passed, (enum weir_change_kind)weir_rows_i64(rows, i, 1),
-                              (uint64_t)weir_rows_i64(rows, i, 2),
-                              (uint64_t)weir_rows_i64(rows, i, 3));
+        storage_feed_rows_add(
+            out, &(struct feed_row){.sequence = out->passed,
+                                    .kind = (enum weir_change_kind)weir_rows_i64(rows, i, 1),
+                                    .first = (uint64_t)weir_rows_i64(rows, i, 2),
+                                    .count = (uint64_t)weir_rows_i64(rows, i, 3),
+                                    .visible_us = weir_rows_i64(rows, i, 4)});
     }
     return status;
 }
@@ -51,6 +54,7 @@ static void fill(const struct dataset *dataset, const struct feed_rows *rows,
         .firsts = {rows->firsts, rows->count},
         .counts = {rows->counts, rows->count},
         .passed = rows->passed,
+        .visible_us = {rows->visible_us, rows->count},
     };
 }
 

@@ -17,8 +17,7 @@ static void *grow(struct weir_arena *arena, const void *old, size_t count, size_
     return grown;
 }
 
-void storage_feed_rows_add(struct feed_rows *rows, uint64_t sequence, enum weir_change_kind kind,
-                           uint64_t first, uint64_t count)
+void storage_feed_rows_add(struct feed_rows *rows, const struct feed_row *row)
 {
     if (rows->count == rows->capacity) {
         size_t capacity = 2 * rows->capacity + 64;
@@ -27,12 +26,21 @@ void storage_feed_rows_add(struct feed_rows *rows, uint64_t sequence, enum weir_
         rows->firsts = grow(rows->arena, rows->firsts, rows->count, capacity, 8);
         rows->kinds = grow(rows->arena, rows->kinds, rows->count, capacity, 4);
         rows->counts = grow(rows->arena, rows->counts, rows->count, capacity, 4);
+        rows->visible_us = grow(rows->arena, rows->visible_us, rows->count, capacity, 8);
         rows->capacity = capacity;
     }
-    rows->sequences[rows->count] = sequence;
-    rows->firsts[rows->count] = first;
-    rows->kinds[rows->count] = kind;
-    rows->counts[rows->count++] = (uint32_t)count;
+    rows->sequences[rows->count] = row->sequence;
+    rows->firsts[rows->count] = row->first;
+    rows->kinds[rows->count] = row->kind;
+    rows->visible_us[rows->count] = row->visible_us;
+    rows->counts[rows->count++] = (uint32_t)row->count;
+}
+
+static void add_stretch(struct feed_rows *rows, uint64_t sequence, uint64_t first, uint64_t count)
+{
+    if (count > 0)
+        storage_feed_rows_add(rows,
+                              &(struct feed_row){sequence, WEIR_CHANGE_ADDED, first, count, 0});
 }
 
 /* The live stretches of the rows that one change added. */
@@ -54,12 +62,10 @@ static void add_live(const struct dataset *dataset, size_t run, const struct dea
             count++;
             continue;
         }
-        if (count > 0)
-            storage_feed_rows_add(rows, sequence, WEIR_CHANGE_ADDED, first, count);
+        add_stretch(rows, sequence, first, count);
         count = 0;
     }
-    if (count > 0)
-        storage_feed_rows_add(rows, sequence, WEIR_CHANGE_ADDED, first, count);
+    add_stretch(rows, sequence, first, count);
 }
 
 enum weir_status storage_feed_snapshot(struct storage *storage, const struct dataset *dataset,

@@ -36,10 +36,16 @@ struct feed_rows {
     uint64_t passed; /* everything up to here is told */
     uint64_t *sequences, *firsts;
     uint32_t *kinds, *counts;
+    int64_t *visible_us;
     size_t count, capacity;
 };
-void storage_feed_rows_add(struct feed_rows *rows, uint64_t sequence, enum weir_change_kind kind,
-                           uint64_t first, uint64_t count);
+struct feed_row {
+    uint64_t sequence;
+    enum weir_change_kind kind;
+    uint64_t first, count;
+    int64_t visible_us; /* 0: not known */
+};
+void storage_feed_rows_add(struct feed_rows *rows, const struct feed_row *row);
 
 /* The ranges that were live as of `snapshot` and were added behind `after`, in id order, hence by
  * sequence; whole sequences, until there are rows->limit of them. */

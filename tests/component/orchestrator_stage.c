@@ -73,13 +73,14 @@ static void on_replay(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_replay_is, &answer, NULL);
 }
 
-/* The first change added the first STAGE_LIVE samples; whoever is behind feed_floor has to ask for what is live. */
+/* The first change added the first STAGE_LIVE samples, on 2023-11-14 at 22:13:20; whoever is behind feed_floor has to ask for what is live. */
 static void on_feed_read(void *owner, struct weir_request *request)
 {
     const struct stage *stage = owner;
     const struct msg_feed_read *ask = request->message;
     const uint64_t one = 1, first = stage_id(0);
     const uint32_t kind = WEIR_CHANGE_ADDED, count = STAGE_LIVE;
+    const int64_t visible_us = INT64_C(1700000000000000);
     struct msg_feed_is answer = {.head = 1, .passed = ask->after};
     struct weir_error err;
     if (ask->after == 0) {
@@ -88,7 +89,8 @@ static void on_feed_read(void *owner, struct weir_request *request)
                                       .kinds = {&kind, 1},
                                       .firsts = {&first, 1},
                                       .counts = {&count, 1},
-                                      .passed = 1};
+                                      .passed = 1,
+                                      .visible_us = {&visible_us, 1}};
     } else if (ask->after < stage->feed_floor && !ask->snapshot) {
         weir_ignore(weir_fail(&err, WEIR_STALE, "what follows is not kept any more"));
         weir_rpc_refuse(request->server, &request->route, &err);

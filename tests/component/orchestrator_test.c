@@ -207,6 +207,7 @@ static void erasures_that_the_feed_no_longer_tells_are_told_once(void **state)
                               "selection: {}\npreprocess: {}\ntraining: {}\n");
     stage_until_told(stage, FIRED, 1);
     stage_until_told(stage, "\"event\":\"model_stored\"", 1);
+    assert_int_equal(stage_told(stage, "\"arrived\":\"2023-11-14T22:13:20"), 1);
     stage->missed = 2; /* one too few */
     stage->feed_floor = 5;
     test_loop_rounds(stage->loop, 40);

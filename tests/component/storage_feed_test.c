@@ -203,6 +203,24 @@ static void what_all_have_passed_is_forgotten(void **state)
                   "to 3 is not kept any more: start from a snapshot");
 }
 
+static void the_feed_says_since_when_each_change_is_visible(void **state)
+{
+    struct storage_inside *fixture = *state;
+    int64_t begun_us = weir_now_wall_us();
+
+    storage_inside_write(fixture, "a.jsonl", "{\"ts\":1}\n");
+    declare(fixture);
+    await_sequence(fixture, 1);
+    int64_t between_us = weir_now_wall_us();
+    assert_int_equal(unlink(temp_path(&fixture->dir, "source/a.jsonl")), 0);
+    await_sequence(fixture, 2);
+    struct msg_feed_is answer = read_feed(fixture, "reader", 0);
+    assert_int_equal(answer.visible_us.count, 2);
+    assert_true(answer.visible_us.at[0] >= begun_us && answer.visible_us.at[0] <= between_us);
+    assert_true(answer.visible_us.at[1] >= between_us);
+    assert_true(answer.visible_us.at[1] <= weir_now_wall_us());
+}
+
 static void a_newcomer_is_told_what_is_live_and_then_all_that_follows(void **state)
 {
     struct storage_inside *fixture = *state;
@@ -455,6 +473,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(what_all_have_passed_is_forgotten),
+        CASE(the_feed_says_since_when_each_change_is_visible),
         CASE(a_newcomer_is_told_what_is_live_and_then_all_that_follows),
         CASE(who_never_returns_does_not_keep_the_feed_for_ever),
         CASE(who_was_away_is_told_how_many_of_its_samples_were_erased),
