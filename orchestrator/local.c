@@ -8,6 +8,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
+#include "orchestrator/platform/spawn.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,9 +66,12 @@ static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
         return;
     bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
-    (void)snprintf(how, sizeof how, "%s", ended->last_line);
     if (by_signal)
         (void)snprintf(how, sizeof how, "killed by signal %d", WTERMSIG(ended->wait_status));
+    else if (ended->last_line[0] == '\0' && ended->wait_status >= 0)
+        weir_wait_status_text(ended->wait_status, how, sizeof how);
+    else
+        (void)snprintf(how, sizeof how, "%s", ended->last_line);
     struct run_exit told = {
         .by_signal = by_signal,
         .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)

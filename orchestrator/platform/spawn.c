@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +147,13 @@ static bool last_line_with(const char *tail, const char *word, char *text, size_
     return false;
 }
 
+/* On a full disk a program has no words. */
+static bool is_full(int fd)
+{
+    struct statvfs about;
+    return fstatvfs(fd, &about) == 0 && about.f_bavail == 0;
+}
+
 void weir_log_last_line(const char *log_path, char *text, size_t size)
 {
     text[0] = '\0';
@@ -157,8 +165,10 @@ void weir_log_last_line(const char *log_path, char *text, size_t size)
     off_t from = length > LOG_TAIL_BYTES ? length - LOG_TAIL_BYTES : 0;
     ssize_t got = pread(fd, tail, LOG_TAIL_BYTES, from);
     tail[got > 0 ? got : 0] = '\0';
-    if (!last_line_with(tail, "FATAL", text, size) && !last_line_with(tail, " error ", text, size))
-        (void)last_line_with(tail, NULL, text, size);
+    if (!last_line_with(tail, "FATAL", text, size) &&
+        !last_line_with(tail, " error ", text, size) && !last_line_with(tail, NULL, text, size) &&
+        is_full(fd))
+        (void)snprintf(text, size, "%s: nothing can be written: %s", log_path, strerror(ENOSPC));
 }
 
 void weir_wait_status_text(int wait_status, char *text, size_t size)

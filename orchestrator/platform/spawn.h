@@ -26,7 +26,8 @@ enum weir_status weir_spawn_wait(const struct weir_spawn *spawn,
                                  struct weir_error *err) WEIR_MUST_USE;
 
 /* The last line of a log file that says something (a line with FATAL or error before others), for
- * messages about a program that ended; "" when there is none. */
+ * messages about a program that ended; that the disk is full, if nothing is there for that; "" when
+ * there is none. */
 void weir_log_last_line(const char *log_path, char *text, size_t size);
 /* "exit code 1", "killed by signal 9 (Killed)". */
 void weir_wait_status_text(int wait_status, char *text, size_t size);
