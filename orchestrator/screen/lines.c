@@ -104,13 +104,31 @@ static void model_dropped(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  dropped %s", text_of(event, "model"));
 }
 
+/* Of a year with more than four digits: that side is without end. */
+static bool is_day(const char *time)
+{
+    return strlen(time) >= DAY_TEXT && time[0] != '-' && time[4] == '-';
+}
+
+static void put_interval(const json_t *interval, struct weir_buf *out)
+{
+    const char *from = text_of(interval, "from"), *to = text_of(interval, "to");
+    if (is_day(from) && is_day(to))
+        weir_buf_printf(out, "on %.*s to %.*s", DAY_TEXT, from, DAY_TEXT, to);
+    else if (is_day(from))
+        weir_buf_printf(out, "from %.*s on", DAY_TEXT, from);
+    else if (is_day(to))
+        weir_buf_printf(out, "until %.*s", DAY_TEXT, to);
+    else
+        weir_buf_append_text(out, "on all samples");
+}
+
 static void evaluation(const json_t *event, struct weir_buf *out)
 {
-    const json_t *interval = json_object_get(event, "interval");
     const json_t *value = json_object_get(event, "value");
-    weir_buf_printf(out, "  %s of %s on %.*s to %.*s: ", text_of(event, "metric"),
-                    text_of(event, "model"), DAY_TEXT, text_of(interval, "from"), DAY_TEXT,
-                    text_of(interval, "to"));
+    weir_buf_printf(out, "  %s of %s ", text_of(event, "metric"), text_of(event, "model"));
+    put_interval(json_object_get(event, "interval"), out);
+    weir_buf_append_text(out, ": ");
     if (json_is_number(value))
         weir_buf_printf(out, "%.4f", json_number_value(value));
     else

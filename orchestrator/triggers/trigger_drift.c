@@ -1,7 +1,8 @@
 /* drift: a trigger when the newest samples have drifted from those of the newest trigger. At every check two windows
  * are compared: what was newest when the newest trigger fired (reference), and what is newest now (current): by their
  * labels, which the stream tells; by what the operators make of the samples; or by what the newest model makes of them.
- * The first check has nothing to compare with and fires, unless the warm-up's policy decides. */
+ * The first check has nothing to compare with and fires, unless the warm-up's policy decides. What little a young
+ * stream has makes no reference: the first check at which there is a quarter of the window fires, too. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"
@@ -39,8 +40,10 @@ struct drift {
     struct trigger_checks checks;
     struct window recent; /* what a trigger would make the reference */
     struct window current, reference;
-    uint64_t taken; /* samples of the stream */
+    uint64_t taken;   /* samples of the stream */
+    int64_t first_us; /* of the first one */
     bool has_reference;
+    bool is_settled;  /* the stream was as long as the reference window when that was taken */
     uint64_t *ids[2]; /* of the newest wish */
 };
 
@@ -134,6 +137,8 @@ static bool tick(void *state, int64_t now_us)
 static bool observe(void *state, const struct trigger_sample *sample)
 {
     struct drift *drift = state;
+    if (drift->taken == 0)
+        drift->first_us = sample->time_us;
     const struct window_sample kept = {
         .id = sample->id,
         .number = ++drift->taken,
@@ -145,6 +150,15 @@ static bool observe(void *state, const struct trigger_sample *sample)
     return trigger_checks_observe(&drift->checks, sample);
 }
 
+/* Of the reference window there is a quarter: with a handful of samples against thousands, distances say nothing. */
+static bool is_long_enough(const struct drift *drift)
+{
+    const struct window_length *length = &drift->recent.length;
+    return length->samples > 0
+               ? drift->taken >= (length->samples + 3) / 4
+               : drift->taken > 0 && drift->recent.newest_us - drift->first_us >= length->us / 4;
+}
+
 /* What is newest is what later samples are compared with. */
 static void set_reference(struct drift *drift)
 {
@@ -153,6 +167,7 @@ static void set_reference(struct drift *drift)
     if (drift->options->after_trigger == AFTER_RESET)
         window_clear(&drift->current);
     drift->has_reference = true;
+    drift->is_settled = is_long_enough(drift);
 }
 
 static void fired(void *state)
@@ -186,11 +201,18 @@ static struct weir_u64s draw(struct drift *drift, size_t which, const struct win
     return drawn;
 }
 
+/* Of one sample no distance can be told. */
+static bool has_windows(const struct drift *drift)
+{
+    return drift->has_reference && drift->is_settled && drift->reference.count > 1 &&
+           drift->current.count > 0;
+}
+
 static void wish(void *state, struct trigger_wish *ret_wish)
 {
     struct drift *drift = state;
     window_slide(&drift->current, drift->taken);
-    if (!drift->has_reference || drift->reference.count == 0 || drift->current.count == 0)
+    if (!has_windows(drift))
         return; /* nothing to compare */
     ret_wish->subject = SUBJECT_ON[drift->options->on];
     if (ret_wish->subject == TRIGGER_NOTHING)
@@ -297,8 +319,16 @@ static bool compare(struct drift *drift, const struct trigger_measured *measured
 
 static bool is_comparable(const struct drift *drift, const struct trigger_measured *measured)
 {
-    return drift->has_reference && drift->reference.count > 0 && drift->current.count > 0 &&
-           (measured->has_model || drift->options->on == ON_LABELS);
+    return has_windows(drift) && (measured->has_model || drift->options->on == ON_LABELS);
+}
+
+/* True: that there is nothing to compare with is a reason to fire. */
+static bool begin_anew(struct drift *drift)
+{
+    bool waits = drift->has_reference && !drift->is_settled && !is_long_enough(drift);
+    (void)snprintf(drift->checks.why, sizeof drift->checks.why, "drift: nothing to compare with %s",
+                   waits ? "until a quarter of the reference window has come" : "yet");
+    return !waits;
 }
 
 static void begin_decision(const struct drift *drift, json_t *decision)
@@ -312,13 +342,9 @@ static void begin_decision(const struct drift *drift, json_t *decision)
 static bool measured(void *state, const struct trigger_measured *measured, json_t *decision)
 {
     struct drift *drift = state;
-    bool fires = true;
     begin_decision(drift, decision);
-    if (is_comparable(drift, measured))
-        fires = compare(drift, measured, decision);
-    else
-        (void)snprintf(drift->checks.why, sizeof drift->checks.why,
-                       "drift: nothing to compare with yet");
+    bool fires =
+        is_comparable(drift, measured) ? compare(drift, measured, decision) : begin_anew(drift);
     if (trigger_checks_warm_up(&drift->checks))
         set_reference(drift); /* so that usual distances are learnt, from one check to the next */
     return trigger_checks_decide(&drift->checks, fires, decision);
@@ -336,7 +362,9 @@ static void save(const void *state, struct weir_buf *out)
     const struct drift *drift = state;
     trigger_checks_save(&drift->checks, out);
     weir_buf_append_u64(out, drift->taken);
+    weir_buf_append_u64(out, (uint64_t)drift->first_us);
     weir_buf_append_u64(out, drift->has_reference);
+    weir_buf_append_u64(out, drift->is_settled);
     window_save(&drift->recent, out);
     window_save(&drift->current, out);
     window_save(&drift->reference, out);
@@ -355,11 +383,17 @@ static enum weir_status restore_windows(struct drift *drift, struct weir_bytes *
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct drift *drift = state;
+    uint64_t first_us = 0;
     enum weir_status status = trigger_checks_restore(&drift->checks, bytes, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &drift->taken, err);
     if (status == WEIR_OK)
+        status = orchestrator_trigger_take_u64(bytes, &first_us, err);
+    if (status == WEIR_OK)
         status = orchestrator_trigger_take_bool(bytes, &drift->has_reference, err);
+    if (status == WEIR_OK)
+        status = orchestrator_trigger_take_bool(bytes, &drift->is_settled, err);
+    drift->first_us = (int64_t)first_us;
     if (status == WEIR_OK)
         status = restore_windows(drift, bytes, err);
     return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;

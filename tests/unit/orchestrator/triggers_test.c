@@ -112,6 +112,50 @@ static void deletion_fires_when_enough_samples_were_erased(void **state)
     done(&fixture);
 }
 
+/* Samples of one month, all of one label; the check at its beginning, if one is due, goes to `out`. */
+static void pass_month(struct trigger *trigger, int month, int samples, int64_t label,
+                       struct weir_buf *out)
+{
+    for (int i = 0; i < samples; i++) {
+        char text[WEIR_TIME_TEXT_MAX];
+        struct trigger_sample sample = {.id = (uint64_t)(month * 1000 + i), .label = label};
+        (void)snprintf(text, sizeof text, "2002-%02d-10", month);
+        assert_true(weir_time_parse(text, strlen(text), &sample.time_us));
+        assert_false(orchestrator_trigger_before(trigger, &sample));
+        if (orchestrator_trigger_asks(trigger)) {
+            json_t *decision = json_object();
+            struct trigger_measured nothing = {0};
+            bool fires = orchestrator_trigger_measured(trigger, &nothing, decision);
+            weir_buf_printf(out, "%d:%s %s;", month, fires ? "fires" : "waits",
+                            json_string_value(json_object_get(decision, "because")));
+            json_decref(decision);
+            if (fires)
+                orchestrator_trigger_fired(trigger);
+        }
+        assert_false(orchestrator_trigger_observe(trigger, &sample));
+    }
+}
+
+static void a_handful_of_samples_makes_no_reference(void **state)
+{
+    (void)state;
+    struct fixture fixture =
+        a_trigger("{policy: drift, on: labels, every: 1 month, reference: 40, current: 40, "
+                  "statistics: [{name: hellinger, criterion: {policy: threshold, value: 0.5}}]}");
+    WEIR_AUTO_BUF out = {0};
+    static const int SAMPLES[] = {1, 3, 20, 5, 30, 5};
+    for (int i = 0; i < (int)WEIR_COUNT(SAMPLES); i++)
+        pass_month(fixture.trigger, i + 1, SAMPLES[i], i < 4 ? 0 : 1, &out);
+    assert_string_equal(weir_buf_text(&out),
+                        "2:fires drift: nothing to compare with yet;"
+                        "3:waits drift: nothing to compare with until a quarter of the reference "
+                        "window has come;"
+                        "4:fires drift: nothing to compare with yet;"
+                        "5:waits drift of labels: hellinger 0 (limit 0.5);"
+                        "6:fires drift of labels: hellinger 0.7887 >= 0.5;");
+    done(&fixture);
+}
+
 static void mistakes_name_the_place_and_the_cure(void **state)
 {
     (void)state;
@@ -149,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(policies_fire_where_they_should),
         cmocka_unit_test(deletion_fires_when_enough_samples_were_erased),
+        cmocka_unit_test(a_handful_of_samples_makes_no_reference),
         cmocka_unit_test(mistakes_name_the_place_and_the_cure),
     };
     return cmocka_run_group_tests_name("triggers", tests, NULL, NULL);
