@@ -67,6 +67,8 @@ bool chain_has_classes(const struct chain *chain);
 void chain_classify(const struct chain *chain, const uint64_t *ids, size_t count,
                     uint8_t *ret_classes);
 
+/* True when rows of payload may be left where they lie (column.h, places): only the first operator reads them. */
+bool chain_reads_in_place(const struct chain *chain);
 /* The empty payload column: append bytes and call column_end_row() for each row. */
 struct column *chain_begin(struct chain *chain);
 /* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say

@@ -11,6 +11,11 @@ struct column *chain_begin(struct chain *chain)
     return &chain->payload;
 }
 
+bool chain_reads_in_place(const struct chain *chain)
+{
+    return chain->step[0].op->in_place;
+}
+
 /* The columns after a step: its own in the place of those it read. */
 static void advance(struct chain *chain, struct chain_step *step)
 {

@@ -50,6 +50,7 @@ void column_begin(struct column *column)
 {
     weir_buf_clear(&column->values);
     weir_buf_clear(&column->offsets);
+    weir_buf_clear(&column->places);
     weir_buf_clear(&column->spans);
     weir_buf_clear(&column->pictures);
     weir_buf_reserve(&column->values, 1); /* so that places in an empty column are places */
@@ -82,6 +83,7 @@ void column_fini(struct column *column)
 {
     weir_buf_fini(&column->values);
     weir_buf_fini(&column->offsets);
+    weir_buf_fini(&column->places);
     weir_buf_fini(&column->spans);
     weir_buf_fini(&column->pictures);
 }

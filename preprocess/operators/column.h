@@ -2,6 +2,7 @@
  * keep their memory from batch to batch.
  *
  *     BYTES, TEXT  row i = values[offsets[i] … offsets[i + 1])          TEXT is valid UTF-8
+ *                  or, when there are places, as many bytes from places[i] on
  *     TOKENS       row i = spans offsets[i] … offsets[i + 1]; a span is a piece of `values`
  *     DENSE        row i = width elements of `type`, end to end
  *     RAGGED       row i = elements offsets[i] … offsets[i + 1] of `type`
@@ -15,6 +16,7 @@
 #include "core/wire/tensor.h"
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
+enum { COLUMN_CACHE_LINE = 64, COLUMN_AHEAD = 8 /* rows that are had come */ };
 
 enum column_kind {
     COLUMN_BYTES,
@@ -39,6 +41,7 @@ struct column {
     struct column_about about;
     struct weir_buf values;
     struct weir_buf offsets;  /* u32, rows + 1 of them; none for DENSE */
+    struct weir_buf places;   /* const uint8_t *, BYTES only: rows that are left where they lie */
     struct weir_buf spans;    /* struct weir_span, TOKENS only */
     struct weir_buf pictures; /* struct picture_place, PICTURES only */
 };
@@ -79,7 +82,19 @@ static inline const struct weir_span *column_spans(const struct column *column)
 static inline struct weir_bytes column_row(const struct column *column, size_t row)
 {
     const uint32_t *offsets = column_offsets(column);
-    return weir_bytes(column->values.at + offsets[row], offsets[row + 1] - offsets[row]);
+    const uint8_t *const *places = (const uint8_t *const *)(const void *)column->places.at;
+    const uint8_t *at = column->places.size > 0 ? places[row] : column->values.at + offsets[row];
+    return weir_bytes(at, offsets[row + 1] - offsets[row]);
+}
+/* Has a row of `rows` come from memory, if it lies elsewhere: it is waited for otherwise. A row behind the last is
+ * fine. Never faults. */
+static inline void column_prefetch(const struct column *column, size_t row, size_t rows)
+{
+    if (column->places.size == 0 || row >= rows)
+        return;
+    struct weir_bytes bytes = column_row(column, row);
+    for (size_t i = 0; i < bytes.size; i += COLUMN_CACHE_LINE)
+        __builtin_prefetch(bytes.at + i);
 }
 
 /* Row `row` alone, as a column that borrows it. Not of TOKENS. */

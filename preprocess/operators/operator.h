@@ -145,6 +145,11 @@ struct preprocess_operator {
      * operators after each other, so that a picture stays in the cache from one to the next. */
     bool by_row;
 
+    /* apply() reads each row once, by column_row(), and may be left at any such read, to be called anew: it holds
+     * nothing meanwhile that it would have to give back. So, as the first of a chain, it is given small samples
+     * where they lie, in files of others that may be cut short. */
+    bool in_place;
+
     /* apply() may need several calls for a batch, so that nobody waits for long: it says call->waits. It stands
      * in front of all operators that fold. */
     bool may_wait;

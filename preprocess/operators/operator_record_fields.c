@@ -87,29 +87,32 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
 }
 
-static void take(const struct piece *piece, struct operator_call *call, struct weir_buf *values)
+static void take(const struct piece *piece, struct weir_bytes record, struct operator_call *call,
+                 size_t row, uint8_t *to)
 {
-    weir_buf_reserve(values, call->rows * piece->bytes);
-    for (size_t i = 0; i < call->rows; i++) {
-        struct weir_bytes row = column_row(call->in, i);
-        uint8_t *to = values->at + i * piece->bytes;
-        bool is_whole = row.size >= piece->offset + piece->bytes;
-        if (is_whole)
-            memcpy(to, row.at + piece->offset, piece->bytes);
-        else
-            memset(to, 0, piece->bytes);
-        if (!is_whole)
-            operator_fail_row(call, i, "record of %zu bytes, expected at least %zu", row.size,
-                              piece->offset + piece->bytes);
+    if (record.size >= piece->offset + piece->bytes) {
+        memcpy(to, record.at + piece->offset, piece->bytes);
+        return;
     }
-    values->size = call->rows * piece->bytes;
+    memset(to, 0, piece->bytes);
+    operator_fail_row(call, row, "record of %zu bytes, expected at least %zu", record.size,
+                      piece->offset + piece->bytes);
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
-    for (size_t i = 0; i < state->pieces; i++)
-        take(&state->piece[i], call, &call->out[i].values);
+    for (size_t i = 0; i < state->pieces; i++) {
+        weir_buf_reserve(&call->out[i].values, call->rows * state->piece[i].bytes);
+        call->out[i].values.size = call->rows * state->piece[i].bytes;
+    }
+    for (size_t row = 0; row < call->rows; row++) {
+        column_prefetch(call->in, row + COLUMN_AHEAD, call->rows);
+        struct weir_bytes record = column_row(call->in, row);
+        for (size_t i = 0; i < state->pieces; i++)
+            take(&state->piece[i], record, call, row,
+                 call->out[i].values.at + row * state->piece[i].bytes);
+    }
 }
 
 const struct preprocess_operator operator_record_fields = {
@@ -120,4 +123,5 @@ const struct preprocess_operator operator_record_fields = {
     .state_size = sizeof(struct state),
     .plan = plan,
     .apply = apply,
+    .in_place = true,
 };

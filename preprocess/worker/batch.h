@@ -1,18 +1,12 @@
-/* Making one batch: bytes from files, through the operators, into the frames that are sent (C8).
- * A position whose sample is erased, gone or cannot be read becomes a hole. */
+/* A finished batch: what is sent of it. */
 #ifndef WEIR_PREPROCESS_WORKER_BATCH_H
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
 #include "core/rpc/frames.h"
 #include "core/wire/compression.h"
-#include "core/wire/delivery.h"
-#include "preprocess/failures.h"
-#include "preprocess/worker/crashes.h"
-#include "preprocess/worker/fetched.h"
-#include "preprocess/worker/flow.h"
-#include "preprocess/worker/located.h"
+#include "preprocess/operators/column.h"
 
-/* A finished batch: the frames of `batch` and what its message says of them. */
+/* The frames of `batch` and what its message says of them. */
 struct worker_batch {
     struct weir_frames frames;
     uint64_t bytes; /* of all frames */
@@ -29,46 +23,12 @@ struct worker_batch {
     uint64_t expanded[WEIR_WIRE_FRAMES_MAX]; /* bytes they were compressed from; 0: it is not */
 };
 
+/* Gives it bytes from malloc, as its next frame. */
+void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size);
+/* Takes the buffers out of a column: nothing is copied between operator and socket. */
+void worker_batch_give_tensor(struct worker_batch *batch, struct column *column);
 void worker_batch_free(struct worker_batch *batch);
 /* Compresses the values of its tensors, where that pays. What sizes are taken from stays as it is. */
 void worker_batch_compress(struct worker_batch *batch, enum weir_compression how);
-
-enum { KITCHEN_REASON_MAX = FAILURE_REASON_MAX };
-
-/* Where batches are made; buffers are kept from one to the next. `crashes` (borrowed, may be NULL) knows the
- * samples that are not tried any more. */
-struct kitchen;
-struct kitchen *kitchen_new(struct crashes *crashes);
-void kitchen_free(struct kitchen *kitchen);
-
-/* What a batch is made of. */
-struct recipe {
-    uint64_t job;
-    struct preprocess_plan *plan;
-    const struct located *located;
-    struct fetched *fetched;        /* what storage read of it */
-    const struct worker_flow *flow; /* knows what was erased since */
-    uint64_t batch;
-};
-
-/* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again.
- * UNAVAILABLE: files of it cannot be read from here; `fetched` knows which: have storage read them. TIMEOUT: an operator waits for
- * something: make it again. */
-enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
-                              struct worker_batch **ret_batch,
-                              struct weir_error *err) WEIR_MUST_USE;
-/* Folds its samples into a partial fit instead. */
-enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *recipe,
-                              struct chain_partial *partial, struct weir_error *err) WEIR_MUST_USE;
-/* Bytes read from files so far. */
-uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
-/* Time spent on that, by the clock. */
-int64_t kitchen_read_ns(const struct kitchen *kitchen);
-/* Why the newest failed sample failed, with the operator; "" when none did. */
-const char *kitchen_reason(const struct kitchen *kitchen);
-/* Samples of the newest batch that failed. */
-const struct failures *kitchen_failures(const struct kitchen *kitchen);
-/* Files are opened and checked again. */
-void kitchen_forget_files(struct kitchen *kitchen);
 
 #endif

@@ -219,6 +219,11 @@ volatile uint64_t *crashes_watch(struct crashes *crashes, uint64_t job)
     return &crashes->slot->id;
 }
 
+bool crashes_any(const struct crashes *crashes)
+{
+    return listed(crashes->file) > 0;
+}
+
 bool crashes_is_given_up(const struct crashes *crashes, uint64_t job, uint64_t id, int *ret_signal)
 {
     const struct crash *crash = find(crashes->file, job, id);

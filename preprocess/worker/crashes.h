@@ -27,6 +27,8 @@ enum weir_status crashes_open(const char *path, const char *name, struct crashes
 void crashes_close(struct crashes *crashes); /* NULL is fine */
 /* Where to say which sample of `job` is worked on; 0: none. */
 volatile uint64_t *crashes_watch(struct crashes *crashes, uint64_t job);
+/* True when samples have crashed workers. */
+bool crashes_any(const struct crashes *crashes);
 /* True when it has crashed too often; *ret_signal says how, the last time. */
 bool crashes_is_given_up(const struct crashes *crashes, uint64_t job, uint64_t id, int *ret_signal);
 

@@ -182,16 +182,11 @@ static bool read_range(struct files *files, struct open_file *slot, const struct
     return read_fully(slot->fd, to, range->length, range->offset);
 }
 
-bool files_mapped(struct files *files, const struct file_range *range,
-                  struct mapping_range *ret_mapped)
+const struct mapping *files_mapping(struct files *files, const struct file_about *about)
 {
-    const struct open_file *slot =
-        range->length <= FILES_SMALL_BYTES_MAX ? find(files, range->file) : NULL;
-    if (slot == NULL || slot->checked != files->batch)
-        return false;
-    *ret_mapped = (struct mapping_range){mapping_at(&slot->mapping, range->offset, range->length),
-                                         range->length};
-    return ret_mapped->from != NULL;
+    const struct open_file *slot = find(files, about);
+    bool is_mapped = slot != NULL && slot->checked == files->batch && slot->mapping.at != NULL;
+    return is_mapped ? &slot->mapping : NULL;
 }
 
 enum weir_status files_read(struct files *files, const struct file_range *range,

@@ -41,10 +41,9 @@ struct file_range {
  * ends too early; IO when it cannot be read. Nothing is appended then. */
 enum weir_status files_read(struct files *files, const struct file_range *range,
                             struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
-/* Where the range lies in memory, for mapping_copy(); false unless it is small, and its file mapped and read
- * from since files_begin(). Borrowed until the next call of any other function. */
-bool files_mapped(struct files *files, const struct file_range *range,
-                  struct mapping_range *ret_mapped);
+/* The mapping of the file; NULL unless it has one, and was read from since files_begin(). It stays until then while
+ * no more than FILES_OPEN_MAX files are read. */
+const struct mapping *files_mapping(struct files *files, const struct file_about *about);
 /* Another batch begins. */
 void files_begin(struct files *files);
 /* Whether the file is still the one described: asked after reading, so that nothing that was written

@@ -51,13 +51,6 @@ void mapping_close(struct mapping *mapping)
     *mapping = (struct mapping){0};
 }
 
-const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset, size_t length)
-{
-    bool is_within =
-        mapping->at != NULL && length <= mapping->size && offset <= mapping->size - length;
-    return is_within ? mapping->at + offset : NULL;
-}
-
 /* What is small comes from memory, and is waited for. Never faults. */
 static void prefetch(const struct mapping_range *range)
 {
@@ -65,21 +58,7 @@ static void prefetch(const struct mapping_range *range)
         __builtin_prefetch(range->from + at);
 }
 
-/* A function of its own, so that nothing it changes is in a register of the one that may be jumped to. */
-__attribute__((noinline)) static void copy_all(const struct mapping_range *ranges, size_t count,
-                                               uint8_t *to)
-{
-    for (size_t i = 0; i < count && i < PREFETCH_RANGES; i++)
-        prefetch(&ranges[i]);
-    for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_RANGES < count)
-            prefetch(&ranges[i + PREFETCH_RANGES]);
-        memcpy(to, ranges[i].from, ranges[i].length);
-        to += ranges[i].length;
-    }
-}
-
-bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
+bool mapping_watch(void (*work)(void *owner), void *owner)
 {
     sigjmp_buf here;
     if (sigsetjmp(here, 0) != 0) {
@@ -88,8 +67,34 @@ bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
     }
     escape = &here;
     atomic_signal_fence(memory_order_seq_cst);
-    copy_all(ranges, count, to);
+    work(owner);
     atomic_signal_fence(memory_order_seq_cst);
     escape = NULL;
     return true;
+}
+
+struct copy {
+    const struct mapping_range *ranges;
+    size_t count;
+    uint8_t *to;
+};
+
+static void copy_all(void *owner)
+{
+    const struct copy *copy = owner;
+    uint8_t *to = copy->to;
+    for (size_t i = 0; i < copy->count && i < PREFETCH_RANGES; i++)
+        prefetch(&copy->ranges[i]);
+    for (size_t i = 0; i < copy->count; i++) {
+        if (i + PREFETCH_RANGES < copy->count)
+            prefetch(&copy->ranges[i + PREFETCH_RANGES]);
+        memcpy(to, copy->ranges[i].from, copy->ranges[i].length);
+        to += copy->ranges[i].length;
+    }
+}
+
+bool mapping_copy(const struct mapping_range *ranges, size_t count, uint8_t *to)
+{
+    struct copy copy = {ranges, count, to};
+    return mapping_watch(copy_all, &copy);
 }

@@ -17,8 +17,18 @@ struct mapping {
  * time. False when it cannot be; nothing is mapped then. */
 bool mapping_open(struct mapping *mapping, int fd, uint64_t size);
 void mapping_close(struct mapping *mapping); /* zeroed is fine, and what it leaves */
-/* Where a range begins; NULL when it is not mapped. It may be read by mapping_copy() only. */
-const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset, size_t length);
+/* Where a range begins; NULL when it is not mapped. It may be read by mapping_copy() and mapping_watch() only. */
+static inline const uint8_t *mapping_at(const struct mapping *mapping, uint64_t offset,
+                                        uint64_t length)
+{
+    bool is_within =
+        mapping->at != NULL && length <= mapping->size && offset <= mapping->size - length;
+    return is_within ? mapping->at + offset : NULL;
+}
+
+/* Does `work`, which may read mapped ranges where they are. False when a file has ended before one of them: `work`
+ * was left at that read, and must hold nothing just then that it has to give back. */
+bool mapping_watch(void (*work)(void *owner), void *owner);
 
 /* A piece of a mapping. */
 struct mapping_range {

@@ -7,8 +7,8 @@
 #include "core/rpc/segment.h"
 #include "core/service/service.h"
 #include "core/wire/delivery.h"
-#include "preprocess/worker/batch.h"
 #include "preprocess/worker/flow.h"
+#include "preprocess/worker/kitchen.h"
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
 

@@ -217,6 +217,43 @@ static void a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end(void *
     temp_dir_remove(&dir);
 }
 
+struct look {
+    const struct mapping *mapping;
+    uint64_t offset;
+    int seen;
+};
+
+static void look(void *owner)
+{
+    struct look *look = owner;
+    look->seen = *mapping_at(look->mapping, look->offset, 1);
+}
+
+static void whoever_reads_a_mapping_in_place_is_left_where_its_file_has_ended(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    struct mapping mapping = {0};
+    temp_dir_make(&dir);
+    write_pages(temp_path(&dir, "a"));
+    WEIR_AUTO_FD int fd = open(temp_path(&dir, "a"), O_RDWR);
+    assert_true(mapping_open(&mapping, fd, (size_t)PAGES * PAGE_BYTES));
+    struct look first = {&mapping, 0, -1}, second = {&mapping, PAGE_BYTES, -1};
+    assert_true(mapping_watch(look, &first));
+    assert_true(mapping_watch(look, &second));
+    assert_int_equal(second.seen, 'b');
+    assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
+    for (int i = 0; i < 3; i++) {
+        first.seen = second.seen = -1;
+        assert_false(mapping_watch(look, &second));
+        assert_int_equal(second.seen, -1);
+        assert_true(mapping_watch(look, &first));
+        assert_int_equal(first.seen, 'a');
+    }
+    mapping_close(&mapping);
+    temp_dir_remove(&dir);
+}
+
 static void many_small_samples_come_from_a_mapping_and_are_as_stale_as_others(void **state)
 {
     (void)state;
@@ -255,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bus_error_of_others_is_handled_as_before),
         cmocka_unit_test(a_mapped_file_that_is_cut_short_costs_what_lay_behind_its_end),
+        cmocka_unit_test(whoever_reads_a_mapping_in_place_is_left_where_its_file_has_ended),
         cmocka_unit_test(many_small_samples_come_from_a_mapping_and_are_as_stale_as_others),
         cmocka_unit_test(bytes_come_from_their_place),
         cmocka_unit_test(another_file_is_stale_also_when_it_was_open),

@@ -1,0 +1,60 @@
+/* The rows of a batch while it is made. */
+#include "preprocess/worker/rows.h"
+
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <stdlib.h>
+
+void rows_fini(struct rows *rows)
+{
+    free(rows->ids);
+    free(rows->labels);
+    free(rows->weights);
+    free(rows->samples);
+    free(rows->hole_ids);
+    free(rows->hole_states);
+    *rows = (struct rows){0};
+}
+
+void rows_begin(struct rows *rows, size_t most, bool has_weights)
+{
+    rows_fini(rows);
+    *rows = (struct rows){
+        .ids = weir_realloc(NULL, most + 1, sizeof(*rows->ids)),
+        .labels = weir_realloc(NULL, most + 1, sizeof(*rows->labels)),
+        .weights = has_weights ? weir_realloc(NULL, most + 1, sizeof(*rows->weights)) : NULL,
+        .samples = weir_realloc(NULL, most + 1, sizeof(*rows->samples)),
+        .hole_ids = weir_realloc(NULL, most + 1, sizeof(*rows->hole_ids)),
+        .hole_states = weir_realloc(NULL, most + 1, sizeof(*rows->hole_states)),
+    };
+}
+
+void rows_add_hole(struct rows *rows, uint64_t id, uint32_t state)
+{
+    rows->hole_ids[rows->holes] = id;
+    rows->hole_states[rows->holes++] = state;
+}
+
+static void move_row(struct rows *rows, size_t to, size_t from)
+{
+    rows->ids[to] = rows->ids[from];
+    rows->labels[to] = rows->labels[from];
+    rows->samples[to] = rows->samples[from];
+    if (rows->weights != NULL)
+        rows->weights[to] = rows->weights[from];
+}
+
+void rows_drop(struct rows *rows, const uint8_t *flags)
+{
+    static const uint32_t HOLES[] = {
+        [OPERATOR_ROW_FAILED] = WEIR_SAMPLE_FAILED, [OPERATOR_ROW_FILTERED] = WEIR_SAMPLE_FILTERED};
+    size_t left = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (flags[i] == OPERATOR_ROW_OK)
+            move_row(rows, left++, i);
+        else
+            rows_add_hole(rows, rows->ids[i], HOLES[flags[i]]);
+    }
+    rows->count = left;
+}

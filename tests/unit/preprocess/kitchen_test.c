@@ -1,0 +1,227 @@
+/* Batches of small records, which are taken from where they lie once their file is read from often enough. */
+#include "preprocess/worker/kitchen.h"
+
+#include "core/base/memory.h"
+#include "core/wire/delivery.h"
+#include "core/wire/sample.h"
+#include "tests/support/temp_dir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 400, BATCH = 100, BATCHES = SAMPLES / BATCH };
+
+/* Record i is (i, 7 * i). */
+struct record {
+    int32_t first, second;
+};
+
+struct lab {
+    struct temp_dir dir;
+    char records[512];
+    struct preprocess_plan plan;
+    struct located located;
+    struct fetched fetched;
+    struct worker_flow flow;
+    struct kitchen *kitchen;
+};
+
+static void write_records(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int32_t i = 0; i < SAMPLES; i++)
+        assert_int_equal(fwrite(&(struct record){i, 7 * i}, sizeof(struct record), 1, file), 1);
+    fclose(file);
+}
+
+static uint64_t id_of(uint64_t i)
+{
+    return 1000 + 3 * i;
+}
+
+static void open_plan(struct lab *lab)
+{
+    struct weir_error err;
+    struct weir_digest sealed;
+    char path[512], digest[WEIR_DIGEST_TEXT_MAX];
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    (void)snprintf(path, sizeof path, "%s", temp_path(&lab->dir, "a.set"));
+    assert_int_equal(weir_sample_set_begin(path, SAMPLES, NULL, &writer, &err), WEIR_OK);
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        assert_int_equal(weir_sample_set_add(writer, &(uint64_t){id_of(i)}, 1, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_finish(writer, &sealed, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
+    weir_digest_text(&sealed, digest);
+    const struct preprocess_order_form form = {
+        .file = "p.yaml",
+        .config = weir_bytes_of("preprocess:\n"
+                                "  operators: [{op: record_fields, sparse: [0, 2, i32]}]\n"
+                                "  batch: {samples: 100, shuffle: none, group: 4}\n"),
+        .set_path = path,
+        .set_digest = digest,
+        .epochs = 1,
+        .mode = "train",
+    };
+    if (preprocess_plan_open(&form, &lab->plan, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+}
+
+/* As storage says: one record after the other in one file. */
+static void locate(struct lab *lab)
+{
+    struct stat status;
+    assert_int_equal(stat(lab->records, &status), 0);
+    located_begin(&lab->located, &lab->plan, 0, LOCATED_WHOLE);
+    assert_int_equal(lab->located.count, SAMPLES);
+    uint32_t file =
+        located_file(&lab->located,
+                     &(struct file_about){.path = lab->records,
+                                          .device = status.st_dev,
+                                          .inode = status.st_ino,
+                                          .size = (uint64_t)status.st_size,
+                                          .mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 +
+                                                      status.st_mtim.tv_nsec});
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct located_sample *sample = &lab->located.samples[i];
+        sample->state = WEIR_SAMPLE_LIVE;
+        sample->file = file;
+        sample->offset = i * sizeof(struct record);
+        sample->length = sizeof(struct record);
+        sample->label = -(int64_t)i;
+    }
+}
+
+static int open_lab(void **state)
+{
+    struct lab *lab = weir_calloc(1, sizeof(*lab));
+    temp_dir_make(&lab->dir);
+    (void)snprintf(lab->records, sizeof lab->records, "%s", temp_path(&lab->dir, "records"));
+    write_records(lab->records);
+    open_plan(lab);
+    locate(lab);
+    lab->kitchen = kitchen_new(NULL);
+    *state = lab;
+    return 0;
+}
+
+static int close_lab(void **state)
+{
+    struct lab *lab = *state;
+    kitchen_free(lab->kitchen);
+    located_fini(&lab->located);
+    fetched_fini(&lab->fetched);
+    preprocess_plan_close(&lab->plan);
+    temp_dir_remove(&lab->dir);
+    free(lab);
+    return 0;
+}
+
+static enum weir_status make(struct lab *lab, uint64_t number, struct worker_batch **ret_batch)
+{
+    struct weir_error err;
+    const struct recipe recipe = {.job = 1,
+                                  .plan = &lab->plan,
+                                  .located = &lab->located,
+                                  .fetched = &lab->fetched,
+                                  .flow = &lab->flow,
+                                  .batch = number};
+    return kitchen_make(lab->kitchen, &recipe, ret_batch, &err);
+}
+
+/* The batch has its samples but `hole` (SAMPLES: none), each with its id, label and numbers. */
+static void expect_batch(struct lab *lab, uint64_t number, uint64_t hole, uint32_t hole_state)
+{
+    struct worker_batch *batch = NULL;
+    assert_int_equal(make(lab, number, &batch), WEIR_OK);
+    const uint64_t *ids =
+        (const uint64_t *)(const void *)weir_frames_at(&batch->frames, WEIR_BATCH_IDS).at;
+    const int64_t *labels =
+        (const int64_t *)(const void *)weir_frames_at(&batch->frames, WEIR_BATCH_LABELS).at;
+    struct weir_bytes numbers = weir_frames_at(&batch->frames, WEIR_BATCH_TENSORS);
+    size_t row = 0;
+    for (uint64_t i = number * BATCH; i < (number + 1) * BATCH; i++) {
+        if (i == hole)
+            continue;
+        const struct record wanted = {(int32_t)i, 7 * (int32_t)i};
+        assert_int_equal(ids[row], id_of(i));
+        assert_int_equal(labels[row], -(int64_t)i);
+        assert_memory_equal(numbers.at + row * sizeof(wanted), &wanted, sizeof(wanted));
+        row++;
+    }
+    assert_int_equal(batch->samples, row);
+    assert_int_equal(numbers.size, row * sizeof(struct record));
+    assert_int_equal(batch->holes, hole / BATCH == number);
+    if (batch->holes > 0) {
+        uint64_t id;
+        memcpy(&id, weir_frames_at(&batch->frames, WEIR_BATCH_HOLES).at, sizeof(id));
+        assert_int_equal(id, id_of(hole));
+        assert_int_equal(batch->hole_states[0], hole_state);
+        assert_int_equal(batch->failed, hole_state == WEIR_SAMPLE_FAILED);
+    }
+    worker_batch_free(batch);
+}
+
+/* All but the first few records, and one of each batch, lie in a mapping. */
+static void expect_all(struct lab *lab, uint64_t hole, uint32_t hole_state)
+{
+    for (uint64_t round = 0; round < 2; round++) {
+        for (uint64_t number = 0; number < BATCHES; number++)
+            expect_batch(lab, number, hole, hole_state);
+    }
+    assert_true(kitchen_bytes_read(lab->kitchen) > 2 * (SAMPLES - 2) * sizeof(struct record));
+}
+
+static void records_are_right_wherever_they_are_read(void **state)
+{
+    expect_all(*state, SAMPLES, WEIR_SAMPLE_LIVE);
+}
+
+static void an_erased_sample_is_a_hole_among_those_in_memory(void **state)
+{
+    struct lab *lab = *state;
+    uint64_t erased[] = {id_of(250)};
+    lab->flow.erased = erased;
+    lab->flow.erased_count = 1;
+    expect_all(lab, 250, WEIR_SAMPLE_ERASED);
+}
+
+static void a_record_that_is_too_short_fails_alone(void **state)
+{
+    struct lab *lab = *state;
+    lab->located.samples[130].length = sizeof(struct record) - 1;
+    expect_all(lab, 130, WEIR_SAMPLE_FAILED);
+    assert_non_null(strstr(kitchen_reason(lab->kitchen), "record of 7 bytes, expected at least 8"));
+}
+
+static void a_file_that_has_changed_is_stale(void **state)
+{
+    struct lab *lab = *state;
+    struct worker_batch *batch = NULL;
+    expect_all(lab, SAMPLES, WEIR_SAMPLE_LIVE);
+    assert_int_equal(truncate(lab->records, sizeof(struct record)), 0);
+    assert_int_equal(make(lab, 1, &batch), WEIR_STALE);
+    lab->located.tries = 1; /* located again, and it is no better: storage is to read it */
+    assert_int_equal(make(lab, 1, &batch), WEIR_UNAVAILABLE);
+    assert_null(batch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(records_are_right_wherever_they_are_read, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(an_erased_sample_is_a_hole_among_those_in_memory, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(a_record_that_is_too_short_fails_alone, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_stale, open_lab, close_lab),
+    };
+    return cmocka_run_group_tests_name("kitchen", tests, NULL, NULL);
+}
