@@ -57,6 +57,7 @@ static void change_contrast(uint8_t *at, size_t pixels, size_t channels, float f
     uint64_t sum = 0;
     for (size_t i = 0; i < pixels; i++)
         sum += channels == COLOURS ? picture_grey(at + i * channels) : at[i];
+    weir_require(pixels > 0);
     uint64_t mean = (2 * sum + pixels) / (2 * pixels);
     blend(at, pixels * channels, (float)mean, factor);
 }
@@ -162,7 +163,7 @@ static void shuffle(struct weir_rng *rng, size_t order[CHANGES])
 static void jitter(const struct state *state, struct weir_rng *rng, const struct picture *from,
                    uint8_t *to)
 {
-    size_t order[CHANGES];
+    size_t order[CHANGES] = {0};
     double amount[CHANGES];
     size_t pixels = (size_t)from->place.height * from->place.width;
     shuffle(rng, order);

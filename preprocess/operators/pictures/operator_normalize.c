@@ -49,6 +49,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                          "column %s holds pictures of any size, expected one size: crop or resize "
                          "them first",
                          about->name);
+    weir_require(about->shape[2] <= CHANNELS_MAX);
     state->channels = about->shape[2];
     state->pixels = (size_t)about->shape[0] * about->shape[1];
     status = read_channels("mean", options->mean, -1e6, state->channels, mean, err);

@@ -21,19 +21,25 @@ struct axis {
     uint32_t size;
 };
 
+/* Of the source pixel at `at`, by a triangle around `centre`. */
+static double weight_of(uint32_t at, double centre, double support)
+{
+    return fmax(0, 1 - fabs(at + 0.5 - centre) / support);
+}
+
 static struct taps add_taps(const struct axis *axis, uint32_t index, struct weir_buf *weights)
 {
     double scale = (axis->end - axis->start) / axis->size;
     double support = scale > 1 ? scale : 1;
     double centre = axis->start + (index + 0.5) * scale;
-    double first = fmax(floor(centre - support + 0.5), floor(axis->start));
-    double end = fmin(floor(centre + support + 0.5), ceil(axis->end));
-    struct taps taps = {.first = (uint32_t)first, .weights = weights->size / sizeof(float)};
+    uint32_t first = (uint32_t)fmax(floor(centre - support + 0.5), floor(axis->start));
+    uint32_t end = (uint32_t)fmin(floor(centre + support + 0.5), ceil(axis->end));
+    struct taps taps = {.first = first, .weights = weights->size / sizeof(float)};
     double sum = 0;
-    for (double at = first; at < end; at++)
-        sum += fmax(0, 1 - fabs(at + 0.5 - centre) / support);
-    for (double at = first; at < end; at++, taps.count++) {
-        float weight = (float)(fmax(0, 1 - fabs(at + 0.5 - centre) / support) / sum);
+    for (uint32_t at = first; at < end; at++)
+        sum += weight_of(at, centre, support);
+    for (uint32_t at = first; at < end; at++, taps.count++) {
+        float weight = (float)(weight_of(at, centre, support) / sum);
         weir_buf_append(weights, &weight, sizeof(weight));
     }
     return taps;
