@@ -1,9 +1,10 @@
 /* The effective values of a dataset as YAML: see declaration.h. */
 #include "storage/catalog/declaration.h"
 #include "storage/catalog/declaration_holdout.h"
-#include "storage/catalog/declaration_names.h"
+#include "storage/catalog/declaration_places.h"
 #include "storage/catalog/declaration_push.h"
 #include "storage/catalog/declaration_s3.h"
+#include "storage/catalog/declaration_source.h"
 
 #include "core/base/clock.h"
 

@@ -15,6 +15,7 @@ enum {
     IN_SECONDS = 1 << 1, /* the distance of mtimes is, as of files that were unpacked together */
     FIELDS_AT = 2,       /* a bit for each field */
     HAS_FLAGS = 1 << 14, /* state, complete, unlisted are not as before: a byte tells them */
+    MASK_MOST = 2 * HAS_FLAGS - 1,
 };
 
 /* ---- what to expect ---- */
@@ -296,9 +297,10 @@ size_t storage_file_unpack(const struct stored_file *before, struct weir_bytes p
     take_fields(&cursor, mask, before, &file);
     if (!cursor.is_broken && (mask & HAS_PATH))
         file.path = take_path(&cursor, before->path);
-    if (cursor.is_broken || mask >= 2 * HAS_FLAGS)
+    if (cursor.is_broken || mask > MASK_MOST) {
         free(file.path);
-    else
-        *ret_file = file;
-    return cursor.is_broken || mask >= 2 * HAS_FLAGS ? 0 : packed.size - cursor.rest.size;
+        return 0;
+    }
+    *ret_file = file;
+    return packed.size - cursor.rest.size;
 }
