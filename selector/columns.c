@@ -315,44 +315,48 @@ enum weir_status selector_columns_hold_out(const struct selector_columns *column
     return status;
 }
 
-/* One loop for each width, so that each is tight; tighter still where no row is left out. */
-#define UNPACK(type)                                                             \
-    do {                                                                         \
-        uint32_t from = weir_sample_row(ids[0]);                                 \
-        bool unbroken = ids[count - 1] - ids[0] + 1 == count;                    \
-        for (size_t i = 0; unbroken && i < count; i++) {                         \
-            type excess;                                                         \
-            memcpy(&excess, packed + (from + i) * sizeof excess, sizeof excess); \
-            values[i] = (int64_t)((uint64_t)least + excess);                     \
-        }                                                                        \
-        for (size_t i = 0; !unbroken && i < count; i++) {                        \
-            type excess;                                                         \
-            size_t row = weir_sample_row(ids[i]);                                \
-            memcpy(&excess, packed + row * sizeof excess, sizeof excess);        \
-            values[i] = (int64_t)((uint64_t)least + excess);                     \
-        }                                                                        \
-    } while (0)
+/* One function for each width, so that each loop is tight; tighter still where no row is left out. */
+#define UNPACK(type)                                                                          \
+    static void unpack_##type(const uint8_t *packed, int64_t least, const uint64_t *ids,      \
+                              size_t count, int64_t *values)                                  \
+    {                                                                                         \
+        uint32_t from = weir_sample_row(ids[0]);                                              \
+        bool unbroken = ids[count - 1] - ids[0] + 1 == count;                                 \
+        type excess;                                                                          \
+        for (size_t i = 0; unbroken && i < count; i++) {                                      \
+            memcpy(&excess, packed + (from + i) * sizeof excess, sizeof excess);              \
+            values[i] = (int64_t)((uint64_t)least + excess);                                  \
+        }                                                                                     \
+        for (size_t i = 0; !unbroken && i < count; i++) {                                     \
+            memcpy(&excess, packed + weir_sample_row(ids[i]) * sizeof excess, sizeof excess); \
+            values[i] = (int64_t)((uint64_t)least + excess);                                  \
+        }                                                                                     \
+    }
+
+UNPACK(uint8_t)
+UNPACK(uint16_t)
+UNPACK(uint32_t)
+UNPACK(uint64_t)
 
 static void unpack(const uint8_t *packed, const struct packed *column, const uint64_t *ids,
                    size_t count, int64_t *values)
 {
-    int64_t least = column->least;
     switch (column->width) {
     case 1:
-        UNPACK(uint8_t);
+        unpack_uint8_t(packed, column->least, ids, count, values);
         break;
     case 2:
-        UNPACK(uint16_t);
+        unpack_uint16_t(packed, column->least, ids, count, values);
         break;
     case 4:
-        UNPACK(uint32_t);
+        unpack_uint32_t(packed, column->least, ids, count, values);
         break;
     case 8:
-        UNPACK(uint64_t);
+        unpack_uint64_t(packed, column->least, ids, count, values);
         break;
     default:
         for (size_t i = 0; i < count; i++)
-            values[i] = least;
+            values[i] = column->least;
     }
 }
 

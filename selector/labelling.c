@@ -83,6 +83,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         finish(labelling);
         return;
     }
+    weir_require(reply);
     take_labels(labelling, reply->message);
     ask_next(labelling);
 }

@@ -96,7 +96,7 @@ static enum weir_status read_stage(const struct weir_yaml_node *node, struct cor
     enum weir_status status = find_method(node, &method, err);
     if (status)
         return status;
-    weir_require(method->options_size <= METHOD_OPTIONS_MAX);
+    weir_require(method && method->options_size <= METHOD_OPTIONS_MAX);
     _Alignas(16) uint8_t written[OPTIONS_AT + METHOD_OPTIONS_MAX] = {0};
     WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(SCORE_KEYS, method->options, OPTIONS_AT);
     status = cfg_read(keys, CFG_CLOSED, node, "selection.score", NULL, written, err);

@@ -56,6 +56,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
     }
     if (selector_task_refused(task, reply, MSG_feed_is, err))
         return;
+    weir_require(reply);
     const struct msg_feed_is *page = reply->message;
     uint64_t read_from = task->pipeline->cursors[task->dataset];
     struct weir_error own;

@@ -185,13 +185,14 @@ enum weir_status storage_chunk_merge_step(struct weir_db *db, struct chunk_cache
     struct merge_span span = look(dataset, ret_more);
     struct merge merge = {
         .db = db, .cache = cache, .dataset = dataset, .first = span.first, .end = span.end};
-    WEIR_AUTO_FREE int64_t *values = NULL;
     enum weir_status status;
 
     if (span.first == span.end)
         return WEIR_OK;
     measure(&merge);
-    merge.values = values = weir_calloc((size_t)COLUMNS * merge.merged.count, sizeof *values);
+    WEIR_AUTO_FREE int64_t *values =
+        weir_calloc((size_t)COLUMNS * merge.merged.count, sizeof *values);
+    merge.values = values;
     status = load_columns(&merge, err);
     if (status == WEIR_OK)
         status = commit(&merge, err);

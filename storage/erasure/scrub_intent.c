@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS = 6, SLOT_BYTES = 8 * WORDS + 4 };
+enum { WORDS = 6, WORDS_BYTES = 8 * WORDS, SLOT_BYTES = WORDS_BYTES + 4 };
 
 static char *place_of(const char *data_dir)
 {
@@ -28,13 +28,13 @@ static void pack(const struct scrub_intent *intent, uint8_t slot[SLOT_BYTES])
 
     for (size_t i = 0; i < WORDS; i++)
         weir_put_u64(slot + 8 * i, words[i]);
-    weir_put_u32(slot + 8 * WORDS, crc32c(weir_bytes(slot, 8 * WORDS)));
+    weir_put_u32(slot + WORDS_BYTES, crc32c(weir_bytes(slot, WORDS_BYTES)));
 }
 
 /* False: the slot is free. */
 static bool unpack(const uint8_t *slot, struct scrub_intent *ret_intent)
 {
-    if (weir_get_u32(slot + 8 * WORDS) != crc32c(weir_bytes(slot, 8 * WORDS)))
+    if (weir_get_u32(slot + WORDS_BYTES) != crc32c(weir_bytes(slot, WORDS_BYTES)))
         return false;
     *ret_intent = (struct scrub_intent){
         .device = weir_get_u64(slot),
@@ -57,7 +57,7 @@ static void read_slots(const char *data_dir, struct weir_buf *slots)
     WEIR_AUTO_FREE char *place = place_of(data_dir);
     struct weir_error err;
 
-    if (weir_file_read(place, SCRUB_INTENTS_MAX * SLOT_BYTES, slots, &err) != WEIR_OK)
+    if (weir_file_read(place, (size_t)SCRUB_INTENTS_MAX * SLOT_BYTES, slots, &err) != WEIR_OK)
         weir_buf_clear(slots);
 }
 

@@ -278,9 +278,9 @@ static enum weir_status load(struct order *order, const char *path, uint64_t siz
                              const struct order_inputs *inputs, struct weir_error *err)
 {
     uint8_t footer[FOOTER_BYTES];
-    WEIR_AUTO_BUF tail = {0};
     struct weir_digest digest;
     uint64_t offset;
+    size_t bytes;
     enum weir_status status;
 
     if (size < FOOTER_BYTES)
@@ -292,16 +292,16 @@ static enum weir_status load(struct order *order, const char *path, uint64_t siz
         return status;
     order->page_count = order->loaded = weir_get_u64(footer + 48);
     offset = weir_get_u64(footer + 56);
-    weir_buf_reserve(&tail, size - offset);
-    tail.size = size - offset;
-    status = read_at(order->fd, offset, tail.at, tail.size, err);
+    bytes = size - offset; /* the footer at least: it has been checked */
+    WEIR_AUTO_FREE uint8_t *tail = weir_calloc(bytes, 1);
+    status = read_at(order->fd, offset, tail, bytes, err);
     if (status != WEIR_OK)
         return status;
-    digest = weir_digest_of(weir_bytes(tail.at, tail.size - sizeof digest.bytes));
-    if (memcmp(digest.bytes, tail.at + tail.size - sizeof digest.bytes, sizeof digest.bytes) != 0)
+    digest = weir_digest_of(weir_bytes(tail, bytes - sizeof digest.bytes));
+    if (memcmp(digest.bytes, tail + bytes - sizeof digest.bytes, sizeof digest.bytes) != 0)
         return weir_fail(err, WEIR_CORRUPT, "%s: its directory fails its checksum", path);
     order->pages = weir_calloc(order->page_count + 1, sizeof *order->pages);
-    return read_entries(order, tail.at, offset, err);
+    return read_entries(order, tail, offset, err);
 }
 
 enum weir_status storage_order_open(const char *path, const struct order_inputs *inputs,

@@ -83,10 +83,12 @@ static double real_of(struct format_value value)
 struct format_value format_numbers(const struct format_field *field, enum format_order order,
                                    const uint8_t *at, double *list)
 {
+    size_t stride = BYTES[field->type];
+
     if (field->count == 0)
         return number(field->type, order, at);
-    for (size_t i = 0; i < field->count; i++)
-        list[i] = real_of(number(field->type, order, at + i * BYTES[field->type]));
+    for (size_t i = 0; i < field->count; i++, at += stride)
+        list[i] = real_of(number(field->type, order, at));
     return (struct format_value){.kind = FORMAT_LIST, .list = {.at = list, .count = field->count}};
 }
 

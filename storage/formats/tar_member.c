@@ -299,13 +299,15 @@ void tar_member_read(struct weir_bytes text, struct tar_member *member)
 
 void tar_header_write(uint8_t block[TAR_BLOCK], const char *name, uint64_t size)
 {
+    static const uint8_t USTAR[8] = {'u', 's', 't', 'a', 'r', 0, '0', '0'}; /* and the version */
+
     memset(block, 0, TAR_BLOCK);
     snprintf((char *)block + NAME, NAME_SIZE, "%s", name);
     memcpy(block + 100, "0000644\0000000000\0000000000", 24); /* mode, user, group */
     snprintf((char *)block + SIZE, SIZE_SIZE, "%011llo", (unsigned long long)size);
     memcpy(block + 136, "00000000000", 12); /* mtime */
     block[TYPE] = '0';
-    memcpy(block + MAGIC, "ustar\00000", 8);
+    memcpy(block + MAGIC, USTAR, sizeof USTAR);
     snprintf((char *)block + CHECKSUM, CHECKSUM_SIZE, "%06o", checksum(block));
     block[CHECKSUM + 7] = ' ';
 }

@@ -28,7 +28,7 @@ static void put_bits(uint8_t *bytes, size_t bit, unsigned width, uint64_t value)
     unsigned shift = bit % 8;
 
     store_word(at, load_word(at) | value << shift);
-    if (shift + width > 64)
+    if (shift > 0 && shift + width > 64)
         at[8] = (uint8_t)(value >> (64 - shift));
 }
 
@@ -38,7 +38,7 @@ static uint64_t get_bits(const uint8_t *bytes, size_t bit, unsigned width)
     unsigned shift = bit % 8;
     uint64_t value = load_word(at) >> shift;
 
-    if (shift + width > 64)
+    if (shift > 0 && shift + width > 64)
         value |= (uint64_t)at[8] << (64 - shift);
     return width == 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }

@@ -93,12 +93,10 @@ static void end_whole(struct s3_fetch *fetch)
 /* What is there is the same so far. */
 static bool is_as_there(const struct s3_fetch *fetch, struct weir_bytes piece)
 {
-    WEIR_AUTO_BUF there = {0};
+    WEIR_AUTO_FREE uint8_t *there = weir_calloc(piece.size + 1, 1);
 
-    weir_buf_reserve(&there, piece.size);
-    return pread(fetch->there, there.at, piece.size, (off_t)fetch->fetched) ==
-               (ssize_t)piece.size &&
-           memcmp(there.at, piece.at, piece.size) == 0;
+    return pread(fetch->there, there, piece.size, (off_t)fetch->fetched) == (ssize_t)piece.size &&
+           memcmp(there, piece.at, piece.size) == 0;
 }
 
 static size_t piece_bytes(const struct s3_fetch *fetch)

@@ -139,7 +139,7 @@ static int64_t time_of(struct weir_bytes xml, const char *name, struct weir_aren
 static bool read_object(struct weir_bytes contents, struct weir_arena *arena,
                         struct s3_object *object)
 {
-    char *key = text_of(element(contents, "Key", NULL), 3 * S3_KEY_MAX, arena);
+    char *key = text_of(element(contents, "Key", NULL), (size_t)3 * S3_KEY_MAX, arena);
     const char *modified = text_of(element(contents, "LastModified", NULL), 64, arena);
 
     object->key = key;
@@ -204,7 +204,7 @@ enum weir_status s3_page_read(struct weir_bytes xml, struct weir_arena *arena,
 static bool read_version(struct weir_bytes entry, const char *key, bool is_marker,
                          struct weir_arena *arena, struct s3_versions *versions)
 {
-    char *found = text_of(element(entry, "Key", NULL), 3 * S3_KEY_MAX, arena);
+    char *found = text_of(element(entry, "Key", NULL), (size_t)3 * S3_KEY_MAX, arena);
     const char *latest = text_of(element(entry, "IsLatest", NULL), 16, arena);
     struct weir_bytes id = element(entry, "VersionId", NULL);
     struct s3_version version = {.id = id.at ? text_of(id, S3_VERSION_ID_MAX, arena) : "",

@@ -205,7 +205,7 @@ void storage_late_reads_free(struct late_reads *reads)
 {
     if (!reads)
         return;
-    while (reads->count > 0)
-        free_read(reads->at[0]);
+    for (size_t i = reads->count; i-- > 0;)
+        free_read(reads->at[i]);
     free(reads);
 }

@@ -43,7 +43,7 @@ static int by_text(const void *a, const void *b)
 static void make_room(struct scope *scope)
 {
     if (!scope->ranges)
-        scope->ranges = weir_calloc(2 * SCOPE_PATHS_MAX, sizeof *scope->ranges);
+        scope->ranges = weir_calloc((size_t)2 * SCOPE_PATHS_MAX, sizeof *scope->ranges);
 }
 
 void storage_scope_seal(struct scope *scope)
@@ -77,7 +77,7 @@ void storage_scope_add(struct scope *scope, const char *path)
 {
     if (scope->is_whole || is_newest(scope, path))
         return;
-    if (scope->count + 2 > 2 * SCOPE_PATHS_MAX) {
+    if (scope->count + 2 > (size_t)2 * SCOPE_PATHS_MAX) {
         storage_scope_seal(scope);
         if (scope->count > SCOPE_PATHS_MAX) {
             storage_scope_add_all(scope);
