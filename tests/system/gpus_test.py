@@ -1,0 +1,126 @@
+"""Trainers hold GPU slots. What a trainer is started as says which GPUs it may see, waits until the test lets it go on, and is then
+the real one. Three pipelines of one GPU each and one of both share two slots: nobody sees a GPU of somebody else, who finds none
+waits, and the slot of a trainer that is killed is the next one's."""
+
+import json
+import os
+import shutil
+import signal
+import time
+
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, binaries, everyone_may_write, served
+
+TRAINER = """\
+#!/bin/sh
+echo "began $$ $CUDA_VISIBLE_DEVICES $*" >> {log}
+while [ ! -e {go} ]; do sleep 0.02; done
+{real} "$@"
+code=$?
+echo "ended $$" >> {log}
+exit $code
+"""
+WANTS = {"one": 1, "two": 1, "three": 1, "both": 2}
+
+
+class Slots:
+    """Programs as they are, but for the trainer, and what it has written."""
+
+    def __init__(self, lab):
+        self.folder, real = lab.folder / "slots", binaries()
+        bin_dir = self.folder / "bin"
+        bin_dir.mkdir(parents=True)
+        for program in real.iterdir():
+            if program.name != "trainer" and program.is_file():
+                (bin_dir / program.name).symlink_to(program)
+        (bin_dir / "orchestrator").unlink()
+        shutil.copy(real / "orchestrator", bin_dir)  # it looks for the others beside itself
+        self.log, self.go = self.folder / "log", self.folder / "go"
+        self.log.touch()
+        (bin_dir / "trainer").write_text(TRAINER.format(log=self.log, go=self.go, real=real / "trainer"))
+        everyone_may_write(self.folder)
+        os.environ["WEIR_BIN_DIR"] = str(bin_dir)
+
+    def began(self):
+        """Of each trainer so far: its process, the GPUs it sees, its name."""
+        lines = [line.split() for line in self.log.read_text().splitlines()]
+        return [(int(words[1]), words[2], words[words.index("--name") + 1]) for words in lines if words[0] == "began"]
+
+    def note_killed(self, process):
+        """It will not say so itself."""
+        with self.log.open("a") as log:
+            log.write(f"ended {process}\n")
+
+    def never_shared(self):
+        """How many trainers there were. No two at the same time saw the same GPU."""
+        seeing = {}
+        for what, process, *gpus in (line.split() for line in self.log.read_text().splitlines()):
+            if what == "ended":
+                del seeing[process]
+                continue
+            mine = set(gpus[0].split(","))
+            assert not any(mine & others for others in seeing.values()), (process, gpus, seeing)
+            seeing[process] = mine
+        return len(self.began())
+
+
+def until(what, told):
+    """Polls what has to become true."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not what():
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.05)
+
+
+def trainers(lab):
+    return json.loads(lab.weir("status", "--json"))["trainers"]
+
+
+def submit(lab, name, gpus):
+    file = lab.folder / f"{name}.yaml"
+    file.write_text(lab.pipeline.read_text().replace("name: lab,", f"name: {name},").replace(
+        "training: {", f"training: {{gpus: {gpus}, "))
+    lab.weir("submit", str(file))
+
+
+def main():
+    lab = Lab(samples=60, every=60, epochs=1)
+    slots = Slots(lab)
+    system = lab.folder / "system.yaml"
+    system.write_text("trainers: 8\nworkers: 1\ngpus: 2\n")
+    with served(lab, "--system", str(system)):
+        for name in ("one", "two", "three"):
+            submit(lab, name, WANTS[name])
+        until(lambda: trainers(lab)["waiting"] == 1 and len(slots.began()) == 2, lambda: (trainers(lab), slots.began()))
+        submit(lab, "both", WANTS["both"])
+        until(lambda: trainers(lab)["waiting"] == 2, lambda: trainers(lab))
+        now = trainers(lab)
+        assert (now["gpus"], now["gpus_busy"], now["busy"]) == (2, 2, 2), now
+        (first, its_gpu, its_run), (_, other_gpu, _) = slots.began()
+        assert {its_gpu, other_gpu} == {"0", "1"}, slots.began()
+
+        slots.note_killed(first)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: len(slots.began()) == 3, slots.began)
+        _, gpu, run = slots.began()[2]
+        assert gpu == its_gpu and run != its_run, slots.began()
+
+        slots.go.touch()
+        for name in WANTS:
+            told = [json.loads(line) for line in lab.weir("watch", name, "--json").splitlines()]
+            assert told[-1]["event"] == "pipeline_finished", told[-3:]
+            assert_clean_audits(told)
+            trained = next(e for e in told if e["event"] == "training_finished")
+            assert trained["cost"]["gpu_seconds"] > 0, trained
+        assert "0,1" in [gpus for _, gpus, _ in slots.began()], slots.began()
+        print(f"{slots.never_shared()} trainers shared two GPUs, none saw another one's", flush=True)
+        until(lambda: trainers(lab)["gpus_busy"] == 0, lambda: trainers(lab))
+
+        submit(lab, "three-of-two", 3)
+        lab.weir("watch", "three-of-two", expect=1)
+        pipelines = json.loads(lab.weir("list", "--json"))["pipelines"]
+        (error,) = [p["error"] for p in pipelines if p["pipeline"] == "three-of-two"]
+        assert "training.gpus: expected at most 2" in error and "found 3" in error, error
+    lab.remove()
+
+
+main()
