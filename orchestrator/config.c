@@ -69,6 +69,7 @@ static const struct cfg_key DELETION_KEYS[] = {
 
 struct training_section {
     uint64_t epochs, seed, retries, gpus;
+    int64_t patience;
     const char *start_from, *loss;
     struct cfg_texts slices;
 };
@@ -79,6 +80,7 @@ static const struct cfg_key TRAINING_KEYS[] = {
     CFG_U64(struct training_section, seed, .fallback = "1", .doc = ""),
     CFG_U64(struct training_section, retries, .fallback = "3", .max = 100, .doc = ""),
     CFG_U64(struct training_section, gpus, .fallback = "0", .max = ARBITER_GPUS_MAX, .doc = ""),
+    CFG_DURATION(struct training_section, patience, .fallback = "10m", .min = 1000000, .doc = ""),
     CFG_TEXT(struct training_section, start_from, .fallback = "previous", .doc = ""),
     CFG_TEXT(struct training_section, loss, .fallback = "logistic", .doc = ""),
     CFG_TEXTS(struct training_section, slices, .doc = ""),
@@ -201,6 +203,7 @@ static enum weir_status read_rest(struct orchestrator_config *config,
     config->epochs = training.epochs;
     config->seed = training.seed;
     config->retries = training.retries;
+    config->patience_ms = training.patience / 1000;
     config->gpus = training.gpus;
     config->start_from = training.start_from;
     config->loss = training.loss;

@@ -37,6 +37,7 @@ struct orchestrator_config {
     uint64_t epochs;
     uint64_t seed;
     uint64_t retries;
+    int64_t patience_ms;    /* with a trainer that says nothing */
     uint64_t gpus;          /* that each of its trainers holds */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;

@@ -11,6 +11,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
+#include "orchestrator/runs/run_watch.h"
 #include "orchestrator/topics/topic.h"
 
 #include <stdlib.h>
@@ -68,6 +69,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->sharing = options->sharing;
     orch->budgets = options->budgets;
     orch->arbiter = arbiter_new(options->sharing.trainers, options->sharing.gpus);
+    orch->watch = run_watch_new(orch);
     orch->hold = options->hold;
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
@@ -94,6 +96,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_pipelines_free(orch);
     orchestrator_runs_free(orch);
     arbiter_free(orch->arbiter);
+    run_watch_free(orch->watch);
     weir_rpc_server_close(orch->server);
     weir_rpc_peer_close(orch->storage);
     weir_rpc_peer_close(orch->selector);

@@ -74,6 +74,7 @@ struct orchestrator {
     struct orchestrator_sharing sharing;
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     struct arbiter *arbiter;              /* of trainers */
+    struct run_watch *watch;              /* their processes */
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;

@@ -31,6 +31,8 @@ static const struct cfg_key TRAINING[] = {
              .doc = "previous (the newest model), scratch, a model's number, or a file"),
     CFG_U64(struct training_keys, retries, .fallback = "3", .max = 100,
             .doc = "how often a trainer that fails is started again"),
+    CFG_DURATION(struct training_keys, patience, .fallback = "10m", .min = 1000000,
+                 .doc = "a trainer that says nothing for so long, hung or stopped, has failed"),
     CFG_U64(
         struct training_keys, gpus, .fallback = "0", .max = 64,
         .doc =

@@ -24,6 +24,7 @@ struct training {
         const struct weir_yaml_node *optimizer;
         const struct weir_yaml_node *checkpoint;
         uint64_t retries;
+        int64_t patience;
         uint64_t gpus;
         int device;
         uint64_t ranks;

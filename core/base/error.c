@@ -2,6 +2,8 @@
  * may well be the text that is being replaced. */
 #include "core/base/error.h"
 
+#include "core/base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,24 @@ static void mark_cut(char text[WEIR_ERROR_TEXT_MAX], int written)
         memcpy(text + WEIR_ERROR_TEXT_MAX - sizeof CUT, CUT, sizeof CUT);
 }
 
+/* A text may quote whatever came from outside, and goes to databases and people: what is no character, or a control
+ * character, becomes '?'. */
+static void make_readable(char *text)
+{
+    struct weir_bytes rest = weir_bytes_of(text);
+    while (rest.size > 0) {
+        size_t size = weir_utf8_character(rest);
+        uint8_t first = rest.at[0];
+        bool is_control = (first < ' ' && first != '\n' && first != '\t') || first == 0x7f;
+        if (size == 0 || is_control) {
+            text[0] = '?';
+            size = 1;
+        }
+        text += size;
+        rest = weir_bytes(rest.at + size, rest.size - size);
+    }
+}
+
 enum weir_status weir_error_raise(struct weir_error *err, enum weir_status status, const char *file,
                                   int line, const char *format, ...)
 {
@@ -28,6 +48,7 @@ enum weir_status weir_error_raise(struct weir_error *err, enum weir_status statu
     int written = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     mark_cut(text, written);
+    make_readable(text);
 
     err->status = status;
     err->file = file;
@@ -49,6 +70,7 @@ enum weir_status weir_error_wrap(struct weir_error *err, enum weir_status status
     mark_cut(context, vsnprintf(context, sizeof context, format, args));
     va_end(args);
     mark_cut(text, snprintf(text, sizeof text, "%s: %s", context, err->text));
+    make_readable(text);
 
     err->status = status;
     memcpy(err->text, text, sizeof text);

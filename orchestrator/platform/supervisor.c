@@ -242,6 +242,17 @@ static void on_ended(struct child *child, int wait_status)
         continue_stopping(supervisor);
 }
 
+/* What a trainer has started goes with it, and gives back what it holds: GPUs above all. While it is not waited for, its
+ * number, and so its group's, is nobody else's. */
+static void end_its_own(const struct child *child)
+{
+    siginfo_t found = {.si_pid = 0};
+    if (child->spec.stage == WEIR_STAGE_LAUNCHED && child->pid > 0 &&
+        waitid(P_PID, (id_t)child->pid, &found, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        found.si_pid == child->pid)
+        (void)kill(-child->pid, SIGKILL);
+}
+
 /* Looks at our children only: other code may have its own. */
 static void reap(void *owner)
 {
@@ -254,6 +265,7 @@ static void reap(void *owner)
             continue; /* callbacks may have removed some */
         struct child *child = supervisor->children[i];
         int wait_status = 0;
+        end_its_own(child);
         if (child->pid > 0 && waitpid(child->pid, &wait_status, WNOHANG) == child->pid)
             on_ended(child, wait_status);
     }

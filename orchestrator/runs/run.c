@@ -9,6 +9,7 @@
 #include "orchestrator/models/content.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run_state.h"
+#include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -149,6 +150,7 @@ static void start_trainer(struct run *run)
     }
     run->launched = true;
     run->orch->trainers_alive++;
+    run_watch_begin(run->orch->watch, run->number, config_of(run)->patience_ms);
 }
 
 /* After each failure twice as long; a process that was killed says nothing against the next one. */
@@ -160,30 +162,46 @@ static int64_t backoff_ms(unsigned exits)
            << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 }
 
+/* Why its trainer has ended. One that was ended because it hung has failed by itself. */
+static bool has_failed(struct run *run, const struct run_exit *ended, int64_t silent_ms,
+                       struct weir_error *ret_why)
+{
+    run->exits += silent_ms > 0 || !ended->by_signal;
+    run->deaths += silent_ms == 0 && ended->by_signal;
+    if (silent_ms > 0)
+        weir_ignore(weir_fail(ret_why, WEIR_TIMEOUT,
+                              "it said nothing for %" PRId64 " s (training.patience)",
+                              silent_ms / 1000));
+    else if (ended->code == 0 && !ended->by_signal)
+        weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "exit code 0, and its run was not done"));
+    else
+        weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", ended->how));
+    return run->exits > config_of(run)->retries || run->deaths > RUN_DEATHS_MAX;
+}
+
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
                              const struct run_exit *ended)
 {
     struct run *run = run_find(orch, number);
+    int64_t silent_ms = run_watch_end(orch->watch, number);
     orch->trainers_alive--;
     run_release_slot(orch, number);
     if (run == NULL || run->trained || !run->launched)
         return;
-    uint64_t retries = config_of(run)->retries;
-    struct weir_error err;
+    struct weir_error err, why;
     run->launched = false;
     run->session = 0;
-    run->exits += !ended->by_signal;
-    run->deaths += ended->by_signal;
+    bool is_over = has_failed(run, ended, silent_ms, &why);
     if (ended->code == 2 && !ended->by_signal) {
         run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
-    } else if (run->exits > retries || run->deaths > RUN_DEATHS_MAX) {
+    } else if (is_over) {
         run_trouble(run,
                     weir_fail(&err, WEIR_INTERNAL, "trainer failed %u times, the last time: %s",
-                              run->exits + run->deaths, ended->how),
+                              run->exits + run->deaths, why.text),
                     &err);
     } else {
         weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", number,
-                 ended->how);
+                 why.text);
         run_schedule(run, backoff_ms(run->exits), run_begin);
     }
 }

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,6 +29,7 @@ void orchestrator_on_run_ask(void *owner, struct weir_request *request)
     }
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     run->session = ask->session;
+    run_watch_hear(orch->watch, run->number);
     struct msg_run_is answer = {
         .mode = run->mode,
         .pipeline = orchestrator_pipeline_config(pipeline)->name,
@@ -51,6 +53,7 @@ void orchestrator_on_run_beat(void *owner, struct weir_request *request)
     struct run *run = run_find(orch, (int64_t)beat->run);
     bool known = run != NULL && run->session == beat->session;
     if (known) {
+        run_watch_hear(orch->watch, run->number);
         run->progress = (struct run_progress){
             .number = run->number,
             .pipeline = run->pipeline,
@@ -123,6 +126,7 @@ void orchestrator_on_run_done(void *owner, struct weir_request *request)
         return;
     }
     run->trained = true;
+    run_watch_leaves(orch->watch, run->number);
     weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
     run_audit(run);
 }

@@ -4,41 +4,31 @@ waits, and the slot of a trainer that is killed is the next one's."""
 
 import json
 import os
-import shutil
 import signal
 import time
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, binaries, everyone_may_write, served
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, served, with_trainer
 
 TRAINER = """\
 #!/bin/sh
-echo "began $$ $CUDA_VISIBLE_DEVICES $*" >> {log}
-while [ ! -e {go} ]; do sleep 0.02; done
+echo "began $$ $CUDA_VISIBLE_DEVICES $*" >> {folder}/log
+while [ ! -e {folder}/go ]; do sleep 0.02; done
 {real} "$@"
 code=$?
-echo "ended $$" >> {log}
+echo "ended $$" >> {folder}/log
 exit $code
 """
 WANTS = {"one": 1, "two": 1, "three": 1, "both": 2}
 
 
 class Slots:
-    """Programs as they are, but for the trainer, and what it has written."""
+    """What the trainers have written."""
 
     def __init__(self, lab):
-        self.folder, real = lab.folder / "slots", binaries()
-        bin_dir = self.folder / "bin"
-        bin_dir.mkdir(parents=True)
-        for program in real.iterdir():
-            if program.name != "trainer" and program.is_file():
-                (bin_dir / program.name).symlink_to(program)
-        (bin_dir / "orchestrator").unlink()
-        shutil.copy(real / "orchestrator", bin_dir)  # it looks for the others beside itself
-        self.log, self.go = self.folder / "log", self.folder / "go"
+        folder = with_trainer(lab, TRAINER)
+        self.log, self.go = folder / "log", folder / "go"
         self.log.touch()
-        (bin_dir / "trainer").write_text(TRAINER.format(log=self.log, go=self.go, real=real / "trainer"))
-        everyone_may_write(self.folder)
-        os.environ["WEIR_BIN_DIR"] = str(bin_dir)
+        self.log.chmod(0o666)
 
     def began(self):
         """Of each trainer so far: its process, the GPUs it sees, its name."""

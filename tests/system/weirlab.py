@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -131,6 +132,23 @@ class Lab:
     def remove(self):
         outside = [found.read_text().strip() for found in self.folder.glob("**/postgres.location")]
         subprocess.run(["rm", "-rf", str(self.folder), *outside], check=True)
+
+
+def with_trainer(lab, script):
+    """The programs as they are, but for the trainer: this shell script, to which {real} and {folder} are the real one and a folder
+    that both of us may write to. Returns that folder."""
+    real, folder = binaries(), lab.folder / "programs"
+    bin_dir = folder / "bin"
+    bin_dir.mkdir(parents=True)
+    for program in real.iterdir():
+        if program.is_file() and program.name not in ("trainer", "orchestrator"):
+            (bin_dir / program.name).symlink_to(program)
+    shutil.copy(real / "orchestrator", bin_dir)  # it looks for the others beside itself
+    (bin_dir / "trainer").write_text(script.format(real=real / "trainer", folder=folder))
+    for path in (folder, *(bin_dir / name for name in ("trainer", "orchestrator"))):
+        os.chmod(path, 0o777)
+    os.environ["WEIR_BIN_DIR"] = str(bin_dir)
+    return folder
 
 
 def serve(lab, *options):

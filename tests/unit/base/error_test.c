@@ -55,6 +55,16 @@ static void context_is_put_in_front_and_the_place_stays(void **state)
     assert_int_equal(err.line, line);
 }
 
+static void a_text_that_quotes_no_text_can_be_read_and_stored(void **state)
+{
+    (void)state;
+    struct weir_error err;
+    weir_ignore(weir_fail(&err, WEIR_IO, "caf\xc3\xa9 \xe9\x80 \x1b[2J\ttwo\nlines \xf0\x9f"));
+    assert_string_equal(err.text, "caf\xc3\xa9 ?? ?[2J\ttwo\nlines ??");
+    weir_ignore(weir_error_wrap(&err, WEIR_IO, "file '\xff'"));
+    assert_string_equal(err.text, "file '?': caf\xc3\xa9 ?? ?[2J\ttwo\nlines ??");
+}
+
 static void wrapping_may_change_the_status(void **state)
 {
     (void)state;
@@ -124,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_number_that_is_no_status_is_named_unknown),
         cmocka_unit_test(an_error_says_what_where_and_returns_its_status),
         cmocka_unit_test(context_is_put_in_front_and_the_place_stays),
+        cmocka_unit_test(a_text_that_quotes_no_text_can_be_read_and_stored),
         cmocka_unit_test(wrapping_may_change_the_status),
         cmocka_unit_test(nobody_needs_to_listen),
         cmocka_unit_test(an_error_can_be_raised_from_its_own_text),

@@ -1,0 +1,103 @@
+/* A list of processes, looked at once a second. */
+#include "orchestrator/runs/run_watch.h"
+
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { LOOK_MS = 1000, LEAVES_MS = 30000 };
+
+struct watched {
+    int64_t run;
+    int64_t patience_ms;
+    int64_t quiet_ms; /* since it was heard, or was done */
+    bool leaves, told;
+};
+
+struct run_watch {
+    struct orchestrator *orch;
+    struct watched *of;
+    size_t count, capacity;
+    uint64_t timer;
+};
+
+static struct watched *find(const struct run_watch *watch, int64_t run)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        if (watch->of[i].run == run)
+            return &watch->of[i];
+    }
+    return NULL;
+}
+
+static void tell_to_end(const struct run_watch *watch, struct watched *watched)
+{
+    const struct orchestrator_trainers *trainers = &watch->orch->trainers;
+    weir_log(WEIR_LOG_WARN, "trainer is ended", "run=%" PRId64 " because=\"%s for %" PRId64 " s\"",
+             watched->run, watched->leaves ? "it is done and has not left" : "it has said nothing",
+             watched->quiet_ms / 1000);
+    watched->told = true;
+    trainers->end(trainers->owner, watched->run);
+}
+
+static void look(void *owner)
+{
+    const struct run_watch *watch = owner;
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *watched = &watch->of[i];
+        watched->quiet_ms += LOOK_MS;
+        if (!watched->told &&
+            watched->quiet_ms >= (watched->leaves ? LEAVES_MS : watched->patience_ms))
+            tell_to_end(watch, watched);
+    }
+}
+
+struct run_watch *run_watch_new(struct orchestrator *orch)
+{
+    struct run_watch *watch = weir_calloc(1, sizeof *watch);
+    watch->orch = orch;
+    watch->timer = weir_loop_timer(orch->loop, LOOK_MS, LOOK_MS, look, watch);
+    return watch;
+}
+
+void run_watch_free(struct run_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    weir_loop_cancel(watch->orch->loop, watch->timer);
+    free(watch->of);
+    free(watch);
+}
+
+void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms)
+{
+    watch->of = weir_grow(watch->of, watch->count, &watch->capacity, sizeof *watch->of);
+    watch->of[watch->count++] = (struct watched){.run = run, .patience_ms = patience_ms};
+}
+
+void run_watch_hear(struct run_watch *watch, int64_t run)
+{
+    struct watched *watched = find(watch, run);
+    if (watched != NULL && !watched->leaves)
+        watched->quiet_ms = 0;
+}
+
+void run_watch_leaves(struct run_watch *watch, int64_t run)
+{
+    run_watch_hear(watch, run);
+    struct watched *watched = find(watch, run);
+    if (watched != NULL)
+        watched->leaves = true;
+}
+
+int64_t run_watch_end(struct run_watch *watch, int64_t run)
+{
+    struct watched *watched = find(watch, run);
+    if (watched == NULL)
+        return 0;
+    int64_t silent_ms = watched->told && !watched->leaves ? watched->quiet_ms : 0;
+    *watched = watch->of[--watch->count];
+    return silent_ms;
+}

@@ -1,0 +1,23 @@
+/* Processes of trainers that do not do their part: who says nothing for longer than training.patience, and who is done and
+ * does not leave, is told to end, for it holds a slot. Time counts while this process looks: one that was suspended itself
+ * finds nobody silent. Owned by: struct orchestrator. */
+#ifndef ORCHESTRATOR_RUNS_RUN_WATCH_H
+#define ORCHESTRATOR_RUNS_RUN_WATCH_H
+
+#include "orchestrator/orchestrator.h"
+
+struct run_watch;
+
+struct run_watch *run_watch_new(struct orchestrator *orch);
+void run_watch_free(struct run_watch *watch);
+
+/* A process was started for the run. */
+void run_watch_begin(struct run_watch *watch, int64_t run, int64_t patience_ms);
+/* It has said something. Runs without a process are fine, here and below. */
+void run_watch_hear(struct run_watch *watch, int64_t run);
+/* It has nothing left to do. */
+void run_watch_leaves(struct run_watch *watch, int64_t run);
+/* The process is gone. For how long it had said nothing when it was told to end for that; 0: it was not. */
+int64_t run_watch_end(struct run_watch *watch, int64_t run);
+
+#endif

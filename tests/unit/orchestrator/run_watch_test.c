@@ -1,0 +1,101 @@
+/* Which trainers are told to end, and when. */
+#include "orchestrator/runs/run_watch.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_S = 60, LEAVES_S = 30 };
+
+struct fixture {
+    struct orchestrator orch;
+    struct test_clock clock;
+    int64_t ended; /* run that was told to end last; 0: none */
+};
+
+static void end_trainer(void *owner, int64_t run)
+{
+    struct fixture *fixture = owner;
+    assert_int_equal(fixture->ended, 0); /* each is told once */
+    fixture->ended = run;
+}
+
+static int begin(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){
+        .orch = {.loop = weir_loop_new(), .trainers = {.owner = &fixture, .end = end_trainer}}};
+    test_clock_start(&fixture.clock, fixture.orch.loop);
+    fixture.orch.watch = run_watch_new(&fixture.orch);
+    *state = &fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+    run_watch_free(fixture->orch.watch);
+    weir_loop_free(fixture->orch.loop);
+    return 0;
+}
+
+static void pass(struct fixture *fixture, int seconds)
+{
+    for (int i = 0; i < seconds; i++)
+        test_clock_advance(&fixture->clock, fixture->orch.loop, 1000);
+}
+
+static void who_says_nothing_for_too_long_is_told_to_end(void **state)
+{
+    struct fixture *fixture = *state;
+    struct run_watch *watch = fixture->orch.watch;
+    run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    pass(fixture, PATIENCE_S - 1);
+    run_watch_hear(watch, 7);
+    run_watch_hear(watch, 8); /* somebody else */
+    pass(fixture, PATIENCE_S - 1);
+    assert_int_equal(fixture->ended, 0);
+    pass(fixture, 5);
+    assert_int_equal(fixture->ended, 7);
+    assert_true(run_watch_end(watch, 7) >= PATIENCE_S * 1000);
+    assert_int_equal(run_watch_end(watch, 7), 0);
+}
+
+static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
+{
+    struct fixture *fixture = *state;
+    struct run_watch *watch = fixture->orch.watch;
+    run_watch_begin(watch, 7, PATIENCE_S * 1000);
+    run_watch_leaves(watch, 7);
+    pass(fixture, LEAVES_S - 1);
+    run_watch_hear(watch, 7); /* it goes on saying so */
+    assert_int_equal(fixture->ended, 0);
+    pass(fixture, 2);
+    assert_int_equal(fixture->ended, 7);
+    assert_int_equal(run_watch_end(watch, 7), 0); /* that is no failure */
+}
+
+static void nobody_is_silent_while_the_orchestrator_itself_is_suspended(void **state)
+{
+    struct fixture *fixture = *state;
+    run_watch_begin(fixture->orch.watch, 7, PATIENCE_S * 1000);
+    test_clock_advance(&fixture->clock, fixture->orch.loop, 10 * PATIENCE_S * 1000);
+    run_watch_hear(fixture->orch.watch, 7);
+    pass(fixture, PATIENCE_S - 1);
+    assert_int_equal(fixture->ended, 0);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(who_says_nothing_for_too_long_is_told_to_end),
+        CASE(who_is_done_and_does_not_leave_is_told_to_end),
+        CASE(nobody_is_silent_while_the_orchestrator_itself_is_suspended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
