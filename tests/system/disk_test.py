@@ -26,7 +26,7 @@ def mount(folder):
 
 def fill(path):
     """Until not even one byte more can be written."""
-    with open(path, "wb", buffering=0) as filler:
+    with open(path, "ab", buffering=0) as filler:
         for size in (MB, 4096, 1):
             try:
                 while filler.write(b"\0" * size) == size:
@@ -54,14 +54,16 @@ def poll(run, what):
 def survive(lab):
     run = lab.run()
     poll(run, run.checkpoint)
-    fill(lab.data_dir / "filler")
+    filler = lab.data_dir / "filler"
+    fill(filler)
     before = {name: run.victims(name) for name in ("worker-1", "worker-2")}
     for name in before:
         run.kill(name)
     poll(run, lambda: all(set(run.victims(name)) - set(pids) for name, pids in before.items()))
-    poll(run, lambda: any(WORDS in line for line in run.stderr))
+    # A checkpoint that takes the place of another one makes room: it is filled, too.
+    poll(run, lambda: any(WORDS in line for line in run.stderr) or fill(filler))
     peak = max(memory_bytes(pid) for name in ("worker-1", "worker-2", "dispatcher") for pid in run.victims(name))
-    (lab.data_dir / "filler").unlink()
+    filler.unlink()
     run.finish()
     assert_clean_audits(run.events)
     assert 0 < peak < MEMORY_MAX, peak
