@@ -69,6 +69,7 @@ enum format_value_kind {
     FORMAT_ABSENT,
     FORMAT_TEXT,
     FORMAT_INT,
+    FORMAT_TRUTH, /* true or false, as 1 or 0 in i64: a label or a key, but no time */
     FORMAT_UINT,
     FORMAT_REAL,
     FORMAT_LIST,

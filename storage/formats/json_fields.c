@@ -96,7 +96,7 @@ struct format_value json_fields_value(struct json_fields *fields, enum format_ro
         return list_of(fields, role, raw);
     case 't':
     case 'f':
-        return (struct format_value){.kind = FORMAT_INT, .i64 = raw.at[0] == 't'};
+        return (struct format_value){.kind = FORMAT_TRUTH, .i64 = raw.at[0] == 't'};
     case '"':
         return (struct format_value){
             .kind = FORMAT_TEXT,

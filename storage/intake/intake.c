@@ -173,10 +173,15 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
     return end == digits + text.size && errno == 0;
 }
 
+static bool is_whole(const struct format_value *value)
+{
+    return value->kind == FORMAT_INT || value->kind == FORMAT_TRUTH;
+}
+
 /* Any kind of value as an integer, if it is one. */
 static bool integer_of(const struct format_value *value, int64_t *ret_number)
 {
-    if (value->kind == FORMAT_INT)
+    if (is_whole(value))
         *ret_number = value->i64;
     else if (value->kind == FORMAT_UINT && value->u64 <= INT64_MAX)
         *ret_number = (int64_t)value->u64;
@@ -190,7 +195,7 @@ static bool integer_of(const struct format_value *value, int64_t *ret_number)
 
 static bool real_of(const struct format_value *value, double *ret_number)
 {
-    if (value->kind == FORMAT_INT)
+    if (is_whole(value))
         *ret_number = (double)value->i64;
     else if (value->kind == FORMAT_UINT)
         *ret_number = (double)value->u64;
@@ -221,7 +226,7 @@ struct weir_bytes storage_value_text(const struct format_value *value, char *scr
 
     if (value->kind == FORMAT_TEXT)
         return value->text;
-    if (value->kind == FORMAT_INT)
+    if (is_whole(value))
         return decimal(magnitude, value->i64 < 0, scratch);
     if (value->kind == FORMAT_UINT)
         return decimal(value->u64, false, scratch);
@@ -326,12 +331,13 @@ static bool convert_time(struct intake *intake, const struct format_value *value
     }
     if (value->kind == FORMAT_TEXT && parse_time(value->text, ret_time))
         return true;
-    if (scaled_time(intake, value, ret_time))
+    if (value->kind != FORMAT_TRUTH && scaled_time(intake, value, ret_time))
         return true;
     snprintf(reason, REASON_MAX,
              "time: found %s, expected RFC 3339 like 2002-08-22T11:36:23Z, or a number",
-             value->kind == FORMAT_ABSENT
-                 ? "none"
+             value->kind == FORMAT_ABSENT ? "none"
+             : value->kind == FORMAT_TRUTH
+                 ? "true or false"
                  : quote(intake, storage_value_text(value, scratch), quoted));
     return false;
 }

@@ -156,18 +156,21 @@ static void bad_records_are_refused_alone_with_their_line(void **state)
     assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
     pushed = push(
         "clicks", "a", 1,
-        "{\"ts\":1,\"kind\":\"x\"}\n[]\n\n{\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"y\"}\n{\"ts\"");
+        "{\"ts\":1,\"kind\":\"x\"}\n[]\n\n{\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"y\"}\n"
+        "{\"ts\":true,\"kind\":\"z\"}\n{\"ts\"");
     assert_int_equal(pushed.answer.samples, 2);
-    assert_int_equal(pushed.answer.refused, 3);
-    assert_int_equal(pushed.answer.records.count, 3);
+    assert_int_equal(pushed.answer.refused, 4);
+    assert_int_equal(pushed.answer.records.count, 4);
     assert_int_equal(pushed.answer.records.at[0], 2);
     assert_int_equal(pushed.answer.records.at[1], 4);
     assert_int_equal(pushed.answer.records.at[2], 6);
+    assert_int_equal(pushed.answer.records.at[3], 7);
     assert_non_null(strstr(pushed.answer.reasons.at[1], "time: found none"));
+    assert_non_null(strstr(pushed.answer.reasons.at[2], "time: found true or false"));
     assert_string_equal(sample(1), "{\"ts\":2,\"kind\":\"y\"}");
     is = storage_lab_dataset(&lab, "clicks");
-    assert_int_equal(is.quarantined, 3);
-    assert_non_null(strstr(is.complaints.at[2], "push a, batch 1:2: found"));
+    assert_int_equal(is.quarantined, 4);
+    assert_non_null(strstr(is.complaints.at[3], "push a, batch 1:2: found"));
     assert_false(storage_lab_holds(&lab, "data/storage/clicks", "[]"));
 }
 

@@ -55,6 +55,9 @@ static inline void format_run_value(const struct format_value *value, char text[
     case FORMAT_INT:
         snprintf(text, FORMAT_RUN_TEXT, "i:%lld", (long long)value->i64);
         return;
+    case FORMAT_TRUTH:
+        snprintf(text, FORMAT_RUN_TEXT, "%s", value->i64 != 0 ? "true" : "false");
+        return;
     case FORMAT_UINT:
         snprintf(text, FORMAT_RUN_TEXT, "u:%llu", (unsigned long long)value->u64);
         return;
