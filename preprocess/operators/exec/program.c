@@ -13,12 +13,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 64, PIECE_BYTES = 1 << 20, EXIT_NOT_STARTED = 126, NOBODY = 65534 };
+enum {
+    FILES_MAX = 64,
+    PIECE_BYTES = 1 << 20,
+    WORDS_BYTES = 4096,
+    EXIT_NOT_STARTED = 126,
+    NOBODY = 65534
+};
+
+/* Whose ends are which: a program reads the first one, and writes the others. */
+enum { TO, FROM, WORDS, PIPES };
 
 /* ---- life ---- */
 
@@ -27,12 +37,41 @@ static void say(struct program *program, const char *what)
     snprintf(program->reason, sizeof(program->reason), "%s", what);
 }
 
+/* So much of what it says goes to the log of the worker, and then that there is more. */
+static void keep_words(struct program *program, const char *words, size_t size)
+{
+    static const char MORE[] = "\na program says more, which is not kept\n";
+    size_t room = PROGRAM_WORDS_BYTES_MAX - program->said, kept = size < room ? size : room;
+    (void)!write(STDERR_FILENO, words, kept); /* the log may be full */
+    if (kept > 0 && kept == room)
+        (void)!write(STDERR_FILENO, MORE, sizeof(MORE) - 1);
+    program->said += kept;
+}
+
+static void listen_on(struct program *program)
+{
+    char words[WORDS_BYTES];
+    ssize_t got = program->words < 0 ? -1 : read(program->words, words, sizeof(words));
+    if (got > 0)
+        keep_words(program, words, (size_t)got);
+    if (got == 0) {
+        (void)close(program->words);
+        program->words = -1;
+    }
+}
+
 void program_stop(struct program *program)
 {
     if (program->pid > 0) {
         (void)kill(-program->pid, SIGKILL);
         while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
+        for (int i = 0; program->words >= 0 && i < PROGRAM_WORDS_BYTES_MAX / WORDS_BYTES; i++)
+            listen_on(program); /* its last words */
+        if (program->words >= 0)
+            (void)close(program->words);
+        if (program->life >= 0)
+            (void)close(program->life);
         (void)close(program->to);
         (void)close(program->from);
     }
@@ -55,7 +94,7 @@ static void limit(__rlimit_resource_t resource, rlim_t most)
 
 /* Between fork and exec: nothing here may take a lock. */
 static void become(const struct program *program, char *const *argv, char *const *env,
-                   const int pipes[4], pid_t parent)
+                   int pipes[PIPES][2], pid_t parent)
 {
     sigset_t none;
     (void)setpgid(0, 0);
@@ -64,7 +103,8 @@ static void become(const struct program *program, char *const *argv, char *const
         _exit(EXIT_NOT_STARTED);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (getppid() != parent || dup2(pipes[0], 0) < 0 || dup2(pipes[3], 1) < 0)
+    if (getppid() != parent || dup2(pipes[TO][0], 0) < 0 || dup2(pipes[FROM][1], 1) < 0 ||
+        dup2(pipes[WORDS][1], 2) < 0)
         _exit(EXIT_NOT_STARTED);
     for (int number = 1; number < SIGRTMIN; number++)
         (void)signal(number, SIG_DFL);
@@ -94,38 +134,52 @@ static void free_words(char **argv)
     free(argv);
 }
 
+static bool open_pipes(int pipes[PIPES][2])
+{
+    for (int i = 0; i < PIPES; i++) {
+        if (pipe2(pipes[i], O_CLOEXEC) == 0)
+            continue;
+        while (i-- > 0) {
+            (void)close(pipes[i][0]);
+            (void)close(pipes[i][1]);
+        }
+        return false;
+    }
+    return true;
+}
+
 static bool spawn(struct program *program)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", language[] = "LANG=C.UTF-8";
     char *const env[] = {path, language, NULL};
     if (program->allowed->command.count == 0)
         return false;
-    int pipes[4]; /* to the program: 1 → 0; from it: 3 → 2 */
-    if (pipe2(pipes, O_CLOEXEC) != 0)
+    int pipes[PIPES][2];
+    if (!open_pipes(pipes))
         return false;
-    if (pipe2(pipes + 2, O_CLOEXEC) != 0) {
-        (void)close(pipes[0]);
-        (void)close(pipes[1]);
-        return false;
-    }
     char **argv = words_of(&program->allowed->command);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
         become(program, argv, env, pipes, parent);
     free_words(argv);
-    (void)close(pipes[0]);
-    (void)close(pipes[3]);
+    (void)close(pipes[TO][0]);
+    (void)close(pipes[FROM][1]);
+    (void)close(pipes[WORDS][1]);
     if (pid < 0) {
-        (void)close(pipes[1]);
-        (void)close(pipes[2]);
+        (void)close(pipes[TO][1]);
+        (void)close(pipes[FROM][0]);
+        (void)close(pipes[WORDS][0]);
         return false;
     }
     (void)setpgid(pid, pid); /* whoever comes first */
     program->pid = pid;
-    program->to = pipes[1];
-    program->from = pipes[2];
+    program->to = pipes[TO][1];
+    program->from = pipes[FROM][0];
+    program->words = pipes[WORDS][0];
+    program->life = pidfd_open(pid, 0);
     (void)fcntl(program->to, F_SETFL, O_NONBLOCK);
     (void)fcntl(program->from, F_SETFL, O_NONBLOCK);
+    (void)fcntl(program->words, F_SETFL, O_NONBLOCK);
     return true;
 }
 
@@ -150,22 +204,23 @@ static enum program_state died(struct program *program)
     return PROGRAM_DIED;
 }
 
+static bool is_over(const struct program *program)
+{
+    siginfo_t how = {0};
+    return waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           how.si_pid > 0;
+}
+
 /* It has closed a pipe: kill it, if it has not ended; nobody is waited for who may never end. */
 static enum program_state ended(struct program *program)
 {
-    siginfo_t how = {0};
-    bool is_over =
-        waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 && how.si_pid > 0;
-    if (!is_over)
+    if (!is_over(program))
         (void)kill(-program->pid, SIGTERM); /* closing may come shortly before the end */
     struct pollfd nothing = {.fd = -1};
-    for (int i = 0; !is_over && i < 20; i++) {
+    for (int i = 0; !is_over(program) && i < 20; i++)
         (void)poll(&nothing, 1, 5);
-        is_over = waitid(P_PID, (id_t)program->pid, &how, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-                  how.si_pid > 0;
-    }
     say(program, "it closed its output");
-    if (is_over)
+    if (is_over(program))
         say_how_it_ended(program);
     return died(program);
 }
@@ -204,7 +259,9 @@ enum program_state program_wait(struct program *program)
     for (;;) {
         bool is_asking = program->written < program->question.size;
         struct pollfd ends[] = {{.fd = program->from, .events = POLLIN},
-                                {.fd = is_asking ? program->to : -1, .events = POLLOUT}};
+                                {.fd = is_asking ? program->to : -1, .events = POLLOUT},
+                                {.fd = program->words, .events = POLLIN},
+                                {.fd = program->life, .events = POLLIN}};
         int64_t now_ms = weir_now_ms();
         if (now_ms >= program->deadline_ms) {
             say(program, "it took longer than it may");
@@ -214,6 +271,7 @@ enum program_state program_wait(struct program *program)
         if (now_ms >= until_ms)
             return PROGRAM_WAITS;
         (void)poll(ends, WEIR_COUNT(ends), (int)(until_ms - now_ms));
+        listen_on(program);
         if ((is_asking && !write_on(program)) || !read_on(program))
             return ended(program);
         int64_t whole = frame_size(weir_buf_view(&program->answer));
@@ -225,6 +283,8 @@ enum program_state program_wait(struct program *program)
             program->key = 0;
             return PROGRAM_ANSWERED;
         }
+        if (ends[3].revents != 0)
+            return ended(program);
     }
 }
 

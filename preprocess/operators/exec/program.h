@@ -1,6 +1,7 @@
 /* A program of the user as a process of its own, which is asked through two pipes: one question at a time, answered by
  * its standard output. It has a process group, no privileges to gain, no core file, as much address space as is
- * allowed, and dies with the worker. What it says on standard error goes to the worker's log.
+ * allowed, and dies with the worker. What it says on standard error goes to the worker's log, PROGRAM_WORDS_BYTES_MAX
+ * at most.
  *
  * Waiting is cut into pieces: nobody is kept from the loop for longer than PROGRAM_PATIENCE_MS. Owned by: one operator,
  * in a process that ignores SIGPIPE. */
@@ -11,7 +12,11 @@
 
 #include <sys/types.h>
 
-enum { PROGRAM_PATIENCE_MS = 200, PROGRAM_ANSWER_BYTES_MAX = 512 << 20 };
+enum {
+    PROGRAM_PATIENCE_MS = 200,
+    PROGRAM_ANSWER_BYTES_MAX = 512 << 20,
+    PROGRAM_WORDS_BYTES_MAX = 64 << 10, /* in all its lives */
+};
 
 /* How far a question has come. */
 enum program_state {
@@ -24,6 +29,9 @@ struct program {
     const struct weir_allowed *allowed;
     pid_t pid; /* 0: it does not run */
     int to, from;
+    int life;                 /* readable when it has ended, whoever holds its pipes */
+    int words;                /* its standard error; -1: it has closed that */
+    size_t said;              /* bytes of it */
     struct weir_buf question; /* bytes that are still to be written: from `written` on */
     size_t written;
     struct weir_buf answer; /* of the question under way, as far as it has come */

@@ -30,6 +30,14 @@ def misbehave(row):
         sys.stdout.buffer.flush()
     if row in (b"!hang", b"!nonsense"):
         time.sleep(1000)
+    if row in (b"!half", b"!fork"):
+        sys.stdout.buffer.write(struct.pack("<IIQ", 0x031A, 100, 100) + bytes(90))
+        sys.stdout.buffer.flush()
+        if row == b"!fork" and os.fork() == 0:  # a child that holds the pipes
+            time.sleep(1000)
+        os._exit(4)
+    if row == b"flood":
+        sys.stderr.write("so many words\n" * (1 << 18))
     if row == b"!memory":
         bytearray(1 << 40)
 

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/service/programs.h"
+#include "preprocess/operators/exec/program.h"
 #include "tests/support/chain.h"
 #include "tests/support/temp_dir.h"
 
@@ -97,6 +98,8 @@ static const struct {
     {"!die", "program numbers: it ended with exit code 3"},
     {"!kill", "program numbers: it was ended by signal 9 (Killed)"},
     {"!nonsense", "program numbers: it did not answer in frames"},
+    {"!half", "program numbers: it ended with exit code 4"},
+    {"!fork", "program numbers: it ended with exit code 4"},
     {"!fewer", "program numbers: it answered"},
     {"!fail", "program numbers: as it was told?"},
     {"!memory", "program numbers: it ended with exit code 1"},
@@ -120,6 +123,30 @@ static void it_costs_the_row_that_it_cannot_bear(void **state)
         expect_rows(&test, texts, ROWS, bad);
         test_chain_close(&test);
     }
+}
+
+/* It goes on, and the log of the worker does not grow with what it says. */
+static void one_that_floods_its_standard_error_is_heard_within_bounds(void **state)
+{
+    (void)state;
+    const char *texts[ROWS];
+    struct test_chain test = {0};
+    FILE *log = tmpfile();
+    int before = dup(STDERR_FILENO);
+    assert_non_null(log);
+    assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
+    allow("timeout: 20s");
+    fill(texts, 3, "flood");
+    test_chain_open(&test, DENSE);
+    run(&test, texts, ROWS);
+    run(&test, texts, 4);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    expect_rows(&test, texts, 4, SIZE_MAX);
+    test_chain_close(&test);
+    assert_in_range(lseek(fileno(log), 0, SEEK_END), PROGRAM_WORDS_BYTES_MAX,
+                    PROGRAM_WORDS_BYTES_MAX + 100);
+    close(before);
+    fclose(log);
 }
 
 static void one_that_hangs_is_not_waited_for(void **state)
@@ -265,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_makes_is_taken_up),
         cmocka_unit_test(it_costs_the_row_that_it_cannot_bear),
+        cmocka_unit_test(one_that_floods_its_standard_error_is_heard_within_bounds),
         cmocka_unit_test(one_that_hangs_is_not_waited_for),
         cmocka_unit_test(a_program_that_always_hangs_costs_a_few_time_outs),
         cmocka_unit_test(a_program_that_cannot_run_fails_all_rows),
