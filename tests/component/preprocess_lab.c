@@ -179,6 +179,11 @@ void lab_lose_file(struct lab *lab)
     weir_require(rename(other, lab->data_path) == 0);
 }
 
+void lab_slow_storage(struct lab *lab, int64_t ms)
+{
+    scripted_storage_slow_down(lab->storage, ms);
+}
+
 void lab_hide_file(struct lab *lab)
 {
     scripted_storage_hide(lab->storage);

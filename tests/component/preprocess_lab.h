@@ -35,6 +35,7 @@ void lab_hire_worker(struct lab *lab, int worker);   /* … until now */
 int lab_leases(struct lab *lab, int worker);
 long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
+void lab_slow_storage(struct lab *lab, int64_t ms); /* as scripted_storage_slow_down() */
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
 size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */
 size_t lab_storage_wholes(struct lab *lab);                   /* as scripted_storage_wholes() */

@@ -1,6 +1,7 @@
 /* The storage that preprocess tests script. What a test changes is under one mutex. */
 #include "tests/component/preprocess_storage.h"
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10, READ_MAX = 10 };
+enum { ERASED_MAX = 16, LEASE_MS = 2000, TICK_MS = 10, READ_MAX = 10, ASKED_MAX = 64 };
 
 struct scripted_storage {
     struct storage_script script;
@@ -30,6 +31,11 @@ struct scripted_storage {
     uint64_t erased[ERASED_MAX]; /* the n-th is erased under epoch n + 1 */
     uint64_t epoch;
     bool is_hidden;
+    int64_t delay_ms;
+    struct {
+        uint64_t request;
+        int64_t at_ms;
+    } asked[ASKED_MAX]; /* first */
     size_t reads, loans, wholes;
 };
 
@@ -61,9 +67,26 @@ static bool is_erased(const struct scripted_storage *storage, uint64_t id)
     return false;
 }
 
+/* It is asked again until it answers: before its time is over it is silent. */
+static bool is_too_early(struct scripted_storage *storage, uint64_t request)
+{
+    int64_t now_ms = weir_now_ms();
+    size_t at = request % ASKED_MAX;
+    pthread_mutex_lock(&storage->mutex);
+    if (storage->asked[at].request != request) {
+        storage->asked[at].request = request;
+        storage->asked[at].at_ms = now_ms;
+    }
+    bool is_early = now_ms - storage->asked[at].at_ms < storage->delay_ms;
+    pthread_mutex_unlock(&storage->mutex);
+    return is_early;
+}
+
 static void on_locate(void *owner, struct weir_request *request)
 {
     struct scripted_storage *storage = owner;
+    if (is_too_early(storage, request->route.request))
+        return;
     const struct msg_locate *ask = request->message;
     size_t room = (ask->ids.count + 1) * sizeof(uint64_t);
     uint32_t *states = weir_arena_alloc(request->arena, room);
@@ -302,6 +325,13 @@ void scripted_storage_erase(struct scripted_storage *storage, uint64_t id)
     pthread_mutex_lock(&storage->mutex);
     weir_require(storage->epoch < ERASED_MAX);
     storage->erased[storage->epoch++] = id;
+    pthread_mutex_unlock(&storage->mutex);
+}
+
+void scripted_storage_slow_down(struct scripted_storage *storage, int64_t ms)
+{
+    pthread_mutex_lock(&storage->mutex);
+    storage->delay_ms = ms;
     pthread_mutex_unlock(&storage->mutex);
 }
 

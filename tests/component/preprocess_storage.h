@@ -21,6 +21,8 @@ struct scripted_storage *scripted_storage_start(const struct storage_script *scr
 void scripted_storage_stop(struct scripted_storage *storage);
 /* From now on located names a path that no worker can open, as on another host; `read` is answered. */
 void scripted_storage_hide(struct scripted_storage *storage);
+/* From now on where samples are is told so long after it was asked first. */
+void scripted_storage_slow_down(struct scripted_storage *storage, int64_t ms);
 /* Requests `read` that were answered, and how many of the answers were written to memory that was lent:
  * every second one, as far as there was any. */
 size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loans);

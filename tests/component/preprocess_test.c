@@ -440,6 +440,25 @@ static void what_no_worker_can_open_comes_through_storage(void **state)
     lab_stop(lab);
 }
 
+/* Storage takes longer than the worker waits for an answer at first. */
+static void storage_that_is_slow_is_given_more_time(void **state)
+{
+    enum { FIRST_PATIENCE_MS = 2000 };
+    struct lab *lab = lab_start(*state, 1, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_slow_storage(lab, FIRST_PATIENCE_MS * 5 / 4);
+    lab_open_job(lab, 1, COARSE, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_false(seen_take(&seen, client, 1, true));
+    lab_slow_storage(lab, 0);
+    assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    seen_commit(client, true);
+    weir_client_close(client);
+    seen_each(&seen, 1);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static int start_postgres(void **state)
 {
     static struct weir_test_postgres postgres;
@@ -656,6 +675,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
         cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage, reset),
+        cmocka_unit_test_teardown(storage_that_is_slow_is_given_more_time, reset),
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
         cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
