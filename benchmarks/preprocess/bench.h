@@ -58,7 +58,8 @@ bench_side_fn clicks_limit;
 void limit_fini(struct preprocess_bench *bench);
 
 /* figures_leases.c */
-bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed;
+bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed,
+    restarts, restarts_wanted;
 
 /* figures_transport.c */
 bench_side_fn transport_small_lent, transport_small_frames, transport_lent, transport_frames,

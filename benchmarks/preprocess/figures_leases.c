@@ -1,14 +1,18 @@
-/* What a dispatcher can do with one core: leases, and the heartbeats of thousands. Workers and consumers are
+/* What a dispatcher can do with one core: leases, and the heartbeats of thousands; and how long it is away when it is
+ * killed. Workers and consumers are
  * simulated (simulated.h); the dispatcher, its Postgres and the sockets are real. */
 #include "benchmarks/preprocess/bench.h"
 #include "benchmarks/preprocess/simulated.h"
 
 #include "core/base/clock.h"
 
+#include <signal.h>
+
 enum {
     LEASES_A_CPU_SECOND = 20000,
     SETTLE_MS = 2000, /* until everybody has what it can have */
     MEASURE_MS = 5000,
+    RESTART_MS_MAX = 30000,
     MANY = 10000,
 };
 static const double CORES_OF_BEATS = 0.3;
@@ -98,5 +102,47 @@ enum weir_status beats_allowed(void *state, double *ret_rate, struct weir_error 
 {
     (void)state, (void)err;
     *ret_rate = 1 / CORES_OF_BEATS;
+    return WEIR_OK;
+}
+
+/* ---- a restart ---- */
+
+static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    (void)err;
+    *(bool *)owner = reply != NULL;
+}
+
+/* Until it answers again, or too long. */
+static int64_t restart_ms(struct crowd *crowd)
+{
+    bool is_up = false;
+    int64_t begun_ms = weir_now_ms();
+    (void)kill(rig_pid(crowd->rig, RIG_DISPATCHER), SIGKILL);
+    weir_rpc_call(rig_peer(crowd->rig, RIG_DISPATCHER), MSG_workers_ask,
+                  NULL, RESTART_MS_MAX, on_answer, &is_up);
+    while (!is_up && weir_now_ms() - begun_ms < RESTART_MS_MAX)
+        rig_step(crowd->rig);
+    return weir_now_ms() - begun_ms;
+}
+
+enum weir_status restarts(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct crowd crowd = {0};
+    enum weir_status status = gather(state, 1, &crowd, err);
+    if (status == WEIR_OK) {
+        (void)simulated_lease(crowd.simulated, SETTLE_MS);
+        *ret_rate = 1e3 / (double)restart_ms(&crowd);
+        if (simulated_lease(crowd.simulated, MEASURE_MS) == 0)
+            status = weir_fail(err, WEIR_INTERNAL, "nothing is leased after a restart");
+    }
+    disperse(&crowd);
+    return status;
+}
+
+enum weir_status restarts_wanted(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state, (void)err;
+    *ret_rate = 1;
     return WEIR_OK;
 }

@@ -84,6 +84,9 @@ static const struct bench_figure FIGURES[] = {
     {.name = "preprocess.heartbeats.10000.simulated",
      .against = "0.3 cores, for the heartbeats of 10 000 workers",
      .unit = "1/cores", .bar = 1, .runs_max = 1, .ours = beats_many, .theirs = beats_allowed},
+    {.name = "preprocess.restart",
+     .against = "1 s, from kill -9 of the dispatcher to its next answer, with a job of 10^9 groups",
+     .unit = "1/s", .bar = 1, .runs_max = 3, .ours = restarts, .theirs = restarts_wanted},
 };
 // clang-format on
 
