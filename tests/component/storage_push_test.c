@@ -154,10 +154,9 @@ static void bad_records_are_refused_alone_with_their_line(void **state)
 
     (void)state;
     assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
-    pushed = push(
-        "clicks", "a", 1,
-        "{\"ts\":1,\"kind\":\"x\"}\n[]\n\n{\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"y\"}\n"
-        "{\"ts\":true,\"kind\":\"z\"}\n{\"ts\"");
+    pushed = push("clicks", "a", 1,
+                  "{\"ts\":1,\"kind\":\"x\"}\n[]\n\n{\"kind\":\"x\"}\n{\"ts\":2,\"kind\":\"y\"}\n"
+                  "{\"ts\":true,\"kind\":\"z\"}\n{\"ts\"");
     assert_int_equal(pushed.answer.samples, 2);
     assert_int_equal(pushed.answer.refused, 4);
     assert_int_equal(pushed.answer.records.count, 4);
