@@ -143,7 +143,8 @@ static enum weir_status can_measure(const struct pipeline *pipeline, enum trigge
     return status;
 }
 
-bool pipeline_check(struct pipeline *pipeline)
+/* One check; true: reading goes on, if no other one is due. */
+static bool check_once(struct pipeline *pipeline)
 {
     struct weir_error err;
     struct trigger_wish wish;
@@ -158,6 +159,15 @@ bool pipeline_check(struct pipeline *pipeline)
         return pipeline_decide(pipeline, &(struct trigger_measured){.has_model = false}, NULL) &&
                pipeline->reader != NULL;
     (void)leave(pipeline, PIPELINE_ON_ASKED);
+    return false;
+}
+
+bool pipeline_check(struct pipeline *pipeline)
+{
+    while (check_once(pipeline)) {
+        if (!orchestrator_trigger_asks(pipeline->reader->policy))
+            return true;
+    }
     return false;
 }
 

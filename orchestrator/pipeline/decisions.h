@@ -21,8 +21,8 @@ enum weir_status pipeline_effect_passed(struct pipeline *pipeline, const void *w
 enum weir_status pipeline_tell_trained(struct pipeline *pipeline, const struct run_result *run,
                                        struct weir_error *err) WEIR_MUST_USE;
 
-/* The policy says that a check is due. What needs no measurement is decided at once: false when that was not
- * committed, or a trigger has fired; true: reading goes on. */
+/* The policy says that a check is due. What needs no measurement is decided at once, and every other check that is due
+ * here: false when that was not committed, or a trigger has fired; true: reading goes on. */
 bool pipeline_check(struct pipeline *pipeline);
 /* The policy of pipeline->reader decides by what was measured; `run`: what measured it, or NULL. The edge that follows
  * is taken. True: it is committed. */

@@ -172,6 +172,38 @@ def served(lab, *options):
     assert server.returncode == 0, server.returncode
 
 
+def victims(data_dir, name):
+    """Process numbers of the processes of a data directory called `name` (storage, worker-1, trainer, postgres, …)."""
+    wanted, marks = name.rstrip("-0123456789"), [str(data_dir)]
+    location = data_dir / "postgres.location"  # of a cluster outside, see docs/decisions/003
+    if name == "postgres" and location.exists():
+        marks.append(location.read_text().strip())
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if Path(words[0]).name == wanted and any(mark in w for w in words[1:] for mark in marks):
+            if wanted == name or name in words:
+                found.append(int(entry.name))
+    return found
+
+
+def kill(data_dir, name):
+    """kill -9; False when there is no such process at this moment."""
+    hit = False
+    for pid in victims(data_dir, name):
+        try:
+            os.kill(pid, signal.SIGKILL)
+            hit = True
+        except ProcessLookupError:
+            pass
+    return hit
+
+
 class Run:
     """One `orchestrator run --json`: its events, its processes, its end."""
 
@@ -224,23 +256,7 @@ class Run:
         return self
 
     def victims(self, name):
-        """Process numbers of this run's processes called `name` (storage, worker-1, trainer, postgres, …)."""
-        wanted, marks = name.rstrip("-0123456789"), [str(self.data_dir)]
-        location = self.data_dir / "postgres.location"  # of a cluster outside, see docs/decisions/003
-        if name == "postgres" and location.exists():
-            marks.append(location.read_text().strip())
-        found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
-            try:
-                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if Path(words[0]).name == wanted and any(mark in w for w in words[1:] for mark in marks):
-                if wanted == name or name in words:
-                    found.append(int(entry.name))
-        return found
+        return victims(self.data_dir, name)
 
     def checkpoint(self):
         """The newest one of any training, as what tells it from others."""
@@ -253,15 +269,7 @@ class Run:
         return max(found, default=None)
 
     def kill(self, name):
-        """kill -9; False when there is no such process at this moment."""
-        hit = False
-        for pid in self.victims(name):
-            try:
-                os.kill(pid, signal.SIGKILL)
-                hit = True
-            except ProcessLookupError:
-                pass
-        return hit
+        return kill(self.data_dir, name)
 
 
 def read_set(path):
