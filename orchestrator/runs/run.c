@@ -179,6 +179,41 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
     return run->exits > config_of(run)->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
+/* Of the line of its log that says why a trainer has failed, what it says. */
+static struct weir_bytes complaint_of(const char *how)
+{
+    static const char BEFORE[] = " error=\"";
+    const char *error = strstr(how, BEFORE);
+    struct weir_bytes complaint = weir_bytes_of(error != NULL ? error + strlen(BEFORE) : how);
+    complaint.size -= error != NULL && complaint.size > 0 && how[strlen(how) - 1] == '"';
+    return complaint;
+}
+
+/* Samples that no operator could read say more than a trainer that got none. */
+static void on_failed_job(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct run *run = owner;
+    struct weir_error failure = run->failure;
+    const struct msg_job_is *job =
+        reply != NULL && reply->type == MSG_job_is ? reply->message : NULL;
+    (void)err; /* then there is no more to say */
+    if (job != NULL && job->failed_reasons.count > 0)
+        weir_ignore(weir_fail(&failure, WEIR_INTERNAL, "%s; of one sample: %s", run->failure.text,
+                              job->failed_reasons.at[0]));
+    run_trouble(run, WEIR_INTERNAL, &failure);
+}
+
+static void give_up(struct run *run, const char *how)
+{
+    struct weir_bytes complaint = complaint_of(how);
+    struct msg_job_ask ask = {.job = (uint64_t)run->number};
+    weir_ignore(weir_fail(&run->failure, WEIR_INTERNAL,
+                          "trainer failed %u times, the last time: %.*s", run->exits + run->deaths,
+                          (int)complaint.size, (const char *)complaint.at));
+    weir_rpc_call(run->orch->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_failed_job,
+                  run);
+}
+
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
                              const struct run_exit *ended)
 {
@@ -195,10 +230,7 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     if (ended->code == 2 && !ended->by_signal) {
         run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
     } else if (is_over) {
-        run_trouble(run,
-                    weir_fail(&err, WEIR_INTERNAL, "trainer failed %u times, the last time: %s",
-                              run->exits + run->deaths, why.text),
-                    &err);
+        give_up(run, why.text);
     } else {
         weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", number,
                  why.text);

@@ -28,6 +28,7 @@ struct run {
     bool launched;    /* a trainer's process is there */
     bool trained;     /* the trainer has finished: its end is no failure */
     unsigned exits, deaths;
+    struct weir_error failure; /* of a trainer that is not started again */
     struct run_progress progress;
 };
 

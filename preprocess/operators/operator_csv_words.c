@@ -1,16 +1,26 @@
 /* csv_words: one record of comma-separated values → words `NAME=VALUE`, one for each field that holds something. Hashed by
  * tokenize_hash, they are what a linear model over categories learns from; runs of two of them are crosses of neighbours. */
 #include "preprocess/operators/csv.h"
+#include "preprocess/operators/number.h"
+
+#include "core/base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 struct options {
     struct csv_options csv;
     struct cfg_texts fields;
+    struct cfg_texts coarse;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, fields, .required = true,
               .doc =
                   "which fields: names, or numbers from 0; words come in the order of the record"),
+    CFG_TEXTS(struct options, coarse,
+              .doc = "of these the counts: numbers above 2 are called by the whole part of their "
+                     "squared logarithm, so that large ones share a word with their like"),
     CSV_KEYS(struct options, csv),
     CFG_END,
 };
@@ -18,7 +28,29 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     struct csv_reader csv;
     struct cfg_texts fields;
+    bool *is_coarse; /* per field */
 };
+
+static enum weir_status find_coarse(struct state *state, const struct cfg_texts *coarse,
+                                    struct weir_error *err)
+{
+    state->is_coarse = weir_calloc(state->fields.count, sizeof(bool));
+    for (size_t i = 0; i < coarse->count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(coarse->node, i);
+        const char *name = weir_yaml_text(node);
+        bool is_known = false;
+        for (size_t k = 0; k < state->fields.count; k++) {
+            bool is_it = weir_str_equal(name, weir_yaml_text(weir_yaml_at(state->fields.node, k)));
+            state->is_coarse[k] |= is_it;
+            is_known |= is_it;
+        }
+        if (!is_known)
+            return weir_yaml_fail(node, err,
+                                  "csv_words: coarse: found '%s', expected one of fields",
+                                  name != NULL ? name : "");
+    }
+    return WEIR_OK;
+}
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
@@ -28,6 +60,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->fields = options->fields;
     enum weir_status status =
         csv_reader_open(&state->csv, "csv_words", &options->csv, &options->fields, err);
+    if (status == WEIR_OK)
+        status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
@@ -38,7 +72,21 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 static void fini(void *owner)
 {
-    csv_reader_fini(&((struct state *)owner)->csv);
+    struct state *state = owner;
+    csv_reader_fini(&state->csv);
+    free(state->is_coarse);
+}
+
+/* The transformation of counts by which a linear model over hashed fields won the display advertising challenge of 2014
+ * (Juan, Zhuang, Chin and Lin). */
+static bool put_coarse(struct weir_bytes text, struct weir_buf *out)
+{
+    double number;
+    if (!number_read(text, &number) || number <= 2)
+        return false;
+    double logarithm = log(number);
+    weir_buf_printf(out, "~%.0f", floor(logarithm * logarithm));
+    return true;
 }
 
 static void add_word(const struct state *state, const struct csv_walk *walk, struct column *out)
@@ -48,7 +96,8 @@ static void add_word(const struct state *state, const struct csv_walk *walk, str
     weir_buf_append_text(&out->values,
                          weir_yaml_text(weir_yaml_at(state->fields.node, (size_t)name)));
     weir_buf_append_text(&out->values, "=");
-    weir_buf_append(&out->values, walk->text.at, walk->text.size);
+    if (!state->is_coarse[name] || !put_coarse(walk->text, &out->values))
+        weir_buf_append(&out->values, walk->text.at, walk->text.size);
     span.size = (uint32_t)out->values.size - span.start;
     weir_buf_append(&out->spans, &span, sizeof(span));
 }

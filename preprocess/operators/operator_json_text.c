@@ -1,19 +1,22 @@
-/* json_text: one JSON object → the text under one field. A field is a name, or names with dots for
- * objects inside objects. */
+/* json_text: one JSON object → the text under one field, or under several, put together. A field is a name, or names with
+ * dots for objects inside objects. */
 #include "preprocess/operators/operator.h"
 
 #include "core/base/json.h"
 
+enum { FIELDS_MAX = 64 };
+
 struct options {
     const char *on;
-    const char *field;
+    struct cfg_texts field;
     bool optional;
 };
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes or text"),
-    CFG_TEXT(struct options, field, .required = true,
-             .doc = "where the text is; a.b is b inside a"),
+    CFG_TEXTS(struct options, field, .required = true,
+              .doc = "where the text is; a.b is b inside a; several are put together, a blank "
+                     "between them"),
     CFG_BOOL(struct options, optional, .fallback = "false",
              .doc = "an absent or null field is an empty text, not a failure"),
     CFG_END,
@@ -21,7 +24,8 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     struct weir_json *json;
-    const char *field;
+    const char *fields[FIELDS_MAX];
+    size_t count;
     bool optional;
     struct weir_buf text; /* without its escapes */
 };
@@ -29,10 +33,20 @@ struct state {
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
+    struct state *state = owner;
     const struct options *options = given;
-    *(struct state *)owner = (struct state){.json = weir_json_new(&options->field, 1),
-                                            .field = options->field,
-                                            .optional = options->optional};
+    state->count = options->field.count;
+    state->optional = options->optional;
+    if (state->count == 0 || state->count > FIELDS_MAX)
+        return weir_yaml_fail(options->field.node, err, "json_text: expected 1 to %d fields",
+                              FIELDS_MAX);
+    for (size_t i = 0; i < state->count; i++) {
+        const struct weir_yaml_node *node = weir_yaml_at(options->field.node, i);
+        state->fields[i] = weir_yaml_text(node);
+        if (state->fields[i] == NULL || state->fields[i][0] == '\0')
+            return weir_yaml_fail(node, err, "json_text: expected the name of a field");
+    }
+    state->json = weir_json_new(state->fields, state->count);
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about("text", COLUMN_TEXT, 0, 0);
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
@@ -46,22 +60,36 @@ static void fini(void *owner)
     weir_buf_fini(&state->text);
 }
 
+/* False: there is no text under the field, and it may not be absent. */
+static bool add_text(struct state *state, size_t field, struct weir_buf *values, size_t begin)
+{
+    struct weir_bytes raw = weir_json_found(state->json, field);
+    bool is_absent = raw.at == NULL || raw.at[0] == 'n';
+    if (is_absent || raw.at[0] != '"')
+        return is_absent && state->optional;
+    if (values->size > begin)
+        weir_buf_append_text(values, " ");
+    struct weir_bytes text = weir_json_unescape(weir_bytes(raw.at + 1, raw.size - 2), &state->text);
+    weir_buf_append(values, text.at, text.size);
+    return true;
+}
+
+/* A row that fails is left empty. */
 static void read_row(struct state *state, struct operator_call *call, size_t row)
 {
-    size_t column;
+    struct weir_buf *values = &call->out[0].values;
+    size_t column, begin = values->size;
     if (!weir_json_read(state->json, column_row(call->in, row))) {
         const char *complaint = weir_json_complaint(state->json, &column);
         operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column, complaint);
         return;
     }
-    struct weir_bytes raw = weir_json_found(state->json, 0);
-    bool is_absent = raw.at == NULL || raw.at[0] == 'n';
-    if (!is_absent && raw.at[0] == '"') {
-        struct weir_bytes text =
-            weir_json_unescape(weir_bytes(raw.at + 1, raw.size - 2), &state->text);
-        weir_buf_append(&call->out[0].values, text.at, text.size);
-    } else if (!is_absent || !state->optional) {
-        operator_fail_row(call, row, "field '%s': expected a string", state->field);
+    for (size_t i = 0; i < state->count; i++) {
+        if (!add_text(state, i, values, begin)) {
+            operator_fail_row(call, row, "field '%s': expected a string", state->fields[i]);
+            values->size = begin;
+            return;
+        }
     }
 }
 
@@ -76,7 +104,7 @@ static void apply(void *owner, struct operator_call *call)
 
 const struct preprocess_operator operator_json_text = {
     .name = "json_text",
-    .summary = "the text under one field of a JSON object",
+    .summary = "the text under a field of a JSON object, or under several",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),

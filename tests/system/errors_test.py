@@ -91,6 +91,16 @@ def test_a_broken_line_is_quarantined_and_the_rest_is_trained_on(lab):
     assert notes["ingested"] == notes["live"] + notes["erased"] + notes["removed"] + notes["replaced"], notes
 
 
+def test_a_set_that_no_operator_can_read_fails_with_what_is_wrong_with_a_sample(lab):
+    pipeline = lab.folder / "misread.yaml"
+    text = lab.pipeline.read_text()
+    pipeline.write_text(text.replace("field: text}", "field: body}").replace("training: {", "training: {retries: 0, "))
+    run = Run(pipeline, lab.folder / "misread").finish(expect=1)
+    (error,) = [e["error"] for e in run.of("error")]
+    assert "nothing to train on" in error and "of one sample: json_text: field 'body': expected a string" in error, error
+    assert "trainer-1" not in error, error  # the line of a log is no sentence
+
+
 BINARY = """\
 pipeline: {{name: clicks, mode: replay}}
 datasets:

@@ -25,7 +25,12 @@ static void shipped_pipelines_are_good(void **state)
                    {WEIR_SOURCE_DIR "/config/pipelines/drift.yaml", "drift"},
                    {WEIR_SOURCE_DIR "/config/pipelines/late_labels.yaml", "late_labels"},
                    {WEIR_SOURCE_DIR "/config/pipelines/pushed.yaml", "pushed"},
-                   {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"}};
+                   {WEIR_SOURCE_DIR "/config/pipelines/images.yaml", "images"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/arxiv.yaml", "arxiv"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/huffpost.yaml", "huffpost"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/criteo.yaml", "criteo"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/movies.yaml", "movies"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/weather.yaml", "weather"}};
     for (size_t i = 0; i < WEIR_COUNT(SHIPPED); i++) {
         WEIR_AUTO_BUF text = {0};
         WEIR_AUTO_BUF printed = {0};

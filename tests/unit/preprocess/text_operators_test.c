@@ -353,44 +353,49 @@ static size_t draw_text(struct weir_rng *rng, uint8_t text[300])
 /* Fields of a record as words, or as text; NULL: the row fails. */
 static const struct {
     const char *op, *options, *record, *expected;
-} CSV_CASES[] = {
+} FIELD_CASES[] = {
     {"csv_words", "{fields: [0, 2]}", "a,b,c\n", "|0=a|2=c"},
     {"csv_words", "{columns: [day, from, to], fields: [to, from]}", "1,SFO,LAX",
      "|from=SFO|to=LAX"},
     {"csv_words", "{fields: [0, 1, 2], delimiter: \"\\t\"}", "-1\t\t\"x\ty\"\r\n", "|0=-1|2=x\ty"},
     {"csv_words", "{fields: [0, 1], quotes: none}", "\"a,b\"", "|0=\"a|1=b\""},
+    {"csv_words", "{fields: [0, 1, 2], coarse: [1, 2]}", "30,30,2", "|0=30|1=~11|2=2"},
+    {"csv_words", "{fields: [1, 0], coarse: [0]}", "1e6,1e6", "|0=~190|1=1e6"},
     {"csv_words", "{fields: [1, 2]}", "a,b", NULL},
     {"csv_words", "{fields: [0, 1]}", "a,\"b", NULL},
     {"csv_words", "{fields: [0]}", "", ""},
     {"csv_text", "{field: 1}", "x,\"one, \"\"two\"\"\",y", "one, \"two\""},
     {"csv_text", "{columns: [id, title, lead], field: [title, lead]}", "1,a b,c\n", "a b c"},
     {"csv_text", "{field: [0, 1]}", "x", NULL},
+    {"json_text", "{field: [t, b.c]}", "{\"b\": {\"c\": \"two\"}, \"t\": \"one\"}", "one two"},
+    {"json_text", "{field: [t, b.c]}", "{\"t\": \"one\"}", NULL},
+    {"json_text", "{field: [t, b.c], optional: true}", "{\"t\": null, \"b\": {\"c\": \"2\"}}", "2"},
 };
 
-static void fields_of_a_csv_record_become_words(void **state)
+static void fields_of_a_record_become_words_or_text(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < WEIR_COUNT(CSV_CASES); i++) {
+    for (size_t i = 0; i < WEIR_COUNT(FIELD_CASES); i++) {
         struct alone alone = {0};
         WEIR_AUTO_BUF found = {0};
         WEIR_AUTO(weir_yaml) document = NULL;
         struct weir_error err;
-        const struct preprocess_operator *op = operator_find(CSV_CASES[i].op);
+        const struct preprocess_operator *op = operator_find(FIELD_CASES[i].op);
         WEIR_AUTO_FREE void *options = weir_calloc(1, op->options_size);
         assert_int_equal(
-            weir_yaml_parse("t.yaml", weir_bytes_of(CSV_CASES[i].options), &document, &err),
+            weir_yaml_parse("t.yaml", weir_bytes_of(FIELD_CASES[i].options), &document, &err),
             WEIR_OK);
         assert_int_equal(
             cfg_read(op->options, CFG_CLOSED, weir_yaml_root(document), "op", NULL, options, &err),
             WEIR_OK);
-        apply_alone(&alone, op->name, options, COLUMN_BYTES, weir_bytes_of(CSV_CASES[i].record));
-        assert_int_equal(alone.failed[0] != 0, CSV_CASES[i].expected == NULL);
+        apply_alone(&alone, op->name, options, COLUMN_BYTES, weir_bytes_of(FIELD_CASES[i].record));
+        assert_int_equal(alone.failed[0] != 0, FIELD_CASES[i].expected == NULL);
         if (alone.out.about.kind == COLUMN_TOKENS)
             join_words(&alone.out, 0, &found);
         else
             weir_buf_append(&found, alone.out.values.at, alone.out.values.size);
         assert_string_equal(weir_buf_text(&found),
-                            CSV_CASES[i].expected != NULL ? CSV_CASES[i].expected : "");
+                            FIELD_CASES[i].expected != NULL ? FIELD_CASES[i].expected : "");
         end_alone(&alone);
     }
 }
@@ -535,7 +540,7 @@ int main(void)
         cmocka_unit_test(ngrams_are_counted_in_order_and_hashed_alike),
         cmocka_unit_test(golden_buckets_stay),
         cmocka_unit_test(json_text_takes_a_field_and_says_what_it_lacks),
-        cmocka_unit_test(fields_of_a_csv_record_become_words),
+        cmocka_unit_test(fields_of_a_record_become_words_or_text),
         cmocka_unit_test(texts_are_cut_between_characters),
         cmocka_unit_test(words_and_their_numbers_are_cut_alike),
         cmocka_unit_test(rows_are_filled_up_and_their_lengths_told),

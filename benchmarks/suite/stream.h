@@ -1,0 +1,31 @@
+/* A pipeline of this folder, run on its stream by `orchestrator run`, as a user does; with another trigger, if one is given. What
+ * its models were measured as is the figure: numbers that are the same on every machine, so that each is run once. */
+#ifndef BENCHMARKS_SUITE_STREAM_H
+#define BENCHMARKS_SUITE_STREAM_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+
+struct stream_plan {
+    const char *file;    /* "arxiv.yaml" */
+    const char *folder;  /* of the stream, below WEIR_TEST_DATA */
+    const char *trigger; /* instead of the file's own; NULL: that */
+};
+
+/* Values of one metric, in the order of their intervals. */
+struct stream_curve {
+    double mean, last;
+    size_t count;
+    size_t trainings; /* behind the beginning of the first interval */
+};
+
+/* Runs the plan in a folder of its own below `directory`; `*ret_log` is the caller's to free: its events, one a line. UNAVAILABLE
+ * where WEIR_TEST_DATA names no folder with the stream. */
+enum weir_status stream_run(const struct stream_plan *plan, const char *directory, char **ret_log,
+                            struct weir_error *err) WEIR_MUST_USE;
+/* INVALID when the log tells no value of the metric. */
+enum weir_status stream_curve(const char *log, const char *metric, struct stream_curve *ret_curve,
+                              struct weir_error *err) WEIR_MUST_USE;
+
+#endif
