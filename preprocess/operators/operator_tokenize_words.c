@@ -20,14 +20,17 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-enum { BLOCK = 64, STRETCH = 16 << 10 /* bytes of text that are looked at together */, PUT = 8 };
+enum {
+    BLOCK = 64,
+    STRETCH = 16 << 10, /* bytes of text that are looked at together */
+    PUT = 12,           /* places that are written at once: a block seldom has more words */
+};
 
 struct state {
     uint64_t max_tokens;
     bool marks;
-    struct weir_buf
-        begins; /* of a stretch: u64 a block, bit i says that a word begins at byte i, … */
-    struct weir_buf before; /* … and u32, how many begin in the blocks before */
+    struct weir_buf begins; /* of a stretch: u64 a block, in whose bits words begin, … */
+    struct weir_buf before; /* … and u32 a block, how many begin before it */
 };
 
 static enum weir_status plan(void *owner, const void *options, const struct operator_schema *schema,
@@ -147,9 +150,9 @@ static WEIR_ALWAYS_INLINE uint64_t add_block(struct places *places, const struct
 }
 
 /* Fills in the spans of its words, and where they begin; returns how many there are, or more than `most`. */
-WEIR_CLONES
-static size_t find_words(const struct state *state, const uint8_t *text,
-                         const struct stretch *stretch, struct weir_span *spans)
+static WEIR_ALWAYS_INLINE size_t find(const struct state *state, const uint8_t *text,
+                                      const struct stretch *stretch, struct weir_span *spans,
+                                      bool marks)
 {
     uint64_t *begins = (uint64_t *)(void *)state->begins.at;
     uint32_t *before = (uint32_t *)(void *)state->before.at;
@@ -157,7 +160,7 @@ static size_t find_words(const struct state *state, const uint8_t *text,
     size_t block = 0;
     for (; block < stretch->blocks && (size_t)(places.end - spans) < stretch->most; block++) {
         uint32_t at = stretch->base + (uint32_t)(block * BLOCK);
-        struct kinds kinds = kinds_at(text + at, state->marks);
+        struct kinds kinds = kinds_at(text + at, marks);
         before[block] = (uint32_t)(places.begin - spans);
         begins[block] = add_block(&places, &kinds, at);
     }
@@ -165,6 +168,15 @@ static size_t find_words(const struct state *state, const uint8_t *text,
     for (size_t i = 0; i < count; i++)
         spans[i].size -= spans[i].start;
     return count;
+}
+
+/* Compiled twice, so that marks cost nothing where they are not asked for. */
+WEIR_CLONES
+static size_t find_words(const struct state *state, const uint8_t *text,
+                         const struct stretch *stretch, struct weir_span *spans)
+{
+    return state->marks ? find(state, text, stretch, spans, true)
+                        : find(state, text, stretch, spans, false);
 }
 
 /* How many words of the stretch begin before a byte of it. */

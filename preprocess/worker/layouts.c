@@ -251,6 +251,7 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
 {
     struct dataset *dataset = NULL;
     for (size_t i = 0; i < count; i++) {
+        __builtin_prefetch(&samples[i + RUN]);
         uint64_t id = samples[i].id;
         bool is_met = meet_dataset(layouts, id, &dataset);
         struct block *block = is_met ? block_of(layouts, id) : NULL;
