@@ -2,7 +2,7 @@
  * are compared: what was newest when the newest trigger fired (reference), and what is newest now (current): by their
  * labels, which the stream tells; by what the operators make of the samples; or by what the newest model makes of them.
  * The first check has nothing to compare with and fires, unless the warm-up's policy decides. What little a young
- * stream has makes no reference: the first check at which there is a quarter of the window fires, too. */
+ * stream has makes no reference: the first check at which there is a quarter of the window fires, too. Nor is less than a quarter of the current window compared. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"
@@ -201,11 +201,19 @@ static struct weir_u64s draw(struct drift *drift, size_t which, const struct win
     return drawn;
 }
 
+/* Of a few samples any distance looks large. A window of time holds what there is. */
+static bool awaits_current(const struct drift *drift)
+{
+    const struct window *current = &drift->current;
+    uint64_t held = current->count > 0 ? drift->taken - current->at[0].number + 1 : 0;
+    return held < (current->length.samples + 3) / 4;
+}
+
 /* Of one sample no distance can be told. */
 static bool has_windows(const struct drift *drift)
 {
     return drift->has_reference && drift->is_settled && drift->reference.count > 1 &&
-           drift->current.count > 0;
+           drift->current.count > 0 && !awaits_current(drift);
 }
 
 static void wish(void *state, struct trigger_wish *ret_wish)
@@ -325,9 +333,16 @@ static bool is_comparable(const struct drift *drift, const struct trigger_measur
 /* True: that there is nothing to compare with is a reason to fire. */
 static bool begin_anew(struct drift *drift)
 {
-    bool waits = drift->has_reference && !drift->is_settled && !is_long_enough(drift);
-    (void)snprintf(drift->checks.why, sizeof drift->checks.why, "drift: nothing to compare with %s",
-                   waits ? "until a quarter of the reference window has come" : "yet");
+    bool awaits_more = drift->has_reference && !drift->is_settled && !is_long_enough(drift);
+    bool waits =
+        awaits_more || (drift->has_reference && drift->is_settled && awaits_current(drift));
+    (void)snprintf(drift->checks.why, sizeof drift->checks.why,
+                   "drift: nothing to compare with %s%s%s",
+                   waits ? "until a quarter of the " : "yet",
+                   awaits_more ? "reference"
+                   : waits     ? "current"
+                               : "",
+                   waits ? " window has come" : "");
     return !waits;
 }
 
