@@ -434,43 +434,38 @@ static void run_chain(void *owner)
     struct work *work = owner;
     if (work->partial == NULL)
         work->flags = chain_run(work->chain, &work->about);
-    else
+    else if (work->about.rows > 0)
         chain_fold(work->chain, &work->about, work->partial);
 }
 
-/* Reads the batch and runs the operators, over samples where they lie if that may be: false when a file of them
- * has ended meanwhile. */
-static bool cook(struct kitchen *kitchen, const struct recipe *recipe, struct work *work,
-                 enum weir_status *ret_status, struct weir_error *err)
+/* What is half written is noticed before an operator meets it. */
+static enum weir_status work_on_copies(struct kitchen *kitchen, const struct recipe *recipe,
+                                       struct work *work, struct weir_error *err)
 {
-    *ret_status = read_timed(kitchen, recipe, err);
-    if (*ret_status == WEIR_OK &&
-        !kitchen->in_place) /* before an operator meets what is half written */
-        *ret_status = check_files(kitchen, recipe, err);
+    kitchen->in_place = false;
+    enum weir_status status = read_timed(kitchen, recipe, err);
+    if (status == WEIR_OK)
+        status = check_files(kitchen, recipe, err);
+    if (status != WEIR_OK)
+        return status;
     work->about = about_batch(kitchen, recipe);
-    if (*ret_status != WEIR_OK || (work->partial != NULL && work->about.rows == 0))
-        return true;
-    if (!kitchen->in_place)
-        run_chain(work);
-    else if (!mapping_watch(run_chain, work))
-        return false;
-    else
-        *ret_status = check_files(kitchen, recipe, err);
-    if (*ret_status == WEIR_OK && chain_waits(work->chain))
-        *ret_status = weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
-    return true;
+    run_chain(work);
+    return WEIR_OK;
 }
 
-static enum weir_status run(struct kitchen *kitchen, const struct recipe *recipe, struct work *work,
-                            struct weir_error *err)
+/* Whether samples were those located is known only behind the operators that read them where they lie: so this
+ * makes batches, which can be dropped, and folds none. */
+static enum weir_status work_in_place(struct kitchen *kitchen, const struct recipe *recipe,
+                                      struct work *work, struct weir_error *err)
 {
-    enum weir_status status;
-    kitchen->in_place = chain_reads_in_place(work->chain);
-    if (!cook(kitchen, recipe, work, &status, err)) {
-        kitchen->in_place = false;
-        cook(kitchen, recipe, work, &status, err);
-    }
-    return status;
+    kitchen->in_place = true;
+    enum weir_status status = read_timed(kitchen, recipe, err);
+    if (status != WEIR_OK)
+        return status;
+    work->about = about_batch(kitchen, recipe);
+    if (!mapping_watch(run_chain, work)) /* a file has ended meanwhile */
+        return work_on_copies(kitchen, recipe, work, err);
+    return check_files(kitchen, recipe, err);
 }
 
 enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
@@ -478,9 +473,13 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
 {
     struct chain *chain = recipe->plan->chain;
     struct work work = {.chain = chain};
-    enum weir_status status = run(kitchen, recipe, &work, err);
+    enum weir_status status = chain_reads_in_place(chain)
+                                  ? work_in_place(kitchen, recipe, &work, err)
+                                  : work_on_copies(kitchen, recipe, &work, err);
     if (status != WEIR_OK)
         return status;
+    if (chain_waits(chain))
+        return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
     drop_rows(kitchen, chain, work.flags);
     batch->label_kind = recipe->located->label_kind;
@@ -497,5 +496,8 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
                               struct chain_partial *partial, struct weir_error *err)
 {
     struct work work = {.chain = recipe->plan->chain, .partial = partial};
-    return run(kitchen, recipe, &work, err);
+    enum weir_status status = work_on_copies(kitchen, recipe, &work, err);
+    if (status == WEIR_OK && work.about.rows > 0 && chain_waits(work.chain))
+        status = weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
+    return status;
 }
