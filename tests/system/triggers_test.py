@@ -78,18 +78,21 @@ class Time(Amount):
 
 
 class Drift(Amount):
-    """Of two classes; psi over shares that half a sample is added to."""
+    """Of two classes; psi over shares that half a sample is added to. What the first check finds is a reference only if it is a quarter
+    of the window: if not, the first check that has so much fires, too."""
 
     def __init__(self, draw):
         self.every, self.limit = draw.randint(10, 60), draw.choice([0.02, 0.1, 0.3])
         self.sizes, self.after = (draw.randint(20, 80), draw.randint(20, 80)), draw.choice(["reset", "slide"])
         self.recent, self.current, self.reference, self.count = [], [], None, 0
+        self.taken, self.is_settled = 0, False
 
     def yaml(self):
         return (f"{{policy: drift, on: labels, samples: {self.every}, reference: {self.sizes[0]}, current: {self.sizes[1]}, "
                 f"after_trigger: {self.after}, statistics: [{{name: psi, criterion: {{policy: threshold, value: {self.limit}}}}}]}}")
 
     def observe(self, sample):
+        self.taken += 1
         self.recent = (self.recent + [sample[1]])[-self.sizes[0]:]
         self.current = (self.current + [sample[1]])[-self.sizes[1]:]
         self.count += 1
@@ -100,15 +103,42 @@ class Drift(Amount):
 
     def check(self):
         self.count = 0
-        if self.reference is None:
-            return True
+        if self.reference is None or not self.is_settled:
+            return self.reference is None or 4 * self.taken >= self.sizes[0]
         p, q = ((sum(w) + 0.5) / (len(w) + 1) for w in (self.reference, self.current))
         return sum((b - a) * math.log(b / a) for a, b in ((p, q), (1 - p, 1 - q))) >= self.limit
 
     def fired(self):
         self.reference, self.count = list(self.recent), 0
+        self.is_settled = 4 * self.taken >= self.sizes[0]
         if self.after == "reset":
             self.current = []
+
+
+class Performance(Amount):
+    """Of the newest model, which nobody can foresee: so of limits that every accuracy is below, or none."""
+
+    def __init__(self, draw):
+        self.every, self.always = draw.randint(50, 120), draw.random() < 0.4
+        self.count, self.has_model, self.made = 0, False, 0
+
+    def yaml(self):
+        limit = 2 if self.always else -1
+        return f"{{policy: performance, samples: {self.every}, criteria: [{{policy: threshold, value: {limit}}}]}}"
+
+    def observe(self, _):
+        self.count += 1
+        return False
+
+    def checks(self):
+        return self.count >= self.every
+
+    def check(self):
+        self.count, self.made = 0, self.made + 1
+        return self.always or not self.has_model
+
+    def fired(self):
+        self.count, self.has_model = 0, True
 
 
 class Ensemble:
@@ -263,6 +293,17 @@ def rehearse(lab, draw, samples):
         assert said["left_over"] == SAMPLES - sum(expected), said
 
 
+def measures_of(policy, rows):
+    """How many runs it takes to measure for it; for the first check there is no model."""
+    fires_of(policy, rows)
+    found, made = [policy], 0
+    while found:
+        one = found.pop()
+        found += getattr(one, "members", [])
+        made += max(getattr(one, "made", 0) - 1, 0)
+    return made
+
+
 def few(draw, kinds, rows, is_good=lambda policy, expected: True):
     """A policy that fires a few times."""
     while True:
@@ -301,7 +342,8 @@ def explains(lab, name, told, expected):
 
 def train(platform, draw, samples):
     lab, name = platform.lab, "trained"
-    policy, expected = few(draw, [Amount, Time, Drift], [[s] for s in sorted(samples, key=lambda sample: sample[0])])
+    rows = [[sample] for sample in sorted(samples, key=lambda sample: sample[0])]
+    policy, expected = few(draw, [Amount, Time, Drift, Performance], rows, lambda policy, _: 1 <= measures_of(policy, rows) <= 5)
     lab.weir("submit", str(file_of(lab, name, policy)))
     done = []
     for number in range(len(expected)):
