@@ -23,7 +23,7 @@
     X(CLOSING,    "models that are not measured yet are measured")               \
     X(FINISHED,   "everything there was is done")                                       \
     X(PAUSED,     "a person has paused it between two triggers")                        \
-    X(STOPPED,    "a person has stopped it")                                            \
+    X(STOPPED,    "stopped, by a person or because its budget is spent")                \
     X(FAILED,     "something that asking again does not cure; weir resume tries again") \
     X(REMOVING,   "what nobody needs any more is given back")                           \
     X(REMOVED,    "it is gone but for what lineage needs; its name is free")
