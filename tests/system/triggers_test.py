@@ -79,7 +79,7 @@ class Time(Amount):
 
 class Drift(Amount):
     """Of two classes; psi over shares that half a sample is added to. What the first check finds is a reference only if it is a quarter
-    of the window: if not, the first check that has so much fires, too."""
+    of the window: if not, the first check that has so much fires, too. Less than a quarter of the current window is not compared."""
 
     def __init__(self, draw):
         self.every, self.limit = draw.randint(10, 60), draw.choice([0.02, 0.1, 0.3])
@@ -105,6 +105,8 @@ class Drift(Amount):
         self.count = 0
         if self.reference is None or not self.is_settled:
             return self.reference is None or 4 * self.taken >= self.sizes[0]
+        if 4 * len(self.current) < self.sizes[1]:
+            return False
         p, q = ((sum(w) + 0.5) / (len(w) + 1) for w in (self.reference, self.current))
         return sum((b - a) * math.log(b / a) for a, b in ((p, q), (1 - p, 1 - q))) >= self.limit
 
