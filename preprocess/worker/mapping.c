@@ -12,20 +12,24 @@ enum { CACHE_LINE_BYTES = 64, PREFETCH_RANGES = 8 };
 static struct sigaction before;
 static _Thread_local sigjmp_buf *volatile escape; /* of the copy under way */
 
-/* Any other SIGBUS does what it would have done without this handler. */
+/* The jump does not unblock the signal: to know what was blocked would be a system call for each copy. Any
+ * other SIGBUS does what it would have done without this handler. */
 static void on_bus_error(int number)
 {
-    if (escape != NULL)
+    sigset_t blocked;
+    if (escape != NULL) {
+        sigemptyset(&blocked);
+        sigaddset(&blocked, number);
+        pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
         siglongjmp(*escape, 1);
+    }
     sigaction(number, &before, NULL);
     raise(number);
 }
 
-/* SA_NODEFER: the jump leaves the signal unblocked, without a system call for each copy. */
 static void watch_bus_errors(void)
 {
-    struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER | SA_ONSTACK},
-                     now;
+    struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_ONSTACK}, now;
     sigaction(SIGBUS, NULL, &now);
     if (now.sa_handler == on_bus_error)
         return;
