@@ -15,8 +15,11 @@ enum tabular_workload {
     CLICKS_AT_MOST_ONCE,
     CLICKS_RELAXED,
     NGRAM_LINES,
+    UNEVEN_DRAWN, /* lines of very different lengths, as the order has them … */
+    UNEVEN_ALIKE, /* … and in batches of like length */
     TABULAR_WORKLOADS,
 };
+enum tabular_corpus { CORPUS_CLICKS, CORPUS_LINES, CORPUS_UNEVEN, TABULAR_CORPORA };
 enum tabular_script { SCRIPT_MAP, SCRIPT_VECTORISED, SCRIPT_LINES, TABULAR_SCRIPTS };
 
 struct limit; /* figures_limit.c */
@@ -30,7 +33,7 @@ struct preprocess_bench {
     struct workload picture_batches;
     struct plain *plain;
     char *torch; /* the command that PyTorch's side is, with its best worker count */
-    struct corpus clicks, lines;
+    struct corpus corpora[TABULAR_CORPORA];
     struct workload tabular[TABULAR_WORKLOADS];
     char *scripts[TABULAR_SCRIPTS]; /* the commands of PyTorch's sides */
     struct limit *limit;
@@ -50,8 +53,10 @@ enum weir_status prepare_relaxed(void *state, struct weir_error *err);
 enum weir_status prepare_clicks_map(void *state, struct weir_error *err);
 enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
+enum weir_status prepare_uneven(void *state, struct weir_error *err);
 bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
-    clicks_vectorised, lines_there, lines_torch;
+    clicks_vectorised, lines_there, lines_torch, uneven_drawn, uneven_alike, filled_drawn,
+    filled_alike;
 /* figures_limit.c */
 enum weir_status prepare_limit(void *state, struct weir_error *err);
 bench_side_fn clicks_limit;

@@ -88,11 +88,11 @@ enum weir_status prepare_limit(void *state, struct weir_error *err)
     if (status != WEIR_OK || bench->limit != NULL)
         return status;
     bench->limit = weir_calloc(1, sizeof *bench->limit);
-    bench->limit->count = bench->clicks.samples / WORKLOAD_STRIDE;
+    bench->limit->count = bench->corpora[CORPUS_CLICKS].samples / WORKLOAD_STRIDE;
     bench->limit->records = weir_calloc(bench->limit->count, sizeof *bench->limit->records);
-    status = map_files(&bench->clicks, bench->limit, err);
+    status = map_files(&bench->corpora[CORPUS_CLICKS], bench->limit, err);
     if (status == WEIR_OK)
-        shuffle(&bench->clicks, bench->limit);
+        shuffle(&bench->corpora[CORPUS_CLICKS], bench->limit);
     return status;
 }
 

@@ -8,7 +8,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { RECORDS = 1000000, LINES = 1000000, BATCH = 4096, EPOCHS = 4, LANES = BENCH_WORKERS };
+enum {
+    RECORDS = 1000000,
+    LINES = 1000000,
+    UNEVEN = 200000,
+    BATCH = 4096,
+    UNEVEN_BATCH = 256,
+    EPOCHS = 4,
+    LANES = BENCH_WORKERS,
+};
 
 static const char SOURCE[] = "    source: {path: %s, %s, import: reference, settle: 0s}\n"
                              "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n%s";
@@ -20,34 +28,57 @@ static const char CLICKS[] = "{op: record_fields, dense: [4, 13, f32], sparse: [
 static const char NGRAMS[] =
     "{op: tokenize_words}, {op: tokenize_hash, ngrams: 2, buckets: 262144}";
 
+#define UNEVEN_HASHES "{op: tokenize_hash, buckets: 262144}"
+static const char UNEVEN_AS_DRAWN[] = "{op: tokenize_words}, " UNEVEN_HASHES;
+static const char UNEVEN_OF_LIKE_LENGTH[] =
+    "{op: tokenize_words}, {op: bucket_by_length, borders: [13, 18, 25, 35, 48, 66, 100, 150]}, " UNEVEN_HASHES;
+
+static const struct {
+    const char *name;
+    size_t samples;
+    enum weir_status (*make)(const char *directory, size_t samples, struct corpus *ret_corpus,
+                             struct weir_error *err);
+} CORPORA[TABULAR_CORPORA] = {
+    [CORPUS_CLICKS] = {"clicks", RECORDS, corpus_make_records},
+    [CORPUS_LINES] = {"lines", LINES, corpus_make_lines},
+    [CORPUS_UNEVEN] = {"uneven", UNEVEN, corpus_make_uneven_lines},
+};
+
 /* What a kind of workload is asked for: the operators, and how its batches are to come.
  * `label` is a line of the dataset. */
 struct wish {
-    const char *name, *format, *label, *operators, *how;
+    const char *name;
+    enum tabular_corpus corpus;
+    const char *format, *label, *operators;
+    int batch; /* samples */
+    const char *how;
 };
 
 static const struct wish WISHES[TABULAR_WORKLOADS] = {
-    [CLICKS_EXACT] = {"clicks", RECORD_FORMAT, LABEL, CLICKS, "order: deterministic"},
-    [CLICKS_AT_MOST_ONCE] = {"clicks_once", RECORD_FORMAT, LABEL, CLICKS,
+    [CLICKS_EXACT] = {"clicks", CORPUS_CLICKS, RECORD_FORMAT, LABEL, CLICKS, BATCH,
+                      "order: deterministic"},
+    [CLICKS_AT_MOST_ONCE] = {"clicks_once", CORPUS_CLICKS, RECORD_FORMAT, LABEL, CLICKS, BATCH,
                              "order: deterministic, delivery: at_most_once"},
-    [CLICKS_RELAXED] = {"clicks_relaxed", RECORD_FORMAT, LABEL, CLICKS, "order: relaxed"},
-    [NGRAM_LINES] = {"lines", LINE_FORMAT, "", NGRAMS, "order: deterministic"},
+    [CLICKS_RELAXED] = {"clicks_relaxed", CORPUS_CLICKS, RECORD_FORMAT, LABEL, CLICKS, BATCH,
+                        "order: relaxed"},
+    [NGRAM_LINES] = {"lines", CORPUS_LINES, LINE_FORMAT, "", NGRAMS, BATCH, "order: deterministic"},
+    [UNEVEN_DRAWN] = {"uneven", CORPUS_UNEVEN, LINE_FORMAT, "", UNEVEN_AS_DRAWN, UNEVEN_BATCH,
+                      "group: 64"},
+    [UNEVEN_ALIKE] = {"uneven_alike", CORPUS_UNEVEN, LINE_FORMAT, "", UNEVEN_OF_LIKE_LENGTH,
+                      UNEVEN_BATCH, "group: 64"},
 };
 
 static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular_workload which,
                                     struct weir_error *err)
 {
-    struct workload *workload = &bench->tabular[which];
-    bool is_text = which == NGRAM_LINES;
-    struct corpus *corpus = is_text ? &bench->lines : &bench->clicks;
-    workload->corpus = corpus;
+    enum tabular_corpus kind = WISHES[which].corpus;
+    struct corpus *corpus = &bench->corpora[kind];
+    bench->tabular[which].corpus = corpus;
     if (corpus->samples > 0)
         return WEIR_OK;
-    WEIR_AUTO_FREE char *directory =
-        weir_format("%s/%s", bench->directory, is_text ? "lines" : "clicks");
-    size_t samples = (size_t)((is_text ? LINES : RECORDS) * bench->scale) + WORKLOAD_STRIDE;
-    return is_text ? corpus_make_lines(directory, samples, corpus, err)
-                   : corpus_make_records(directory, samples, corpus, err);
+    WEIR_AUTO_FREE char *directory = weir_format("%s/%s", bench->directory, CORPORA[kind].name);
+    size_t samples = (size_t)((double)CORPORA[kind].samples * bench->scale) + WORKLOAD_STRIDE;
+    return CORPORA[kind].make(directory, samples, corpus, err);
 }
 
 static enum weir_status need(struct preprocess_bench *bench, enum tabular_workload which,
@@ -65,20 +96,38 @@ static enum weir_status need(struct preprocess_bench *bench, enum tabular_worklo
         weir_format(SOURCE, workload->corpus->directory, wish->format, wish->label);
     WEIR_AUTO_FREE char *section = weir_format("  operators: [%s]\n"
                                                "  batch: {samples: %d, shuffle: full, %s}\n",
-                                               wish->operators, BATCH, wish->how);
+                                               wish->operators, wish->batch, wish->how);
     return workload_prepare(workload, bench->rig, wish->name, source, section, err);
+}
+
+/* One job; its audit, and that it made the same batches as all before, are looked at. */
+static enum weir_status run_job(struct preprocess_bench *bench, enum tabular_workload which,
+                                struct tally *ret_tally, double *ret_rate, struct weir_error *err)
+{
+    double seconds = 0;
+    struct workload *workload = &bench->tabular[which];
+    enum weir_status status =
+        workload_run_there(workload, bench->rig, ++bench->jobs, ret_tally, &seconds, err);
+    *ret_rate = (double)workload->samples / seconds;
+    return status == WEIR_OK ? workload_check(workload, ret_tally, err) : status;
 }
 
 static enum weir_status deliver(struct preprocess_bench *bench, enum tabular_workload which,
                                 double *ret_rate, struct weir_error *err)
 {
     struct tally tally;
-    double seconds = 0;
-    struct workload *workload = &bench->tabular[which];
-    enum weir_status status =
-        workload_run_there(workload, bench->rig, ++bench->jobs, &tally, &seconds, err);
-    *ret_rate = (double)workload->samples / seconds;
-    return status == WEIR_OK ? workload_check(workload, &tally, err) : status;
+    return run_job(bench, which, &tally, ret_rate, err);
+}
+
+/* Of rectangles as wide as the longest line of their batch, the share that is filled. */
+static enum weir_status fill(struct preprocess_bench *bench, enum tabular_workload which,
+                             double *ret_share, struct weir_error *err)
+{
+    struct tally tally;
+    double rate;
+    enum weir_status status = run_job(bench, which, &tally, &rate, err);
+    *ret_share = (double)tally.filled / (double)tally.cells;
+    return status;
 }
 
 void tabular_fini(struct preprocess_bench *bench)
@@ -87,8 +136,8 @@ void tabular_fini(struct preprocess_bench *bench)
         workload_fini(&bench->tabular[i]);
     for (size_t i = 0; i < WEIR_COUNT(bench->scripts); i++)
         free(bench->scripts[i]);
-    corpus_fini(&bench->clicks);
-    corpus_fini(&bench->lines);
+    for (size_t i = 0; i < TABULAR_CORPORA; i++)
+        corpus_fini(&bench->corpora[i]);
 }
 
 /* ---- the same operators in one process ---- */
@@ -174,7 +223,8 @@ static enum weir_status prepare_clicks_script(struct preprocess_bench *bench,
     enum weir_status status = need(bench, CLICKS_EXACT, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *arguments = weir_format("%s %s %d", style, bench->clicks.directory, BATCH);
+    WEIR_AUTO_FREE char *arguments =
+        weir_format("%s %s %d", style, bench->corpora[CORPUS_CLICKS].directory, BATCH);
     return choose(bench, which, "clicks_torch.py", arguments, err);
 }
 
@@ -194,8 +244,15 @@ enum weir_status prepare_lines(void *state, struct weir_error *err)
     enum weir_status status = need(bench, NGRAM_LINES, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *arguments = weir_format("%s %d", bench->lines.directory, BATCH);
+    WEIR_AUTO_FREE char *arguments =
+        weir_format("%s %d", bench->corpora[CORPUS_LINES].directory, BATCH);
     return choose(bench, SCRIPT_LINES, "lines_torch.py", arguments, err);
+}
+
+enum weir_status prepare_uneven(void *state, struct weir_error *err)
+{
+    enum weir_status status = need(state, UNEVEN_DRAWN, err);
+    return status == WEIR_OK ? need(state, UNEVEN_ALIKE, err) : status;
 }
 
 enum weir_status clicks_exact(void *state, double *ret_rate, struct weir_error *err)
@@ -236,4 +293,24 @@ enum weir_status clicks_vectorised(void *state, double *ret_rate, struct weir_er
 enum weir_status lines_torch(void *state, double *ret_rate, struct weir_error *err)
 {
     return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_LINES], ret_rate, err);
+}
+
+enum weir_status uneven_drawn(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, UNEVEN_DRAWN, ret_rate, err);
+}
+
+enum weir_status uneven_alike(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, UNEVEN_ALIKE, ret_rate, err);
+}
+
+enum weir_status filled_drawn(void *state, double *ret_rate, struct weir_error *err)
+{
+    return fill(state, UNEVEN_DRAWN, ret_rate, err);
+}
+
+enum weir_status filled_alike(void *state, double *ret_rate, struct weir_error *err)
+{
+    return fill(state, UNEVEN_ALIKE, ret_rate, err);
 }

@@ -23,11 +23,14 @@ enum {
     WORDS_MORE = 41, /* a text has 40 … 80 words */
     LINE_WORDS_MIN = 6,
     LINE_WORDS_MORE = 7, /* a line has 6 … 12 */
+    UNEVEN_WORDS = 40,   /* half of the uneven lines have fewer */
+    UNEVEN_WORDS_MAX = 800,
     WORD_LETTERS_MIN = 3,
     WORD_LETTERS_MORE = 5,
     VOCABULARY = 20000,
     SEED = 20260101,
 };
+static const double UNEVEN_SIGMA = 0.8;
 
 /* Appends one sample to `out`; `*ret_length` is what a reader of the sample gets. */
 typedef void write_fn(struct weir_rng *rng, int32_t label, struct weir_buf *out,
@@ -84,6 +87,23 @@ static void write_line(struct weir_rng *rng, int32_t label, struct weir_buf *out
     size_t start = out->size;
     uint64_t words = LINE_WORDS_MIN + weir_rng_below(rng, LINE_WORDS_MORE);
     for (uint64_t i = 0; i < words; i++) {
+        if (i > 0)
+            weir_buf_append(out, " ", 1);
+        append_word(rng, out);
+    }
+    *ret_length = (uint32_t)(out->size - start);
+    weir_buf_append(out, "\n", 1);
+}
+
+/* Log-normal: a few are many times as long as most. */
+static void write_uneven_line(struct weir_rng *rng, int32_t label, struct weir_buf *out,
+                              uint32_t *ret_length)
+{
+    (void)label;
+    size_t start = out->size;
+    double radius = sqrt(-2 * log(1 - weir_rng_unit(rng)));
+    double words = UNEVEN_WORDS * exp(UNEVEN_SIGMA * radius * cos(2 * M_PI * weir_rng_unit(rng)));
+    for (double i = 0; i < words && i < UNEVEN_WORDS_MAX; i++) {
         if (i > 0)
             weir_buf_append(out, " ", 1);
         append_word(rng, out);
@@ -157,6 +177,12 @@ enum weir_status corpus_make_lines(const char *directory, size_t samples, struct
                                    struct weir_error *err)
 {
     return make(directory, samples, write_line, ret_corpus, err);
+}
+
+enum weir_status corpus_make_uneven_lines(const char *directory, size_t samples,
+                                          struct corpus *ret_corpus, struct weir_error *err)
+{
+    return make(directory, samples, write_uneven_line, ret_corpus, err);
 }
 
 void corpus_fini(struct corpus *corpus)

@@ -36,6 +36,10 @@ enum weir_status corpus_make_texts(const char *directory, size_t samples, struct
 /* day_2026-01-01 … with lines of 6 to 12 words and no label. */
 enum weir_status corpus_make_lines(const char *directory, size_t samples, struct corpus *ret_corpus,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* The same with words whose number is log-normal around 40, 1 to 800. */
+enum weir_status corpus_make_uneven_lines(const char *directory, size_t samples,
+                                          struct corpus *ret_corpus,
+                                          struct weir_error *err) WEIR_MUST_USE;
 void corpus_fini(struct corpus *corpus); /* zeroed is fine */
 
 #endif

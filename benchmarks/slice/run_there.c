@@ -37,8 +37,10 @@ static void consume(const struct weir_batch *batch, struct tally *tally)
     tally_bytes(tally, batch->weights, batch->samples * sizeof *batch->weights);
     for (size_t i = 0; i < batch->tensor_count; i++) {
         const struct weir_tensor *tensor = &batch->tensors[i];
-        if (tensor->offsets)
+        if (tensor->offsets) {
             tally_bytes(tally, tensor->offsets, (batch->samples + 1) * sizeof *tensor->offsets);
+            tally_rows(tally, tensor->offsets, batch->samples);
+        }
         tally_bytes(tally, tensor->data, tensor->bytes);
     }
     tally_end(tally);
