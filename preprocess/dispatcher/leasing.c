@@ -1,9 +1,8 @@
 /* One round over the jobs of a worker. */
 #include "preprocess/dispatcher/leasing.h"
 
-enum {
-    LEASES_AT_WORK = 4
-}; /* of a job, unless a worker wants more at once: its consumer may be taking nothing */
+/* Of a job, unless a worker wants more at once: its consumer may be taking nothing. */
+enum { LEASES_AT_WORK = 4 };
 
 static void want_less(struct leasing *leasing, uint32_t less)
 {
@@ -13,9 +12,12 @@ static void want_less(struct leasing *leasing, uint32_t less)
 void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
                    struct shares_account *account, bool is_open)
 {
-    uint32_t has = 0, untold = 0;
-    if (is_open)
-        has = dispatcher_job_visit(job, &leasing->visit, leasing->now_ms, &untold);
+    const struct dispatcher_visit *visit = &leasing->visit;
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    uint32_t untold = 0;
+    uint32_t has =
+        is_open ? dispatcher_job_visit(job, visit, leasing->now_ms, &untold)
+                : (uint32_t)dispatcher_job_leases(job, visit->worker, visit->session, leases);
     want_less(leasing, untold);
     leasing->jobs[leasing->count++] =
         (struct leasing_job){.job = job, .account = account, .has = has, .may_have_more = is_open};
