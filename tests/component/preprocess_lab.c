@@ -121,7 +121,7 @@ static void write_data(struct lab *lab, int bad_line)
     for (int i = 0; i < LAB_SAMPLES; i++) {
         lab->offsets[i] = (uint64_t)ftell(file);
         if (i == bad_line)
-            fprintf(file, "{\"a\": broken}\n");
+            fprintf(file, "{\"a\": %d, \"b\": %dx}\n", i, i * i);
         else
             fprintf(file, "{\"a\": %d, \"b\": %d}\n", i, i * i);
     }
@@ -177,6 +177,20 @@ void lab_lose_file(struct lab *lab)
     weir_require(file != NULL);
     fclose(file);
     weir_require(rename(other, lab->data_path) == 0);
+}
+
+void lab_mend_line(struct lab *lab, int bad_line)
+{
+    FILE *file = fopen(lab->data_path, "r+");
+    weir_require(file != NULL && fseek(file, (long)lab->offsets[bad_line], SEEK_SET) == 0);
+    fprintf(file, "{\"a\": %d, \"b\": %d }\n", bad_line, bad_line * bad_line);
+    fclose(file);
+    scripted_storage_look_again(lab->storage);
+}
+
+size_t lab_located(struct lab *lab, uint64_t id)
+{
+    return scripted_storage_located(lab->storage, id);
 }
 
 void lab_slow_storage(struct lab *lab, int64_t ms)

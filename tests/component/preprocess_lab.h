@@ -17,7 +17,7 @@ enum { LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4, LAB_PARTS = 3, LAB_REASON_MAX = 2
 
 struct lab;
 
-/* Starts everything; `bad_line` >= 0: that line is no JSON. */
+/* Starts everything; `bad_line` >= 0: that line is no JSON, until it is mended. */
 struct lab *lab_start(struct weir_test_postgres *postgres, int workers, int bad_line);
 /* The same with workers that send over TCP, compressed. */
 struct lab *lab_start_over_tcp(struct weir_test_postgres *postgres, int workers,
@@ -35,6 +35,8 @@ void lab_hire_worker(struct lab *lab, int worker);   /* … until now */
 int lab_leases(struct lab *lab, int worker);
 long lab_memory_kb(const struct lab *lab); /* resident, of all workers */
 void lab_erase(struct lab *lab, uint64_t id);
+void lab_mend_line(struct lab *lab, int bad_line);  /* it is as long as before */
+size_t lab_located(struct lab *lab, uint64_t id);   /* as scripted_storage_located() */
 void lab_slow_storage(struct lab *lab, int64_t ms); /* as scripted_storage_slow_down() */
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
 size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */

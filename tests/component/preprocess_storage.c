@@ -37,6 +37,7 @@ struct scripted_storage {
         int64_t at_ms;
     } asked[ASKED_MAX]; /* first */
     size_t reads, loans, wholes;
+    uint32_t *located; /* per sample */
 };
 
 static struct msg_located_chunks about_file(const struct scripted_storage *storage,
@@ -99,6 +100,7 @@ static void on_locate(void *owner, struct weir_request *request)
     for (size_t i = 0; i < ask->ids.count; i++) {
         uint64_t row = ask->ids.at[i] - storage->script.first_id;
         weir_require(row < storage->script.count);
+        storage->located[row]++;
         states[i] = is_erased(storage, ask->ids.at[i]) ? WEIR_SAMPLE_ERASED : WEIR_SAMPLE_LIVE;
         offsets[i] = storage->script.offsets[row];
         lengths[i] = storage->script.offsets[row + 1] - offsets[i];
@@ -297,6 +299,7 @@ struct scripted_storage *scripted_storage_start(const struct storage_script *scr
     storage->script = *script;
     weir_require(stat(script->path, &storage->about) == 0);
     pthread_mutex_init(&storage->mutex, NULL);
+    storage->located = weir_calloc(script->count, sizeof(*storage->located));
     storage->loop = weir_loop_new();
     storage->borrowed = weir_borrowed_new(storage->loop);
     WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/storage.sock", script->socket_dir);
@@ -317,6 +320,7 @@ void scripted_storage_stop(struct scripted_storage *storage)
     weir_borrowed_free(storage->borrowed);
     weir_loop_free(storage->loop);
     pthread_mutex_destroy(&storage->mutex);
+    free(storage->located);
     free(storage);
 }
 
@@ -332,6 +336,21 @@ void scripted_storage_slow_down(struct scripted_storage *storage, int64_t ms)
 {
     pthread_mutex_lock(&storage->mutex);
     storage->delay_ms = ms;
+    pthread_mutex_unlock(&storage->mutex);
+}
+
+size_t scripted_storage_located(struct scripted_storage *storage, uint64_t id)
+{
+    pthread_mutex_lock(&storage->mutex);
+    size_t times = storage->located[id - storage->script.first_id];
+    pthread_mutex_unlock(&storage->mutex);
+    return times;
+}
+
+void scripted_storage_look_again(struct scripted_storage *storage)
+{
+    pthread_mutex_lock(&storage->mutex);
+    weir_require(stat(storage->script.path, &storage->about) == 0);
     pthread_mutex_unlock(&storage->mutex);
 }
 

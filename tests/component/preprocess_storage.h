@@ -23,6 +23,10 @@ void scripted_storage_stop(struct scripted_storage *storage);
 void scripted_storage_hide(struct scripted_storage *storage);
 /* From now on where samples are is told so long after it was asked first. */
 void scripted_storage_slow_down(struct scripted_storage *storage, int64_t ms);
+/* How often it was asked where this sample is. */
+size_t scripted_storage_located(struct scripted_storage *storage, uint64_t id);
+/* The file is what it is now: it has changed in place. */
+void scripted_storage_look_again(struct scripted_storage *storage);
 /* Requests `read` that were answered, and how many of the answers were written to memory that was lent:
  * every second one, as far as there was any. */
 size_t scripted_storage_reads(struct scripted_storage *storage, size_t *ret_loans);

@@ -1,6 +1,8 @@
 /* The rules of preprocess/worker/flow.h, one by one. The simulation drives them together. */
 #include "preprocess/worker/flow.h"
 
+#include "core/base/rng.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +131,43 @@ static void one_batch_always_passes(void **state)
     assert_int_equal(send_one(flow, 1), -1);
     credit(flow, 10, 0, 11, true); /* the loop cannot go on without it */
     assert_int_equal(send_one(flow, 1), 11);
+    end(flow);
+}
+
+/* From a byte to a gigabyte, in a window of 64 kB: what is in flight stays within it but for one batch, and nothing waits
+ * that could go. */
+static void batches_of_all_sizes_pass_one_by_one_or_within_the_window(void **state)
+{
+    enum { WINDOW = 64 << 10, GROUPS = 200 };
+    (void)state;
+    struct worker_flow *flow = begin();
+    struct worker_make what;
+    struct worker_send send;
+    struct weir_rng rng;
+    uint64_t sizes[2 * GROUPS], taken = 0, next = 0; /* the batch that the consumer takes next */
+    weir_rng_init(&rng, 9);
+    for (size_t i = 0; i < WEIR_COUNT(sizes); i++)
+        sizes[i] = UINT64_C(1) << weir_rng_below(&rng, 31);
+    while (next < WEIR_COUNT(sizes)) {
+        order(flow, next / 2, next / 2 + 4 < GROUPS ? 4 : GROUPS - next / 2, 0);
+        credit(flow, taken + WINDOW, taken, next, false);
+        while (worker_flow_next_make(flow, &what))
+            (void)worker_flow_made(flow, &(struct worker_ready){.fence = what.fence,
+                                                                .batch = what.batch,
+                                                                .bytes = sizes[what.batch],
+                                                                .ids = IDS,
+                                                                .id_count = 2,
+                                                                .payload = flow});
+        if (worker_flow_next_send(flow, 1, &send)) {
+            uint64_t bytes = flow->ready[send.ready].bytes;
+            assert_true(send.sent == taken || send.sent + bytes <= taken + WINDOW);
+            worker_flow_sent(flow, &send, 1);
+            continue;
+        }
+        assert_true(flow->consumers[0].sent > taken); /* or nothing would ever go on */
+        taken += sizes[next++];
+    }
+    assert_true(flow->consumers[0].sent == taken);
     end(flow);
 }
 
@@ -318,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_made_and_sent_in_order_within_credit),
         cmocka_unit_test(one_batch_always_passes),
+        cmocka_unit_test(batches_of_all_sizes_pass_one_by_one_or_within_the_window),
         cmocka_unit_test(an_older_batch_is_made_though_enough_wait),
         cmocka_unit_test(void_leases_go_with_their_batches),
         cmocka_unit_test(a_worker_wants_more_when_it_has_sent),
