@@ -16,6 +16,20 @@ void weir_answered_note(struct weir_answered *answered, const struct weir_route 
         (struct weir_answered_request){.key = key, .at_ms = now_ms};
 }
 
+void weir_answered_begin(struct weir_answered *answered, const struct weir_route *route,
+                         int64_t now_ms)
+{
+    weir_answered_note(answered, route, now_ms - WEIR_RPC_RESEND_MS / 2);
+}
+
+void weir_answered_forget(struct weir_answered *answered, const struct weir_route *route)
+{
+    uint64_t key = key_of(route);
+    struct weir_answered_request *found = &answered->at[key / 2 % WEIR_ANSWERED_MAX];
+    if (found->key == key)
+        found->key = 0;
+}
+
 bool weir_answered_lately(const struct weir_answered *answered, const struct weir_route *route,
                           int64_t now_ms)
 {

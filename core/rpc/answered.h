@@ -1,4 +1,4 @@
-/* Requests of a server that were answered a moment ago. While a server is busy, copies of one request wait at its door:
+/* Requests of a server that were answered, or taken up to be answered later, a moment ago. While a server is busy, copies of one request wait at its door:
  * asked before the answer got there, each would cost as much as the first, and the busier the server, the more there
  * are. Knows no socket; pure: time is handed in. For core/rpc alone. */
 #ifndef WEIR_RPC_ANSWERED_H
@@ -18,6 +18,11 @@ struct weir_answered {
 
 void weir_answered_note(struct weir_answered *answered, const struct weir_route *route,
                         int64_t now_ms);
+/* It is worked on. What has waited at the door with it comes at once: a copy that was sent later is let through. */
+void weir_answered_begin(struct weir_answered *answered, const struct weir_route *route,
+                         int64_t now_ms);
+/* It was refused: it may come again at once. */
+void weir_answered_forget(struct weir_answered *answered, const struct weir_route *route);
 /* Whether it was, less than WEIR_RPC_RESEND_MS ago: whoever lost that answer asks again behind that. */
 bool weir_answered_lately(const struct weir_answered *answered, const struct weir_route *route,
                           int64_t now_ms);

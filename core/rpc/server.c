@@ -24,6 +24,7 @@ struct weir_rpc_server {
     struct weir_parts parts;
     struct weir_buf header; /* of the message going out */
     struct weir_answered answered;
+    uint64_t replies; /* to whomever, refusals too */
     uint64_t malformed;
     bool draining;
     bool closed; /* by a handler: freed when the round is over */
@@ -66,9 +67,12 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
     /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares.
      */
     bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
+    server->replies++;
     if (!is_sent && frames != NULL)
         weir_frames_clear(frames);
-    if (is_sent && type != MSG_error) /* who is refused may ask again at once */
+    if (type == MSG_error) /* who is refused may ask again at once */
+        weir_answered_forget(&server->answered, route);
+    else if (is_sent)
         weir_answered_note(&server->answered, route, weir_loop_clock_ms(server->loop));
 }
 
@@ -126,7 +130,10 @@ static void serve_message(struct weir_rpc_server *server)
         .arena = server->arena,
         .route = parts->route,
     };
+    uint64_t replies = server->replies;
     handler->fn(server->owner, &request);
+    if (request.route.request != 0 && server->replies == replies)
+        weir_answered_begin(&server->answered, &request.route, weir_loop_clock_ms(server->loop));
 }
 
 static void drain(void *owner)

@@ -164,6 +164,27 @@ static void copies_that_came_before_the_answer_got_there_are_passed_over(void **
     zmq_close(socket);
 }
 
+static void copies_of_a_request_that_is_worked_on_are_passed_over(void **state)
+{
+    enum { COPIES = 5 };
+    struct fixture *fixture = *state;
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    struct weir_error err;
+    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
+    fixture->silent = true; /* it answers later */
+    for (int i = 0; i < COPIES; i++)
+        send_question(socket, 9);
+    expect_calls(fixture, 1);
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+    send_question(socket, 9); /* as whoever waits for it does */
+    expect_calls(fixture, 2);
+    weir_fail(&err, WEIR_UNAVAILABLE, "not now");
+    weir_rpc_refuse(fixture->server, &fixture->route, &err);
+    send_question(socket, 9);
+    expect_calls(fixture, 3);
+    zmq_close(socket);
+}
+
 /* ---- hostile frames ---- */
 
 struct hostile {
@@ -261,6 +282,8 @@ int main(void)
         INPROC(a_push_with_nobody_reading_stops_at_the_mark),
         IPC(copies_that_came_before_the_answer_got_there_are_passed_over),
         INPROC(copies_that_came_before_the_answer_got_there_are_passed_over),
+        IPC(copies_of_a_request_that_is_worked_on_are_passed_over),
+        INPROC(copies_of_a_request_that_is_worked_on_are_passed_over),
         INPROC(malformed_messages_are_counted_and_refused),
     };
     return cmocka_run_group_tests_name("rpc_frames", tests, NULL, NULL);
