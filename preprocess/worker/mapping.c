@@ -10,9 +10,9 @@
 enum { CACHE_LINE_BYTES = 64, PREFETCH_RANGES = 8 };
 
 static struct sigaction before;
-static _Thread_local sigjmp_buf *volatile escape; /* of the copy under way */
+static _Thread_local sigjmp_buf *volatile escape; /* of the work under way */
 
-/* The jump does not unblock the signal: to know what was blocked would be a system call for each copy. Any
+/* The jump does not unblock the signal: to know what was blocked would be a system call each time. Any
  * other SIGBUS does what it would have done without this handler. */
 static void on_bus_error(int number)
 {
