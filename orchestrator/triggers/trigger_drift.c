@@ -2,7 +2,8 @@
  * are compared: what was newest when the newest trigger fired (reference), and what is newest now (current): by their
  * labels, which the stream tells; by what the operators make of the samples; or by what the newest model makes of them.
  * The first check has nothing to compare with and fires, unless the warm-up's policy decides. What little a young
- * stream has makes no reference: the first check at which there is a quarter of the window fires, too. Nor is less than a quarter of the current window compared. */
+ * stream has makes no reference: the first check at which there is a quarter of the window fires, too. Nor is less than
+ * a quarter of the current window compared. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"
@@ -330,20 +331,28 @@ static bool is_comparable(const struct drift *drift, const struct trigger_measur
     return has_windows(drift) && (measured->has_model || drift->options->on == ON_LABELS);
 }
 
+/* The window of which a quarter has to come first; NULL: none. */
+static const char *awaited(const struct drift *drift)
+{
+    if (!drift->has_reference)
+        return NULL;
+    if (!drift->is_settled)
+        return is_long_enough(drift) ? NULL : "reference";
+    return awaits_current(drift) ? "current" : NULL;
+}
+
 /* True: that there is nothing to compare with is a reason to fire. */
 static bool begin_anew(struct drift *drift)
 {
-    bool awaits_more = drift->has_reference && !drift->is_settled && !is_long_enough(drift);
-    bool waits =
-        awaits_more || (drift->has_reference && drift->is_settled && awaits_current(drift));
-    (void)snprintf(drift->checks.why, sizeof drift->checks.why,
-                   "drift: nothing to compare with %s%s%s",
-                   waits ? "until a quarter of the " : "yet",
-                   awaits_more ? "reference"
-                   : waits     ? "current"
-                               : "",
-                   waits ? " window has come" : "");
-    return !waits;
+    struct trigger_checks *checks = &drift->checks;
+    const char *window = awaited(drift);
+    if (window == NULL)
+        (void)snprintf(checks->why, sizeof checks->why, "drift: nothing to compare with yet");
+    else
+        (void)snprintf(checks->why, sizeof checks->why,
+                       "drift: nothing to compare with until a quarter of the %s window has come",
+                       window);
+    return window == NULL;
 }
 
 static void begin_decision(const struct drift *drift, json_t *decision)
@@ -372,18 +381,43 @@ static void explain(const void *state, struct weir_buf *out)
 
 /* ---- saved ---- */
 
+/* What the reference is. NONE and TAKEN are what an older Weir wrote, which did not ask whether there was enough. */
+enum { REFERENCE_NONE, REFERENCE_TAKEN, REFERENCE_TOLD, REFERENCE_TOLD_TAKEN, REFERENCE_SETTLED };
+
+static uint64_t reference_code(const struct drift *drift)
+{
+    if (!drift->has_reference)
+        return REFERENCE_TOLD;
+    return drift->is_settled ? REFERENCE_SETTLED : REFERENCE_TOLD_TAKEN;
+}
+
 static void save(const void *state, struct weir_buf *out)
 {
     const struct drift *drift = state;
     trigger_checks_save(&drift->checks, out);
     weir_buf_append_u64(out, drift->taken);
+    weir_buf_append_u64(out, reference_code(drift));
     weir_buf_append_u64(out, (uint64_t)drift->first_us);
-    weir_buf_append_u64(out, drift->has_reference);
-    weir_buf_append_u64(out, drift->is_settled);
     window_save(&drift->recent, out);
     window_save(&drift->current, out);
     window_save(&drift->reference, out);
     orchestrator_judge_save(drift->judge, out);
+}
+
+static enum weir_status restore_reference(struct drift *drift, struct weir_bytes *bytes,
+                                          struct weir_error *err)
+{
+    uint64_t code = 0, first_us = 0;
+    enum weir_status status = orchestrator_trigger_take_u64(bytes, &code, err);
+    if (status == WEIR_OK && code > REFERENCE_SETTLED)
+        status = weir_fail(err, WEIR_INVALID, "saved trigger state: expected 0 to %d, found %llu",
+                           REFERENCE_SETTLED, (unsigned long long)code);
+    if (status == WEIR_OK && code >= REFERENCE_TOLD)
+        status = orchestrator_trigger_take_u64(bytes, &first_us, err);
+    drift->first_us = (int64_t)first_us;
+    drift->has_reference = code != REFERENCE_NONE && code != REFERENCE_TOLD;
+    drift->is_settled = code == REFERENCE_TAKEN || code == REFERENCE_SETTLED;
+    return status;
 }
 
 static enum weir_status restore_windows(struct drift *drift, struct weir_bytes *bytes,
@@ -398,17 +432,11 @@ static enum weir_status restore_windows(struct drift *drift, struct weir_bytes *
 static enum weir_status restore(void *state, struct weir_bytes *bytes, struct weir_error *err)
 {
     struct drift *drift = state;
-    uint64_t first_us = 0;
     enum weir_status status = trigger_checks_restore(&drift->checks, bytes, err);
     if (status == WEIR_OK)
         status = orchestrator_trigger_take_u64(bytes, &drift->taken, err);
     if (status == WEIR_OK)
-        status = orchestrator_trigger_take_u64(bytes, &first_us, err);
-    if (status == WEIR_OK)
-        status = orchestrator_trigger_take_bool(bytes, &drift->has_reference, err);
-    if (status == WEIR_OK)
-        status = orchestrator_trigger_take_bool(bytes, &drift->is_settled, err);
-    drift->first_us = (int64_t)first_us;
+        status = restore_reference(drift, bytes, err);
     if (status == WEIR_OK)
         status = restore_windows(drift, bytes, err);
     return status == WEIR_OK ? orchestrator_judge_restore(drift->judge, bytes, err) : status;

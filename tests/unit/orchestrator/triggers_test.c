@@ -160,6 +160,47 @@ static void a_handful_of_samples_is_not_compared(void **state)
     done(&fixture);
 }
 
+/* As it was saved before a reference had to be long enough: 1 behind the count of samples, and no time of the first. */
+static void save_as_before(const struct trigger *trigger, uint64_t taken, struct weir_buf *out)
+{
+    WEIR_AUTO_BUF saved = {0};
+    uint8_t words[16];
+    orchestrator_trigger_save(trigger, &saved);
+    weir_put_u64(words, taken);
+    weir_put_u64(words + 8, 4);
+    uint8_t *at = memmem(saved.at, saved.size, words, sizeof words);
+    assert_non_null(at);
+    weir_put_u64(at + 8, 1);
+    size_t kept = (size_t)(at - saved.at) + 16;
+    weir_buf_append(out, saved.at, kept);
+    weir_buf_append(out, saved.at + kept + 8, saved.size - kept - 8);
+}
+
+static void a_drift_that_an_older_weir_saved_goes_on(void **state)
+{
+    (void)state;
+    static const char DRIFT[] =
+        "{policy: drift, on: labels, every: 1 month, reference: 40, current: 40, "
+        "statistics: [{name: hellinger, criterion: {policy: threshold, value: 0.5}}]}";
+    struct fixture older = a_trigger(DRIFT), newer = a_trigger(DRIFT);
+    WEIR_AUTO_BUF saved = {0};
+    WEIR_AUTO_BUF out = {0};
+    struct weir_error err;
+    pass_month(older.trigger, 1, 50, 0, &out);
+    pass_month(older.trigger, 2, 17, 0, &out);
+    save_as_before(older.trigger, 67, &saved);
+    struct weir_bytes bytes = weir_buf_view(&saved);
+    assert_int_equal(orchestrator_trigger_restore(newer.trigger, &bytes, &err), WEIR_OK);
+    assert_int_equal(bytes.size, 0);
+    pass_month(newer.trigger, 3, 40, 1, &out);
+    pass_month(newer.trigger, 4, 1, 1, &out);
+    assert_string_equal(weir_buf_text(&out), "2:fires drift: nothing to compare with yet;"
+                                             "3:waits drift of labels: hellinger 0 (limit 0.5);"
+                                             "4:fires drift of labels: hellinger 1 >= 0.5;");
+    done(&older);
+    done(&newer);
+}
+
 static void mistakes_name_the_place_and_the_cure(void **state)
 {
     (void)state;
@@ -198,6 +239,7 @@ int main(void)
         cmocka_unit_test(policies_fire_where_they_should),
         cmocka_unit_test(deletion_fires_when_enough_samples_were_erased),
         cmocka_unit_test(a_handful_of_samples_is_not_compared),
+        cmocka_unit_test(a_drift_that_an_older_weir_saved_goes_on),
         cmocka_unit_test(mistakes_name_the_place_and_the_cure),
     };
     return cmocka_run_group_tests_name("triggers", tests, NULL, NULL);
