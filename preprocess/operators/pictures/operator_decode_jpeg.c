@@ -95,7 +95,8 @@ static void apply(void *owner, struct operator_call *call)
 
 const struct preprocess_operator operator_decode_jpeg = {
     .name = "decode_jpeg",
-    .summary = "JPEG files to pictures; of those that are cropped next only the crop",
+    .summary = "JPEG files to pictures, as they are stored (EXIF turns none); of those that are "
+               "cropped next only the crop",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
