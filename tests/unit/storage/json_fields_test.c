@@ -89,7 +89,7 @@ static void nesting_has_a_limit(void **state)
     (void)state;
     memset(text + size, '[', DEPTH_MAX - 1);
     memset(text + size + DEPTH_MAX - 1, ']', DEPTH_MAX - 1);
-    strcat(text, "}");
+    text[size + 2 * (DEPTH_MAX - 1)] = '}';
     read(text, "b", said, sizeof said);
     assert_string_equal(said, "-");
     memset(text + size, '[', DEPTH_MAX + 1);
