@@ -26,6 +26,7 @@ enum {
     PREPROCESS_GROUP_BATCHES_MAX = 64,
     PREPROCESS_BATCH_SAMPLES_MAX = 1 << 20,
     PREPROCESS_GROUP_SAMPLES_MAX = 1 << 16, /* unless one batch has more */
+    PREPROCESS_GROUP_BYTES = 8 << 20, /* that are chosen, where what operators make is known */
 };
 
 struct preprocess_geometry {

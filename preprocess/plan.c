@@ -23,6 +23,15 @@ static enum weir_status open_set(const struct preprocess_order_form *form,
     return WEIR_OK;
 }
 
+/* Batches of a group that nobody gave a size: a worker that is a group ahead has to wait once its share of what the
+ * consumer grants is full, and the others for it later, so groups of more than that would be made in turns. */
+static uint32_t group_at_most(const struct preprocess_plan *plan)
+{
+    uint64_t bytes = chain_row_bytes(plan->chain) * plan->options.batch.samples;
+    uint64_t most = bytes == 0 ? PREPROCESS_GROUP_BATCHES_MAX : PREPROCESS_GROUP_BYTES / bytes;
+    return most == 0 ? 1 : (uint32_t)(most < UINT32_MAX ? most : UINT32_MAX);
+}
+
 static void plan_delivery(const struct preprocess_order_form *form, struct preprocess_plan *plan)
 {
     const struct preprocess_batch *batch = &plan->options.batch;
@@ -38,6 +47,9 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
     uint64_t samples = plan->parts.count > 0 ? plan->parts.samples : plan->set.count;
     plan->geometry =
         preprocess_geometry_plan(samples, form->epochs, (uint32_t)batch->samples, last, group);
+    if (group == 0 && plan->geometry.group_batches > group_at_most(plan))
+        plan->geometry = preprocess_geometry_plan(samples, form->epochs, (uint32_t)batch->samples,
+                                                  last, group_at_most(plan));
     plan->geometry.ranks = form->ranks > 0 ? form->ranks : 1;
     plan->delivery = trains ? (enum weir_delivery)batch->delivery : WEIR_EXACTLY_ONCE;
     plan->order =

@@ -1,4 +1,4 @@
-/* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. */
+/* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. How it is cut into groups. */
 #include "preprocess/fingerprint.h"
 
 #include "core/base/memory.h"
@@ -160,6 +160,46 @@ static void another_number_of_epochs_is_refused(void **state)
     assert_non_null(strstr(err.text, "training.epochs: found 4, expected 3"));
 }
 
+/* Of the chosen size, when two samples are a batch, and eight thousand the set. */
+static uint32_t group_of(const char *operators)
+{
+    enum { MANY = 8000 };
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
+    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    WEIR_AUTO_FREE char *config =
+        weir_format("preprocess: {operators: %s, batch: {samples: 2}}\n", operators);
+    struct weir_digest sealed;
+    struct preprocess_plan plan;
+    struct weir_error err;
+    for (size_t i = 0; i < MANY; i++)
+        ids[i] = i;
+    assert_int_equal(weir_sample_set_begin(path, MANY, NULL, &writer, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_add(writer, ids, MANY, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_finish(writer, &sealed, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
+    weir_digest_text(&sealed, digest);
+    const struct preprocess_order_form form = {.file = "p.yaml",
+                                               .config = weir_bytes_of(config),
+                                               .set_path = path,
+                                               .set_digest = digest,
+                                               .epochs = 1,
+                                               .mode = "train"};
+    assert_int_equal(preprocess_plan_open(&form, &plan, &err), WEIR_OK);
+    uint32_t group = plan.geometry.group_batches;
+    preprocess_plan_close(&plan);
+    return group;
+}
+
+static void groups_of_large_batches_are_short(void **state)
+{
+    (void)state;
+    assert_int_equal(group_of("[{op: json_fields, fields: [a]}]"), PREPROCESS_GROUP_BATCHES_MAX);
+    assert_int_equal(group_of("[{op: decode_jpeg}, {op: center_crop, size: 512}]"),
+                     PREPROCESS_GROUP_BYTES / (2 * 3 * 512 * 512));
+    assert_int_equal(group_of("[{op: decode_jpeg}, {op: center_crop, size: 512}, {op: normalize}]"),
+                     1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, seal, remove_dir)
@@ -168,6 +208,7 @@ int main(void)
         TEST(what_is_left_behind_a_position_closes_the_audit),
         TEST(whoever_does_not_train_gets_all_of_them),
         TEST(another_number_of_epochs_is_refused),
+        TEST(groups_of_large_batches_are_short),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
