@@ -206,38 +206,26 @@ static void storage_that_is_slow_is_given_more_time(void **state)
     lab_stop(lab);
 }
 
-static int start_postgres(void **state)
-{
-    static struct weir_test_postgres postgres;
-    weir_test_postgres_start(&postgres);
-    *state = &postgres;
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    weir_test_postgres_stop(*state);
-    return 0;
-}
-
-static int reset(void **state)
-{
-    weir_test_postgres_reset(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole, reset),
+        cmocka_unit_test_teardown(what_cannot_be_read_or_was_erased_is_a_hole,
+                                  weir_test_postgres_clean),
         cmocka_unit_test_teardown(what_is_known_of_a_whole_chunk_is_true_as_long_as_storage_says,
-                                  reset),
-        cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it, reset),
-        cmocka_unit_test_teardown(on_error_retry_takes_a_sample_that_gets_well, reset),
-        cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason, reset),
-        cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes, reset),
-        cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage, reset),
-        cmocka_unit_test_teardown(storage_that_is_slow_is_given_more_time, reset),
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(why_a_sample_failed_outlives_whoever_saw_it,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(on_error_retry_takes_a_sample_that_gets_well,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(what_no_worker_can_open_comes_through_storage,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(storage_that_is_slow_is_given_more_time,
+                                  weir_test_postgres_clean),
     };
-    return cmocka_run_group_tests_name("preprocess holes", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("preprocess holes", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

@@ -328,26 +328,6 @@ static void a_consumer_that_returns_gets_what_its_state_lacks(void **state)
     lab_stop(lab);
 }
 
-static int start_postgres(void **state)
-{
-    static struct weir_test_postgres postgres;
-    weir_test_postgres_start(&postgres);
-    *state = &postgres;
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    weir_test_postgres_stop(*state);
-    return 0;
-}
-
-static int reset(void **state)
-{
-    weir_test_postgres_reset(*state);
-    return 0;
-}
-
 /* ---- large batches ---- */
 
 /* Whether the bytes are in memory that was lent to a worker. */
@@ -552,21 +532,33 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--stall") == 0)
         stall_ms = strtol(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_full_disk_stops_no_worker, reset),
-        cmocka_unit_test_teardown(batches_over_tcp_are_the_same_and_smaller, reset),
-        cmocka_unit_test_teardown(a_trainer_that_stops_reading_is_waited_for_within_bounds, reset),
-        cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence, reset),
-        cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, reset),
-        cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, reset),
-        cmocka_unit_test_teardown(a_fit_is_the_same_whatever_dies, reset),
-        cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model, reset),
-        cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing, reset),
-        cmocka_unit_test_teardown(workers_that_hang_leave_or_join_do_not_show, reset),
-        cmocka_unit_test_teardown(in_relaxed_order_bitmaps_agree_whatever_dies, reset),
-        cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies, reset),
-        cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies, reset),
-        cmocka_unit_test_teardown(without_memory_to_lend_batches_come_in_frames, reset),
-        cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks, reset),
+        cmocka_unit_test_teardown(a_full_disk_stops_no_worker, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(batches_over_tcp_are_the_same_and_smaller,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_trainer_that_stops_reading_is_waited_for_within_bounds,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(any_number_of_workers_delivers_the_same_sequence,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_fit_is_the_same_whatever_dies, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(killed_workers_and_dispatchers_change_nothing,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(workers_that_hang_leave_or_join_do_not_show,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(in_relaxed_order_bitmaps_agree_whatever_dies,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(each_epoch_delivers_its_part_whatever_dies,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(large_batches_come_in_lent_memory_whatever_dies,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(without_memory_to_lend_batches_come_in_frames,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_consumer_that_returns_gets_what_its_state_lacks,
+                                  weir_test_postgres_clean),
     };
-    return cmocka_run_group_tests_name("preprocess", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("preprocess", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

@@ -176,32 +176,15 @@ static void a_given_vocabulary_is_sealed_with_the_job(void **state)
     lab_stop(lab);
 }
 
-static int start_postgres(void **state)
-{
-    static struct weir_test_postgres postgres;
-    weir_test_postgres_start(&postgres);
-    *state = &postgres;
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    weir_test_postgres_stop(*state);
-    return 0;
-}
-
-static int reset(void **state)
-{
-    weir_test_postgres_reset(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(samples_of_like_length_make_batches, reset),
-        cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch, reset),
-        cmocka_unit_test_teardown(a_given_vocabulary_is_sealed_with_the_job, reset),
+        cmocka_unit_test_teardown(samples_of_like_length_make_batches, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(an_erasure_moves_no_sample_to_another_batch,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_given_vocabulary_is_sealed_with_the_job,
+                                  weir_test_postgres_clean),
     };
-    return cmocka_run_group_tests_name("preprocess texts", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("preprocess texts", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

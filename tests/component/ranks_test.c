@@ -312,20 +312,6 @@ static void an_erased_sample_is_a_hole_in_each_part_that_holds_it(void **postgre
     forget(&cut);
 }
 
-static int start_postgres(void **state)
-{
-    static struct weir_test_postgres postgres;
-    weir_test_postgres_start(&postgres);
-    *state = &postgres;
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    weir_test_postgres_stop(*state);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     if (argc == 5) /* one of the ranks */
@@ -339,5 +325,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(parts_of_epochs_are_cut_over_ranks_whoever_dies),
         cmocka_unit_test(an_erased_sample_is_a_hole_in_each_part_that_holds_it),
     };
-    return cmocka_run_group_tests_name("ranks", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("ranks", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

@@ -228,3 +228,23 @@ void weir_test_postgres_sql(struct weir_test_postgres *postgres, const char *sql
 {
     run_sql(postgres->conninfo, sql);
 }
+
+int weir_test_postgres_setup(void **state)
+{
+    static struct weir_test_postgres postgres;
+    weir_test_postgres_start(&postgres);
+    *state = &postgres;
+    return 0;
+}
+
+int weir_test_postgres_teardown(void **state)
+{
+    weir_test_postgres_stop(*state);
+    return 0;
+}
+
+int weir_test_postgres_clean(void **state)
+{
+    weir_test_postgres_reset(*state);
+    return 0;
+}

@@ -29,6 +29,11 @@ void weir_test_postgres_kill(struct weir_test_postgres *postgres);
 void weir_test_postgres_resume(struct weir_test_postgres *postgres);
 /* Drops everything that tests have put into the database. Nobody may be connected. */
 void weir_test_postgres_reset(struct weir_test_postgres *postgres);
+/* For cmocka: setup and teardown of a group of tests whose state it is, and the teardown of each, which drops what the
+ * test has put there. */
+int weir_test_postgres_setup(void **state);
+int weir_test_postgres_teardown(void **state);
+int weir_test_postgres_clean(void **state);
 /* Runs SQL that must succeed, on a connection of its own. */
 void weir_test_postgres_sql(struct weir_test_postgres *postgres, const char *sql);
 

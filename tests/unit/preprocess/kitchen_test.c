@@ -51,13 +51,11 @@ static void open_plan(struct lab *lab)
     struct weir_error err;
     struct weir_digest sealed;
     char path[512], digest[WEIR_DIGEST_TEXT_MAX];
-    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
+    uint64_t ids[SAMPLES];
     (void)snprintf(path, sizeof path, "%s", temp_path(&lab->dir, "a.set"));
-    assert_int_equal(weir_sample_set_begin(path, SAMPLES, NULL, &writer, &err), WEIR_OK);
     for (uint64_t i = 0; i < SAMPLES; i++)
-        assert_int_equal(weir_sample_set_add(writer, &(uint64_t){id_of(i)}, 1, &err), WEIR_OK);
-    assert_int_equal(weir_sample_set_finish(writer, &sealed, &err), WEIR_OK);
-    assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
+        ids[i] = id_of(i);
+    assert_int_equal(weir_sample_set_write(path, ids, NULL, SAMPLES, &sealed, &err), WEIR_OK);
     weir_digest_text(&sealed, digest);
     const struct preprocess_order_form form = {
         .file = "p.yaml",

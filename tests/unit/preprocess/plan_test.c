@@ -165,7 +165,6 @@ static uint32_t group_of(const char *operators)
 {
     enum { MANY = 8000 };
     WEIR_AUTO_FREE uint64_t *ids = weir_calloc(MANY, sizeof *ids);
-    WEIR_AUTO(weir_sample_set_writer) writer = NULL;
     WEIR_AUTO_FREE char *config =
         weir_format("preprocess: {operators: %s, batch: {samples: 2}}\n", operators);
     struct weir_digest sealed;
@@ -173,10 +172,7 @@ static uint32_t group_of(const char *operators)
     struct weir_error err;
     for (size_t i = 0; i < MANY; i++)
         ids[i] = i;
-    assert_int_equal(weir_sample_set_begin(path, MANY, NULL, &writer, &err), WEIR_OK);
-    assert_int_equal(weir_sample_set_add(writer, ids, MANY, &err), WEIR_OK);
-    assert_int_equal(weir_sample_set_finish(writer, &sealed, &err), WEIR_OK);
-    assert_int_equal(weir_sample_set_publish(writer, path, &err), WEIR_OK);
+    assert_int_equal(weir_sample_set_write(path, ids, NULL, MANY, &sealed, &err), WEIR_OK);
     weir_digest_text(&sealed, digest);
     const struct preprocess_order_form form = {.file = "p.yaml",
                                                .config = weir_bytes_of(config),
