@@ -42,13 +42,13 @@ struct chain {
     bool waits;                         /* an operator needs the batch once more */
 };
 
-/* True when what the operator is made with is given by a file, not fitted on samples. */
-/* Of one operator: all of them have as much. */
+/* Of one operator's partial fit: all of them have as much. */
 static inline size_t chain_partial_bytes_max(const struct chain *chain)
 {
     return CHAIN_PARTIAL_BYTES_MAX / (chain->folding > 0 ? chain->folding : 1);
 }
 
+/* True when what the operator is made with is given by a file, not fitted on samples. */
 static inline bool chain_is_given(const struct chain_step *step)
 {
     return step->op->finish != NULL && step->op->fold == NULL;

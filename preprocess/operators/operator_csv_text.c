@@ -34,8 +34,9 @@ static void fini(void *owner)
 }
 
 /* A row that fails is left empty. */
-static void read_row(struct csv_reader *reader, struct operator_call *call, size_t row)
+static void read_row(void *owner, struct operator_call *call, size_t row)
 {
+    struct csv_reader *reader = owner;
     struct weir_buf *values = &call->out[0].values;
     size_t begin = values->size;
     struct csv_walk walk = csv_walk_begin(call, row);
@@ -50,11 +51,7 @@ static void read_row(struct csv_reader *reader, struct operator_call *call, size
 
 static void apply(void *owner, struct operator_call *call)
 {
-    for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] == OPERATOR_ROW_OK)
-            read_row(owner, call, i);
-        column_end_row(&call->out[0]);
-    }
+    operator_read_rows(owner, call, read_row);
 }
 
 const struct preprocess_operator operator_csv_text = {

@@ -103,8 +103,9 @@ static void add_word(const struct state *state, const struct csv_walk *walk, str
 }
 
 /* A row that fails is left empty. */
-static void read_row(struct state *state, struct operator_call *call, size_t row)
+static void read_row(void *owner, struct operator_call *call, size_t row)
 {
+    struct state *state = owner;
     struct column *out = &call->out[0];
     size_t values = out->values.size, spans = out->spans.size;
     struct csv_walk walk = csv_walk_begin(call, row);
@@ -120,11 +121,7 @@ static void read_row(struct state *state, struct operator_call *call, size_t row
 
 static void apply(void *owner, struct operator_call *call)
 {
-    for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] == OPERATOR_ROW_OK)
-            read_row(owner, call, i);
-        column_end_row(&call->out[0]);
-    }
+    operator_read_rows(owner, call, read_row);
 }
 
 const struct preprocess_operator operator_csv_words = {

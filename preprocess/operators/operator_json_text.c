@@ -75,8 +75,9 @@ static bool add_text(struct state *state, size_t field, struct weir_buf *values,
 }
 
 /* A row that fails is left empty. */
-static void read_row(struct state *state, struct operator_call *call, size_t row)
+static void read_row(void *owner, struct operator_call *call, size_t row)
 {
+    struct state *state = owner;
     struct weir_buf *values = &call->out[0].values;
     size_t column, begin = values->size;
     if (!weir_json_read(state->json, column_row(call->in, row))) {
@@ -95,11 +96,7 @@ static void read_row(struct state *state, struct operator_call *call, size_t row
 
 static void apply(void *owner, struct operator_call *call)
 {
-    for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] == OPERATOR_ROW_OK)
-            read_row(owner, call, i);
-        column_end_row(&call->out[0]);
-    }
+    operator_read_rows(owner, call, read_row);
 }
 
 const struct preprocess_operator operator_json_text = {

@@ -130,3 +130,13 @@ void operator_filter_row(struct operator_call *call, size_t row)
     call->failed[row] = OPERATOR_ROW_FILTERED;
     call->filtered++;
 }
+
+void operator_read_rows(void *owner, struct operator_call *call,
+                        void (*read)(void *owner, struct operator_call *call, size_t row))
+{
+    for (size_t i = 0; i < call->rows; i++) {
+        if (call->failed[i] == OPERATOR_ROW_OK)
+            read(owner, call, i);
+        column_end_row(&call->out[0]);
+    }
+}
