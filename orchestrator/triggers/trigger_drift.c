@@ -151,12 +151,17 @@ static bool observe(void *state, const struct trigger_sample *sample)
     return trigger_checks_observe(&drift->checks, sample);
 }
 
+static uint64_t quarter_of(uint64_t samples)
+{
+    return (samples + 3) / 4;
+}
+
 /* Of the reference window there is a quarter: with a handful of samples against thousands, distances say nothing. */
 static bool is_long_enough(const struct drift *drift)
 {
     const struct window_length *length = &drift->recent.length;
     return length->samples > 0
-               ? drift->taken >= (length->samples + 3) / 4
+               ? drift->taken >= quarter_of(length->samples)
                : drift->taken > 0 && drift->recent.newest_us - drift->first_us >= length->us / 4;
 }
 
@@ -207,7 +212,7 @@ static bool awaits_current(const struct drift *drift)
 {
     const struct window *current = &drift->current;
     uint64_t held = current->count > 0 ? drift->taken - current->at[0].number + 1 : 0;
-    return held < (current->length.samples + 3) / 4;
+    return held < quarter_of(current->length.samples);
 }
 
 /* Of one sample no distance can be told. */

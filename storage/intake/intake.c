@@ -434,13 +434,15 @@ static bool exceeds(const struct declaration *d, const struct format_value *valu
 static bool convert_label(struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
+    const struct declaration *d = intake->dataset->declaration;
+    bool is_counted = d->label_kind == WEIR_LABEL_INT && !d->has_threshold;
     char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
     double real;
 
     *ret_label = 0;
-    if (intake->dataset->declaration->awaits_label)
+    if (d->awaits_label)
         return true;
-    switch (intake->dataset->declaration->label_kind) {
+    switch (d->label_kind) {
     case WEIR_LABEL_NONE:
         return true;
     case WEIR_LABEL_VALUES:
@@ -448,9 +450,7 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
     case WEIR_LABEL_CLASS:
         return convert_class(intake, value, ret_label, reason);
     case WEIR_LABEL_INT:
-        if (intake->dataset->declaration->has_threshold
-                ? exceeds(intake->dataset->declaration, value, ret_label)
-                : integer_of(value, ret_label))
+        if (is_counted ? integer_of(value, ret_label) : exceeds(d, value, ret_label))
             return true;
         break;
     case WEIR_LABEL_FLOAT:
@@ -464,10 +464,7 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
              value->kind == FORMAT_ABSENT
                  ? "none"
                  : quote(intake, storage_value_text(value, scratch), quoted),
-             intake->dataset->declaration->label_kind == WEIR_LABEL_INT &&
-                     !intake->dataset->declaration->has_threshold
-                 ? "an integer"
-                 : "a number");
+             is_counted ? "an integer" : "a number");
     return false;
 }
 
