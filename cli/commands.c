@@ -288,23 +288,27 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir erase receipt 1 --json",
      .topic = "erase_receipt", .arguments = cli_arguments_erasure, .render = cli_render_receipt},
     {.words = "erase verify", .operands = "[ERASURE|FILE…]", .operands_max = 1000,
-     .summary = "whether receipts, samples, scores and models still are as an erasure left them; exit code 3 when they are "
-                "not, or one is overdue. Of receipts that you were given, as files: whether they are as they were signed, "
-                "and follow each other; for that nothing else is needed",
+     .summary = "whether receipts, samples, scores and models still are as an erasure left them; "
+                "exit code 3 when they are not, or one is overdue. Of receipts that you were given, "
+                "as files: whether they are as they were signed, and follow each other; for that "
+                "nothing else is needed",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
      .answer = cli_answer_receipts, .by_itself = cli_names_receipts,
      .render = cli_render_erase_verify, .exit_code = cli_exit_of_erase_verify},
-    {.words = "erase key", .summary = "the public key that receipts are signed with, to be given to whom receipts are given",
+    {.words = "erase key",
+     .summary = "the public key that receipts are signed with, to be given to whom receipts are given",
      .example = "weir erase key",
      .topic = "erase_key", .render = cli_render_erase_key},
-    {.words = "policies", .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
+    {.words = "policies",
+     .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
      .example = "weir policies",
      .answer = cli_answer_policies, .render = cli_render_policies},
     {.words = "config check", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "check a pipeline or system file; exit code 2 when it has mistakes",
      .example = "weir config check config/pipelines/quickstart.yaml",
-     .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check, .exit_code = cli_exit_of_check},
+     .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
+     .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
      .summary = "what a key, section or policy means; or a file with every default written out",
      .example = "weir config explain training.epochs",

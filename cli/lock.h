@@ -13,7 +13,8 @@ struct cli_lock {
     char *socket_dir; /* "" as long as it is not written */
 };
 
-/* Reads what it says; `held` stays false. INVALID when the directory is missing or was never served; DENIED when this user may not look. */
+/* Reads what it says; `held` stays false. INVALID when the directory is missing or was never
+ * served; DENIED when this user may not look. */
 enum weir_status cli_lock_read(const char *data_dir, struct cli_lock *ret_lock,
                                struct weir_error *err) WEIR_MUST_USE;
 /* The same, and whether it is held. Takes the lock for a moment: not while an orchestrator is starting there. */

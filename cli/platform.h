@@ -17,8 +17,8 @@ struct cli_platform;
  * directory stopped before it answered, and opening anew will help. */
 enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
                                    struct weir_error *err) WEIR_MUST_USE;
-/* The data directory, in caller's memory, of the platform whose orchestrator serves `endpoint` on this host. TIMEOUT when
- * nobody answers there. */
+/* The data directory, in caller's memory, of the platform whose orchestrator serves `endpoint` on
+ * this host. TIMEOUT when nobody answers there. */
 enum weir_status cli_platform_find(const char *endpoint, char **ret_data_dir,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* Stops the platform if it was started here, and waits for that. */

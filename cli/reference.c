@@ -118,7 +118,8 @@ static bool has_parts(const char *title, const char *path, size_t size)
     return false;
 }
 
-/* Whether `words` names the key of this section: "epochs", "training.epochs", "trigger.every" (of trigger.policy: …). */
+/* Whether `words` names the key of this section: "epochs", "training.epochs", "trigger.every" (of
+ * trigger.policy: …). */
 static bool means_key(const char *title, const char *key, const char *words)
 {
     const char *dot = strrchr(words, '.');

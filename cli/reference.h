@@ -15,8 +15,9 @@ json_t *cli_reference_parse(const char *page);
 /* What the installed programs say. */
 enum weir_status cli_reference_load(json_t **ret_reference, struct weir_error *err) WEIR_MUST_USE;
 
-/* The entries of `reference` that `words` may mean: a section, a plug-in, or a key, with or without its section:
- * [{"title", "summary", "keys"}] with only the keys that are meant. INVALID with the nearest word when there is none. */
+/* The entries of `reference` that `words` may mean: a section, a plug-in, or a key, with or without
+ * its section: [{"title", "summary", "keys"}] with only the keys that are meant. INVALID with the
+ * nearest word when there is none. */
 enum weir_status cli_reference_find(const json_t *reference, const char *words,
                                     json_t **ret_entries, struct weir_error *err) WEIR_MUST_USE;
 

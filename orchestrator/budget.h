@@ -1,5 +1,5 @@
-/* How much runs may cost, in total or in a day (UTC), and what happens then: the section `budget` of a pipeline's file, and
- * `budgets` of the system file. Pure. */
+/* How much runs may cost, in total or in a day (UTC), and what happens then: the section `budget`
+ * of a pipeline's file, and `budgets` of the system file. Pure. */
 #ifndef ORCHESTRATOR_BUDGET_H
 #define ORCHESTRATOR_BUDGET_H
 

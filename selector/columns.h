@@ -45,7 +45,8 @@ bool selector_columns_have(const struct selector_columns *columns, uint64_t firs
 enum weir_status selector_columns_put(struct selector_columns *columns,
                                       const struct selector_column_block *block,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Forgets the block that holds `id`, and overwrites what the file says of it, once no view is left: its rows have changed. */
+/* Forgets the block that holds `id`, and overwrites what the file says of it, once no view is left:
+ * its rows have changed. */
 void selector_columns_drop(struct selector_columns *columns, uint64_t id);
 
 /* What is here now, for a thread that reads while blocks come and go; to be read only, and not trimmed meanwhile. Given

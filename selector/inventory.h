@@ -1,4 +1,5 @@
-/* Which sets there are, what they take and why they are kept: one answer for a person, of bounded length. Reads only. */
+/* Which sets there are, what they take and why they are kept: one answer for a person, of bounded
+ * length. Reads only. */
 #ifndef SELECTOR_INVENTORY_H
 #define SELECTOR_INVENTORY_H
 

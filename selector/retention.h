@@ -1,8 +1,9 @@
-/* Which files of sets and of scores may go. The set of a trigger never does: models that were trained on it, and what follows
- * an erasure, need it for as long as the pipeline is known; when it is removed they go. Sets of evaluations, predictions and scorings can
- * be sealed again by whoever asks again: they go, rows first, once nobody has asked for them for so long.
- * Scores go as well, but not those by the two models of a pipeline that scored last: the one in use and the one it came
- * from. Whatever dies in between, a row never names a file that is not there. */
+/* Which files of sets and of scores may go. The set of a trigger never does: models that were
+ * trained on it, and what follows an erasure, need it for as long as the pipeline is known; when it
+ * is removed they go. Sets of evaluations, predictions and scorings can be sealed again by whoever
+ * asks again: they go, rows first, once nobody has asked for them for so long. Scores go as well,
+ * but not those by the two models of a pipeline that scored last: the one in use and the one it
+ * came from. Whatever dies in between, a row never names a file that is not there. */
 #ifndef SELECTOR_RETENTION_H
 #define SELECTOR_RETENTION_H
 
@@ -30,8 +31,8 @@ enum weir_status selector_retention_drop_scores(struct weir_db *db, const char *
 enum weir_status selector_retention_sweep_scores(struct weir_db *db, const char *data_dir,
                                                  struct selector_swept *ret_swept,
                                                  struct weir_error *err) WEIR_MUST_USE;
-/* Forgets all of a pipeline, which may be unknown: rows, then files that no row names any more. `is_quiet`: nobody writes
- * files now; else they stay until they are swept. */
+/* Forgets all of a pipeline, which may be unknown: rows, then files that no row names any more.
+ * `is_quiet`: nobody writes files now; else they stay until they are swept. */
 enum weir_status selector_retention_forget(struct weir_db *db, const char *data_dir,
                                            const char *pipeline, bool is_quiet,
                                            struct selector_swept *ret_swept,

@@ -79,7 +79,8 @@ static uint64_t outstanding(const struct worker *worker)
     return worker->granted > worker->taken ? worker->granted - worker->taken : 0;
 }
 
-/* What others were granted when fewer shared the window is not taken back: until they have used it, this one has the rest. */
+/* What others were granted when fewer shared the window is not taken back: until they have used it,
+ * this one has the rest. */
 static uint64_t may_grant(const struct delivery *delivery, const struct worker *worker)
 {
     uint64_t left = delivery->window_bytes;

@@ -1,5 +1,5 @@
-/* The tensors of a batch as one row of numbers per sample: what drift is measured on when no model is asked (the identity
- * as an embedding). Pure. */
+/* The tensors of a batch as one row of numbers per sample: what drift is measured on when no model
+ * is asked (the identity as an embedding). Pure. */
 #ifndef WEIR_TRAINER_CLIENT_FEATURES_H
 #define WEIR_TRAINER_CLIENT_FEATURES_H
 

@@ -210,8 +210,8 @@ static enum weir_status write_model(struct trainer *trainer, const char *name,
     return weir_model_file_write(run_order_path(&trainer->order, name), &file, err);
 }
 
-/* What the samples of this epoch have cost so far. It may be ahead of the checkpoint that follows, never behind it: what
- * is done again then says the same again. */
+/* What the samples of this epoch have cost so far. It may be ahead of the checkpoint that follows,
+ * never behind it: what is done again then says the same again. */
 static enum weir_status write_reported(const struct trainer *trainer, struct weir_error *err)
 {
     if (trainer->collector.width == 0)

@@ -49,8 +49,9 @@ static float norm_of(const float *slopes, size_t width)
     return (float)sqrt(sum);
 }
 
-/* `scores` holds the losses, side by side; from the last to the first each moves to its place, and the norm of its slope
- * beside it. A slope is a sample's by itself, or its share of the mean's: then by its share of the weight. */
+/* `scores` holds the losses, side by side; from the last to the first each moves to its place, and
+ * the norm of its slope beside it. A slope is a sample's by itself, or its share of the mean's:
+ * then by its share of the weight. */
 static void collect_scores(struct trainer *trainer, const struct weir_batch *batch, float *scores,
                            bool apart)
 {

@@ -1,5 +1,6 @@
-/* Figures about the way from data to model: a pipeline of real processes whose every sample fires a trigger, selects that one
- * sample, trains, stores and measures a linear model. What a cycle costs is then all but the work itself. */
+/* Figures about the way from data to model: a pipeline of real processes whose every sample fires a
+ * trigger, selects that one sample, trains, stores and measures a linear model. What a cycle costs
+ * is then all but the work itself. */
 #include "benchmarks/orchestrator/bench.h"
 
 #include "core/base/clock.h"

@@ -1,5 +1,6 @@
-/* bench_suite: real streams, real pipelines: what the models of a pipeline that is trained again are worth, against published
- * figures and against what is trained once (C15). The pipelines lie beside this file. */
+/* bench_suite: real streams, real pipelines: what the models of a pipeline that is trained again
+ * are worth, against published figures and against what is trained once (C15). The pipelines lie
+ * beside this file. */
 #include "benchmarks/harness.h"
 #include "benchmarks/suite/stream.h"
 
@@ -151,23 +152,40 @@ static enum weir_status arxiv_mistakes_kept(void *state, double *ret_rate, struc
      .prepare = prepare_, .ours = ours_, .theirs = theirs_}
 
 static const struct bench_figure FIGURES[] = {
-    FIGURE("arxiv.retrained", "trained once, mean accuracy of 2011 to 2019", 1.10, run_arxiv, arxiv_yearly_mean, arxiv_once_mean),
-    FIGURE("arxiv.retrained.last", "trained once, accuracy of 2019", 1.2, run_arxiv, arxiv_yearly_last, arxiv_once_last),
-    FIGURE("arxiv.mean", "a mean accuracy of 0.736, as published", 1, run_arxiv, arxiv_yearly_mean, published_arxiv_mean),
-    FIGURE("arxiv.last", "an accuracy of 0.762 in 2019, as published", 1, run_arxiv, arxiv_yearly_last, published_arxiv_last),
-    FIGURE("arxiv.once.last", "an accuracy of 0.617 in 2019, as published", 1, run_arxiv, arxiv_once_last, published_arxiv_once_last),
-    FIGURE("arxiv.mistakes.kept", "all that training each year wins", 0.7, run_arxiv, arxiv_mistakes_kept, all_of_it),
-    FIGURE("arxiv.mistakes.trainings", "those of each year", 1.5, run_arxiv, arxiv_mistakes_rest, arxiv_yearly_rest),
-    FIGURE("arxiv.labels.kept", "all that training each year wins", 0.4, run_arxiv, arxiv_labels_kept, all_of_it),
-    FIGURE("arxiv.labels.trainings", "those of each year", 1.5, run_arxiv, arxiv_labels_rest, arxiv_yearly_rest),
-    FIGURE("huffpost.retrained", "trained once, accuracy of 2022", 1.05, run_huffpost, huffpost_last, huffpost_once_last),
-    FIGURE("huffpost.mean", "a mean accuracy of 0.679, as published", 0.98, run_huffpost, huffpost_mean, published_huffpost_mean),
-    FIGURE("criteo.auc", "an area of 0.7702, as published", 0.99, run_criteo, criteo_auc, published_criteo_auc),
-    FIGURE("criteo.log_loss", "a log loss of 0.4439, as published", 0.99, run_criteo, criteo_log_loss, published_criteo_log_loss),
-    FIGURE("movies.auc", "an area of 0.680, as published", 0.98, run_movies, movies_auc, published_movies_auc),
-    FIGURE("weather.mean", "a mean accuracy of 0.780, as published", 0.98, run_weather, weather_mean, published_weather_mean),
-    FIGURE("weather.features.mean", "training each year", 0.99, run_weather, weather_features_mean, weather_mean),
-    FIGURE("weather.features.trainings", "those of each year", 3, run_weather, weather_features_rest, weather_rest),
+    FIGURE("arxiv.retrained", "trained once, mean accuracy of 2011 to 2019", 1.10,
+           run_arxiv, arxiv_yearly_mean, arxiv_once_mean),
+    FIGURE("arxiv.retrained.last", "trained once, accuracy of 2019", 1.2,
+           run_arxiv, arxiv_yearly_last, arxiv_once_last),
+    FIGURE("arxiv.mean", "a mean accuracy of 0.736, as published", 1,
+           run_arxiv, arxiv_yearly_mean, published_arxiv_mean),
+    FIGURE("arxiv.last", "an accuracy of 0.762 in 2019, as published", 1,
+           run_arxiv, arxiv_yearly_last, published_arxiv_last),
+    FIGURE("arxiv.once.last", "an accuracy of 0.617 in 2019, as published", 1,
+           run_arxiv, arxiv_once_last, published_arxiv_once_last),
+    FIGURE("arxiv.mistakes.kept", "all that training each year wins", 0.7,
+           run_arxiv, arxiv_mistakes_kept, all_of_it),
+    FIGURE("arxiv.mistakes.trainings", "those of each year", 1.5,
+           run_arxiv, arxiv_mistakes_rest, arxiv_yearly_rest),
+    FIGURE("arxiv.labels.kept", "all that training each year wins", 0.4,
+           run_arxiv, arxiv_labels_kept, all_of_it),
+    FIGURE("arxiv.labels.trainings", "those of each year", 1.5,
+           run_arxiv, arxiv_labels_rest, arxiv_yearly_rest),
+    FIGURE("huffpost.retrained", "trained once, accuracy of 2022", 1.05,
+           run_huffpost, huffpost_last, huffpost_once_last),
+    FIGURE("huffpost.mean", "a mean accuracy of 0.679, as published", 0.98,
+           run_huffpost, huffpost_mean, published_huffpost_mean),
+    FIGURE("criteo.auc", "an area of 0.7702, as published", 0.99,
+           run_criteo, criteo_auc, published_criteo_auc),
+    FIGURE("criteo.log_loss", "a log loss of 0.4439, as published", 0.99,
+           run_criteo, criteo_log_loss, published_criteo_log_loss),
+    FIGURE("movies.auc", "an area of 0.680, as published", 0.98,
+           run_movies, movies_auc, published_movies_auc),
+    FIGURE("weather.mean", "a mean accuracy of 0.780, as published", 0.98,
+           run_weather, weather_mean, published_weather_mean),
+    FIGURE("weather.features.mean", "training each year", 0.99,
+           run_weather, weather_features_mean, weather_mean),
+    FIGURE("weather.features.trainings", "those of each year", 3,
+           run_weather, weather_features_rest, weather_rest),
 };
 // clang-format on
 

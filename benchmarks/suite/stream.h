@@ -1,5 +1,6 @@
-/* A pipeline of this folder, run on its stream by `orchestrator run`, as a user does; with another trigger, if one is given. What
- * its models were measured as is the figure: numbers that are the same on every machine, so that each is run once. */
+/* A pipeline of this folder, run on its stream by `orchestrator run`, as a user does; with another
+ * trigger, if one is given. What its models were measured as is the figure: numbers that are the
+ * same on every machine, so that each is run once. */
 #ifndef BENCHMARKS_SUITE_STREAM_H
 #define BENCHMARKS_SUITE_STREAM_H
 
@@ -20,8 +21,8 @@ struct stream_curve {
     size_t trainings; /* behind the beginning of the first interval */
 };
 
-/* Runs the plan in a folder of its own below `directory`; `*ret_log` is the caller's to free: its events, one a line. UNAVAILABLE
- * where WEIR_TEST_DATA names no folder with the stream. */
+/* Runs the plan in a folder of its own below `directory`; `*ret_log` is the caller's to free: its
+ * events, one a line. UNAVAILABLE where WEIR_TEST_DATA names no folder with the stream. */
 enum weir_status stream_run(const struct stream_plan *plan, const char *directory, char **ret_log,
                             struct weir_error *err) WEIR_MUST_USE;
 /* INVALID when the log tells no value of the metric. */

@@ -1,6 +1,7 @@
-/* Requests of a server that were answered, or taken up to be answered later, a moment ago. While a server is busy, copies of one request wait at its door:
- * asked before the answer got there, each would cost as much as the first, and the busier the server, the more there
- * are. Knows no socket; pure: time is handed in. For core/rpc alone. */
+/* Requests of a server that were answered, or taken up to be answered later, a moment ago. While a
+ * server is busy, copies of one request wait at its door: asked before the answer got there, each
+ * would cost as much as the first, and the busier the server, the more there are. Knows no socket;
+ * pure: time is handed in. For core/rpc alone. */
 #ifndef WEIR_RPC_ANSWERED_H
 #define WEIR_RPC_ANSWERED_H
 

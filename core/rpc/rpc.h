@@ -1,8 +1,9 @@
 /* Requests, replies and one-way messages over ROUTER (server) and DEALER (peer). Requests are
  * idempotent by design: a peer sends a request again until it is answered or its deadline passes,
- * across restarts of the server; copies that were asked before it was taken up, or its answer got there, are passed over.
- * Every socket is opened here with LINGER 0, bounded high-water marks and ZMQ_MAXMSGSIZE. Malformed messages are counted, answered with `error` when they carry a
- * request number, and never reach a handler. */
+ * across restarts of the server; copies that were asked before it was taken up, or its answer got
+ * there, are passed over. Every socket is opened here with LINGER 0, bounded high-water marks and
+ * ZMQ_MAXMSGSIZE. Malformed messages are counted, answered with `error` when they carry a request
+ * number, and never reach a handler. */
 #ifndef WEIR_RPC_RPC_H
 #define WEIR_RPC_RPC_H
 

@@ -1,11 +1,13 @@
 /* What a run says about each sample (evaluate, score, embed, predict), as a file the trainer writes
  * by rename and the orchestrator maps: ids, labels and `width` floats per sample, in id order.
  *
- *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width
- *    20   u8 weir_label_kind  21  u8 1: groups are there, + 2 * slice columns   22  u16 numbers of a label that is a vector, else 0
+ *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u8 weir_label_kind
+ *    21   u8 1: groups are there, + 2 * slice columns
+ *    22   u16 numbers of a label that is a vector, else 0
  *    24   XXH3-128 of everything behind byte 64   40  XXH3-64 of the 40 bytes before   48  zeros
- *    64   u64[count] ids, i64[count] labels, if there i64[count] groups, i64[count * columns] slices, f32[count * width] values, f32[count * numbers]
- *         labels that are vectors
+ *    64   u64[count] ids, i64[count] labels, i64[count] groups if there,
+ *         i64[count * slice columns], f32[count * width] values,
+ *         f32[count * numbers] labels that are vectors
  */
 #ifndef WEIR_WIRE_OUTPUTS_H
 #define WEIR_WIRE_OUTPUTS_H

@@ -1,7 +1,9 @@
-/* Detectors of change in a stream of numbers, mostly of errors (1: the model was wrong, 0: it was right), one at a time.
- * Pure: what a detector knows is a fixed number of words, which are saved and taken back as they are.
+/* Detectors of change in a stream of numbers, mostly of errors (1: the model was wrong, 0: it was
+ * right), one at a time. Pure: what a detector knows is a fixed number of words, which are saved
+ * and taken back as they are.
  *
- * One file per detector: detector_NAME.c holds `const struct detector_kind detector_NAME`, named in detector.c. */
+ * One file per detector: detector_NAME.c holds `const struct detector_kind detector_NAME`, named in
+ * detector.c. */
 #ifndef ORCHESTRATOR_DRIFT_DETECTOR_H
 #define ORCHESTRATOR_DRIFT_DETECTOR_H
 

@@ -1,6 +1,7 @@
-/* kswin: the newest values against as many drawn from the rest of a window, by Kolmogorov and Smirnov (Raab, Heusinger &
- * Schleif, Reactive Soft Prototype Computing for Concept Drift Streams, 2020, algorithm 1). After a change the newest
- * values are all that is left. Changes of any kind, not of the mean alone. */
+/* kswin: the newest values against as many drawn from the rest of a window, by Kolmogorov and
+ * Smirnov (Raab, Heusinger & Schleif, Reactive Soft Prototype Computing for Concept Drift Streams,
+ * 2020, algorithm 1). After a change the newest values are all that is left. Changes of any kind,
+ * not of the mean alone. */
 #include "core/base/rng.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/distributions.h"

@@ -44,9 +44,10 @@ struct drift_findings {
     struct drift_finding of[DRIFT_STATISTICS_MAX];
 };
 
-/* The two halves of a decision: what an input measures to needs the samples, judging that needs the past. measure() fills
- * distance and p_value alone, and may run on another thread; judge() the rest, and remembers. The input says
- * neither whether p-values are wanted (the criteria do) nor needs the same width each time. */
+/* The two halves of a decision: what an input measures to needs the samples, judging that needs the
+ * past. measure() fills distance and p_value alone, and may run on another thread; judge() the
+ * rest, and remembers. The input says neither whether p-values are wanted (the criteria do) nor
+ * needs the same width each time. */
 void orchestrator_judge_measure(const struct drift_judge *judge, const struct drift_input *input,
                                 struct drift_findings *ret_findings);
 void orchestrator_judge_decide(struct drift_judge *judge, struct drift_findings *findings);

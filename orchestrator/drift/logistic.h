@@ -1,6 +1,6 @@
-/* Logistic regression of two classes, for telling two windows apart: the minimum of the log loss, summed, plus ridge / 2
- * times the squared weights; the intercept is free. By Newton's method, each step by conjugate gradients, so no
- * matrix is held. */
+/* Logistic regression of two classes, for telling two windows apart: the minimum of the log loss,
+ * summed, plus ridge / 2 times the squared weights; the intercept is free. By Newton's method, each
+ * step by conjugate gradients, so no matrix is held. */
 #ifndef ORCHESTRATOR_DRIFT_LOGISTIC_H
 #define ORCHESTRATOR_DRIFT_LOGISTIC_H
 

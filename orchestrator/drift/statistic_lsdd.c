@@ -1,8 +1,9 @@
-/* lsdd: the squared difference of the two densities, integrated, from a model of the difference itself (Sugiyama et al.,
- * Density-Difference Estimation, Neural Computation 2013, (2.8)): Gaussians, as wide as for mmd, around rows of both
- * windows. With h the difference of the mean kernels and G the overlap of the centers, θ = (G + ridge)⁻¹ h and the
- * distance is 2 h θ - θ G θ, less the factor (π σ²)^(width / 2) that both have: it is no number when features are
- * many. Memory: 100 doubles a row. */
+/* lsdd: the squared difference of the two densities, integrated, from a model of the difference
+ * itself (Sugiyama et al., Density-Difference Estimation, Neural Computation 2013, (2.8)):
+ * Gaussians, as wide as for mmd, around rows of both windows. With h the difference of the mean
+ * kernels and G the overlap of the centers, θ = (G + ridge)⁻¹ h and the distance is 2 h θ - θ G θ,
+ * less the factor (π σ²)^(width / 2) that both have: it is no number when features are many.
+ * Memory: 100 doubles a row. */
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "orchestrator/drift/pairs.h"

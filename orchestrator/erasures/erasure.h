@@ -1,8 +1,10 @@
-/* Erasures (docs/contracts.md) after storage has accepted them: waited for until in force, models traced, holders purged, models
- * replaced, everything verified, the receipt written. Several may wait to come into force; one at a time works on
- * models, in the order of their numbers, between two triggers of every pipeline.
+/* Erasures (docs/contracts.md) after storage has accepted them: waited for until in force, models
+ * traced, holders purged, models replaced, everything verified, the receipt written. Several may
+ * wait to come into force; one at a time works on models, in the order of their numbers, between
+ * two triggers of every pipeline.
  *
- * Owned by: struct orchestrator. Survives: a crash between any two edges. Never sees a clear subject. */
+ * Owned by: struct orchestrator. Survives: a crash between any two edges. Never sees a clear
+ * subject. */
 #ifndef ORCHESTRATOR_ERASURES_ERASURE_H
 #define ORCHESTRATOR_ERASURES_ERASURE_H
 

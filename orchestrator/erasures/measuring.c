@@ -1,5 +1,6 @@
-/* The models that took the place of others are measured where those were, pipeline by pipeline; a new active model
- * on whatever else its evaluations plan. A model that cannot be measured is replaced all the same: the receipt says so. */
+/* The models that took the place of others are measured where those were, pipeline by pipeline; a
+ * new active model on whatever else its evaluations plan. A model that cannot be measured is
+ * replaced all the same: the receipt says so. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"

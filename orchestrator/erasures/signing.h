@@ -21,8 +21,8 @@ struct receipt_key {
     char text[RECEIPT_KEY_MAX]; /* the public half, hexadecimal */
 };
 
-/* Reads the file, of mode 0600, or makes it with a new key: once, and never another one in its place. CORRUPT when it holds no
- * key. Wipe it with receipt_key_fini(). */
+/* Reads the file, of mode 0600, or makes it with a new key: once, and never another one in its
+ * place. CORRUPT when it holds no key. Wipe it with receipt_key_fini(). */
 enum weir_status receipt_key_load(const char *path, struct receipt_key *ret_key,
                                   struct weir_error *err) WEIR_MUST_USE;
 void receipt_key_fini(struct receipt_key *key);
@@ -36,8 +36,8 @@ struct receipt_claims {
     char hash[RECEIPT_HASH_MAX], previous[RECEIPT_HASH_MAX];
     char key[RECEIPT_KEY_MAX]; /* ""; it was made before receipts were signed */
 };
-/* CORRUPT when it is none, when its hash is not that of its content, or its signature not that of its key. Whose the key
- * is must be asked elsewhere. Pure. */
+/* CORRUPT when it is none, when its hash is not that of its content, or its signature not that of
+ * its key. Whose the key is must be asked elsewhere. Pure. */
 enum weir_status receipt_read(const char *text, struct receipt_claims *ret_claims,
                               struct weir_error *err) WEIR_MUST_USE;
 

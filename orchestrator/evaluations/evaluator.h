@@ -1,6 +1,7 @@
-/* Evaluations: models measured on intervals of event time. A list of tasks is worked off one after the other: the interval
- * is sealed, a trainer runs over it in mode evaluate, metrics are computed from what it says, the numbers are kept and
- * what it said of each sample is removed. A task that is done already, or has no samples, is passed over. */
+/* Evaluations: models measured on intervals of event time. A list of tasks is worked off one after
+ * the other: the interval is sealed, a trainer runs over it in mode evaluate, metrics are computed
+ * from what it says, the numbers are kept and what it said of each sample is removed. A task that
+ * is done already, or has no samples, is passed over. */
 #ifndef ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
 #define ORCHESTRATOR_EVALUATIONS_EVALUATOR_H
 

@@ -1,5 +1,6 @@
-/* What metrics of a ranking within groups share: samples are ranked against those of their own group (a user's clicks), and
- * the groups' values are averaged. A label above 0 is relevant. Groups without a value (see each metric) are left out. */
+/* What metrics of a ranking within groups share: samples are ranked against those of their own
+ * group (a user's clicks), and the groups' values are averaged. A label above 0 is relevant. Groups
+ * without a value (see each metric) are left out. */
 #ifndef ORCHESTRATOR_METRICS_GROUPED_H
 #define ORCHESTRATOR_METRICS_GROUPED_H
 
@@ -22,9 +23,10 @@ typedef bool group_value_fn(const void *options, const struct metric_input *grou
 bool orchestrator_group_measure(const struct metric_input *input, enum group_weigh weigh,
                                 group_value_fn *value, const void *options, double *ret_value);
 
-/* The sum of what the samples of a group are worth at their places in the order of `scores`, highest first: `gains` times
- * what the place (from 0) is worth, up to place `k`. Of samples of equal score each is at each of their places alike, which
- * is the mean over all ways to break the tie. `worth` says what the places from `from` up to `to` are worth together. */
+/* The sum of what the samples of a group are worth at their places in the order of `scores`,
+ * highest first: `gains` times what the place (from 0) is worth, up to place `k`. Of samples of
+ * equal score each is at each of their places alike, which is the mean over all ways to break the
+ * tie. `worth` says what the places from `from` up to `to` are worth together. */
 typedef double group_worth_fn(size_t from, size_t to);
 double orchestrator_group_gain(const double *scores, const double *gains, size_t count, size_t k,
                                group_worth_fn *worth);

@@ -1,5 +1,5 @@
-/* brier: the squared distance of the probabilities from the truth (Brier 1950): of the positive class alone when there are
- * two and the model gives one, else summed over the classes. */
+/* brier: the squared distance of the probabilities from the truth (Brier 1950): of the positive
+ * class alone when there are two and the model gives one, else summed over the classes. */
 #include "orchestrator/metrics/classes.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};

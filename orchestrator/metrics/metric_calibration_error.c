@@ -1,5 +1,6 @@
-/* calibration_error: how far the probability of the class that is said is from how often it is right, over bins of equal
- * width (Guo et al., On Calibration of Modern Neural Networks, ICML 2017, (3)). */
+/* calibration_error: how far the probability of the class that is said is from how often it is
+ * right, over bins of equal width (Guo et al., On Calibration of Modern Neural Networks, ICML 2017,
+ * (3)). */
 #include "core/base/memory.h"
 #include "orchestrator/metrics/classes.h"
 

@@ -1,5 +1,5 @@
-/* group_auc: the area under the ROC curve within each group, averaged (Zhu et al., Optimized Cost per Click in Taobao Display
- * Advertising, KDD 2017, as "GAUC"). Groups of one class have none. */
+/* group_auc: the area under the ROC curve within each group, averaged (Zhu et al., Optimized Cost
+ * per Click in Taobao Display Advertising, KDD 2017, as "GAUC"). Groups of one class have none. */
 #include "orchestrator/metrics/grouped.h"
 
 struct group_auc {

@@ -1,6 +1,7 @@
-/* ndcg: the discounted cumulative gain of the first k of each group, as a share of the best possible (Järvelin and Kekäläinen,
- * Cumulated Gain-based Evaluation of IR Techniques, 2002), with the label as the gain and log2 as the discount; ties are
- * averaged (McSherry and Najork, 2008). Groups of one sample, without a relevant one, or with a label below 0 have none. */
+/* ndcg: the discounted cumulative gain of the first k of each group, as a share of the best
+ * possible (Järvelin and Kekäläinen, Cumulated Gain-based Evaluation of IR Techniques, 2002), with
+ * the label as the gain and log2 as the discount; ties are averaged (McSherry and Najork, 2008).
+ * Groups of one sample, without a relevant one, or with a label below 0 have none. */
 #include "orchestrator/metrics/grouped.h"
 
 #include "core/base/memory.h"

@@ -1,5 +1,6 @@
-/* recall_at_k: of the relevant samples of each group, the share that is among the first k; of a tie that k cuts, what a random
- * order would have. Groups of one sample, or without a relevant one, have none. */
+/* recall_at_k: of the relevant samples of each group, the share that is among the first k; of a tie
+ * that k cuts, what a random order would have. Groups of one sample, or without a relevant one,
+ * have none. */
 #include "orchestrator/metrics/grouped.h"
 
 #include "core/base/memory.h"

@@ -1,6 +1,6 @@
-/* roc_auc: the chance that a positive sample is ranked above a negative one, exactly: ties count half (Mann and Whitney). With
- * more than two classes, the mean over the classes that can be told from the rest. Undefined when only one class
- * is there. */
+/* roc_auc: the chance that a positive sample is ranked above a negative one, exactly: ties count
+ * half (Mann and Whitney). With more than two classes, the mean over the classes that can be told
+ * from the rest. Undefined when only one class is there. */
 #include "orchestrator/metrics/ranked.h"
 
 static const struct cfg_key OPTIONS[] = {CFG_END};

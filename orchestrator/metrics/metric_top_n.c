@@ -1,5 +1,5 @@
-/* top_n: the share of samples whose label is among the n most probable classes. Of equally probable ones the first is the
- * more probable, as for accuracy. */
+/* top_n: the share of samples whose label is among the n most probable classes. Of equally probable
+ * ones the first is the more probable, as for accuracy. */
 #include "orchestrator/metrics/classes.h"
 
 struct top_n_options {

@@ -1,5 +1,5 @@
-/* What metrics of a regression share: the mean of an error over the samples. Of labels that are vectors each number is an
- * output of its own, and the outputs' values are averaged. */
+/* What metrics of a regression share: the mean of an error over the samples. Of labels that are
+ * vectors each number is an output of its own, and the outputs' values are averaged. */
 #ifndef ORCHESTRATOR_METRICS_REGRESSION_H
 #define ORCHESTRATOR_METRICS_REGRESSION_H
 
@@ -14,7 +14,8 @@ bool orchestrator_regression_error(const struct metric_input *input, size_t outp
 /* Of one output; false: undefined. */
 typedef bool regression_output_fn(const struct metric_input *input, size_t output,
                                   double *ret_value);
-/* The mean over the outputs that have a value. False: none has, or the model does not give one number for each of the label. */
+/* The mean over the outputs that have a value. False: none has, or the model does not give one
+ * number for each of the label. */
 bool orchestrator_regression_mean(const struct metric_input *input, regression_output_fn *of_output,
                                   double *ret_value);
 

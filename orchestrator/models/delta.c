@@ -1,6 +1,7 @@
-/* Layout of a delta, and the threads that fill it. Nothing of a delta is believed before its two checksums, and its
- * sizes are checked even then. The base is not checked for itself: another one gives another model, and that is noticed;
- * so it is read once, while the pieces are put together. */
+/* Layout of a delta, and the threads that fill it. Nothing of a delta is believed before its two
+ * checksums, and its sizes are checked even then. The base is not checked for itself: another one
+ * gives another model, and that is noticed; so it is read once, while the pieces are put
+ * together. */
 #include "orchestrator/models/delta.h"
 
 #include "core/base/file.h"

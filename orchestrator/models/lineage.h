@@ -1,7 +1,8 @@
-/* Lineage (C6): which models have seen which samples. A model has seen a sample when the sample was delivered to its
- * run (its set holds the sample, and the sample was not erased before the run began), or when the model it started
- * from has seen it. It is influenced when such a model's scores decided what its set holds, or such a model of the holdout
- * had a say in that. Answered from one bitmap per set and block. */
+/* Lineage (C6): which models have seen which samples. A model has seen a sample when the sample was
+ * delivered to its run (its set holds the sample, and the sample was not erased before the run
+ * began), or when the model it started from has seen it. It is influenced when such a model's
+ * scores decided what its set holds, or such a model of the holdout had a say in that. Answered
+ * from one bitmap per set and block. */
 #ifndef ORCHESTRATOR_MODELS_LINEAGE_H
 #define ORCHESTRATOR_MODELS_LINEAGE_H
 

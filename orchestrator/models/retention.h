@@ -1,5 +1,5 @@
-/* Which models of a pipeline keep their files (models.keep). A model that is dropped keeps its row: lineage goes through
- * it, and an erasure that needs it trains it again. */
+/* Which models of a pipeline keep their files (models.keep). A model that is dropped keeps its row:
+ * lineage goes through it, and an erasure that needs it trains it again. */
 #ifndef ORCHESTRATOR_MODELS_RETENTION_H
 #define ORCHESTRATOR_MODELS_RETENTION_H
 

@@ -1,5 +1,5 @@
-/* What people order of a pipeline: to be taken in, to pause, stop, go on, or go. An order that has to wait is a wish, in the
- * pipeline's row, so that it comes about whoever dies meanwhile. */
+/* What people order of a pipeline: to be taken in, to pause, stop, go on, or go. An order that has
+ * to wait is a wish, in the pipeline's row, so that it comes about whoever dies meanwhile. */
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"

@@ -1,6 +1,7 @@
-/* HOLDING: a model learns from samples that are held out, so that a choice by scores can ask it what is hard even for who
- * knows samples like these. A run like any training's, but its model is never active, nothing starts from it but the one of
- * the next trigger, and no replacement is made for it. Then the selector is asked again. */
+/* HOLDING: a model learns from samples that are held out, so that a choice by scores can ask it
+ * what is hard even for who knows samples like these. A run like any training's, but its model is
+ * never active, nothing starts from it but the one of the next trigger, and no replacement is made
+ * for it. Then the selector is asked again. */
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"

@@ -29,8 +29,11 @@
     X(REMOVED,    "it is gone but for what lineage needs; its name is free")
 
 #define PIPELINE_EVENT_LIST(X)                                                          \
-    X(DECLARED)  X(SCANNED)   X(ASKED)     X(MEASURED) X(TRIGGERED) X(SKIPPED)  X(SEALED)  X(UNSCORED) X(SCORED) X(UNHELD) X(HELD) \
-    X(TRAINED)   X(STORED)    X(EVALUATED) X(EXHAUSTED) X(CLOSED)    X(PAUSED)   X(STOPPED) X(FAILED)   X(RESUMED) X(REMOVED) X(CLEARED)
+    X(DECLARED)   X(SCANNED)    X(ASKED)      X(MEASURED)   X(TRIGGERED)             \
+    X(SKIPPED)    X(SEALED)     X(UNSCORED)   X(SCORED)     X(UNHELD)                \
+    X(HELD)       X(TRAINED)    X(STORED)     X(EVALUATED)  X(EXHAUSTED)             \
+    X(CLOSED)     X(PAUSED)     X(STOPPED)    X(FAILED)     X(RESUMED)               \
+    X(REMOVED)    X(CLEARED)
 // clang-format on
 
 enum pipeline_state {

@@ -182,8 +182,8 @@ static enum weir_status tell_obstacle(struct pipeline *pipeline, const struct ed
     return status;
 }
 
-/* True: it has failed, and rests. A removal, which cannot be taken back half-way, has no such edge: it is tried again for
- * ever. Why, if not that, is said in `why`. */
+/* True: it has failed, and rests. A removal, which cannot be taken back half-way, has no such edge:
+ * it is tried again for ever. Why, if not that, is said in `why`. */
 static bool fails(struct pipeline *pipeline, struct weir_error *why)
 {
     struct edge edge = {

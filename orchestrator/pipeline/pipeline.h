@@ -18,8 +18,9 @@ void orchestrator_pipelines_look_again(struct orchestrator *orch);
  * one. */
 bool orchestrator_pipelines_make_way(struct orchestrator *orch);
 
-/* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless the orchestrator holds.
- * EXISTS when the name is taken by another file: that one's first run decides. */
+/* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless
+ * the orchestrator holds. EXISTS when the name is taken by another file: that one's first run
+ * decides. */
 enum weir_status orchestrator_pipeline_submit(struct orchestrator *orch, const char *file,
                                               struct weir_bytes text,
                                               struct pipeline **ret_pipeline, bool *ret_is_new,
@@ -39,8 +40,8 @@ enum weir_status orchestrator_pipeline_stop(struct pipeline *pipeline,
 /* Goes on, or tries again; withdraws a pause that has not come about. */
 enum weir_status orchestrator_pipeline_resume(struct pipeline *pipeline,
                                               struct weir_error *err) WEIR_MUST_USE;
-/* Breaks off what is under way, and gives back what nobody needs. With `again` the models stay, and its file is taken in
- * anew at the end. */
+/* Breaks off what is under way, and gives back what nobody needs. With `again` the models stay, and
+ * its file is taken in anew at the end. */
 enum weir_status orchestrator_pipeline_remove(struct pipeline *pipeline, bool again,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* What is wanted of it and has not come about yet: "pause", "remove", "rerun" or "". */

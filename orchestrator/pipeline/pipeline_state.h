@@ -92,8 +92,8 @@ void pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
 void pipeline_forget_calls(struct pipeline *pipeline);
 /* The same, and what is measured beside its states: it is planned again when the pipeline goes on. */
 void pipeline_break_off(struct pipeline *pipeline);
-/* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody waits) is called with the
- * pipeline for each of them. */
+/* Storage need keep no changes for its readers; if that is lost, they expire. `done` (NULL: nobody
+ * waits) is called with the pipeline for each of them. */
 enum { PIPELINE_READERS = 2 };
 void pipeline_end_feed(struct pipeline *pipeline, weir_rpc_done_fn *done);
 /* Takes the edge that a wish wants, as far as that may be now. True: it was taken, or has to wait. */

@@ -1,5 +1,5 @@
-/* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it failed, was stopped,
- * or its orchestrator died), or a budget may be spent. */
+/* READING: what comes before any sample is looked at. The newest trigger may not be through yet (it
+ * failed, was stopped, or its orchestrator died), or a budget may be spent. */
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"

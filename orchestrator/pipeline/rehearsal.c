@@ -117,8 +117,9 @@ static void fire(struct rehearsal *rehearsal)
                                     "selected_at_most", (json_int_t)at_most));
 }
 
-/* Until the first trigger there is no model to measure with; behind it there would be one, but nothing of what it says is
- * known: that is told as a measurement in which no sample could be read. */
+/* Until the first trigger there is no model to measure with; behind it there would be one, but
+ * nothing of what it says is known: that is told as a measurement in which no sample could be
+ * read. */
 static bool lacks_model(const struct rehearsal *rehearsal, const struct trigger_wish *wish)
 {
     return wish->subject != TRIGGER_FEATURES && rehearsal->fired == 0;

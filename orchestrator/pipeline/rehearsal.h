@@ -1,5 +1,6 @@
-/* A dry run: the trigger policy of a pipeline file goes over the samples that there are, and nothing is trained, recorded
- * or changed. Exact for policies that look at samples alone; what has to be measured is left out, and said so.
+/* A dry run: the trigger policy of a pipeline file goes over the samples that there are, and
+ * nothing is trained, recorded or changed. Exact for policies that look at samples alone; what has
+ * to be measured is left out, and said so.
  *
  * Owned by: whoever began it. Survives: nothing. */
 #ifndef ORCHESTRATOR_PIPELINE_REHEARSAL_H

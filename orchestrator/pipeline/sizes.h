@@ -16,8 +16,8 @@ struct set_sizes {
 };
 
 void set_sizes_read(const struct weir_yaml_node *selection, struct set_sizes *ret_sizes);
-/* What the set of trigger `count` holds at most, by the new samples of the triggers 1 to `count`. What is held out, erased
- * or not wanted by the policy makes it smaller. */
+/* What the set of trigger `count` holds at most, by the new samples of the triggers 1 to `count`.
+ * What is held out, erased or not wanted by the policy makes it smaller. */
 uint64_t set_sizes_at_most(const struct set_sizes *sizes, const uint64_t *samples_new,
                            size_t count);
 

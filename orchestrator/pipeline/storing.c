@@ -1,6 +1,6 @@
-/* STORING: the trained model gets its name, its place and its row; unless it has to be compared with the active one, it is
- * that from then on. What its training
- * reported of the samples is the selector's before that. */
+/* STORING: the trained model gets its name, its place and its row; unless it has to be compared
+ * with the active one, it is that from then on. What its training reported of the samples is the
+ * selector's before that. */
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"

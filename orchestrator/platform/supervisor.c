@@ -242,8 +242,8 @@ static void on_ended(struct child *child, int wait_status)
         continue_stopping(supervisor);
 }
 
-/* What a trainer has started goes with it, and gives back what it holds: GPUs above all. While it is not waited for, its
- * number, and so its group's, is nobody else's. */
+/* What a trainer has started goes with it, and gives back what it holds: GPUs above all. While it
+ * is not waited for, its number, and so its group's, is nobody else's. */
 static void end_its_own(const struct child *child)
 {
     siginfo_t found = {.si_pid = 0};

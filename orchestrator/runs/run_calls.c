@@ -1,4 +1,5 @@
-/* What trainers ask and tell: run_ask, run_beat, run_done. Each may come twice, and from a trainer whose run is over. */
+/* What trainers ask and tell: run_ask, run_beat, run_done. Each may come twice, and from a trainer
+ * whose run is over. */
 #include "orchestrator/runs/run_state.h"
 
 #include "core/base/clock.h"

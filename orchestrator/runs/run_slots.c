@@ -1,4 +1,5 @@
-/* A run has a trainer only while it holds a slot of the arbiter's: from before its job is opened until its process is gone. */
+/* A run has a trainer only while it holds a slot of the arbiter's: from before its job is opened
+ * until its process is gone. */
 #include "orchestrator/runs/run_state.h"
 
 #include "core/base/clock.h"

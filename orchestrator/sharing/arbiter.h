@@ -1,7 +1,8 @@
-/* Who trains next, where several pipelines share trainers. Start-time fair queueing (Goyal, Vin, Cheng: SIGCOMM 1996): the
- * time that a pipeline has had, divided by its share, is its place in line. One that was idle does not make up for that;
- * one that asks for more than its share waits, and none waits for ever. How long a run takes is known when it is over:
- * it is charged as the one before, and corrected then. Pure: time is handed in. */
+/* Who trains next, where several pipelines share trainers. Start-time fair queueing (Goyal, Vin,
+ * Cheng: SIGCOMM 1996): the time that a pipeline has had, divided by its share, is its place in
+ * line. One that was idle does not make up for that; one that asks for more than its share waits,
+ * and none waits for ever. How long a run takes is known when it is over: it is charged as the one
+ * before, and corrected then. Pure: time is handed in. */
 #ifndef ORCHESTRATOR_SHARING_ARBITER_H
 #define ORCHESTRATOR_SHARING_ARBITER_H
 
@@ -31,14 +32,15 @@ struct arbiter;
 struct arbiter *arbiter_new(size_t trainers, size_t gpus);
 void arbiter_free(struct arbiter *arbiter);
 
-/* A run of a former process: a pipeline that is known goes on from what it has had. In the order in which they began. */
+/* A run of a former process: a pipeline that is known goes on from what it has had. In the order in
+ * which they began. */
 void arbiter_recall(struct arbiter *arbiter, int64_t pipeline, const struct arbiter_quota *quota,
                     int64_t held_ms);
 
 /* False: there are not so many GPUs, or not for this pipeline. A claim that is there already stays as it is. */
 bool arbiter_claim(struct arbiter *arbiter, const struct arbiter_claim *claim);
-/* Gives the next claim its slot. False: there is none to give, or nobody may have it. Who comes next and finds too few GPUs
- * is waited for: nobody who wants one is given it before. */
+/* Gives the next claim its slot. False: there is none to give, or nobody may have it. Who comes
+ * next and finds too few GPUs is waited for: nobody who wants one is given it before. */
 bool arbiter_grant(struct arbiter *arbiter, int64_t now_ms, int64_t *ret_run);
 bool arbiter_holds(const struct arbiter *arbiter, int64_t run);
 /* Which GPUs it holds, a bit each. */

@@ -1,4 +1,5 @@
-/* The system file's `trainers`, `gpus` and `quotas`: how many train at once, and how pipelines share them and the workers. */
+/* The system file's `trainers`, `gpus` and `quotas`: how many train at once, and how pipelines
+ * share them and the workers. */
 #ifndef ORCHESTRATOR_SHARING_QUOTAS_H
 #define ORCHESTRATOR_SHARING_QUOTAS_H
 

@@ -1,6 +1,6 @@
-/* erase_verify: does what the receipts say still hold? The chain of receipts is followed, lineage is asked again, and
- * storage looks for the samples where they were, the selector for their scores. Of one erasure, or of all; what is not finished is named with when it
- * is due. Changes nothing. */
+/* erase_verify: does what the receipts say still hold? The chain of receipts is followed, lineage
+ * is asked again, and storage looks for the samples where they were, the selector for their scores.
+ * Of one erasure, or of all; what is not finished is named with when it is due. Changes nothing. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"

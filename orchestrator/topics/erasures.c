@@ -1,5 +1,5 @@
-/* erase_request, erase_status, erase_list, erase_receipt, erase_key. Clear subjects pass through this process's memory on their
- * way to storage, and nowhere else. */
+/* erase_request, erase_status, erase_list, erase_receipt, erase_key. Clear subjects pass through
+ * this process's memory on their way to storage, and nowhere else. */
 #include "orchestrator/erasures/erasure.h"
 
 #include "core/base/clock.h"

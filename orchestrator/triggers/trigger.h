@@ -74,8 +74,8 @@ struct trigger_policy {
     bool (*before)(void *state, const struct trigger_sample *sample);
     /* Optional. Takes `sample`. True: a trigger ends with it. */
     bool (*observe)(void *state, const struct trigger_sample *sample);
-    /* Optional. Of a live pipeline that has taken all there is: it is `now_us`, and samples of that time may never come.
-     * True: a trigger ends here. */
+    /* Optional. Of a live pipeline that has taken all there is: it is `now_us`, and samples of that
+     * time may never come. True: a trigger ends here. */
     bool (*tick)(void *state, int64_t now_us);
     /* Optional. `count` samples that this pipeline has taken before were erased. True: a trigger
      * ends here. */

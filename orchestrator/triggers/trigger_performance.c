@@ -1,7 +1,8 @@
-/* performance: a trigger when the newest model does badly on what came since the check before. At every check it predicts
- * the new samples; a metric of its predictions is judged by criteria, detectors of change follow its mistakes, and the
- * misclassifications that a model trained now would have avoided are counted up to a number: one of them is enough. As
- * long as there is no model, a check fires, unless the warm-up's policy decides. */
+/* performance: a trigger when the newest model does badly on what came since the check before. At
+ * every check it predicts the new samples; a metric of its predictions is judged by criteria,
+ * detectors of change follow its mistakes, and the misclassifications that a model trained now
+ * would have avoided are counted up to a number: one of them is enough. As long as there is no
+ * model, a check fires, unless the warm-up's policy decides. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"

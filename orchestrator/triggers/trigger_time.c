@@ -1,7 +1,7 @@
 /* time: a trigger whenever event time crosses a boundary of a fixed grid ("every: 1 month" is the
  * first of each month at midnight UTC). It ends before the first sample behind the boundary.
- * Boundaries that pass without samples between them make one trigger together, not one each. In a live pipeline that has
- * taken all there is, the clock crosses boundaries, too. */
+ * Boundaries that pass without samples between them make one trigger together, not one each. In a
+ * live pipeline that has taken all there is, the clock crosses boundaries, too. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/clock.h"

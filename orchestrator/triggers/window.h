@@ -1,6 +1,7 @@
-/* A window of the stream: the newest so many samples, or those of the newest so much event time. It holds at most `room`
- * of them: when there are more, those stay whose hash is low, half as many each time, so that what stays is a random
- * sample of the window, the same however the stream is cut. Pure; part of the state of policies. */
+/* A window of the stream: the newest so many samples, or those of the newest so much event time. It
+ * holds at most `room` of them: when there are more, those stay whose hash is low, half as many
+ * each time, so that what stays is a random sample of the window, the same however the stream is
+ * cut. Pure; part of the state of policies. */
 #ifndef ORCHESTRATOR_TRIGGERS_WINDOW_H
 #define ORCHESTRATOR_TRIGGERS_WINDOW_H
 

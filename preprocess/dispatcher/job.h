@@ -30,11 +30,11 @@
  *      but the lowest group that a consumer lacks: a pool that is full of finished work, which nobody
  *      takes before that group, would wait for ever.
  *   5  A lease lives DISPATCHER_LEASE_MS (longer in a pool of thousands: pool.h) from the newest
- *      worker_beat that listed it while the consumer was listening. It ends early when its worker leaves, or its slot shows a new session, when the
- *      consumer asks for the group `again` naming its fence, when the consumer has every batch of
- *      the group, or with the attempt. A group whose batches were all sent is left alone; if a beat
- *      of the consumer that arrived more than 2 * DISPATCHER_LEASE_MS later still lacks a batch of
- *      it, it is open again.
+ *      worker_beat that listed it while the consumer was listening. It ends early when its worker
+ *      leaves, or its slot shows a new session, when the consumer asks for the group `again` naming
+ *      its fence, when the consumer has every batch of the group, or with the attempt. A group
+ *      whose batches were all sent is left alone; if a beat of the consumer that arrived more than
+ *      2 * DISPATCHER_LEASE_MS later still lacks a batch of it, it is open again.
  *   6  Beats of a consumer carry its full state; an older number than the newest changes nothing.
  *      Unless exactly_once, a beat is stored before it is acknowledged: a later attempt knows what
  *      may have been handed out.

@@ -1,5 +1,5 @@
-/* What a worker is given when it beats: leases of the jobs that it serves. Pure: the state machine of each job says which
- * group is next (job.h), and shares.h which job. */
+/* What a worker is given when it beats: leases of the jobs that it serves. Pure: the state machine
+ * of each job says which group is next (job.h), and shares.h which job. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_LEASING_H
 #define WEIR_PREPROCESS_DISPATCHER_LEASING_H
 
@@ -24,8 +24,9 @@ struct leasing {
     size_t count;
 };
 
-/* Adds a job, and renews what `visit` says the worker holds of it. Leases that it was given before but does not list (the
- * answer was lost) count against `want`. A job that is not `open` gets nothing, and keeps what it has. */
+/* Adds a job, and renews what `visit` says the worker holds of it. Leases that it was given before
+ * but does not list (the answer was lost) count against `want`. A job that is not `open` gets
+ * nothing, and keeps what it has. */
 void leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
                    struct shares_account *account, bool is_open);
 /* Once all are visited: gives leases as wanted, of whoever is next in line. */

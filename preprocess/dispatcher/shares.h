@@ -1,15 +1,17 @@
 /* How pipelines share the workers: who is given the next lease. Pure: time is handed in. Owned by struct dispatcher.
  *
  * Rules
- *   1  The next lease goes to the pipeline that has had the least worker time for its share (start-time fair queueing: Goyal,
- *      Vin, Cheng, SIGCOMM 1996). Who wants nothing is passed over, so no worker idles while anybody wants one.
- *   2  What a lease takes is known when workers have told it. Until then it counts as what the leases of its pipeline have
- *      taken on average.
+ *   1  The next lease goes to the pipeline that has had the least worker time for its share
+ *      (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996). Who wants nothing is passed
+ *      over, so no worker idles while anybody wants one.
+ *   2  What a lease takes is known when workers have told it. Until then it counts as what the
+ *      leases of its pipeline have taken on average.
  *   3  Who wanted nothing for a while makes up for SHARES_LATE_NS of a worker at most.
- *   4  A pipeline with a bound has leases at no more than so many workers at once. A lease that nobody renews counts until
- *      its time is over.
+ *   4  A pipeline with a bound has leases at no more than so many workers at once. A lease that
+ *      nobody renews counts until its time is over.
  *
- * Worker time is CPU time. It is counted from when the pipeline's first job is in use until its last one is not. */
+ * Worker time is CPU time. It is counted from when the pipeline's first job is in use until its last one is
+ * not. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_SHARES_H
 #define WEIR_PREPROCESS_DISPATCHER_SHARES_H
 

@@ -74,8 +74,8 @@ struct column *chain_begin(struct chain *chain);
 /* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say
  * what has become of each row (OPERATOR_ROW_…); all rows are still in the output columns. */
 const uint8_t *chain_run(struct chain *chain, const struct operator_batch *batch);
-/* True when the last chain_run() or chain_fold() is not over, and has made nothing: an operator waits for something. Call it
- * again, with the same rows. */
+/* True when the last chain_run() or chain_fold() is not over, and has made nothing: an operator
+ * waits for something. Call it again, with the same rows. */
 bool chain_waits(const struct chain *chain);
 /* Which rows failed in the last chain_run(), and why. */
 const struct operator_failures *chain_failures(const struct chain *chain);

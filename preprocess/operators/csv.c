@@ -85,8 +85,8 @@ struct csv_walk csv_walk_begin(const struct operator_call *call, size_t row)
     return (struct csv_walk){.at = record.at, .end = record.at + record.size};
 }
 
-/* Takes a quoted field without its quotes, put together in reader->text. False when a quote is not closed, or something stands
- * behind it. */
+/* Takes a quoted field without its quotes, put together in reader->text. False when a quote is not
+ * closed, or something stands behind it. */
 static bool take_quoted(struct csv_reader *reader, struct csv_walk *walk)
 {
     const uint8_t *at = walk->at + 1, *end = walk->end;

@@ -39,8 +39,8 @@ struct csv_reader {
     struct weir_buf text; /* of a quoted field */
 };
 
-/* Names of fields, those of `columns` or numbers from 0, are looked up; INVALID names `op` and what was found. The reader is
- * good to be released in any case. */
+/* Names of fields, those of `columns` or numbers from 0, are looked up; INVALID names `op` and what
+ * was found. The reader is good to be released in any case. */
 enum weir_status csv_reader_open(struct csv_reader *reader, const char *op,
                                  const struct csv_options *options, const struct cfg_texts *names,
                                  struct weir_error *err) WEIR_MUST_USE;
@@ -56,8 +56,8 @@ struct csv_walk {
 };
 
 struct csv_walk csv_walk_begin(const struct operator_call *call, size_t row);
-/* Goes on to the next field that is wanted. False behind the last one, or when the record is broken or too short: then the row
- * is marked. */
+/* Goes on to the next field that is wanted. False behind the last one, or when the record is broken
+ * or too short: then the row is marked. */
 bool csv_walk_next(struct csv_reader *reader, struct csv_walk *walk, struct operator_call *call,
                    size_t row);
 

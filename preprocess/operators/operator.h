@@ -91,7 +91,8 @@ void operator_fail_row(struct operator_call *call, size_t row, const char *forma
 /* Drops a row that is OK: a hole, counted as filtered. */
 void operator_filter_row(struct operator_call *call, size_t row);
 
-/* Makes the first output row by row: `read` appends what it makes of a row that is OK, and nothing of one that it fails. */
+/* Makes the first output row by row: `read` appends what it makes of a row that is OK, and nothing
+ * of one that it fails. */
 void operator_read_rows(void *owner, struct operator_call *call,
                         void (*read)(void *owner, struct operator_call *call, size_t row));
 

@@ -1,5 +1,6 @@
-/* csv_words: one record of comma-separated values → words `NAME=VALUE`, one for each field that holds something. Hashed by
- * tokenize_hash, they are what a linear model over categories learns from; runs of two of them are crosses of neighbours. */
+/* csv_words: one record of comma-separated values → words `NAME=VALUE`, one for each field that
+ * holds something. Hashed by tokenize_hash, they are what a linear model over categories learns
+ * from; runs of two of them are crosses of neighbours. */
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
 

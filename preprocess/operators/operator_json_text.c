@@ -1,5 +1,5 @@
-/* json_text: one JSON object → the text under one field, or under several, put together. A field is a name, or names with
- * dots for objects inside objects. */
+/* json_text: one JSON object → the text under one field, or under several, put together. A field is
+ * a name, or names with dots for objects inside objects. */
 #include "preprocess/operators/operator.h"
 
 #include "core/base/json.h"

@@ -29,8 +29,8 @@ struct recipe {
 };
 
 /* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again.
- * UNAVAILABLE: files of it cannot be read from here; `fetched` knows which: have storage read them. TIMEOUT: an operator waits for
- * something: make it again. */
+ * UNAVAILABLE: files of it cannot be read from here; `fetched` knows which: have storage read them.
+ * TIMEOUT: an operator waits for something: make it again. */
 enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
                               struct worker_batch **ret_batch,
                               struct weir_error *err) WEIR_MUST_USE;

@@ -35,7 +35,8 @@ struct worker_task *worker_task_of(struct worker *worker, const struct worker_le
 
 static void ask(struct worker *worker, struct worker_task *task);
 
-/* What storage is too slow for is given more time, or it would be asked for for ever and never got: twice as long each time. */
+/* What storage is too slow for is given more time, or it would be asked for for ever and never got:
+ * twice as long each time. */
 static int64_t patience_ms(const struct worker_task *task)
 {
     return (int64_t)WORKER_ASK_MS << (task->waits < WAITS_MAX ? task->waits : WAITS_MAX);

@@ -1,5 +1,6 @@
-/* Scores as they are kept: what a trainer wrote (core/wire/outputs.h) in less than half the room. Ids ascend, so each is told
- * by its distance from the one before, mostly in a byte; labels by their distance from the least, in none when all are alike.
+/* Scores as they are kept: what a trainer wrote (core/wire/outputs.h) in less than half the room.
+ * Ids ascend, so each is told by its distance from the one before, mostly in a byte; labels by
+ * their distance from the least, in none when all are alike.
  *
  *     0   8 bytes "WEIRSCR1"     8  u64 count     16  u32 width     20  u32 bytes of a label: 0, 1, 2, 4, 8
  *    24   XXH3-128 of everything behind byte 48   40  XXH3-64 of the 40 bytes before
@@ -23,7 +24,8 @@ struct scores_packed {
 /* By rename; the ids ascend. */
 enum weir_status scores_packed_write(const char *path, const struct weir_outputs *outputs,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* CORRUPT when truncated or a checksum differs; nothing is allocated for more samples than the file has bytes of ids. */
+/* CORRUPT when truncated or a checksum differs; nothing is allocated for more samples than the file
+ * has bytes of ids. */
 enum weir_status scores_packed_open(const char *path, struct scores_packed *ret_packed,
                                     struct weir_error *err) WEIR_MUST_USE;
 void scores_packed_close(struct scores_packed *packed);

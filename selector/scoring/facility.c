@@ -72,9 +72,9 @@ static WEIR_ALWAYS_INLINE void similarities(const struct facility *facility, siz
     }
 }
 
-/* Adds up what the panels from `first` on gain, at most PANELS_PER_SUM of them. Floats add up over few panels, doubles over
- * the rest: exact to about 1e-7 of the sum, and never more than an earlier sum over larger terms, which is what makes
- * the lazy method right. */
+/* Adds up what the panels from `first` on gain, at most PANELS_PER_SUM of them. Floats add up over
+ * few panels, doubles over the rest: exact to about 1e-7 of the sum, and never more than an earlier
+ * sum over larger terms, which is what makes the lazy method right. */
 WEIR_CLONES static void add_gains(const struct facility *facility, const struct queries *queries,
                                   size_t first, double *sums)
 {

@@ -3,10 +3,11 @@
  * and answers. It keeps nothing that matters: killed anywhere, the same request leads to the same
  * answer.
  *
- * Tasks are stepped one after the other, in the order they came. One that chooses leaves the loop to the others until its
- * thread is through; only what is asked in the same way of the same pipeline waits for it. A choice is of the
- * candidates as they were gathered. What is erased while it is made makes it begin anew once the scores of the erased
- * are to be forgotten: see task_purge.c. */
+ * Tasks are stepped one after the other, in the order they came. One that chooses leaves the loop
+ * to the others until its thread is through; only what is asked in the same way of the same
+ * pipeline waits for it. A choice is of the candidates as they were gathered. What is erased while
+ * it is made makes it begin anew once the scores of the erased are to be forgotten: see
+ * task_purge.c. */
 #ifndef SELECTOR_TASKS_TASK_H
 #define SELECTOR_TASKS_TASK_H
 

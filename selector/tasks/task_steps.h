@@ -1,5 +1,6 @@
-/* The steps of a task, one file each. A step goes on until storage has to be asked, the reply goes on with it;
- * it ends by stepping the task into its next phase, or by ending the task. CHOOSE goes on when its thread is through. */
+/* The steps of a task, one file each. A step goes on until storage has to be asked, the reply goes
+ * on with it; it ends by stepping the task into its next phase, or by ending the task. CHOOSE goes
+ * on when its thread is through. */
 #ifndef SELECTOR_TASKS_TASK_STEPS_H
 #define SELECTOR_TASKS_TASK_STEPS_H
 
@@ -31,8 +32,8 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
                                              const struct selector_choosing *choosing,
                                              struct selector_sealed *sealed,
                                              struct weir_error *err);
-/* On the thread, for a policy by losses; `ret_model` (SELECTOR_MODEL_MAX) becomes whose losses decide its shares, empty:
- * nobody's. */
+/* On the thread, for a policy by losses; `ret_model` (SELECTOR_MODEL_MAX) becomes whose losses
+ * decide its shares, empty: nobody's. */
 enum weir_status selector_task_find_losses(struct selector_task *task,
                                            struct selection_losses *losses, char *ret_model,
                                            struct weir_error *err) WEIR_MUST_USE;

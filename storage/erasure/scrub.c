@@ -117,8 +117,8 @@ static bool is_untouched(int fd, const struct stored_file *file)
             (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
 }
 
-/* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket does not answer: the
- * erasure comes back to it. */
+/* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket
+ * does not answer: the erasure comes back to it. */
 static enum weir_status read_object(struct storage *storage, struct open_erasure *erasure,
                                     const struct located *found, struct weir_buf *content,
                                     struct weir_error *err)

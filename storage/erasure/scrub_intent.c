@@ -95,7 +95,8 @@ static bool put(struct weir_buf *slots, const struct scrub_intent *intent)
     return true;
 }
 
-/* A death in the middle of writing leaves slots as they were, as they are to be, or free: nothing is overwritten yet. */
+/* A death in the middle of writing leaves slots as they were, as they are to be, or free: nothing
+ * is overwritten yet. */
 static bool write_slots(int fd, const struct weir_buf *slots)
 {
     return pwrite(fd, slots->at, slots->size, 0) == (ssize_t)slots->size && fdatasync(fd) == 0;

@@ -26,7 +26,8 @@ enum step { STEP_FIELD, STEP_END, STEP_MORE, STEP_BROKEN };
 
 enum { PIECE_BYTES = 16 };
 
-/* Bit i: byte i is a delimiter, a quote, or part of a line break. Where quotes mean nothing, `quote` is another delimiter. */
+/* Bit i: byte i is a delimiter, a quote, or part of a line break. Where quotes mean nothing,
+ * `quote` is another delimiter. */
 #ifdef __SSE2__
 static uint64_t mark_piece(const uint8_t *piece, uint8_t delimiter, uint8_t quote)
 {

@@ -1,4 +1,5 @@
-/* Format `mds`: Mosaic's shards; compressed ones arrive here expanded (expand.h). A shard says itself what it holds; index.json is not needed:
+/* Format `mds`: Mosaic's shards; compressed ones arrive here expanded (expand.h). A shard says
+ * itself what it holds; index.json is not needed:
  *
  *     count u32 | offsets u32 x (count + 1) | JSON of the columns | samples
  *

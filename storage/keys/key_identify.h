@@ -13,7 +13,8 @@ struct key_identity {
     struct key_name subject, key;
 };
 
-/* What it reads from is borrowed. Keeps a manifest from one sample to the next, for as long as an erasure looks at samples. */
+/* What it reads from is borrowed. Keeps a manifest from one sample to the next, for as long as an
+ * erasure looks at samples. */
 struct key_identifier;
 struct key_identifier *storage_key_identifier_new(const struct gather_from *from);
 void storage_key_identifier_free(struct key_identifier *identifier);

@@ -1,5 +1,5 @@
-/* A page of a bucket's listing (ListObjectsV2 or ListObjectVersions, with encoding-type=url), out of the XML that an object store
- * answers. Pure; bounded by the size of the answer. */
+/* A page of a bucket's listing (ListObjectsV2 or ListObjectVersions, with encoding-type=url), out
+ * of the XML that an object store answers. Pure; bounded by the size of the answer. */
 #ifndef WEIR_STORAGE_S3_LIST_H
 #define WEIR_STORAGE_S3_LIST_H
 

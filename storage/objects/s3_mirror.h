@@ -1,7 +1,8 @@
-/* Mirrors of buckets: each object of a dataset that is read from an object store lies as a file below
- * DATA_DIR/storage/DATASET, where scans find it like any other; of `import: reference` as a shell (s3_shell.h). A mirror lists its bucket again and again,
- * fetches what is new or has another ETag, size or time, and removes what is gone. What no scan would look at (names that
- * `include` leaves out) is not fetched.
+/* Mirrors of buckets: each object of a dataset that is read from an object store lies as a file
+ * below DATA_DIR/storage/DATASET, where scans find it like any other; of `import: reference` as a
+ * shell (s3_shell.h). A mirror lists its bucket again and again, fetches what is new or has another
+ * ETag, size or time, and removes what is gone. What no scan would look at (names that `include`
+ * leaves out) is not fetched.
  *
  * Fetched in the order of keys, a few at a time (s3_fetch.h): a file is there whole or not at all, and stays what it is
  * if the object holds the same bytes.

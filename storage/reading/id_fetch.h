@@ -30,8 +30,8 @@ struct id_fetching {
     bool wants_mirrored; /* from the bucket even if there is a mirror, and anew */
     int64_t patience_ms;
 };
-/* True when the ids from `at` to fetch->upto may be looked at: what can be there is. Else storage is pumped when that may
- * have changed, or at fetch->until_ms it has. */
+/* True when the ids from `at` to fetch->upto may be looked at: what can be there is. Else storage
+ * is pumped when that may have changed, or at fetch->until_ms it has. */
 bool storage_id_fetch(struct storage *storage, struct id_fetch *fetch,
                       const struct id_fetching *asked);
 /* While it waits: how long that may last, 1 at least; else 0. */

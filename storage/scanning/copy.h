@@ -18,8 +18,9 @@ struct copying {
     struct expansion *expansion; /* NULL: byte for byte */
 };
 
-/* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a later
- * byte the existing copy is cut there and goes on; an expanded one only begins anew. STALE when the source has changed meanwhile. */
+/* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a
+ * later byte the existing copy is cut there and goes on; an expanded one only begins anew. STALE
+ * when the source has changed meanwhile. */
 enum weir_status storage_copy_begin(const struct dataset *dataset, const char *path,
                                     const struct stat *found, uint64_t from_byte,
                                     struct copying *copying, struct weir_error *err) WEIR_MUST_USE;

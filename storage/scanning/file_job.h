@@ -27,8 +27,8 @@ struct file_job {
 /* `job->intake` is filled by the caller, but for the file. */
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
                             const struct stat *source);
-/* One piece of work; *ret_done when the file is complete; nothing was done while it is_waiting. STALE: it changes while it is read, and is
- * left for the next scan as far as it came. */
+/* One piece of work; *ret_done when the file is complete; nothing was done while it is_waiting.
+ * STALE: it changes while it is read, and is left for the next scan as far as it came. */
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done,
                                        struct weir_error *err) WEIR_MUST_USE;
 void storage_file_job_end(struct file_job *job);

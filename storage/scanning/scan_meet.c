@@ -271,9 +271,10 @@ static bool is_same(const struct dataset *dataset, const struct stored_file *fil
            file->source_inode == storage_source_identity(dataset, file->path, found);
 }
 
-/* Device and inode numbers change when a machine or a backup is restored; size and mtime do not. Once
- * per start, what readers will compare is brought up to date. False when the copy is another one: made of what the source
- * was for a moment, by a process that died before it said so, or not there. */
+/* Device and inode numbers change when a machine or a backup is restored; size and mtime do not.
+ * Once per start, what readers will compare is brought up to date. False when the copy is another
+ * one: made of what the source was for a moment, by a process that died before it said so, or not
+ * there. */
 static bool check_served(struct dataset *dataset, const struct listed *listed,
                          struct stored_file *file)
 {

@@ -8,9 +8,10 @@
 
 /* True when both describe the same file in the same state. */
 bool storage_source_is_same(const struct stat *a, const struct stat *b);
-/* True when what was `found` has as many bytes now, or more: a file of many samples may be appended to while it is read,
- * and has its new time a moment before its new size. That what was there is there still is for who has read it to
- * compare; whether anything else has changed, the next scan will see. */
+/* True when what was `found` has as many bytes now, or more: a file of many samples may be appended
+ * to while it is read, and has its new time a moment before its new size. That what was there is
+ * there still is for who has read it to compare; whether anything else has changed, the next scan
+ * will see. */
 bool storage_source_goes_on(const struct dataset *dataset, const char *path, const struct stat *now,
                             const struct stat *found);
 

@@ -1,6 +1,7 @@
-/* Trigger policies that measure, in the orchestrator against real Postgres and scripted services: the same decisions however
- * the stream is cut and whoever dies; reference windows are measured once; what is erased goes from all windows; a
- * live pipeline checks by change and ticks by its clock. */
+/* Trigger policies that measure, in the orchestrator against real Postgres and scripted services:
+ * the same decisions however the stream is cut and whoever dies; reference windows are measured
+ * once; what is erased goes from all windows; a live pipeline checks by change and ticks by its
+ * clock. */
 #include "tests/component/orchestrator_stage.h"
 
 #include "core/base/memory.h"

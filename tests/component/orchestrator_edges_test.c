@@ -1,7 +1,8 @@
-/* kill -9 of the orchestrator at every edge of the table of pipelines, before the edge is committed and behind it, then a
- * new one: the same triggers, the same models, nothing done twice. Each orchestrator is a process, with its services as
- * scripts beside it; what is on record, and what the scripts remember, outlives it. Which edges there are is taken from
- * the table: one that no script comes past fails the test. */
+/* kill -9 of the orchestrator at every edge of the table of pipelines, before the edge is committed
+ * and behind it, then a new one: the same triggers, the same models, nothing done twice. Each
+ * orchestrator is a process, with its services as scripts beside it; what is on record, and what
+ * the scripts remember, outlives it. Which edges there are is taken from the table: one that no
+ * script comes past fails the test. */
 #include "tests/component/orchestrator_stage.h"
 
 #include "core/base/log.h"

@@ -73,7 +73,8 @@ static void on_replay(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_replay_is, &answer, NULL);
 }
 
-/* The first change added the first STAGE_LIVE samples, on 2023-11-14 at 22:13:20; whoever is behind feed_floor has to ask for what is live. */
+/* The first change added the first STAGE_LIVE samples, on 2023-11-14 at 22:13:20; whoever is behind
+ * feed_floor has to ask for what is live. */
 static void on_feed_read(void *owner, struct weir_request *request)
 {
     const struct stage *stage = owner;

@@ -69,8 +69,8 @@ struct stage {
 /* For cmocka: the stage with an orchestrator on it. */
 int stage_setup(void **state);
 int stage_teardown(void **state);
-/* The same in parts, for tests whose orchestrators are processes of their own: Postgres and folders; then, in the process
- * that goes on, the services. */
+/* The same in parts, for tests whose orchestrators are processes of their own: Postgres and
+ * folders; then, in the process that goes on, the services. */
 void stage_found(struct stage *stage);
 void stage_serve(struct stage *stage);
 void stage_end(struct stage *stage);

@@ -1,5 +1,6 @@
-/* Samples that cannot be had, with real dispatcher and worker processes: what cannot be read, was erased, is gone or is slow
- * to come is a counted hole, comes later, or ends the run with the reason, as the job says. */
+/* Samples that cannot be had, with real dispatcher and worker processes: what cannot be read, was
+ * erased, is gone or is slow to come is a counted hole, comes later, or ends the run with the
+ * reason, as the job says. */
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"

@@ -76,8 +76,9 @@ static void wait_for_leases(struct lab *lab, int worker, int64_t patience_ms, bo
         assert_true(weir_now_ms() < deadline_ms);
 }
 
-/* Both workers have parts of the fit when nothing can be read yet. One stands still with its part, the other makes what it
- * has; then that one dies, and the dispatcher with all that was told to it, and the first one goes on. */
+/* Both workers have parts of the fit when nothing can be read yet. One stands still with its part,
+ * the other makes what it has; then that one dies, and the dispatcher with all that was told to it,
+ * and the first one goes on. */
 static void a_fit_is_the_same_whatever_dies(void **state)
 {
     enum { FOR_EVER_MS = 1 << 30 };

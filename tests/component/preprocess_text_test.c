@@ -1,5 +1,5 @@
-/* Jobs on texts, with real dispatcher and worker processes: samples of like length make batches, vocabularies that files
- * give are sealed, whatever dies, is erased, or is gone. */
+/* Jobs on texts, with real dispatcher and worker processes: samples of like length make batches,
+ * vocabularies that files give are sealed, whatever dies, is erased, or is gone. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "tests/component/preprocess_seen.h"

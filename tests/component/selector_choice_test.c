@@ -1,5 +1,6 @@
-/* A choice that takes long is made on a thread of its own: what the selector answers meanwhile, and what makes the choice
- * give up. The long choices here would take days, so nothing depends on how fast the machine is. */
+/* A choice that takes long is made on a thread of its own: what the selector answers meanwhile, and
+ * what makes the choice give up. The long choices here would take days, so nothing depends on how
+ * fast the machine is. */
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
 #include "selector/tasks/task.h"

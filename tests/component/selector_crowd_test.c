@@ -1,5 +1,5 @@
-/* A hundred million candidates: what a choice costs grows no faster than they do, and the selector stays small. The real
- * program, measured by what the kernel says of it; slow. */
+/* A hundred million candidates: what a choice costs grows no faster than they do, and the selector
+ * stays small. The real program, measured by what the kernel says of it; slow. */
 #include "core/base/file.h"
 #include "tests/component/selector_lab.h"
 #include "tests/support/process_memory.h"

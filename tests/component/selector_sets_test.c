@@ -104,8 +104,8 @@ static void make_old(const struct fixture *fixture)
                      WEIR_OK);
 }
 
-/* Killed before the first and before the second file goes: a trigger's set stays, no row names a file that is not there,
- * and who asks again has the same set. */
+/* Killed before the first and before the second file goes: a trigger's set stays, no row names a
+ * file that is not there, and who asks again has the same set. */
 static void killed_in_a_sweep_sets_are_whole_or_absent(void **state)
 {
     static const char *const DEATHS[] = {"selector.sweep=!1", "selector.sweep=!2"};

@@ -217,7 +217,8 @@ static void hostile_shards_cost_a_complaint_alone(void **state)
     assert_int_equal(storage_lab_dataset(&lab, "shards").quarantined, 0);
 }
 
-/* What Mosaic's writer leaves beside and instead of zstd: its index holds no sample, and other compressors are named. */
+/* What Mosaic's writer leaves beside and instead of zstd: its index holds no sample, and other
+ * compressors are named. */
 static void an_index_is_passed_over_and_other_compressors_are_named(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* What every trigger policy promises, looped over the registry: the same samples fire the same triggers, a saved state goes
- * on where it was, and bytes that are none do no harm. A new policy needs a row in EXAMPLES and nothing else. */
+/* What every trigger policy promises, looped over the registry: the same samples fire the same
+ * triggers, a saved state goes on where it was, and bytes that are none do no harm. A new policy
+ * needs a row in EXAMPLES and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* The delivery protocol under seeded disasters. Each seed draws a job with its ranks and its promise, a network and a run
- * of deaths and erasures, and must end with a model that holds what was promised and an audit that says so.
+/* The delivery protocol under seeded disasters. Each seed draws a job with its ranks and its
+ * promise, a network and a run of deaths and erasures, and must end with a model that holds what
+ * was promised and an audit that says so.
  *
  *     delivery_simulation                 1 000 seeds
  *     delivery_simulation --seeds 100000  more

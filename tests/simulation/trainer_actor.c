@@ -1,5 +1,6 @@
-/* A trainer in the simulated world: one rank's loop, which takes batches, steps, and saves states. Durable is its rank's
- * disk: positions, and (for the checks) the ledger of what went into the weights. */
+/* A trainer in the simulated world: one rank's loop, which takes batches, steps, and saves states.
+ * Durable is its rank's disk: positions, and (for the checks) the ledger of what went into the
+ * weights. */
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "tests/simulation/delivery_lab.h"

@@ -42,7 +42,8 @@ struct loss_work {
     float *slopes;        /* (samples, width): becomes d mean / d outputs */
     bool apart;           /* slopes become d loss / d outputs of each sample by itself instead */
     float *losses;        /* (samples): becomes each sample's loss; NULL: not wanted */
-    /* Become the sums of weight * loss and of weights, those of the selection; the batch's loss is weighted / weight. */
+    /* Become the sums of weight * loss and of weights, those of the selection; the batch's loss is
+     * weighted / weight. */
     double weighted, weight;
 };
 

@@ -1,5 +1,5 @@
-/* What goes through the pipes of a program (docs/guides/run-a-program.md): a question `exec_batch`, an answer `exec_made`
- * (core/wire/messages.def), each with the bytes of columns behind it:
+/* What goes through the pipes of a program (docs/guides/run-a-program.md): a question `exec_batch`,
+ * an answer `exec_made` (core/wire/messages.def), each with the bytes of columns behind it:
  *
  *     0  u32 number of the message    4  u32 bytes of the header    8  u64 bytes behind the header
  *     16 the header, msgpack          then the bytes that its `sizes` count, end to end

@@ -1,7 +1,7 @@
-/* exec: a column → one that a program of the user makes of it, batch by batch (docs/guides/run-a-program.md). The program
- * is named by the pipeline, and allowed by the system file. When it dies, hangs, or answers nonsense, it is started
- * again, and the rows are asked for by halves, until the one that it cannot bear is found: that one fails, the
- * others pass.
+/* exec: a column → one that a program of the user makes of it, batch by batch
+ * (docs/guides/run-a-program.md). The program is named by the pipeline, and allowed by the system
+ * file. When it dies, hangs, or answers nonsense, it is started again, and the rows are asked for
+ * by halves, until the one that it cannot bear is found: that one fails, the others pass.
  *
  * What takes long is waited for in pieces: call->waits, and the same batch comes again. */
 #include "preprocess/operators/exec/frame.h"

@@ -1,9 +1,10 @@
 /* Which row of a batch a program dies of, found by halving: ask for all of them; when that fails, for the first half of
  * those under suspicion, again and again. A row is found guilty when it fails alone. Pure.
  *
- * A failure by hanging costs a time-out: after SUSPECTS_HANGS in a row it may be the program that always hangs, and not a
- * row. So rows from the end of the batch, which nobody suspects, are asked for by themselves: when SUSPECTS_PROBES of them
- * hang too, the batch is given up; when one passes, the search goes on. */
+ * A failure by hanging costs a time-out: after SUSPECTS_HANGS in a row it may be the program that
+ * always hangs, and not a row. So rows from the end of the batch, which nobody suspects, are asked
+ * for by themselves: when SUSPECTS_PROBES of them hang too, the batch is given up; when one passes,
+ * the search goes on. */
 #ifndef WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
 #define WEIR_PREPROCESS_OPERATORS_EXEC_SUSPECTS_H
 

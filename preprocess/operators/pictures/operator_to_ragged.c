@@ -1,5 +1,6 @@
-/* to_ragged: pictures of any size → a ragged tensor of their pixels, u8, row by row (HWC), and a second tensor NAME_shape
- * with height, width and channels of each: for a loop that makes them of one size itself, or need not. */
+/* to_ragged: pictures of any size → a ragged tensor of their pixels, u8, row by row (HWC), and a
+ * second tensor NAME_shape with height, width and channels of each: for a loop that makes them of
+ * one size itself, or need not. */
 #include "preprocess/operators/pictures/picture.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* pack: several short rows of a ragged tensor to one row of fixed length. Rows are taken in the order of the batch; each
- * goes into the fullest of the newest packed rows that has room for it, or opens the next one. A packed row stands
- * where the sample that opened it stands, and the others have none: so the values of the tensor, end to end, are a
- * matrix of packed rows. A second tensor NAME_segment tells of each number which sample of the batch it is from,
- * counted from 1; 0: it is put in.
+/* pack: several short rows of a ragged tensor to one row of fixed length. Rows are taken in the
+ * order of the batch; each goes into the fullest of the newest packed rows that has room for it, or
+ * opens the next one. A packed row stands where the sample that opened it stands, and the others
+ * have none: so the values of the tensor, end to end, are a matrix of packed rows. A second tensor
+ * NAME_segment tells of each number which sample of the batch it is from, counted from 1; 0: it is
+ * put in.
  *
  * A batch is packed by itself: nothing leaves its batch, or the slice of a rank. */
 #include "preprocess/operators/number.h"

@@ -96,7 +96,8 @@ static void a_status_says_how_long_the_newest_model_took(void **state)
         "\n"
         "pipeline  mode  state    triggers  skipped  models  CPU s  read  cost  active model\n"
         "clicks    live  reading         0        0       0    0.0   0 B     -  -\n"
-        "clicks: trigger 3 had its model 1.250 s after its first sample came (fired 0.500, sealed 0.100, stored 0.650)\n");
+        "clicks: trigger 3 had its model 1.250 s after its first sample came "
+        "(fired 0.500, sealed 0.100, stored 0.650)\n");
 }
 
 static void workers_show_what_a_run_goes_through_and_waits_for(void **state)

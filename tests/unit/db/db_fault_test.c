@@ -1,5 +1,5 @@
-/* Faults at the named points of core/db: what is there afterwards, and that the next call works. WEIR_FAULTS is read once
- * per process, so this is one story told in one program. */
+/* Faults at the named points of core/db: what is there afterwards, and that the next call works.
+ * WEIR_FAULTS is read once per process, so this is one story told in one program. */
 #include "core/db/db.h"
 #include "tests/support/postgres.h"
 

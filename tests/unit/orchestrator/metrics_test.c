@@ -427,8 +427,8 @@ static void metrics_are_what_scikit_learn_says(void **state)
     assert_true(lines > 50);
 }
 
-/* WIDTH LABEL_WIDTH VALUES LABELS GROUPS METRIC…: for comparison. LABEL_WIDTH above 0: labels are so many doubles; GROUPS may be
- * "-". */
+/* WIDTH LABEL_WIDTH VALUES LABELS GROUPS METRIC…: for comparison. LABEL_WIDTH above 0: labels are
+ * so many doubles; GROUPS may be "-". */
 static int print_values(int argc, char **argv)
 {
     WEIR_AUTO_BUF values = {0}, labels = {0}, groups = {0};

@@ -1,5 +1,5 @@
-/* Models as safetensors, and how far two of them are apart. What is written is read again by the published layout of the
- * format: u64 size, JSON, tensors end to end. */
+/* Models as safetensors, and how far two of them are apart. What is written is read again by the
+ * published layout of the format: u64 size, JSON, tensors end to end. */
 #include "core/base/file.h"
 #include "core/wire/model_file.h"
 #include "orchestrator/models/difference.h"

@@ -1,5 +1,5 @@
-/* What policies that measure are made of: windows that neither double nor drop samples, checks that come due where they are
- * said to, areas and counts that can be worked out by hand. */
+/* What policies that measure are made of: windows that neither double nor drop samples, checks that
+ * come due where they are said to, areas and counts that can be worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -134,8 +134,8 @@ static void one_batch_always_passes(void **state)
     end(flow);
 }
 
-/* From a byte to a gigabyte, in a window of 64 kB: what is in flight stays within it but for one batch, and nothing waits
- * that could go. */
+/* From a byte to a gigabyte, in a window of 64 kB: what is in flight stays within it but for one
+ * batch, and nothing waits that could go. */
 static void batches_of_all_sizes_pass_one_by_one_or_within_the_window(void **state)
 {
     enum { WINDOW = 64 << 10, GROUPS = 200 };

@@ -1,8 +1,9 @@
 /* Operators against another truth: what NumPy, or Python's own integers, made of the same rows
- * (golden/tabular.py writes golden/tabular.txt), and published algorithms written down once more in Python
- * (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py golden/words.txt). A case is a line `operators:` (a YAML list), lines
- * `row:` (payloads), where not all rows pass a line `flags:` (what becomes of each: OPERATOR_ROW_…), and a line named by
- * an element type: all numbers of the first tensor, of the rows that pass. */
+ * (golden/tabular.py writes golden/tabular.txt), and published algorithms written down once more in
+ * Python (golden/text.py writes golden/text.txt and its vocabularies, golden/words.py
+ * golden/words.txt). A case is a line `operators:` (a YAML list), lines `row:` (payloads), where
+ * not all rows pass a line `flags:` (what becomes of each: OPERATOR_ROW_…), and a line named by an
+ * element type: all numbers of the first tensor, of the rows that pass. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "preprocess/operators/numeric.h"

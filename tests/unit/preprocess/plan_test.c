@@ -1,4 +1,5 @@
-/* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. How it is cut into groups. */
+/* What a job delivers of a set with epoch parts: in each epoch its part, and nothing else. How it
+ * is cut into groups. */
 #include "preprocess/fingerprint.h"
 
 #include "core/base/memory.h"

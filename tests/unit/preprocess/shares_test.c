@@ -1,5 +1,5 @@
-/* How pipelines share the workers: the rules of preprocess/dispatcher/shares.h, over the state machines of real jobs and
- * workers that take their time. Everything is drawn from a seed. */
+/* How pipelines share the workers: the rules of preprocess/dispatcher/shares.h, over the state
+ * machines of real jobs and workers that take their time. Everything is drawn from a seed. */
 #include "core/base/rng.h"
 #include "preprocess/dispatcher/leasing.h"
 

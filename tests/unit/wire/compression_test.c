@@ -1,5 +1,5 @@
-/* Compressing frames: what comes back is what went in, what does not pay is left alone, what is broken or lies about its
- * size is refused before memory is taken. */
+/* Compressing frames: what comes back is what went in, what does not pay is left alone, what is
+ * broken or lies about its size is refused before memory is taken. */
 #include "core/wire/compression.h"
 
 #include "core/base/memory.h"
