@@ -209,6 +209,7 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
     }
     for (size_t i = 0; i < endpoints.count && i < DELIVERY_WORKERS_MAX; i++)
         join(client, endpoints.at[i]);
+    client->lending.workers = endpoints.count;
 }
 
 static void give_credit(struct weir_client *client, int64_t now_ms)

@@ -9,7 +9,8 @@ void lending_fini(struct lending *lending)
 {
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
         weir_segment_free(lending->slots[i].segment);
-    *lending = (struct lending){.window_bytes = lending->window_bytes};
+    *lending =
+        (struct lending){.window_bytes = lending->window_bytes, .workers = lending->workers};
 }
 
 /* Batches of one job differ a little: an eighth more than the largest yet. */
@@ -71,6 +72,15 @@ static void expire(struct lending *lending, int64_t now_ms)
     }
 }
 
+/* Loans of one worker, at most: of the slots that the window has room for, as many as of any other. */
+static size_t share(const struct lending *lending)
+{
+    size_t workers = lending->workers > 0 ? lending->workers : 1;
+    size_t slots = lending->size > 0 ? lending->window_bytes / lending->size + 1 : 0;
+    size_t part = (slots + workers - 1) / workers;
+    return part < WEIR_BATCH_LOANS_MAX ? part : WEIR_BATCH_LOANS_MAX;
+}
+
 bool lending_due(const struct lending *lending, uint32_t worker)
 {
     size_t idle = 0, its = 0;
@@ -80,14 +90,15 @@ bool lending_due(const struct lending *lending, uint32_t worker)
         idle += slot->state == LENDING_IDLE && (slot->segment != NULL || is_room);
         its += slot->state == LENDING_LENT && slot->worker == worker;
     }
-    return its <= WEIR_BATCH_LOANS_MAX / 2 && idle > its;
+    return its <= WEIR_BATCH_LOANS_MAX / 2 && its < share(lending) && idle > its;
 }
 
 /* Adds the loans of the worker, or with `is_new` slots that are idle, to those that are named. */
 static size_t name_loans(struct lending *lending, uint32_t worker, bool is_new, int64_t now_ms,
                          size_t size)
 {
-    for (size_t i = 0; i < LENDING_SLOTS_MAX && size < sizeof lending->named; i++) {
+    size_t end = is_new ? share(lending) * WEIR_LOAN_BYTES : sizeof lending->named;
+    for (size_t i = 0; i < LENDING_SLOTS_MAX && size < end; i++) {
         struct lending_slot *slot = &lending->slots[i];
         bool is_its = slot->state == LENDING_LENT && slot->worker == worker;
         bool is_named =
@@ -104,8 +115,7 @@ struct weir_bytes lending_to(struct lending *lending, uint32_t worker, int64_t n
 {
     expire(lending, now_ms);
     size_t size = name_loans(lending, worker, false, now_ms, 0);
-    if (size < sizeof lending->named)
-        size = name_loans(lending, worker, true, now_ms, size);
+    size = name_loans(lending, worker, true, now_ms, size);
     return weir_bytes(lending->named, size);
 }
 

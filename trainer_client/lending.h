@@ -9,7 +9,8 @@
  *   2. A slot is idle, lent to one worker, or held by one batch. All slots but one have at most the
  *      client's window together, and LENDING_SLOTS_MAX is their number.
  *   3. Every credit names all loans of its worker, so it may be lost. A worker claims a loan, writes one
- *      batch and names the loan with it; whoever has none left sends frames.
+ *      batch and names the loan with it; whoever has none left sends frames. No worker is lent more than its
+ *      part of the slots: where batches are large there are few, and frames cost two copies more.
  *   4. Each time a slot is lent anew it is under another ticket. So a lease that is void, a worker that is
  *      slow, or a message that comes late can neither write to what was lent anew nor be taken for it: what
  *      names an old loan is as if it had been lost.
@@ -43,6 +44,7 @@ struct lending_slot {
 /* Zeroed, with the window set, is a client that has lent nothing. */
 struct lending {
     size_t window_bytes;
+    size_t workers; /* that share the slots; 0 is 1 */
     size_t size; /* a slot's; 0: nothing is lent */
     struct lending_slot slots[LENDING_SLOTS_MAX];
     uint8_t named[WEIR_BATCH_LOANS_MAX * WEIR_LOAN_BYTES];

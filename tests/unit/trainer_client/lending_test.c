@@ -153,6 +153,20 @@ static void a_worker_that_leaves_gives_everything_back(void **state)
         assert_false(write_batch(fixture, &gone, i));
 }
 
+static void few_slots_are_shared_by_all_workers(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker first = {.number = 0}, second = {.number = 1};
+    fixture->lending.workers = 2;
+    lending_saw(&fixture->lending, MANY);
+    give_credit(fixture, &first, 0);
+    assert_int_equal(first.count, 2);
+    assert_false(lending_due(&fixture->lending, first.number));
+    assert_true(lending_due(&fixture->lending, second.number));
+    give_credit(fixture, &second, 0);
+    assert_int_equal(second.count, 2);
+}
+
 static void larger_batches_make_larger_slots(void **state)
 {
     struct fixture *fixture = *state;
@@ -178,6 +192,7 @@ int main(void)
         CASE(a_slot_goes_round_under_ever_new_loans),
         CASE(what_brings_nothing_is_lent_to_others),
         CASE(a_worker_that_leaves_gives_everything_back),
+        CASE(few_slots_are_shared_by_all_workers),
         CASE(larger_batches_make_larger_slots),
     };
     return cmocka_run_group_tests_name("lending", tests, NULL, NULL);
