@@ -3,55 +3,87 @@
 
 #include <math.h>
 
-enum { LANES = 4, WHOLE_EIGHTHS = 8 };
+enum { LANES = 4, COLOURS = 3, WHOLE_EIGHTHS = 8 };
 
 /* Four channels that need not be aligned: the fourth belongs to the next pixel, or to nobody. */
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
-typedef int32_t whole_lanes __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* The old pixels that a new one is made of: `count` from `first`, their weights at `weights`. */
-struct taps {
-    uint32_t first, count;
-    size_t weights;
-};
-
-/* One direction: `size` new pixels from old ones between `start` and `end`. */
-struct axis {
+/* In one direction: where the old pixels begin and end that the new ones are made of. */
+struct span {
     double start, end;
-    uint32_t size;
 };
 
-/* Of the source pixel at `at`, by a triangle around `centre`. */
+/* One direction: new pixel i is the sum of `reach` old ones from first[i], times weights[i * reach] and so on. */
+struct axis {
+    uint32_t size, reach;
+    uint32_t *first;
+    float *weights;
+};
+
+/* ---- weights ---- */
+
+/* How far from its centre a new pixel looks, in old ones. */
+static double support_of(struct span span, uint32_t size)
+{
+    double scale = (span.end - span.start) / size;
+    return scale > 1 ? scale : 1;
+}
+
+static uint32_t reach_of(struct span span, uint32_t size)
+{
+    double reach = ceil(2 * support_of(span, size)), all = ceil(span.end) - floor(span.start);
+    return (uint32_t)(reach < all ? reach : all);
+}
+
+/* Of the old pixel at `at`, by a triangle around `centre`. */
 static double weight_of(uint32_t at, double centre, double support)
 {
-    return fmax(0, 1 - fabs(at + 0.5 - centre) / support);
+    double weight = 1 - fabs(at + 0.5 - centre) / support;
+    return weight > 0 ? weight : 0;
 }
 
-static struct taps add_taps(const struct axis *axis, uint32_t index, struct weir_buf *weights)
+static void weigh(const struct axis *axis, uint32_t index, double centre, double support)
 {
-    double scale = (axis->end - axis->start) / axis->size;
-    double support = scale > 1 ? scale : 1;
-    double centre = axis->start + (index + 0.5) * scale;
-    uint32_t first = (uint32_t)fmax(floor(centre - support + 0.5), floor(axis->start));
-    uint32_t end = (uint32_t)fmin(floor(centre + support + 0.5), ceil(axis->end));
-    struct taps taps = {.first = first, .weights = weights->size / sizeof(float)};
+    uint32_t first = axis->first[index];
+    float *weights = axis->weights + (size_t)index * axis->reach;
     double sum = 0;
-    for (uint32_t at = first; at < end; at++)
-        sum += weight_of(at, centre, support);
-    for (uint32_t at = first; at < end; at++, taps.count++) {
-        float weight = (float)(weight_of(at, centre, support) / sum);
-        weir_buf_append(weights, &weight, sizeof(weight));
-    }
-    return taps;
+    for (uint32_t k = 0; k < axis->reach; k++)
+        sum += weight_of(first + k, centre, support);
+    for (uint32_t k = 0; k < axis->reach; k++)
+        weights[k] = (float)(weight_of(first + k, centre, support) / sum);
 }
 
-static void add_axis(struct resampler *resampler, const struct axis *axis)
+/* A mirrored picture is made of the same sums in the other order. */
+static void fill_axis(struct axis *axis, struct span span, bool is_mirrored)
 {
+    double scale = (span.end - span.start) / axis->size, support = support_of(span, axis->size);
+    double least = floor(span.start), most = ceil(span.end) - axis->reach;
     for (uint32_t i = 0; i < axis->size; i++) {
-        struct taps taps = add_taps(axis, i, &resampler->weights);
-        weir_buf_append(&resampler->taps, &taps, sizeof(taps));
+        uint32_t index = is_mirrored ? axis->size - 1 - i : i;
+        double centre = span.start + (i + 0.5) * scale, first = floor(centre - support + 0.5);
+        first = first < most ? first : most;
+        axis->first[index] = (uint32_t)(first > least ? first : least);
+        weigh(axis, index, centre, support);
     }
 }
+
+static struct span span_of(uint32_t start, uint32_t size, uint32_t part_start, uint32_t part_size,
+                           uint32_t eighths)
+{
+    double scale = (double)eighths / WHOLE_EIGHTHS;
+    return (struct span){.start = fmax(start * scale - part_start, 0),
+                         .end = fmin((start + size) * scale - part_start, part_size)};
+}
+
+/* Places for `size` numbers of four bytes. */
+static void *take(struct weir_buf *buf, size_t size)
+{
+    void *at = buf->at + buf->size;
+    buf->size += size * sizeof(float);
+    return at;
+}
+
+/* ---- sums ---- */
 
 /* to = the weighted sum of `count` rows of `size` bytes, `stride` bytes apart. */
 WEIR_CLONES
@@ -68,79 +100,111 @@ static void blend_rows(const uint8_t *from, size_t stride, const float *weights,
     }
 }
 
-static void blend_colours(const float *line, const struct taps *taps, const float *weights,
-                          uint32_t size, uint8_t *to, ptrdiff_t step)
+/* Inlined with a `reach` that is a constant there, so that the inner loop is none. */
+static inline __attribute__((always_inline)) void blend_lanes(const float *line,
+                                                              const struct axis *columns,
+                                                              uint32_t reach, float *restrict to)
 {
-    for (uint32_t x = 0; x < size; x++, to += step) {
-        const float *from = line + taps[x].first * (size_t)3;
-        const float *weight = weights + taps[x].weights;
+    const float *weight = columns->weights;
+    for (uint32_t x = 0; x < columns->size; x++, weight += reach, to += COLOURS) {
+        const float *from = line + columns->first[x] * (size_t)COLOURS;
         lanes sum = {0.5f, 0.5f, 0.5f, 0};
-        for (uint32_t k = 0; k < taps[x].count; k++)
-            sum += weight[k] * *(const lanes *)(const void *)(from + k * (size_t)3);
-        whole_lanes rounded = __builtin_convertvector(sum, whole_lanes);
-        to[0] = (uint8_t)rounded[0];
-        to[1] = (uint8_t)rounded[1];
-        to[2] = (uint8_t)rounded[2];
+        for (uint32_t k = 0; k < reach; k++)
+            sum += weight[k] * *(const lanes *)(const void *)(from + k * (size_t)COLOURS);
+        *(lanes *)(void *)to = sum; /* the fourth is overwritten by the next pixel */
     }
 }
 
-static void blend_greys(const float *line, const struct taps *taps, const float *weights,
-                        uint32_t size, uint8_t *to, ptrdiff_t step)
+/* A picture that grows has a reach of two, one that halves has four. */
+WEIR_CLONES
+static void blend_colours(const float *line, const struct axis *columns, float *restrict to)
 {
-    for (uint32_t x = 0; x < size; x++, to += step) {
-        float sum = 0.5f;
-        for (uint32_t k = 0; k < taps[x].count; k++)
-            sum += weights[taps[x].weights + k] * line[taps[x].first + k];
-        *to = (uint8_t)sum;
+    switch (columns->reach) {
+    case 2:
+        blend_lanes(line, columns, 2, to);
+        break;
+    case 3:
+        blend_lanes(line, columns, 3, to);
+        break;
+    case 4:
+        blend_lanes(line, columns, 4, to);
+        break;
+    default:
+        blend_lanes(line, columns, columns->reach, to);
     }
 }
 
-static struct axis axis_of(uint32_t start, uint32_t size, uint32_t part_start, uint32_t part_size,
-                           uint32_t eighths)
+static void blend_greys(const float *line, const struct axis *columns, float *restrict to)
 {
-    double scale = (double)eighths / WHOLE_EIGHTHS;
-    return (struct axis){.start = fmax(start * scale - part_start, 0),
-                         .end = fmin((start + size) * scale - part_start, part_size)};
+    const float *weight = columns->weights;
+    for (uint32_t x = 0; x < columns->size; x++, weight += columns->reach) {
+        to[x] = 0.5f;
+        for (uint32_t k = 0; k < columns->reach; k++)
+            to[x] += weight[k] * line[columns->first[x] + k];
+    }
+}
+
+WEIR_CLONES
+static void cut_to_bytes(const float *from, size_t count, uint8_t *restrict to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = (uint8_t)(int32_t)from[i];
+}
+
+/* Old rows of no weight are not looked at. */
+static size_t count_weights(const float *weights, size_t reach)
+{
+    while (reach > 1 && weights[reach - 1] == 0)
+        reach--;
+    return reach;
+}
+
+static void blend(struct resampler *resampler, const struct picture *from, const struct axis *rows,
+                  const struct axis *columns, uint8_t *to)
+{
+    size_t pixel = from->channels, stride = from->place.width * pixel,
+           width = columns->size * pixel;
+    float *line = take(&resampler->numbers, stride + LANES);
+    float *row = take(&resampler->numbers, width + LANES);
+    for (size_t i = 0; i < LANES; i++)
+        line[stride + i] = 0; /* read behind the last pixel, and not used */
+    for (uint32_t y = 0; y < rows->size; y++, to += width) {
+        const float *weights = rows->weights + (size_t)y * rows->reach;
+        blend_rows(from->at + rows->first[y] * stride, stride, weights,
+                   count_weights(weights, rows->reach), line, stride);
+        if (pixel == 1)
+            blend_greys(line, columns, row);
+        else
+            blend_colours(line, columns, row);
+        cut_to_bytes(row, width, to);
+    }
 }
 
 void resample(struct resampler *resampler, const struct picture *from,
               const struct picture_window *window, struct mirror mirror, uint8_t *to)
 {
     const struct picture_place *place = &from->place;
-    uint32_t height = window->out_height, width = window->out_width;
-    struct axis rows =
-        axis_of(window->top, window->height, place->top, place->height, place->eighths);
-    struct axis columns =
-        axis_of(window->left, window->width, place->left, place->width, place->eighths);
-    rows.size = height;
-    columns.size = width;
-    weir_buf_clear(&resampler->taps);
-    weir_buf_clear(&resampler->weights);
-    add_axis(resampler, &rows);
-    add_axis(resampler, &columns);
-    size_t pixel = from->channels, stride = place->width * pixel;
-    weir_buf_reserve(&resampler->line, (stride + LANES) * sizeof(float));
-    float *line = (float *)(void *)resampler->line.at;
-    for (size_t i = 0; i < LANES; i++)
-        line[stride + i] = 0; /* read behind the last pixel, and not used */
-    const struct taps *taps = (const struct taps *)(const void *)resampler->taps.at;
-    const float *weights = (const float *)(const void *)resampler->weights.at;
-    ptrdiff_t step = mirror.horizontal ? -(ptrdiff_t)pixel : (ptrdiff_t)pixel;
-    for (uint32_t y = 0; y < height; y++) {
-        size_t row = mirror.vertical ? height - 1 - y : y;
-        uint8_t *at = to + (row * width + (mirror.horizontal ? width - 1 : 0)) * pixel;
-        blend_rows(from->at + taps[y].first * stride, stride, weights + taps[y].weights,
-                   taps[y].count, line, stride);
-        if (pixel == 1)
-            blend_greys(line, taps + height, weights, width, at, step);
-        else
-            blend_colours(line, taps + height, weights, width, at, step);
-    }
+    struct span down =
+        span_of(window->top, window->height, place->top, place->height, place->eighths);
+    struct span across =
+        span_of(window->left, window->width, place->left, place->width, place->eighths);
+    struct axis rows = {.size = window->out_height, .reach = reach_of(down, window->out_height)};
+    struct axis columns = {.size = window->out_width, .reach = reach_of(across, window->out_width)};
+    size_t numbers = (size_t)rows.size * (1 + rows.reach) +
+                     (size_t)columns.size * (1 + columns.reach) +
+                     (place->width + (size_t)columns.size) * from->channels + (size_t)2 * LANES;
+    weir_buf_clear(&resampler->numbers);
+    weir_buf_reserve(&resampler->numbers, numbers * sizeof(float));
+    rows.first = take(&resampler->numbers, rows.size);
+    rows.weights = take(&resampler->numbers, (size_t)rows.size * rows.reach);
+    columns.first = take(&resampler->numbers, columns.size);
+    columns.weights = take(&resampler->numbers, (size_t)columns.size * columns.reach);
+    fill_axis(&rows, down, mirror.vertical);
+    fill_axis(&columns, across, mirror.horizontal);
+    blend(resampler, from, &rows, &columns, to);
 }
 
 void resampler_fini(struct resampler *resampler)
 {
-    weir_buf_fini(&resampler->taps);
-    weir_buf_fini(&resampler->weights);
-    weir_buf_fini(&resampler->line);
+    weir_buf_fini(&resampler->numbers);
 }

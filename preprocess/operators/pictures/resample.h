@@ -10,9 +10,8 @@
 
 /* Scratch that grows to the largest picture and is kept. Zero-initialised is empty. */
 struct resampler {
-    struct weir_buf taps;    /* struct taps: one per new row, then one per new column */
-    struct weir_buf weights; /* float */
-    struct weir_buf line;    /* float: one new row, as wide as the old ones */
+    struct weir_buf
+        numbers; /* weights of rows and columns; one new row, as wide as the old ones, and as the new */
 };
 
 struct mirror {
