@@ -9,8 +9,7 @@ void lending_fini(struct lending *lending)
 {
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
         weir_segment_free(lending->slots[i].segment);
-    *lending =
-        (struct lending){.window_bytes = lending->window_bytes, .workers = lending->workers};
+    *lending = (struct lending){.window_bytes = lending->window_bytes, .workers = lending->workers};
 }
 
 /* Batches of one job differ a little: an eighth more than the largest yet. */

@@ -45,7 +45,7 @@ struct lending_slot {
 struct lending {
     size_t window_bytes;
     size_t workers; /* that share the slots; 0 is 1 */
-    size_t size; /* a slot's; 0: nothing is lent */
+    size_t size;    /* a slot's; 0: nothing is lent */
     struct lending_slot slots[LENDING_SLOTS_MAX];
     uint8_t named[WEIR_BATCH_LOANS_MAX * WEIR_LOAN_BYTES];
 };
