@@ -67,12 +67,13 @@ static enum weir_status take_up(struct dispatcher *dispatcher, uint64_t number,
 enum weir_status dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
+    enum weir_status status = WEIR_OK;
     *ret_entry = dispatcher_in_memory(dispatcher, number);
-    if (*ret_entry != NULL) {
-        (*ret_entry)->silent_ms = 0;
-        return WEIR_OK;
-    }
-    return take_up(dispatcher, number, ret_entry, err);
+    if (*ret_entry == NULL)
+        status = take_up(dispatcher, number, ret_entry, err);
+    if (status == WEIR_OK)
+        (*ret_entry)->silent_ms = 0; /* somebody asks */
+    return status;
 }
 
 static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct weir_error *err)

@@ -31,7 +31,10 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
     }
     if (status == WEIR_OK) {
         struct shares_quota quota = dispatcher_quota_of(ask);
-        return dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
+        status = dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
+        if (status != WEIR_OK)
+            dispatcher_let_go(*ret_entry);
+        return status;
     }
     if (status != WEIR_NOT_FOUND)
         return status;
