@@ -85,6 +85,16 @@ static void keep(struct weir_parts *parts, size_t index, zmq_msg_t *frame)
         weir_fail(&parts->err, WEIR_LIMIT, "more than %d payload frames", WEIR_WIRE_FRAMES_MAX);
 }
 
+/* A signal may interrupt even what does not wait, and must not tear a message apart. */
+static bool receive_frame(void *socket, zmq_msg_t *frame)
+{
+    int rc;
+    do
+        rc = zmq_msg_recv(frame, socket, ZMQ_DONTWAIT);
+    while (rc < 0 && errno == EINTR);
+    return rc >= 0;
+}
+
 enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_parts *parts)
 {
     begin(parts);
@@ -93,7 +103,7 @@ enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_par
     for (bool more = true; more; index++) {
         zmq_msg_t frame;
         zmq_msg_init(&frame);
-        if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+        if (!receive_frame(socket, &frame)) {
             /* Frames of one message arrive together: this is before the first. */
             zmq_msg_close(&frame);
             return WEIR_RECEIVED_NOTHING;

@@ -51,8 +51,8 @@ struct weir_rpc_handler {
         MSG_##name, fn    \
     }
 
-/* UNSUPPORTED when the endpoint is a TCP address that is not of the loopback: what leaves a host must be encrypted, and
- * is not. Every socket is held to it. */
+/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback: what leaves a
+ * host must be encrypted, and is not. Every socket is held to it. */
 enum weir_status weir_rpc_check_endpoint(const char *endpoint,
                                          struct weir_error *err) WEIR_MUST_USE;
 

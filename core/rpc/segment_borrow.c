@@ -88,7 +88,7 @@ size_t weir_borrowed_count(const struct weir_borrowed *borrowed)
 
 /* ---- reaching the memory of another process ---- */
 
-/* -1 unless it is anonymous memory of the size named: nothing else is opened, not even to look at it. */
+/* -1 unless it is anonymous memory: nothing else is opened, not even to look at it. */
 static int open_memory(const struct weir_borrowed *borrowed, const struct sent *sent)
 {
     char path[PATH_BYTES];
@@ -97,21 +97,28 @@ static int open_memory(const struct weir_borrowed *borrowed, const struct sent *
     int found = open(path, O_PATH | O_CLOEXEC);
     if (found < 0)
         return -1;
-    bool is_memory = fstat(found, &stat) == 0 && S_ISREG(stat.st_mode) &&
-                     stat.st_dev == borrowed->device &&
-                     (uint64_t)stat.st_size == WEIR_SEGMENT_HEAD_BYTES + sent->size;
+    bool is_memory =
+        fstat(found, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_dev == borrowed->device;
     snprintf(path, sizeof path, "/proc/self/fd/%d", found);
     int fd = is_memory ? open(path, O_RDWR | O_CLOEXEC) : -1;
     close(found);
     return fd;
 }
 
+/* Its size is looked at once it can change no more: pages that are not there would kill whoever writes. */
+static bool has_for_good(int fd, size_t size)
+{
+    struct stat stat;
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & WEIR_SEGMENT_SEALS) == WEIR_SEGMENT_SEALS &&
+           fstat(fd, &stat) == 0 && (uint64_t)stat.st_size == size;
+}
+
 /* NULL unless no page of it can be taken away, and it is what was meant. */
 static struct weir_segment_head *map_memory(int fd, const struct sent *sent)
 {
     size_t size = WEIR_SEGMENT_HEAD_BYTES + sent->size;
-    int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & WEIR_SEGMENT_SEALS) != WEIR_SEGMENT_SEALS)
+    if (!has_for_good(fd, size))
         return NULL;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (at == MAP_FAILED)

@@ -112,9 +112,11 @@ static bool is_loopback(const char *host)
 
 enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error *err)
 {
-    static const char TCP[] = "tcp://";
+    static const char TCP[] = "tcp://", INPROC[] = "inproc://";
     bool is_tcp = strncmp(endpoint, TCP, sizeof TCP - 1) == 0;
-    if (!is_tcp || is_loopback(endpoint + sizeof TCP - 1))
+    bool is_here = is_ipc(endpoint) || strncmp(endpoint, INPROC, sizeof INPROC - 1) == 0 ||
+                   strstr(endpoint, "://") == NULL; /* is no endpoint */
+    if (is_here || (is_tcp && is_loopback(endpoint + sizeof TCP - 1)))
         return WEIR_OK;
     return weir_fail(err, WEIR_UNSUPPORTED,
                      "%s leaves this host, and connections have no keys yet: expected a loopback "

@@ -73,11 +73,11 @@ static void a_port_chosen_by_the_system_is_told(void **state)
 static void nothing_leaves_the_host_without_keys(void **state)
 {
     static const char *const OUTSIDE[] = {
-        "tcp://*:*",       "tcp://0.0.0.0:*", "tcp://10.0.0.1:5000",
-        "tcp://eth0:*",    "tcp://[::]:*",    "tcp://localhost:*",
-        "tcp://127.0.0.1", "tcp://",          "tcp://128.0.0.1:*"};
-    static const char *const INSIDE[] = {"tcp://127.0.0.1:*", "tcp://127.9.9.9:80",
-                                         "tcp://[::1]:*"};
+        "tcp://*:*",         "tcp://0.0.0.0:*",   "tcp://10.0.0.1:5000", "tcp://eth0:*",
+        "tcp://[::]:*",      "tcp://localhost:*", "tcp://127.0.0.1",     "tcp://",
+        "tcp://128.0.0.1:*", "tipc://{5560,0}",   "norm://10.0.0.1"};
+    static const char *const INSIDE[] = {"tcp://127.0.0.1:*", "tcp://127.9.9.9:80", "tcp://[::1]:*",
+                                         "ipc:///run/x.sock", "inproc://x"};
     struct fixture *fixture = *state;
     for (size_t i = 0; i < WEIR_COUNT(OUTSIDE); i++) {
         struct weir_rpc_server *server = NULL;
