@@ -171,6 +171,15 @@ void weir_log_last_line(const char *log_path, char *text, size_t size)
         (void)snprintf(text, size, "%s: nothing can be written: %s", log_path, strerror(ENOSPC));
 }
 
+struct weir_bytes weir_log_complaint(const char *line)
+{
+    static const char BEFORE[] = " error=\"";
+    const char *error = strstr(line, BEFORE);
+    struct weir_bytes complaint = weir_bytes_of(error != NULL ? error + strlen(BEFORE) : line);
+    complaint.size -= error != NULL && complaint.size > 0 && line[strlen(line) - 1] == '"';
+    return complaint;
+}
+
 void weir_wait_status_text(int wait_status, char *text, size_t size)
 {
     if (WIFSIGNALED(wait_status))

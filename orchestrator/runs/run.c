@@ -8,6 +8,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/platform/spawn.h"
 #include "orchestrator/runs/run_state.h"
 #include "orchestrator/runs/run_watch.h"
 
@@ -179,16 +180,6 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
     return run->exits > config_of(run)->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
-/* Of the line of its log that says why a trainer has failed, what it says. */
-static struct weir_bytes complaint_of(const char *how)
-{
-    static const char BEFORE[] = " error=\"";
-    const char *error = strstr(how, BEFORE);
-    struct weir_bytes complaint = weir_bytes_of(error != NULL ? error + strlen(BEFORE) : how);
-    complaint.size -= error != NULL && complaint.size > 0 && how[strlen(how) - 1] == '"';
-    return complaint;
-}
-
 /* Samples that no operator could read say more than a trainer that got none. */
 static void on_failed_job(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
@@ -205,7 +196,7 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
 
 static void give_up(struct run *run, const char *how)
 {
-    struct weir_bytes complaint = complaint_of(how);
+    struct weir_bytes complaint = weir_log_complaint(how);
     struct msg_job_ask ask = {.job = (uint64_t)run->number};
     weir_ignore(weir_fail(&run->failure, WEIR_INTERNAL,
                           "trainer failed %u times, the last time: %.*s", run->exits + run->deaths,

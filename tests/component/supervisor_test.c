@@ -90,6 +90,24 @@ static void a_program_that_is_not_there_is_named(void **state)
     run_case(state, case_cannot_start);
 }
 
+static void a_line_of_a_log_says_what_it_complains_of(void **state)
+{
+    static const struct {
+        const char *line, *complaint;
+    } CASES[] = {
+        {"2026-01-31T12:00:00.123Z error trainer \"run failed\" run=7 error=\"no \"GPU\" here\"",
+         "no \"GPU\" here"},
+        {"x error=\"", ""},
+        {"x error=\"cut sho", "cut sho"},
+        {"ValueError: \"x\"", "ValueError: \"x\""},
+        {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
+        assert_true(
+            weir_bytes_equal(weir_log_complaint(CASES[i].line), weir_bytes_of(CASES[i].complaint)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +118,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test(a_line_of_a_log_says_what_it_complains_of),
     };
     return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
 }
