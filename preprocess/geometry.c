@@ -39,6 +39,15 @@ struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t e
     };
 }
 
+void preprocess_geometry_limit_groups(struct preprocess_geometry *geometry, uint32_t most)
+{
+    weir_require(most > 0);
+    if (geometry->group_batches <= most)
+        return;
+    geometry->group_batches = most;
+    geometry->groups_per_epoch = ceiling(geometry->batches_per_epoch, most);
+}
+
 uint64_t preprocess_batches(const struct preprocess_geometry *geometry)
 {
     return geometry->batches_per_epoch * geometry->epochs;

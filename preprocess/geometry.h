@@ -51,6 +51,8 @@ struct preprocess_geometry preprocess_geometry_plan(uint64_t samples, uint32_t e
                                                     uint32_t batch_samples,
                                                     enum preprocess_last last,
                                                     uint32_t group_batches);
+/* Cuts smaller groups if they have more than `most` batches. most > 0 (required). */
+void preprocess_geometry_limit_groups(struct preprocess_geometry *geometry, uint32_t most);
 uint64_t preprocess_batches(const struct preprocess_geometry *geometry); /* of all epochs */
 uint64_t preprocess_groups(const struct preprocess_geometry *geometry);  /* of all epochs */
 /* The batches of a group, and the group of a batch. */

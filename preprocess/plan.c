@@ -47,9 +47,8 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
     uint64_t samples = plan->parts.count > 0 ? plan->parts.samples : plan->set.count;
     plan->geometry =
         preprocess_geometry_plan(samples, form->epochs, (uint32_t)batch->samples, last, group);
-    if (group == 0 && plan->geometry.group_batches > group_at_most(plan))
-        plan->geometry = preprocess_geometry_plan(samples, form->epochs, (uint32_t)batch->samples,
-                                                  last, group_at_most(plan));
+    if (group == 0)
+        preprocess_geometry_limit_groups(&plan->geometry, group_at_most(plan));
     plan->geometry.ranks = form->ranks > 0 ? form->ranks : 1;
     plan->delivery = trains ? (enum weir_delivery)batch->delivery : WEIR_EXACTLY_ONCE;
     plan->order =

@@ -83,24 +83,6 @@ static struct waiting waiting_for(const struct worker_flow *flow, uint64_t job, 
     return waiting;
 }
 
-/* Enough is finished for its consumer: nothing more is made of it before some of that is sent. */
-static bool is_held_up(const struct worker_flow *flow, const struct worker_lease *lease)
-{
-    return waiting_for(flow, lease->job, lease->session).count >= WORKER_READY_MAX;
-}
-
-uint32_t worker_flow_want(const struct worker_flow *flow)
-{
-    uint32_t busy = 0;
-    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
-        const struct worker_lease *lease = &flow->leases[i];
-        bool is_begun = lease->batches.count > 0;
-        busy +=
-            lease->fence != 0 && (!is_begun || (left_of(lease) != 0 && !is_held_up(flow, lease)));
-    }
-    return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
-}
-
 static bool is_listed(const struct msg_worker_orders *orders, const struct worker_lease *lease)
 {
     for (size_t i = 0; i < orders->fences.count; i++) {
@@ -340,6 +322,7 @@ struct makeable {
     uint64_t oldest; /* fence of its consumer's leases */
 };
 
+/* Nothing when enough is finished for its consumer, until some of that is sent. */
 static struct makeable makeable_of(const struct worker_flow *flow, const struct worker_lease *lease)
 {
     if (left_of(lease) == 0)
@@ -351,8 +334,19 @@ static struct makeable makeable_of(const struct worker_flow *flow, const struct 
     return (struct makeable){lease->fence, batch, waiting.count, oldest_of(flow, lease)};
 }
 
-/* Of one consumer the lowest batch. Of several whoever has waited longest, so that each lease comes to its end whatever
- * else the worker is given. */
+uint32_t worker_flow_want(const struct worker_flow *flow)
+{
+    uint32_t busy = 0;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        bool is_begun = lease->batches.count > 0;
+        busy += lease->fence != 0 && (!is_begun || makeable_of(flow, lease).fence != 0);
+    }
+    return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
+}
+
+/* Of one consumer the lowest batch. Of several whoever has waited longest, so that each lease comes
+ * to its end whatever else the worker is given. */
 static bool comes_before(const struct makeable *one, const struct makeable *other)
 {
     if (one->waiting != other->waiting)

@@ -87,6 +87,13 @@ static void a_group_is_a_sixteenth_of_an_epoch_within_limits(void **state)
     assert_int_equal(preprocess_geometry_plan(1 << 20, 1, 1, 0, 0).group_batches, 64);
     assert_int_equal(preprocess_geometry_plan(1 << 20, 1, 1 << 14, 0, 64).group_batches, 4);
     assert_int_equal(preprocess_geometry_plan(1 << 24, 1, 1 << 20, 0, 0).group_batches, 1);
+    struct preprocess_geometry geometry = preprocess_geometry_plan(320, 1, 1, 0, 0);
+    preprocess_geometry_limit_groups(&geometry, 21);
+    assert_int_equal(geometry.group_batches, 20);
+    preprocess_geometry_limit_groups(&geometry, 7);
+    assert_int_equal(geometry.group_batches, 7);
+    assert_int_equal(preprocess_groups(&geometry), 46);
+    assert_int_equal(preprocess_group(&geometry, 45).count, 320 - 45 * 7);
 }
 
 static void slices_end_to_end_are_the_batch(void **state)
