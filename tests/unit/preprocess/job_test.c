@@ -1,10 +1,11 @@
 /* The rules of preprocess/dispatcher/job.h, one by one. The simulation drives them together. */
+#include "core/base/memory.h"
 #include "tests/support/lease_job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -16,33 +17,6 @@ struct fixture {
     struct dispatcher_job job;
     uint64_t beat_number;
 };
-
-static void begin_as(struct fixture *fixture, struct dispatcher_about about)
-{
-    memset(fixture, 0, sizeof(*fixture));
-    fixture->fences.newest = (uint64_t)1 << 32;
-    dispatcher_job_init(&fixture->job, &about, &fixture->fences);
-    struct dispatcher_record empty = {0};
-    dispatcher_job_restore(&fixture->job, &empty, false);
-}
-
-static struct dispatcher_about about(uint32_t ranks, enum weir_delivery delivery)
-{
-    struct dispatcher_about about = {
-        .job = JOB,
-        .geometry = preprocess_geometry_plan(20, 1, 2, PREPROCESS_LAST_SHORT, 2),
-        .delivery = delivery,
-    };
-    about.geometry.ranks = ranks;
-    return about;
-}
-
-static void begin(struct fixture *fixture, bool fit)
-{
-    struct dispatcher_about job = about(1, WEIR_EXACTLY_ONCE);
-    job.fit = fit;
-    begin_as(fixture, job);
-}
 
 static struct dispatcher_opened open_at(struct fixture *fixture, uint64_t session, uint64_t after,
                                         uint64_t oldest)
@@ -102,157 +76,179 @@ static size_t visit(struct fixture *fixture, const struct visit *visit,
     return dispatcher_job_leases(&fixture->job, visit->worker, visit->session, leases);
 }
 
+/* ---- what a test begins with ---- */
+
+static int begin(void **state, bool fit)
+{
+    struct fixture *fixture = weir_calloc(1, sizeof *fixture);
+    struct dispatcher_about about = {
+        .job = JOB,
+        .geometry = preprocess_geometry_plan(20, 1, 2, PREPROCESS_LAST_SHORT, 2),
+        .delivery = WEIR_EXACTLY_ONCE,
+        .fit = fit,
+    };
+    struct dispatcher_record empty = {0};
+    fixture->fences.newest = (uint64_t)1 << 32;
+    dispatcher_job_init(&fixture->job, &about, &fixture->fences);
+    dispatcher_job_restore(&fixture->job, &empty, false);
+    *state = fixture;
+    return 0;
+}
+
+static int a_job(void **state)
+{
+    return begin(state, false);
+}
+
+static int a_job_and_its_consumer(void **state)
+{
+    int failed = begin(state, false);
+    (void)open_at(*state, ONE, 0, 0);
+    return failed;
+}
+
+static int a_job_that_fits(void **state)
+{
+    return begin(state, true);
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+    dispatcher_job_fini(&fixture->job);
+    free(fixture);
+    return 0;
+}
+
+/* ---- the rules ---- */
+
 static void no_lease_before_a_consumer_came(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, leases), 0);
-    assert_int_equal(open_at(&fixture, ONE, 0, 0).attempt, 1);
-    assert_true(fixture.job.unsaved);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, leases), 2);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 2}, leases), 0);
+    assert_int_equal(open_at(fixture, ONE, 0, 0).attempt, 1);
+    assert_true(fixture->job.unsaved);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 2}, leases), 2);
     assert_int_equal(leases[0].group, 0);
     assert_int_equal(leases[1].group, 1);
     assert_true(leases[1].fence > leases[0].fence);
-    assert_true(leases[0].fence > fixture.job.open_fence);
-    dispatcher_job_fini(&fixture.job);
+    assert_true(leases[0].fence > fixture->job.open_fence);
 }
 
 static void a_lost_answer_is_repeated_and_not_doubled(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease first[DISPATCHER_LEASES_MAX], again[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, first), 2);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 2, 50, {{0}}, 0}, again), 2);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 2}, first), 2);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 2, .now_ms = 50}, again),
+                     2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(again[i].group, first[i].group);
         assert_int_equal(again[i].fence, first[i].fence);
     }
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void a_lease_expires_unless_it_is_listed(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
-    struct visit renewing = {0, 1, 0, 1900, {{a[0].group, a[0].fence, false}}, 1};
-    (void)visit(&fixture, &renewing, a);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 2}, a);
+    struct visit renewing = {
+        .session = 1, .now_ms = 1900, .held = {{a[0].group, a[0].fence, false}}, .held_count = 1};
+    (void)visit(fixture, &renewing, a);
     /* Group 1 was not listed: 2 s later it goes to somebody else, under a higher fence. */
-    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 1, 2100, {{0}}, 0}, b), 1);
+    assert_int_equal(
+        visit(fixture, &(struct visit){.worker = 1, .session = 2, .want = 1, .now_ms = 2100}, b),
+        1);
     assert_int_equal(b[0].group, 1);
     assert_true(b[0].fence > a[1].fence);
-    assert_int_equal(visit(&fixture, &renewing, a), 1);
-    dispatcher_job_fini(&fixture.job);
+    assert_int_equal(visit(fixture, &renewing, a), 1);
 }
 
 static void a_new_session_in_the_slot_voids_the_old_leases(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 9, 2, 10, {{0}}, 0}, b), 2);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 2}, a);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 9, .want = 2, .now_ms = 10}, b), 2);
     assert_int_equal(b[0].group, 0);
     assert_true(b[0].fence > a[1].fence);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void what_a_worker_leaves_is_anothers_at_once(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX], b[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 3, 0, {{0}}, 0}, a);
-    struct visit sent = {0, 1, 0, 5, {{a[0].group, a[0].fence, true}}, 1};
-    (void)visit(&fixture, &sent, a); /* which dies with the queue it is in */
-    dispatcher_job_worker_leave(&fixture.job, 0, 2);
-    assert_int_equal(visit(&fixture, &(struct visit){1, 7, 1, 10, {{0}}, 0}, b), 1);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 3}, a);
+    struct visit sent = {
+        .session = 1, .now_ms = 5, .held = {{a[0].group, a[0].fence, true}}, .held_count = 1};
+    (void)visit(fixture, &sent, a); /* which dies with the queue it is in */
+    dispatcher_job_worker_leave(&fixture->job, 0, 2);
+    assert_int_equal(
+        visit(fixture, &(struct visit){.worker = 1, .session = 7, .want = 1, .now_ms = 10}, b), 1);
     assert_int_equal(b[0].group, 3);
-    dispatcher_job_worker_leave(&fixture.job, 0, 1);
-    assert_int_equal(visit(&fixture, &(struct visit){1, 7, 4, 20, {{0}}, 0}, b), 4);
+    dispatcher_job_worker_leave(&fixture->job, 0, 1);
+    assert_int_equal(
+        visit(fixture, &(struct visit){.worker = 1, .session = 7, .want = 4, .now_ms = 20}, b), 4);
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(b[i].group, i);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void sent_groups_rest_until_patience_is_over(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
-    struct visit sent = {0, 1, 0, 100, {{a[0].group, a[0].fence, true}}, 1};
-    assert_int_equal(visit(&fixture, &sent, a), 0);
-    (void)consume(&fixture, ONE, 1, 0, 1, 2000); /* one of its two batches is here */
-    assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_SENT);
-    (void)consume(&fixture, ONE, 1, 0, 1, 100 + DISPATCHER_SENT_PATIENCE_MS);
-    assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
-    assert_int_equal(visit(&fixture, &(struct visit){1, 2, 1, 4200, {{0}}, 0}, a), 1);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 1}, a);
+    struct visit sent = {
+        .session = 1, .now_ms = 100, .held = {{a[0].group, a[0].fence, true}}, .held_count = 1};
+    assert_int_equal(visit(fixture, &sent, a), 0);
+    (void)consume(fixture, ONE, 1, 0, 1, 2000); /* one of its two batches is here */
+    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_SENT);
+    (void)consume(fixture, ONE, 1, 0, 1, 100 + DISPATCHER_SENT_PATIENCE_MS);
+    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
+    assert_int_equal(
+        visit(fixture, &(struct visit){.worker = 1, .session = 2, .want = 1, .now_ms = 4200}, a),
+        1);
     assert_int_equal(a[0].group, 0);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void full_hands_get_the_group_that_holds_everybody_up(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
-    struct visit full = {1, 2, 4, 0, {{0}}, 0};
-    assert_int_equal(visit(&fixture, &full, a), 4);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 1}, a);
+    struct visit full = {.worker = 1, .session = 2, .want = 4};
+    assert_int_equal(visit(fixture, &full, a), 4);
     for (size_t i = 0; i < 4; i++)
         full.held[full.held_count++] = (struct dispatcher_held){a[i].group, a[i].fence, false};
-    (void)consume(&fixture, ONE, 1, 0, 0, 1900);
+    (void)consume(fixture, ONE, 1, 0, 0, 1900);
     full.want = 1;
     full.now_ms = 1900;
-    assert_int_equal(visit(&fixture, &full, a), 4); /* group 0 is made elsewhere */
-    full.now_ms = DISPATCHER_LEASE_MS;              /* not any more */
-    assert_int_equal(visit(&fixture, &full, a), 5);
+    assert_int_equal(visit(fixture, &full, a), 4); /* group 0 is made elsewhere */
+    full.now_ms = DISPATCHER_LEASE_MS;             /* not any more */
+    assert_int_equal(visit(fixture, &full, a), 5);
     assert_int_equal(a[0].group, 0);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void what_the_consumer_has_is_not_leased(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 2, 0, {{0}}, 0}, a);
-    (void)consume(&fixture, ONE, 1, 2, 2, 10); /* group 0 consumed, group 1 waiting there */
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 1, 20, {{0}}, 0}, a), 1);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 2}, a);
+    (void)consume(fixture, ONE, 1, 2, 2, 10); /* group 0 consumed, group 1 waiting there */
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 1, .now_ms = 20}, a), 1);
     assert_int_equal(a[0].group, 2);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void again_opens_the_group_only_under_its_fence(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct weir_error err;
     struct msg_client_orders orders;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
     WEIR_AUTO_BUF tally = {0};
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 1}, a);
     weir_tally_pack(&(struct weir_tally){0}, &tally);
     uint64_t group = 0, fence = a[0].fence - 1;
     struct msg_client_beat ask = {.job = JOB,
@@ -262,33 +258,29 @@ static void again_opens_the_group_only_under_its_fence(void **state)
                                   .again_groups = {&group, 1},
                                   .again_fences = {&fence, 1},
                                   .tally = weir_buf_view(&tally)};
-    assert_int_equal(dispatcher_job_client_beat(&fixture.job, &ask, 5, &orders, &err), WEIR_OK);
-    assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_LEASED);
+    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &ask, 5, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_LEASED);
     fence = a[0].fence;
     ask.number = 2;
-    assert_int_equal(dispatcher_job_client_beat(&fixture.job, &ask, 6, &orders, &err), WEIR_OK);
-    assert_int_equal(fixture.job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
-    dispatcher_job_fini(&fixture.job);
+    assert_int_equal(dispatcher_job_client_beat(&fixture->job, &ask, 6, &orders, &err), WEIR_OK);
+    assert_int_equal(fixture->job.lanes[0].groups[0].state, DISPATCHER_GROUP_OPEN);
 }
 
 static void a_new_consumer_takes_over_and_counts_what_is_replayed(void **state)
 {
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, false);
-    struct dispatcher_opened first = open_at(&fixture, ONE, 0, 0);
-    assert_int_equal(open_at(&fixture, ONE, 0, 0).fence, first.fence); /* the answer was lost */
-    (void)consume(&fixture, ONE, 1, 6, 0, 10);
+    struct fixture *fixture = *state;
+    struct dispatcher_opened first = open_at(fixture, ONE, 0, 0);
+    assert_int_equal(open_at(fixture, ONE, 0, 0).fence, first.fence); /* the answer was lost */
+    (void)consume(fixture, ONE, 1, 6, 0, 10);
     /* A request left behind by an older consumer changes nothing and is told so. */
-    assert_int_equal(open_at(&fixture, TWO, 0, 2).attempt, 0);
-    assert_int_equal(open_at(&fixture, TWO, 0, 2).newest, 1);
-    struct dispatcher_opened second = open_at(&fixture, TWO, 1, 2);
+    assert_int_equal(open_at(fixture, TWO, 0, 2).attempt, 0);
+    assert_int_equal(open_at(fixture, TWO, 0, 2).newest, 1);
+    struct dispatcher_opened second = open_at(fixture, TWO, 1, 2);
     assert_int_equal(second.attempt, 2);
     assert_true(second.fence > first.fence);
-    assert_int_equal(fixture.job.record.replayed, 8); /* 12 consumed, 4 in the position */
-    assert_true(consume(&fixture, ONE, 1, 7, 0, 20).superseded);
-    assert_false(consume(&fixture, TWO, 2, 2, 0, 30).superseded);
-    dispatcher_job_fini(&fixture.job);
+    assert_int_equal(fixture->job.record.replayed, 8); /* 12 consumed, 4 in the position */
+    assert_true(consume(fixture, ONE, 1, 7, 0, 20).superseded);
+    assert_false(consume(fixture, TWO, 2, 2, 0, 30).superseded);
 }
 
 static enum weir_status commit(struct fixture *fixture, uint64_t session, uint64_t oldest,
@@ -309,142 +301,141 @@ static enum weir_status commit(struct fixture *fixture, uint64_t session, uint64
 
 static void commits_move_forward_and_the_audit_adds_up(void **state)
 {
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
+    struct fixture *fixture = *state;
     struct weir_tally half = {.delivered = 10}, most = {.delivered = 17, .erased = 2, .failed = 1};
-    assert_int_equal(commit(&fixture, ONE, 5, half, false), WEIR_OK);
-    assert_int_equal(commit(&fixture, ONE, 3, (struct weir_tally){.delivered = 6}, false), WEIR_OK);
-    assert_int_equal(fixture.job.record.seats[0].committed.oldest, 5);
-    assert_int_equal(commit(&fixture, TWO, 10, most, true), WEIR_STALE);
-    assert_int_equal(commit(&fixture, ONE, 11, most, true), WEIR_INVALID);
-    assert_int_equal(commit(&fixture, ONE, 3, half, true), WEIR_INVALID);
+    assert_int_equal(commit(fixture, ONE, 5, half, false), WEIR_OK);
+    assert_int_equal(commit(fixture, ONE, 3, (struct weir_tally){.delivered = 6}, false), WEIR_OK);
+    assert_int_equal(fixture->job.record.seats[0].committed.oldest, 5);
+    assert_int_equal(commit(fixture, TWO, 10, most, true), WEIR_STALE);
+    assert_int_equal(commit(fixture, ONE, 11, most, true), WEIR_INVALID);
+    assert_int_equal(commit(fixture, ONE, 3, half, true), WEIR_INVALID);
     most.fingerprint = 42;
-    assert_int_equal(commit(&fixture, ONE, 10, most, true), WEIR_OK);
-    struct dispatcher_audit audit = dispatcher_job_audit(&fixture.job, 42);
+    assert_int_equal(commit(fixture, ONE, 10, most, true), WEIR_OK);
+    struct dispatcher_audit audit = dispatcher_job_audit(&fixture->job, 42);
     assert_int_equal(audit.set, 20);
     assert_int_equal(audit.lost, 0);
     assert_int_equal(audit.duplicated, 0);
-    audit = dispatcher_job_audit(&fixture.job, 43); /* as many, but others */
+    audit = dispatcher_job_audit(&fixture->job, 43); /* as many, but others */
     assert_int_equal(audit.lost, 1);
     assert_int_equal(audit.duplicated, 1);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void the_audit_tells_lost_from_duplicated(void **state)
 {
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    assert_int_equal(commit(&fixture, ONE, 10, (struct weir_tally){.delivered = 17}, true),
-                     WEIR_OK);
-    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).lost, 3);
-    fixture.job.record.seats[0].committed.tally.delivered = 24;
-    assert_int_equal(dispatcher_job_audit(&fixture.job, 0).duplicated, 4);
-    dispatcher_job_fini(&fixture.job);
+    struct fixture *fixture = *state;
+    assert_int_equal(commit(fixture, ONE, 10, (struct weir_tally){.delivered = 17}, true), WEIR_OK);
+    assert_int_equal(dispatcher_job_audit(&fixture->job, 0).lost, 3);
+    fixture->job.record.seats[0].committed.tally.delivered = 24;
+    assert_int_equal(dispatcher_job_audit(&fixture->job, 0).duplicated, 4);
 }
 
 static void a_restarted_dispatcher_waits_for_its_consumer(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)commit(&fixture, ONE, 4, (struct weir_tally){.delivered = 8}, false);
-    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    (void)commit(fixture, ONE, 4, (struct weir_tally){.delivered = 8}, false);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 1}, a);
 
     struct dispatcher_fences fences = {.newest = (uint64_t)2 << 32};
     struct dispatcher_job job;
-    struct dispatcher_about same = fixture.job.about;
+    struct dispatcher_about same = fixture->job.about;
     dispatcher_job_init(&job, &same, &fences);
-    dispatcher_job_restore(&job, &fixture.job.record, true);
-    dispatcher_job_fini(&fixture.job);
-    fixture.job = job;
-    fixture.job.fences = &fences;
-    struct visit held = {0, 1, 1, 10, {{a[0].group, a[0].fence, false}}, 1};
-    assert_int_equal(visit(&fixture, &held, a), 0); /* what it holds is void */
-    fixture.beat_number = 50;
-    (void)consume(&fixture, ONE, 1, 2, 0, 15); /* sent before the restart, and before the commit */
-    assert_int_equal(fixture.job.lanes[0].oldest, 4);
-    (void)consume(&fixture, ONE, 1, 6, 0, 20);
-    assert_int_equal(visit(&fixture, &held, a), 1);
+    dispatcher_job_restore(&job, &fixture->job.record, true);
+    dispatcher_job_fini(&fixture->job);
+    fixture->job = job;
+    fixture->job.fences = &fences;
+    struct visit held = {.session = 1,
+                         .want = 1,
+                         .now_ms = 10,
+                         .held = {{a[0].group, a[0].fence, false}},
+                         .held_count = 1};
+    assert_int_equal(visit(fixture, &held, a), 0); /* what it holds is void */
+    fixture->beat_number = 50;
+    (void)consume(fixture, ONE, 1, 2, 0, 15); /* sent before the restart, and before the commit */
+    assert_int_equal(fixture->job.lanes[0].oldest, 4);
+    (void)consume(fixture, ONE, 1, 6, 0, 20);
+    assert_int_equal(visit(fixture, &held, a), 1);
     assert_int_equal(a[0].group, 3);
     assert_true(a[0].fence > (uint64_t)2 << 32);
-    dispatcher_job_fini(&fixture.job);
 }
 
 static void a_silent_consumer_holds_no_leases(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
-    begin(&fixture, false);
-    (void)open_at(&fixture, ONE, 0, 0);
-    (void)visit(&fixture, &(struct visit){0, 1, 1, 0, {{0}}, 0}, a);
+    (void)visit(fixture, &(struct visit){.session = 1, .want = 1}, a);
     int64_t now_ms = 0;
-    struct visit renewing = {0, 1, 1, 0, {{a[0].group, a[0].fence, false}}, 1};
+    struct visit renewing = {
+        .session = 1, .want = 1, .held = {{a[0].group, a[0].fence, false}}, .held_count = 1};
     for (; now_ms < DISPATCHER_SILENT_MS + DISPATCHER_LEASE_MS; now_ms += 300) {
         renewing.now_ms = now_ms;
-        (void)visit(&fixture, &renewing, a);
+        (void)visit(fixture, &renewing, a);
     }
     renewing.now_ms = now_ms;
-    assert_int_equal(visit(&fixture, &renewing, a), 0);
-    (void)consume(&fixture, ONE, 1, 0, 0, now_ms); /* it was only slow */
-    assert_int_equal(visit(&fixture, &renewing, a), 1);
-    dispatcher_job_fini(&fixture.job);
+    assert_int_equal(visit(fixture, &renewing, a), 0);
+    (void)consume(fixture, ONE, 1, 0, 0, now_ms); /* it was only slow */
+    assert_int_equal(visit(fixture, &renewing, a), 1);
 }
 
 static void partial_fits_are_taken_in_group_order(void **state)
 {
-    (void)state;
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct weir_error err;
     struct dispatcher_opened opened;
     struct weir_position beginning = {0};
     struct dispatcher_lease a[DISPATCHER_LEASES_MAX];
     uint64_t group;
-    begin(&fixture, true);
     struct dispatcher_claim claim = {.session = ONE, .state = &beginning};
-    assert_int_equal(dispatcher_job_client_open(&fixture.job, &claim, &opened, &err),
+    assert_int_equal(dispatcher_job_client_open(&fixture->job, &claim, &opened, &err),
                      WEIR_UNAVAILABLE);
-    assert_int_equal(visit(&fixture, &(struct visit){0, 1, 9, 0, {{0}}, 0}, a), GROUPS);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 9}, a), GROUPS);
     for (uint64_t i = GROUPS; i-- > 1;)
-        assert_true(dispatcher_job_fit(&fixture.job, i));
-    assert_false(dispatcher_job_fit(&fixture.job, 1)); /* repeated */
-    assert_false(dispatcher_job_fit_take(&fixture.job, &group));
-    assert_true(dispatcher_job_fit(&fixture.job, 0));
+        assert_true(dispatcher_job_fit(&fixture->job, i));
+    assert_false(dispatcher_job_fit(&fixture->job, 1)); /* repeated */
+    assert_false(dispatcher_job_fit_take(&fixture->job, &group));
+    assert_true(dispatcher_job_fit(&fixture->job, 0));
     for (uint64_t i = 0; i < GROUPS; i++) {
-        assert_false(dispatcher_job_fit_complete(&fixture.job));
-        assert_true(dispatcher_job_fit_take(&fixture.job, &group));
+        assert_false(dispatcher_job_fit_complete(&fixture->job));
+        assert_true(dispatcher_job_fit_take(&fixture->job, &group));
         assert_int_equal(group, i);
     }
-    assert_true(dispatcher_job_fit_complete(&fixture.job));
-    dispatcher_job_fitted(&fixture.job);
-    assert_int_equal(open_at(&fixture, ONE, 0, 0).attempt, 1);
-    dispatcher_job_fini(&fixture.job);
+    assert_true(dispatcher_job_fit_complete(&fixture->job));
+    dispatcher_job_fitted(&fixture->job);
+    assert_int_equal(open_at(fixture, ONE, 0, 0).attempt, 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_lease_before_a_consumer_came),
-        cmocka_unit_test(a_lost_answer_is_repeated_and_not_doubled),
-        cmocka_unit_test(a_lease_expires_unless_it_is_listed),
-        cmocka_unit_test(a_new_session_in_the_slot_voids_the_old_leases),
-        cmocka_unit_test(what_a_worker_leaves_is_anothers_at_once),
-        cmocka_unit_test(sent_groups_rest_until_patience_is_over),
-        cmocka_unit_test(full_hands_get_the_group_that_holds_everybody_up),
-        cmocka_unit_test(what_the_consumer_has_is_not_leased),
-        cmocka_unit_test(again_opens_the_group_only_under_its_fence),
-        cmocka_unit_test(a_new_consumer_takes_over_and_counts_what_is_replayed),
-        cmocka_unit_test(commits_move_forward_and_the_audit_adds_up),
-        cmocka_unit_test(the_audit_tells_lost_from_duplicated),
-        cmocka_unit_test(a_restarted_dispatcher_waits_for_its_consumer),
-        cmocka_unit_test(a_silent_consumer_holds_no_leases),
-        cmocka_unit_test(partial_fits_are_taken_in_group_order),
+        cmocka_unit_test_setup_teardown(no_lease_before_a_consumer_came, a_job, end),
+        cmocka_unit_test_setup_teardown(a_lost_answer_is_repeated_and_not_doubled,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(a_lease_expires_unless_it_is_listed, a_job_and_its_consumer,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_new_session_in_the_slot_voids_the_old_leases,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(what_a_worker_leaves_is_anothers_at_once,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(sent_groups_rest_until_patience_is_over,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(full_hands_get_the_group_that_holds_everybody_up,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(what_the_consumer_has_is_not_leased, a_job_and_its_consumer,
+                                        end),
+        cmocka_unit_test_setup_teardown(again_opens_the_group_only_under_its_fence,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(a_new_consumer_takes_over_and_counts_what_is_replayed,
+                                        a_job, end),
+        cmocka_unit_test_setup_teardown(commits_move_forward_and_the_audit_adds_up,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(the_audit_tells_lost_from_duplicated,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(a_restarted_dispatcher_waits_for_its_consumer,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(a_silent_consumer_holds_no_leases, a_job_and_its_consumer,
+                                        end),
+        cmocka_unit_test_setup_teardown(partial_fits_are_taken_in_group_order, a_job_that_fits,
+                                        end),
     };
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
 }
