@@ -14,8 +14,7 @@ int64_t weir_now_wall_us(void);   /* microseconds since 1970, UTC */
 int64_t weir_cpu_ns(void);        /* CPU time of this process */
 int64_t weir_cpu_thread_ns(void); /* CPU time of the calling thread */
 
-/* "2002-08-22T11:36:23Z", with a fraction only when there is one. `text` holds WEIR_TIME_TEXT_MAX.
- */
+/* "2002-08-22T11:36:23Z", with a fraction only when there is one. `text` holds WEIR_TIME_TEXT_MAX. */
 void weir_time_format(int64_t time_us, char *text);
 /* Accepts RFC 3339 ("2002-08-22T11:36:23.5+02:00", a space for the T too), a date alone
  * ("2002-08-22") as midnight UTC, and a time without a zone as UTC. What is finer than a

@@ -1,5 +1,4 @@
-/* Parses WEIR_FAULTS once ("db.commit=3,run.store=!2") and counts the passes over each named point.
- */
+/* Parses WEIR_FAULTS once ("db.commit=3,run.store=!2") and counts the passes over each named point. */
 #include "core/base/fault.h"
 
 #include "core/base/error.h"

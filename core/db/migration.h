@@ -1,5 +1,4 @@
-/* Numbered SQL files of a service, embedded at build time (weir_embed_sql in cmake/Targets.cmake).
- */
+/* Numbered SQL files of a service, embedded at build time (weir_embed_sql in cmake/Targets.cmake). */
 #ifndef WEIR_DB_MIGRATION_H
 #define WEIR_DB_MIGRATION_H
 

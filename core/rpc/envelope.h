@@ -1,9 +1,9 @@
 /* The fixed first frame of every message.
  *
- *     0  u32  magic "WEIR"          12  u32  deadline in ms left to the asker, 0 = none
- *     4  u16  wire version          16  u64  request number, chosen by the asker, unique in its
- * session 6  u16  message type          24  u64  trace: follows a request through all processes 8
- * u32  reserved              32  end
+ *     0  u32  magic "WEIR"     12  u32  ms that the asker still waits, 0: it does not say
+ *     4  u16  wire version     16  u64  request number, chosen by the asker, unique in its session
+ *     6  u16  message type     24  u64  trace: follows a request through all processes
+ *     8  u32  reserved         32  end
  */
 #ifndef WEIR_RPC_ENVELOPE_H
 #define WEIR_RPC_ENVELOPE_H

@@ -13,8 +13,7 @@ struct weir_frames {
     size_t count;
 };
 
-/* Gives `bytes` (from malloc or weir_aligned_alloc) to the list; ZeroMQ frees it once it is sent.
- */
+/* Gives `bytes` (from malloc or weir_aligned_alloc) to the list; ZeroMQ frees it once it is sent. */
 void weir_frames_give(struct weir_frames *frames, void *bytes, size_t size);
 void weir_frames_copy(struct weir_frames *frames, const void *bytes, size_t size);
 /* A frame of bytes that stay somebody else's, and outlive it. */

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    DRAIN_BUDGET = 64,
-    ENDPOINT_MAX = 512
-}; /* messages per round, so that others get their turn */
+    DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
+    ENDPOINT_MAX = 512,
+};
 
 struct weir_rpc_server {
     struct weir_loop *loop;
@@ -64,8 +64,7 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
 void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route,
                     enum weir_message type, const void *message, struct weir_frames *frames)
 {
-    /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares.
-     */
+    /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares. */
     bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
     server->replies++;
     if (!is_sent && frames != NULL)

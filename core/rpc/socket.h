@@ -1,5 +1,4 @@
-/* Where every ZeroMQ socket of Weir is opened, so that none lacks its bounds. For core/rpc alone.
- */
+/* Where every ZeroMQ socket of Weir is opened, so that none lacks its bounds. For core/rpc alone. */
 #ifndef WEIR_RPC_SOCKET_H
 #define WEIR_RPC_SOCKET_H
 

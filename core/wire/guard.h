@@ -1,5 +1,4 @@
-/* A scan of msgpack bytes that runs before msgpack-c, which allocates whatever a header announces.
- */
+/* A scan of msgpack bytes that runs before msgpack-c, which allocates whatever a header announces. */
 #ifndef WEIR_WIRE_GUARD_H
 #define WEIR_WIRE_GUARD_H
 

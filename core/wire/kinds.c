@@ -135,8 +135,7 @@ const char *weir_kind_unpack_str(const msgpack_object *in, struct weir_arena *ar
     return NULL;
 }
 
-/* Names, digests and paths are shown; anything else may be a person's words, so only its size is.
- */
+/* Names, digests and paths are shown; anything else may be a person's words, so only its size is. */
 void weir_kind_print_str(struct weir_buf *out, const char *value)
 {
     static const char SHOWN[] =
@@ -169,8 +168,7 @@ void weir_kind_print_bin(struct weir_buf *out, struct weir_bytes value)
     weir_buf_printf(out, "bin[%zu]", value.size);
 }
 
-/* ---- arrays of numbers: one bin of little-endian values, which is also how they lie in memory
- * ---- */
+/* ---- arrays of numbers: one bin of little-endian values, as they lie in memory ---- */
 
 static void pack_array(msgpack_packer *out, const void *at, size_t size)
 {

@@ -10,8 +10,8 @@
 
 enum { HEADER_BYTES = 64, HEADER_SUMMED = 48, ALIGNMENT = 64, VERSION = 1, CLASSES_MAX = 1 << 20 };
 static const char MAGIC[8] = {'W', 'E', 'I', 'R', 'M', 'D', 'L', '1'};
-static const size_t FILE_BYTES_MAX = (size_t)9
-                                     << 30; /* two blocks of LEARNER_FLOATS_MAX, and room */
+/* Two blocks of LEARNER_FLOATS_MAX, and room. */
+static const size_t FILE_BYTES_MAX = (size_t)9 << 30;
 
 /* ---- writing ---- */
 

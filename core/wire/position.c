@@ -1,8 +1,9 @@
 /* The position of a consumer and the tally that travels with it, as bytes and as bits.
  *
  *     tally:     0  u32 version 1    4  u64 delivered, filtered, failed, erased, gone, fingerprint
- * 52  end position:  0  the tally       52  u64 oldest    60  u32 size of the bits    64  bits,
- * trailing zeros dropped
+ *               52  end
+ *     position:  0  the tally       52  u64 oldest    60  u32 size of the bits
+ *               64  bits, trailing zeros dropped
  */
 #include "core/wire/position.h"
 

@@ -1,5 +1,4 @@
-/* Opens a data directory: path, lock, identity, layout; each step leaves what a second try accepts.
- */
+/* Opens a data directory: path, lock, identity, layout; each step leaves what a second try accepts. */
 #include "orchestrator/platform/datadir.h"
 
 #include "core/base/file.h"

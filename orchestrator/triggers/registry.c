@@ -1,5 +1,4 @@
-/* The trigger policies there are. To add one: write trigger_NAME.c and name it here, nothing else.
- */
+/* The trigger policies there are. To add one: write trigger_NAME.c and name it here, nothing else. */
 #include "orchestrator/triggers/trigger.h"
 
 #include <string.h>

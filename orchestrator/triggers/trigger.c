@@ -1,5 +1,4 @@
-/* A trigger policy at work: its options, its state, and calls that may be missing answered for it.
- */
+/* A trigger policy at work: its options, its state, and calls that may be missing answered for it. */
 #include "orchestrator/triggers/trigger.h"
 
 #include "core/base/memory.h"

@@ -82,8 +82,7 @@ struct dispatcher_job {
 /* `fences` is borrowed for the life of the job. */
 void dispatcher_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
                          struct dispatcher_fences *fences);
-/* Takes up a stored record (copied). Call directly after init. `is_fitted`: its fit is stored too.
- */
+/* Takes up a stored record (copied). Call directly after init. `is_fitted`: its fit is stored too. */
 void dispatcher_job_restore(struct dispatcher_job *job, const struct dispatcher_record *record,
                             bool is_fitted);
 void dispatcher_job_fini(struct dispatcher_job *job);

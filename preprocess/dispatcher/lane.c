@@ -157,8 +157,7 @@ static uint64_t received_end(const struct dispatcher_lane *lane)
     return preprocess_group_of(&lane->geometry, batch) + 1;
 }
 
-/* The consumer has told what it has: slide the window, and end leases that nobody needs any more.
- */
+/* The consumer has told what it has: slide the window, and end leases that nobody needs any more. */
 static void look_at_consumer(struct dispatcher_lane *lane, int64_t now_ms)
 {
     dispatcher_lane_slide(lane, first_unfinished_group(lane));

@@ -80,8 +80,7 @@ static bool is_running(const struct holder *holder, int64_t now_ms)
     return holder->is_known && !holder->has_ended && holder->lease_end_ms > now_ms;
 }
 
-/* A holder whose lease is over still counts in the report of the epochs that are not in force yet.
- */
+/* A holder whose lease is over still counts in the report of the epochs that are not in force yet. */
 static bool is_forgettable(const struct storage_erasure *erasure, const struct holder *holder,
                            int64_t now_ms)
 {
