@@ -296,7 +296,8 @@ static bool wait_for_change(struct weir_client *client, int64_t end_ms)
 
 static int64_t end_of(int64_t timeout_ms)
 {
-    return timeout_ms < 0 ? INT64_MAX : weir_now_ms() + timeout_ms;
+    int64_t now_ms = weir_now_ms();
+    return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
 }
 
 /* One look at the machine. */

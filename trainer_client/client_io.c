@@ -337,14 +337,17 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
     call->open = false;
     /* STALE: the attempt is over. The next beat says whether the group begins again, or without us. */
     bool is_final = is_refused(err) && err->status != WEIR_STALE;
+    const struct msg_client_committed *answer =
+        reply != NULL && reply->type == MSG_client_committed ? reply->message : NULL;
     lock(client);
     if (is_final)
         client->commit_error = *err;
+    if (reply != NULL && answer == NULL)
+        weir_ignore(weir_fail(&client->commit_error, WEIR_INTERNAL,
+                              "the dispatcher answered client_commit with another message"));
     client->commit_ms = weir_now_ms() + COMMIT_AGAIN_MS;
-    if (reply != NULL && reply->type == MSG_client_committed)
-        delivery_committed(client->delivery, call->number, reply->message);
-    else if (reply != NULL || is_final)
-        delivery_committed(client->delivery, call->number, NULL);
+    if (reply != NULL || is_final)
+        delivery_committed(client->delivery, call->number, answer);
     unlock(client);
     step(client);
 }

@@ -4,6 +4,7 @@
 #include "core/base/bytes.h"
 #include "core/base/rng.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef double read_fn(const void *data, size_t index);
@@ -73,8 +74,9 @@ static void take_ragged(const struct weir_tensor *tensor, size_t sample, float *
     size_t from = tensor->offsets[sample] * inner, to = tensor->offsets[sample + 1] * inner;
     memset(out, 0, FEATURES_BUCKETS * sizeof *out);
     for (size_t k = from; k < to; k++) {
-        int64_t name = (int64_t)READERS[tensor->type](tensor->data, k);
-        out[weir_mix64((uint64_t)name) % FEATURES_BUCKETS] += 1.0F / (float)(to - from);
+        double name = READERS[tensor->type](tensor->data, k);
+        int64_t number = fabs(name) < 0x1p63 ? (int64_t)name : INT64_MIN; /* so has NaN a bucket */
+        out[weir_mix64((uint64_t)number) % FEATURES_BUCKETS] += 1.0F / (float)(to - from);
     }
 }
 

@@ -35,6 +35,7 @@ struct platform {
     struct platform_view view;
     bool stopping, storage_silent, superseded, forgotten, stop_run, paused;
     bool regroups, told; /* told: a commit was refused for it */
+    bool confused;
     uint64_t erased[ERASED_MAX];
     uint64_t epoch;
     uint64_t attempt, session;
@@ -257,9 +258,14 @@ static void on_commit(void *owner, struct weir_request *request)
     platform->view.commits++;
     platform->view.final |= commit->final;
     platform->told |= platform->regroups;
-    bool is_over = platform->regroups;
+    bool is_over = platform->regroups, is_confused = platform->confused;
     unlock(platform);
     struct weir_error err;
+    if (is_confused) {
+        weir_rpc_reply(request->server, &request->route, MSG_client_orders,
+                       &(struct msg_client_orders){0}, NULL);
+        return;
+    }
     if (is_over) {
         weir_ignore(weir_fail(&err, WEIR_STALE, "attempt %lu is over", commit->attempt));
         weir_rpc_refuse(request->server, &request->route, &err);
@@ -454,6 +460,11 @@ void platform_silence_storage(struct platform *platform, bool silent)
 void platform_regroup(struct platform *platform)
 {
     set(platform, &platform->regroups, true);
+}
+
+void platform_confuse(struct platform *platform)
+{
+    set(platform, &platform->confused, true);
 }
 
 void platform_supersede(struct platform *platform)

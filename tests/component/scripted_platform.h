@@ -42,6 +42,7 @@ void platform_erase(struct platform *platform, uint64_t id); /* under the next e
 void platform_silence_storage(struct platform *platform, bool silent);
 /* A rank has returned: a commit is refused, and then beats say so. */
 void platform_regroup(struct platform *platform);
+void platform_confuse(struct platform *platform); /* a commit is answered with another message */
 void platform_supersede(struct platform *platform);
 void platform_forget_run(struct platform *platform); /* client_open is refused with NOT_FOUND */
 void platform_stop_run(struct platform *platform);   /* run_orders.stop */

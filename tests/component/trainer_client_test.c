@@ -339,6 +339,37 @@ static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
     end(&fixture);
 }
 
+static void a_commit_that_nobody_has_confirmed_is_no_success(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct weir_client_error error;
+    const void *state = NULL;
+    size_t size = 0;
+    start(&fixture, (struct platform_script){.samples = 40});
+    open_client(&fixture);
+    weir_batch_release(next(&fixture));
+    weir_client_state(fixture.client, &state, &size);
+    platform_confuse(fixture.platform);
+    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
+                     WEIR_CLIENT_INTERNAL);
+    assert_non_null(strstr(error.text, "answered client_commit with another message"));
+    end(&fixture);
+}
+
+static void the_longest_wait_there_is_has_no_end(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct weir_batch *batch = NULL;
+    struct weir_client_error error;
+    start(&fixture, (struct platform_script){.samples = 40});
+    open_client(&fixture);
+    assert_int_equal(weir_client_next(fixture.client, INT64_MAX, &batch, &error), WEIR_CLIENT_OK);
+    weir_batch_release(batch);
+    end(&fixture);
+}
+
 static void an_unknown_run_is_refused_by_name(void **unused)
 {
     (void)unused;
@@ -400,6 +431,8 @@ int main(void)
         cmocka_unit_test(nothing_is_shown_without_a_use_lease),
         cmocka_unit_test(a_superseded_loop_is_told_to_stop),
         cmocka_unit_test(a_commit_of_a_group_that_begins_again_says_so),
+        cmocka_unit_test(a_commit_that_nobody_has_confirmed_is_no_success),
+        cmocka_unit_test(the_longest_wait_there_is_has_no_end),
         cmocka_unit_test(an_unknown_run_is_refused_by_name),
         cmocka_unit_test(a_platform_that_is_not_there_is_named),
         cmocka_unit_test(what_is_in_hand_is_bounded),
