@@ -13,8 +13,8 @@ static void sort_by_class(const struct buckets *buckets, uint32_t *ret_sorted)
         weir_require(buckets->classes[i] < BUCKETS_CLASSES_MAX);
         next[buckets->classes[i] + 1]++;
     }
-    for (size_t class = 1; class <= BUCKETS_CLASSES_MAX; class ++)
-        next[class] += next[class - 1];
+    for (size_t i = 1; i <= BUCKETS_CLASSES_MAX; i++)
+        next[i] += next[i - 1];
     for (size_t i = 0; i < buckets->samples; i++)
         ret_sorted[next[buckets->classes[i]]++] = (uint32_t)i;
 }

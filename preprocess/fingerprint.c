@@ -73,7 +73,7 @@ static bool add_rest(struct preprocess_sum *sum, const struct preprocess_plan *p
                      const struct weir_position *position, uint64_t *budget)
 {
     uint64_t groups = plan->geometry.groups_per_epoch;
-    while (sum->at<groups && * budget> 0) {
+    while (*budget > 0 && sum->at < groups) {
         uint64_t group = sum->epoch * groups + sum->at++;
         *budget -= least(*budget, SHUFFLED_COST * add_group(sum, plan, group, position));
     }

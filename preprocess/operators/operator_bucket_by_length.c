@@ -182,10 +182,10 @@ static struct borders fit_borders(size_t classes, const struct measured *samples
 
 static uint8_t class_of(const struct borders *borders, uint64_t length)
 {
-    uint8_t class = 0;
-    while (class < borders->count && length > borders->at[class])
-        class ++;
-    return class;
+    uint8_t passed = 0;
+    while (passed < borders->count && length > borders->at[passed])
+        passed++;
+    return passed;
 }
 
 static void append_far(struct weir_buf *out, uint64_t distance)

@@ -166,7 +166,7 @@ static bool refresh(const struct objective *objective, struct bound *heap, size_
     size_t elements[GAINS_AT_ONCE] = {0};
     double gains[GAINS_AT_ONCE];
     size_t some = 0, first = 0, round = best->round;
-    while (some<wanted && * count> 0 && heap[0].round < round)
+    while (*count > 0 && some < wanted && heap[0].round < round)
         elements[some++] = pop(heap, count).element;
     objective->gains(objective->state, elements, some, gains);
     for (size_t i = 1; i < some; i++)

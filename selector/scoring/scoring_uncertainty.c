@@ -36,8 +36,8 @@ static double probability(const struct outlook *outlook, size_t class)
 static double entropy_of(const struct outlook *outlook, size_t classes)
 {
     double entropy = 0;
-    for (size_t class = 0; class < classes; class ++) {
-        double p = probability(outlook, class);
+    for (size_t i = 0; i < classes; i++) {
+        double p = probability(outlook, i);
         if (p > 0)
             entropy -= p * weir_ln(p);
     }
@@ -61,8 +61,8 @@ static double doubt(const struct outlook *outlook, int metric)
         return -(double)INFINITY;
     if (metric == ENTROPY)
         return entropy_of(outlook, classes);
-    for (size_t class = 0; class < classes; class ++) {
-        double p = probability(outlook, class);
+    for (size_t i = 0; i < classes; i++) {
+        double p = probability(outlook, i);
         second = p > best ? best : p > second ? p : second;
         best = p > best ? p : best;
     }

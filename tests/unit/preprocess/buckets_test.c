@@ -155,8 +155,8 @@ static void fitted_classes_hold_equally_much(void **state)
     chain_classify(test.chain, ids, ROWS, classes);
     for (size_t i = 0; i < ROWS; i++)
         sums[classes[i]] += i;
-    for (size_t class = 0; class < 4; class ++)
-        assert_in_range(sums[class], total / 4 - ROWS, total / 4 + ROWS);
+    for (size_t i = 0; i < 4; i++)
+        assert_in_range(sums[i], total / 4 - ROWS, total / 4 + ROWS);
     test_chain_close(&test);
 }
 
