@@ -46,8 +46,8 @@ static const struct cfg_key SECTION[] = {
     CFG_CHOICE(
         struct preprocess_options, on_error, .fallback = "skip", .choices = ON_ERROR,
         .doc =
-            "a sample that an operator cannot read: skip it and count it; fail the run; or retry: "
-            "read it again, five times with growing pauses, then skip it"),
+            "a sample that an operator cannot read: skip it and count it; fail the run, with one error that names "
+            "sample and file; or retry: read it again, five times with growing pauses, then skip it"),
     CFG_END,
 };
 

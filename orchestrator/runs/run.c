@@ -180,29 +180,36 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
     return run->exits > config_of(run)->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
-/* Samples that no operator could read say more than a trainer that got none. */
-static void on_failed_job(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static void try_again(struct run *run)
 {
-    struct run *run = owner;
-    struct weir_error failure = run->failure;
-    const struct msg_job_is *job =
-        reply != NULL && reply->type == MSG_job_is ? reply->message : NULL;
-    (void)err; /* then there is no more to say */
-    if (job != NULL && job->failed_reasons.count > 0)
-        weir_ignore(weir_fail(&failure, WEIR_INTERNAL, "%s; of one sample: %s", run->failure.text,
-                              job->failed_reasons.at[0]));
+    weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", run->number,
+             run->failure.text);
+    run_schedule(run, backoff_ms(run->exits), run_begin);
+}
+
+/* Samples that no operator could read say more than a trainer that got none. */
+static void give_up(struct run *run, const struct msg_job_is *job)
+{
+    struct weir_bytes complaint = weir_log_complaint(run->failure.text);
+    struct weir_error failure;
+    bool has_reason = job != NULL && job->failed_reasons.count > 0;
+    weir_ignore(weir_fail(
+        &failure, WEIR_INTERNAL, "trainer failed %u times, the last time: %.*s%s%s",
+        run->exits + run->deaths, (int)complaint.size, (const char *)complaint.at,
+        has_reason ? "; of one sample: " : "", has_reason ? job->failed_reasons.at[0] : ""));
     run_trouble(run, WEIR_INTERNAL, &failure);
 }
 
-static void give_up(struct run *run, const char *how)
+/* A job that nothing will ever be delivered of is the trainer's fault no more, nor any help to the next one. */
+static void on_failed_job(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct weir_bytes complaint = weir_log_complaint(how);
-    struct msg_job_ask ask = {.job = (uint64_t)run->number};
-    weir_ignore(weir_fail(&run->failure, WEIR_INTERNAL,
-                          "trainer failed %u times, the last time: %.*s", run->exits + run->deaths,
-                          (int)complaint.size, (const char *)complaint.at));
-    weir_rpc_call(run->orch->dispatcher, MSG_job_ask, &ask, ORCHESTRATOR_ASK_MS, on_failed_job,
-                  run);
+    struct run *run = owner;
+    if (err != NULL && err->status == WEIR_INVALID)
+        run_trouble(run, WEIR_INVALID, err);
+    else if (run->is_over)
+        give_up(run, reply != NULL && reply->type == MSG_job_is ? reply->message : NULL);
+    else
+        try_again(run);
 }
 
 void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
@@ -214,18 +221,18 @@ void orchestrator_run_exited(struct orchestrator *orch, int64_t number,
     run_release_slot(orch, number);
     if (run == NULL || run->trained || !run->launched)
         return;
-    struct weir_error err, why;
+    struct weir_error err;
     run->launched = false;
     run->session = 0;
-    bool is_over = has_failed(run, ended, silent_ms, &why);
+    run->is_over = has_failed(run, ended, silent_ms, &run->failure);
     if (ended->code == 2 && !ended->by_signal) {
         run_trouble(run, weir_fail(&err, WEIR_INVALID, "trainer: %s", ended->how), &err);
-    } else if (is_over) {
-        give_up(run, why.text);
+    } else if (ended->by_signal && !run->is_over) {
+        try_again(run);
     } else {
-        weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", number,
-                 why.text);
-        run_schedule(run, backoff_ms(run->exits), run_begin);
+        weir_rpc_call(run->orch->dispatcher, MSG_job_ask,
+                      &(struct msg_job_ask){.job = (uint64_t)number}, ORCHESTRATOR_ASK_MS,
+                      on_failed_job, run);
     }
 }
 

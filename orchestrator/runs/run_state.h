@@ -28,7 +28,8 @@ struct run {
     bool launched;    /* a trainer's process is there */
     bool trained;     /* the trainer has finished: its end is no failure */
     unsigned exits, deaths;
-    struct weir_error failure; /* of a trainer that is not started again */
+    struct weir_error failure; /* of its newest trainer */
+    bool is_over;              /* it has failed too often */
     struct run_progress progress;
 };
 

@@ -55,12 +55,16 @@ static void note_cost(struct dispatcher_entry *entry, const struct msg_worker_be
 
 static void note_reason(struct dispatcher_entry *entry, const char *reason)
 {
-    if (reason[0] == '\0' || weir_str_equal(reason, entry->reason))
+    if (reason[0] == '\0')
         return;
-    free(entry->reason);
-    entry->reason = weir_strdup(reason);
-    if (entry->plan.options.on_error == PREPROCESS_FAIL && entry->failure[0] == '\0')
-        snprintf(entry->failure, sizeof(entry->failure), "a sample cannot be read: %s", reason);
+    if (!weir_str_equal(reason, entry->reason)) {
+        free(entry->reason);
+        entry->reason = weir_strdup(reason);
+    }
+    if (entry->plan.options.on_error == PREPROCESS_FAIL && entry->failure[0] == '\0') {
+        snprintf(entry->failure, sizeof(entry->failure), "%s", reason);
+        entry->failed_by_sample = true;
+    }
 }
 
 static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_beat *beat,
@@ -121,11 +125,14 @@ static size_t held_of(const struct msg_worker_beat *beat, uint64_t job,
     return count;
 }
 
+/* Of a job that has failed there are none: a worker would make what fails again and again. */
 static void list_leases(const struct dispatcher_entry *entry, const struct dispatcher_visit *visit,
                         struct dispatcher_orders *orders)
 {
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
-    size_t count = dispatcher_job_leases(&entry->job, visit->worker, visit->session, leases);
+    size_t count = entry->failure[0] != '\0'
+                       ? 0
+                       : dispatcher_job_leases(&entry->job, visit->worker, visit->session, leases);
     const struct dispatcher_record *record = &entry->job.record;
     for (size_t i = 0; i < count && orders->count < DISPATCHER_ORDERS_MAX; i++) {
         size_t at = orders->count++;

@@ -18,6 +18,14 @@ static void reply(struct weir_request *request, enum weir_message type, const vo
 
 /* ---- orchestrator ---- */
 
+/* Whoever opens it again may have mended what failed it. */
+static void forgive(struct dispatcher_entry *entry)
+{
+    if (entry->failed_by_sample)
+        entry->failure[0] = '\0';
+    entry->failed_by_sample = false;
+}
+
 static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
                                  struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
@@ -30,6 +38,7 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
         dispatcher_let_go(*ret_entry);
     }
     if (status == WEIR_OK) {
+        forgive(*ret_entry);
         struct shares_quota quota = dispatcher_quota_of(ask);
         status = dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
         if (status != WEIR_OK)
@@ -100,10 +109,10 @@ static void on_job_ask(void *state, struct weir_request *request)
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
     enum weir_status status = dispatcher_find(dispatcher, ask->job, &entry, &err);
-    if (status == WEIR_OK)
-        status = dispatcher_expect(dispatcher, entry, &err);
     if (status == WEIR_OK && entry->failure[0] != '\0')
         status = weir_fail(&err, WEIR_INVALID, "job %lu: %s", ask->job, entry->failure);
+    if (status == WEIR_OK)
+        status = dispatcher_expect(dispatcher, entry, &err);
     if (status == WEIR_OK) {
         struct dispatcher_audit audit = dispatcher_job_audit(&entry->job, entry->expected);
         struct msg_job_is answer = {

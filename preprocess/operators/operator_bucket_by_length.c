@@ -31,8 +31,11 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of words, ragged or text"),
     CFG_U64(struct options, classes, .fallback = "16", .min = 2, .max = BUCKETS_CLASSES_MAX,
             .doc = "length classes that hold equally much, fitted on the set"),
-    CFG_TEXTS(struct options, borders,
-              .doc = "instead of `classes`: lengths that rise, each the last of its class"),
+    CFG_TEXTS(
+        struct options, borders,
+        .doc =
+            "instead of `classes`: lengths that rise, each the last of its class; the set is still gone through "
+            "once before training, to measure which class each sample is of"),
     CFG_END,
 };
 

@@ -8,6 +8,16 @@
 
 enum { FITS_BYTES_MAX = 2 << 20 }; /* behind so many, partial fits wait for the next beat */
 
+/* What fails a run is told once: when its job is opened again, it may have been mended. */
+static void forget_told(struct worker *worker)
+{
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct worker_job *job = &worker->jobs[i];
+        if (job->open && job->plan.options.on_error == PREPROCESS_FAIL)
+            job->reason[0] = '\0';
+    }
+}
+
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker *worker = owner;
@@ -18,6 +28,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_worker_orders *orders = reply->message;
+    forget_told(worker);
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     worker_flow_orders(&worker->flow, orders, worker->beat_ms);
     worker_free_discarded(worker);

@@ -73,11 +73,19 @@ void kitchen_forget_files(struct kitchen *kitchen)
 
 /* ---- reading ---- */
 
-/* Fails a sample before it is read, for what kitchen->reason says. */
-static enum weir_sample_state fail_sample(struct kitchen *kitchen, uint64_t id)
+/* Lists a sample that has failed. What no path is told of (tasks.c) lies in no file. */
+static void note_failure(struct kitchen *kitchen, const struct located *located,
+                         const struct located_sample *sample, const char *why)
 {
-    failures_note(&kitchen->failures, id, kitchen->reason);
-    return WEIR_SAMPLE_FAILED;
+    char place[KITCHEN_PATH_MAX + 50] = "";
+    const char *path = located->files[sample->file].path;
+    size_t size = strlen(path), left_out = size > KITCHEN_PATH_MAX ? size - KITCHEN_PATH_MAX : 0;
+    if (size > 0)
+        snprintf(place, sizeof(place), " (byte %lu of %s%s)", sample->offset,
+                 left_out > 0 ? "..." : "", path + left_out);
+    failures_note(&kitchen->failures, sample->id, why);
+    snprintf(kitchen->reason, sizeof(kitchen->reason), "sample %lu%s cannot be read: %s",
+             sample->id, place, why);
 }
 
 static bool is_given_up(const struct kitchen *kitchen, const struct recipe *recipe, uint64_t id,
@@ -103,19 +111,20 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     if (sample->state != WEIR_SAMPLE_LIVE)
         return sample->state;
     int signal = 0;
-    if (is_given_up(kitchen, recipe, sample->id, &signal)) {
-        snprintf(kitchen->reason, sizeof(kitchen->reason),
+    char why[FAILURE_REASON_MAX];
+    if (is_given_up(kitchen, recipe, sample->id, &signal))
+        snprintf(why, sizeof(why),
                  "reading: it has crashed workers (%s), and is not tried any more",
                  strsignal(signal));
-        return fail_sample(kitchen, sample->id);
-    }
-    if (!is_too_large(recipe, sample, payload_bytes))
+    else if (is_too_large(recipe, sample, payload_bytes))
+        snprintf(why, sizeof(why),
+                 "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
+                 sample->length, recipe->plan->options.batch.sample_bytes_max,
+                 PREPROCESS_PAYLOAD_BYTES_MAX);
+    else
         return WEIR_SAMPLE_LIVE;
-    snprintf(kitchen->reason, sizeof(kitchen->reason),
-             "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
-             sample->length, recipe->plan->options.batch.sample_bytes_max,
-             PREPROCESS_PAYLOAD_BYTES_MAX);
-    return fail_sample(kitchen, sample->id);
+    note_failure(kitchen, recipe->located, sample, why);
+    return WEIR_SAMPLE_FAILED;
 }
 
 static struct file_range range_of(const struct located *located,
@@ -346,14 +355,19 @@ static enum weir_status read_timed(struct kitchen *kitchen, const struct recipe 
 /* ---- frames ---- */
 
 /* Names the samples that operators could not read; the last one has the newest reason. */
-static void keep_reasons(struct kitchen *kitchen, const struct chain *chain)
+static void keep_reasons(struct kitchen *kitchen, const struct recipe *recipe)
 {
+    size_t count;
+    const struct chain *chain = recipe->plan->chain;
     const struct operator_failures *failures = chain_failures(chain);
+    const struct located_sample *samples =
+        located_batch(recipe->located, recipe->plan, recipe->batch, &count);
     for (size_t i = 0; i < failures->count; i++) {
         const struct operator_failure *failure = &failures->of[i];
-        snprintf(kitchen->reason, sizeof(kitchen->reason), "%s: %s",
-                 chain_cost(chain, failure->step).name, failure->reason);
-        failures_note(&kitchen->failures, kitchen->rows.ids[failure->row], kitchen->reason);
+        char why[FAILURE_REASON_MAX];
+        snprintf(why, sizeof(why), "%s: %s", chain_cost(chain, failure->step).name,
+                 failure->reason);
+        note_failure(kitchen, recipe->located, &samples[kitchen->rows.samples[failure->row]], why);
     }
 }
 
@@ -366,11 +380,12 @@ static bool all_are_ok(const uint8_t *flags, size_t rows)
 }
 
 /* Rows that an operator could not read, or dropped, leave all columns and become holes. */
-static void drop_rows(struct kitchen *kitchen, struct chain *chain, const uint8_t *flags)
+static void drop_rows(struct kitchen *kitchen, const struct recipe *recipe, const uint8_t *flags)
 {
+    struct chain *chain = recipe->plan->chain;
     if (all_are_ok(flags, kitchen->rows.count))
         return;
-    keep_reasons(kitchen, chain);
+    keep_reasons(kitchen, recipe);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         column_drop_rows(chain_output(chain, i), kitchen->rows.count, flags);
     rows_drop(&kitchen->rows, flags);
@@ -481,7 +496,7 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     if (chain_waits(chain))
         return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
-    drop_rows(kitchen, chain, work.flags);
+    drop_rows(kitchen, recipe, work.flags);
     batch->label_kind = recipe->located->label_kind;
     batch->label_width = recipe->located->label_width;
     give_rows(batch, &kitchen->rows);

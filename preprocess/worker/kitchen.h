@@ -10,7 +10,7 @@
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/located.h"
 
-enum { KITCHEN_REASON_MAX = FAILURE_REASON_MAX };
+enum { KITCHEN_PATH_MAX = 200, KITCHEN_REASON_MAX = FAILURE_REASON_MAX + KITCHEN_PATH_MAX + 100 };
 
 /* Where batches are made; buffers are kept from one to the next. `crashes` (borrowed, may be NULL) knows the
  * samples that are not tried any more. */
@@ -41,7 +41,7 @@ enum weir_status kitchen_fold(struct kitchen *kitchen, const struct recipe *reci
 uint64_t kitchen_bytes_read(const struct kitchen *kitchen);
 /* Time spent on that, by the clock. */
 int64_t kitchen_read_ns(const struct kitchen *kitchen);
-/* Why the newest failed sample failed, with the operator; "" when none did. */
+/* Which sample has failed last, where it lies (of a long path the end), and why; "" when none did. */
 const char *kitchen_reason(const struct kitchen *kitchen);
 /* Samples of the newest batch that failed. */
 const struct failures *kitchen_failures(const struct kitchen *kitchen);

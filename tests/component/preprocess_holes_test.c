@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { BATCH = 16 };
+enum { BATCH = 16, BYTES_BEFORE_17 = 316 };
 
 static const char JSON[] = "preprocess:\n"
                            "  operators: [{op: json_fields, fields: [a, b]}]\n"
@@ -138,7 +138,11 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
         weir_batch_release(batch);
     }
     assert_int_equal(status, WEIR_CLIENT_INVALID);
-    assert_non_null(strstr(error.text, "json_fields: byte"));
+    WEIR_AUTO_FREE char *named =
+        weir_format("job 1: sample %lu (byte %d of %s/data.jsonl)",
+                    (unsigned long)LAB_FIRST_ID + 17, BYTES_BEFORE_17, lab_socket_dir(lab));
+    assert_int_equal(strncmp(error.text, named, strlen(named)), 0);
+    assert_non_null(strstr(error.text, "cannot be read: json_fields: byte"));
     assert_int_equal(seen.times[17], 0);
     weir_client_close(client);
     weir_hasher_free(seen.order);

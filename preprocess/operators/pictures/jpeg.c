@@ -13,6 +13,7 @@
 #include <jpeglib.h>
 
 enum {
+    JPEG_SOI = 0xd8, /* the marker that a file begins with */
     EIGHTHS = 8,
     MARGIN = 2, /* pixels around the window, so that colours are interpolated as in the whole */
     ENOUGH = 2, /* pixels a side for each one wanted: with fewer the resampled picture is blurred */
@@ -103,6 +104,11 @@ const char *jpeg_reason(const struct jpeg *jpeg)
 
 /* ---- opening ---- */
 
+static bool has_beginning(struct weir_bytes bytes)
+{
+    return bytes.size >= 2 && bytes.at[0] == 0xff && bytes.at[1] == JPEG_SOI;
+}
+
 /* A file that was cut off has lost its last marker. Behind it there may be anything. */
 static bool has_end(struct weir_bytes bytes)
 {
@@ -134,7 +140,8 @@ bool jpeg_open(struct jpeg *jpeg, struct weir_bytes bytes, uint64_t pixels_max)
     jpeg->errors.num_warnings = 0;
     jpeg->is_cut_off = false;
     snprintf(jpeg->reason, sizeof(jpeg->reason), "cut off: the end of the picture is missing");
-    if (!has_end(bytes))
+    bool is_cut_off = bytes.size < 2 || (has_beginning(bytes) && !has_end(bytes));
+    if (is_cut_off)
         return false;
     if (setjmp(jpeg->back) != 0)
         return false;
