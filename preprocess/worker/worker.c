@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "preprocess/operators/exec/strays.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
     worker_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
+    strays_end_of_the_dead(); /* one that was killed could not */
     WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
     enum weir_status status = crashes_open(crashes, worker->name, &worker->crashes, err);
     if (status == WEIR_LIMIT) { /* a full disk is no reason not to work */

@@ -1,11 +1,13 @@
 """A program of the user in a pipeline: the example of the guide makes tensors that a model is trained on; the pipeline of
 somebody who names a program that is not allowed is refused with its place; a text that the program dies of costs itself,
-not the run."""
+not the run; and when workers are killed, no process of it is left."""
 
+import os
 import subprocess
+import time
 from pathlib import Path
 
-from weirlab import Lab, Run, assert_clean_audits, binaries, everyone_may_enter
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, everyone_may_enter
 
 EXAMPLE = Path(__file__).parents[2] / "docs/guides/programs/text_numbers.py"
 OPERATORS = """\
@@ -13,6 +15,20 @@ OPERATORS = """\
     - {op: exec, program: numbers, name: numbers, makes: dense, type: f32, width: 3}
     - {op: standardize}
   batch:"""
+# leaves a daemon with a session of its own; a file is named after each process that there was
+DAEMON = """\
+import os, runpy, time
+def note(): open("%s/" + str(os.getpid()), "w").close()
+note()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        note()
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+runpy.run_path(%r)
+"""
 # dies of one text, as many times as it is given it
 FRAGILE = """\
 import os, runpy, sys
@@ -33,14 +49,36 @@ def write(path, text):
     return path
 
 
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except OSError:
+        return False
+
+
+def wait_until(what):
+    deadline = time.monotonic() + DEADLINE_S
+    while not what():
+        assert time.monotonic() < deadline
+
+
+def kill_workers(run, pids):
+    """While their programs run, each with its daemon."""
+    wait_until(lambda: len(os.listdir(pids)) >= 2 or run.process.poll() is not None)
+    hit = [run.kill(name) for name in ("worker-1", "worker-2")]
+    assert any(hit), "the run was over before"
+
+
 def main():
     lab = Lab(samples=600, every=300, epochs=1)
     programs = lab.folder / "programs"
-    programs.mkdir()
+    (programs / "pids").mkdir(parents=True)
     everyone_may_enter(programs)
+    (programs / "pids").chmod(0o777)
     example = write(programs / "text_numbers.py", EXAMPLE.read_text())
     fragile = write(programs / "fragile.py", FRAGILE % str(example))
-    system = write(lab.folder / "system.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {example}]}}\n")
+    daemon = write(programs / "daemon.py", DAEMON % (programs / "pids", str(example)))
+    system = write(lab.folder / "system.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {daemon}]}}\n")
     text = lab.pipeline.read_text()
     first, last = text.index("    - {op: json_text"), text.index("  batch:")
     lab.pipeline.write_text((text[:first] + OPERATORS + text[last + len("  batch:"):]).replace("text_bag", "linear"))
@@ -51,11 +89,15 @@ def main():
     assert "lab.yaml:" in refused.stderr and "program 'numbers' is not allowed" in refused.stderr, refused.stderr
     print("not allowed:", refused.stderr.strip())
 
-    whole = Run(lab.pipeline, lab.folder / "whole", system).finish()
+    whole = Run(lab.pipeline, lab.folder / "whole", system)
+    kill_workers(whole, programs / "pids")
+    whole.finish()
     assert_clean_audits(whole.events)
     audits = [event["audit"] for event in whole.of("training_finished")]
     assert audits and all(audit["delivered"] == audit["set"] for audit in audits), audits
-    print(f"allowed: {len(audits)} trainings, every sample delivered")
+    pids = os.listdir(programs / "pids")
+    wait_until(lambda: not any(is_alive(pid) for pid in pids))
+    print(f"allowed: {len(audits)} trainings, every sample delivered, workers killed; none of {len(pids)} processes is left")
 
     system = write(lab.folder / "fragile.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {fragile}]}}\n")
     fragile_run = Run(lab.pipeline, lab.folder / "fragile", system).finish()

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "preprocess/operators/exec/frame.h"
+#include "preprocess/operators/exec/strays.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +67,7 @@ void program_stop(struct program *program)
         (void)kill(-program->pid, SIGKILL);
         while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
+        strays_end(program->mark);
         for (int i = 0; program->words >= 0 && i < PROGRAM_WORDS_BYTES_MAX / WORDS_BYTES; i++)
             listen_on(program); /* its last words */
         if (program->words >= 0)
@@ -151,12 +153,13 @@ static bool open_pipes(int pipes[PIPES][2])
 static bool spawn(struct program *program)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", language[] = "LANG=C.UTF-8";
-    char *const env[] = {path, language, NULL};
+    char *const env[] = {program->mark, path, language, NULL};
     if (program->allowed->command.count == 0)
         return false;
     int pipes[PIPES][2];
     if (!open_pipes(pipes))
         return false;
+    strays_mark(program->mark);
     char **argv = words_of(&program->allowed->command);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)

@@ -1,7 +1,7 @@
 /* A program of the user as a process of its own, which is asked through two pipes: one question at a time, answered by
  * its standard output. It has a process group, no privileges to gain, no core file, as much address space as is
- * allowed, and dies with the worker. What it says on standard error goes to the worker's log, PROGRAM_WORDS_BYTES_MAX
- * at most.
+ * allowed, and dies with the worker, as do the processes that it has started (strays.h). What it says on standard error
+ * goes to the worker's log, PROGRAM_WORDS_BYTES_MAX at most.
  *
  * Waiting is cut into pieces: nobody is kept from the loop for longer than PROGRAM_PATIENCE_MS. Owned by: one operator,
  * in a process that ignores SIGPIPE. */
@@ -9,6 +9,7 @@
 #define WEIR_PREPROCESS_OPERATORS_EXEC_PROGRAM_H
 
 #include "core/service/programs.h"
+#include "preprocess/operators/exec/strays.h"
 
 #include <sys/types.h>
 
@@ -28,6 +29,7 @@ enum program_state {
 struct program {
     const struct weir_allowed *allowed;
     pid_t pid; /* 0: it does not run */
+    char mark[STRAYS_MARK_MAX];
     int to, from;
     int life;                 /* readable when it has ended, whoever holds its pipes */
     int words;                /* its standard error; -1: it has closed that */

@@ -20,6 +20,18 @@ def header_of(rows, states, reasons, sizes):
             + b"\xdc" + struct.pack(">H", len(reasons)) + texts + bytes_(struct.pack("<2Q", *sizes)))
 
 
+def daemon(path):
+    """Leaves a process in a session of its own, whose number it writes to a file."""
+    if os.fork() > 0:
+        return os.wait()
+    os.setsid()
+    if os.fork() > 0:
+        os._exit(0)
+    with open(path, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(1000)
+
+
 def misbehave(row):
     if row == b"!die":
         os._exit(3)
@@ -38,6 +50,8 @@ def misbehave(row):
         os._exit(4)
     if row == b"flood":
         sys.stderr.write("so many words\n" * (1 << 18))
+    if row.startswith(b"!daemon "):
+        daemon(row.split(b" ", 1)[1])
     if row == b"!memory":
         bytearray(1 << 40)
 

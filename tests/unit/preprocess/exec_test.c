@@ -210,6 +210,89 @@ static void a_program_that_always_hangs_costs_a_few_time_outs(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+/* The number that a program writes to a file as soon as it can. */
+static pid_t wait_for_number(const char *path)
+{
+    int64_t deadline_ms = weir_now_ms() + 20000;
+    for (;;) {
+        WEIR_AUTO_BUF text = {0};
+        struct weir_error err;
+        assert_true(weir_now_ms() < deadline_ms);
+        if (weir_file_read(path, 64, &text, &err) == WEIR_OK && text.size > 0) {
+            weir_buf_append(&text, "", 1);
+            return (pid_t)strtol((const char *)text.at, NULL, 10);
+        }
+    }
+}
+
+static bool is_alive(pid_t pid)
+{
+    WEIR_AUTO_FREE char *path = weir_format("/proc/%d/cmdline", (int)pid);
+    FILE *file = fopen(path, "r");
+    int first = file != NULL ? fgetc(file) : EOF; /* of one that is only not waited for: none */
+    if (file != NULL)
+        fclose(file);
+    return first != EOF;
+}
+
+/* Runs rows one of which leaves a daemon; returns its number. */
+static pid_t leave_daemon(struct test_chain *test, struct temp_dir *dir)
+{
+    const char *texts[ROWS];
+    temp_dir_make(dir);
+    assert_int_equal(chmod(dir->path, 0777), 0);
+    const char *path = temp_path(dir, "daemon");
+    WEIR_AUTO_FREE char *row = weir_format("!daemon %s", path);
+    allow("timeout: 20s");
+    fill(texts, 2, row);
+    test_chain_open(test, DENSE);
+    run(test, texts, 4);
+    expect_rows(test, texts, 4, SIZE_MAX);
+    pid_t daemon = wait_for_number(path);
+    assert_true(is_alive(daemon));
+    return daemon;
+}
+
+static void a_daemon_that_it_leaves_ends_with_it(void **state)
+{
+    (void)state;
+    struct test_chain test = {0};
+    struct temp_dir dir;
+    pid_t daemon = leave_daemon(&test, &dir);
+    strays_end_of_the_dead(); /* of whom it is not */
+    assert_true(is_alive(daemon));
+    test_chain_close(&test);
+    assert_false(is_alive(daemon));
+    temp_dir_remove(&dir);
+}
+
+static void a_daemon_outlives_a_killed_worker_until_the_next_one_begins(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    int report[2];
+    pid_t daemon;
+    assert_int_equal(pipe(report), 0);
+    pid_t worker = fork();
+    if (worker == 0) {
+        struct test_chain test = {0};
+        daemon = leave_daemon(&test, &dir);
+        assert_int_equal(write(report[1], &daemon, sizeof(daemon)), sizeof(daemon));
+        assert_int_equal(write(report[1], &dir, sizeof(dir)), sizeof(dir));
+        pause();
+    }
+    assert_int_equal(read(report[0], &daemon, sizeof(daemon)), sizeof(daemon));
+    assert_int_equal(read(report[0], &dir, sizeof(dir)), sizeof(dir));
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    assert_int_equal(waitpid(worker, NULL, 0), worker);
+    assert_true(is_alive(daemon));
+    strays_end_of_the_dead();
+    assert_false(is_alive(daemon));
+    (void)close(report[0]);
+    (void)close(report[1]);
+    temp_dir_remove(&dir);
+}
+
 static void a_program_that_cannot_run_fails_all_rows(void **state)
 {
     (void)state;
@@ -295,6 +378,8 @@ int main(void)
         cmocka_unit_test(one_that_floods_its_standard_error_is_heard_within_bounds),
         cmocka_unit_test(one_that_hangs_is_not_waited_for),
         cmocka_unit_test(a_program_that_always_hangs_costs_a_few_time_outs),
+        cmocka_unit_test(a_daemon_that_it_leaves_ends_with_it),
+        cmocka_unit_test(a_daemon_outlives_a_killed_worker_until_the_next_one_begins),
         cmocka_unit_test(a_program_that_cannot_run_fails_all_rows),
         cmocka_unit_test(text_and_ragged_numbers_go_on_to_other_operators),
         cmocka_unit_test(what_is_not_allowed_is_refused_with_its_place),
