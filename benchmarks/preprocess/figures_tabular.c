@@ -14,7 +14,6 @@ enum {
     UNEVEN = 200000,
     BATCH = 4096,
     UNEVEN_BATCH = 256,
-    EPOCHS = 4,
     LANES = BENCH_WORKERS,
 };
 
@@ -88,7 +87,7 @@ static enum weir_status need(struct preprocess_bench *bench, enum tabular_worklo
     struct workload *workload = &bench->tabular[which];
     if (workload->config != NULL)
         return WEIR_OK;
-    workload->epochs = EPOCHS; /* so that the start of a job is little of it */
+    workload->epochs = BENCH_EPOCHS;
     enum weir_status status = need_corpus(bench, which, err);
     if (status != WEIR_OK)
         return status;
