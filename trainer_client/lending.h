@@ -4,8 +4,8 @@
  * Owned by: struct weir_client, under its mutex.
  *
  * Rules
- *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN has come in frames: its size is what a slot
- *      has room for. A larger one later makes slots larger.
+ *   1. Nothing is lent before a batch of WEIR_LENT_BATCH_BYTES_MIN is expected or has come in frames: its size
+ *      is what a slot has room for. A larger one later makes slots larger.
  *   2. A slot is idle, lent to one worker, or held by one batch. All slots but one have at most the
  *      client's window together, and LENDING_SLOTS_MAX is their number.
  *   3. Every credit names all loans of its worker, so it may be lost. A worker claims a loan, writes one
@@ -51,7 +51,7 @@ struct lending {
 };
 
 void lending_fini(struct lending *lending);
-/* A batch of so many bytes came in frames. */
+/* A batch of so many bytes came in frames, or will come. */
 void lending_saw(struct lending *lending, size_t bytes);
 /* The worker has few loans left, and there are more. */
 bool lending_due(const struct lending *lending, uint32_t worker);

@@ -266,6 +266,8 @@ static void on_client_open(void *state, struct weir_request *request)
               .superseded = opened.superseded,
               .reload = opened.reload,
               .batches = opened.batches,
+              .batch_bytes =
+                  chain_row_bytes(entry->plan.chain) * geometry->batch_samples / geometry->ranks,
           });
 }
 
