@@ -64,74 +64,106 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
     beat->fits = weir_buf_view(fits);
 }
 
-/* Samples that failed, of one job after the other. */
-struct failed {
-    uint64_t *ids;
-    const char **reasons;
-    size_t count;
+/* ---- what it has spent ---- */
+
+/* The columns as they grow: a row per job, and end to end for each of them its operators and the
+ * samples that failed. */
+struct costs {
+    size_t jobs, operators, failures;
+    uint64_t *job, *bytes_read, *bytes_sent, *operators_of, *failures_of;
+    int64_t *cpu_ns, *read_ns, *queued_ns;
+    const char **reason;
+    int64_t *operator_ns;
+    uint64_t *operator_taken, *operator_bytes;
+    uint64_t *failed_id;
+    const char **failed_reason;
 };
 
-static uint64_t add_failures(const struct failures *failures, struct failed *failed)
+static struct costs costs_with_room(struct weir_arena *arena)
 {
-    for (size_t i = 0; i < failures->count; i++) {
-        failed->ids[failed->count] = failures->of[i].id;
-        failed->reasons[failed->count++] = failures->of[i].reason;
-    }
-    return failures->count;
+    size_t rows = WORKER_JOBS_MAX * sizeof(uint64_t);
+    size_t operators = rows * CHAIN_OPERATORS_MAX, failures = rows * FAILURES_MAX;
+    return (struct costs){
+        .job = weir_arena_alloc(arena, rows),
+        .bytes_read = weir_arena_alloc(arena, rows),
+        .bytes_sent = weir_arena_alloc(arena, rows),
+        .operators_of = weir_arena_alloc(arena, rows),
+        .failures_of = weir_arena_alloc(arena, rows),
+        .cpu_ns = weir_arena_alloc(arena, rows),
+        .read_ns = weir_arena_alloc(arena, rows),
+        .queued_ns = weir_arena_alloc(arena, rows),
+        .reason = weir_arena_alloc(arena, rows),
+        .operator_ns = weir_arena_alloc(arena, operators),
+        .operator_taken = weir_arena_alloc(arena, operators),
+        .operator_bytes = weir_arena_alloc(arena, operators),
+        .failed_id = weir_arena_alloc(arena, failures),
+        .failed_reason = weir_arena_alloc(arena, failures),
+    };
 }
 
-/* Columns of what it has spent on the jobs in use. */
+static void add_operators(const struct worker_job *job, struct costs *costs)
+{
+    size_t count = chain_operators(job->plan.chain);
+    costs->operators_of[costs->jobs] = count;
+    for (size_t i = 0; i < count; i++) {
+        struct worker_spent spent = worker_job_spent(job, i);
+        size_t at = costs->operators++;
+        costs->operator_ns[at] = spent.cpu_ns;
+        costs->operator_taken[at] = spent.taken;
+        costs->operator_bytes[at] = spent.bytes;
+    }
+}
+
+static void add_failures(const struct failures *failures, struct costs *costs)
+{
+    costs->failures_of[costs->jobs] = failures->count;
+    for (size_t i = 0; i < failures->count; i++) {
+        size_t at = costs->failures++;
+        costs->failed_id[at] = failures->of[i].id;
+        costs->failed_reason[at] = failures->of[i].reason;
+    }
+}
+
+static void add_job(const struct worker_job *job, struct costs *costs)
+{
+    add_operators(job, costs);
+    add_failures(&job->failures, costs);
+    size_t at = costs->jobs++;
+    costs->job[at] = job->number;
+    costs->cpu_ns[at] = job->cpu_ns;
+    costs->bytes_read[at] = job->bytes_read;
+    costs->bytes_sent[at] = job->bytes_sent;
+    costs->read_ns[at] = job->read_ns;
+    costs->queued_ns[at] = job->queued_ns;
+    costs->reason[at] = job->reason;
+}
+
+/* Of the jobs in use. */
 static void add_costs(const struct worker *worker, struct weir_arena *arena,
                       struct msg_worker_beat *beat)
 {
-    size_t rows = WORKER_JOBS_MAX * sizeof(uint64_t), cells = rows * CHAIN_OPERATORS_MAX;
-    uint64_t *jobs = weir_arena_alloc(arena, rows), *read = weir_arena_alloc(arena, rows);
-    int64_t *cpu_ns = weir_arena_alloc(arena, rows);
-    uint64_t *sent = weir_arena_alloc(arena, rows), *operators = weir_arena_alloc(arena, rows);
-    int64_t *operator_ns = weir_arena_alloc(arena, cells);
-    uint64_t *operator_bytes = weir_arena_alloc(arena, cells);
-    uint64_t *operator_taken = weir_arena_alloc(arena, cells);
-    int64_t *read_ns = weir_arena_alloc(arena, rows), *queued_ns = weir_arena_alloc(arena, rows);
-    const char **reasons = weir_arena_alloc(arena, rows);
-    uint64_t *failures = weir_arena_alloc(arena, rows);
-    struct failed failed = {weir_arena_alloc(arena, rows * FAILURES_MAX),
-                            weir_arena_alloc(arena, rows * FAILURES_MAX), 0};
-    size_t count = 0, cell = 0;
+    struct costs costs = costs_with_room(arena);
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
-        const struct worker_job *job = &worker->jobs[i];
-        if (!job->open)
-            continue;
-        jobs[count] = job->number;
-        cpu_ns[count] = job->cpu_ns;
-        read[count] = job->bytes_read;
-        sent[count] = job->bytes_sent;
-        read_ns[count] = job->read_ns;
-        queued_ns[count] = job->queued_ns;
-        reasons[count] = job->reason;
-        failures[count] = add_failures(&job->failures, &failed);
-        operators[count++] = chain_operators(job->plan.chain);
-        for (size_t k = 0; k < chain_operators(job->plan.chain); k++) {
-            struct chain_cost cost = chain_cost(job->plan.chain, k);
-            operator_ns[cell] = cost.cpu_ns;
-            operator_taken[cell] = cost.taken;
-            operator_bytes[cell++] = cost.bytes;
-        }
+        if (worker->jobs[i].open)
+            add_job(&worker->jobs[i], &costs);
     }
-    beat->stat_jobs = (struct weir_u64s){jobs, count};
-    beat->stat_cpu_ns = (struct weir_i64s){cpu_ns, count};
-    beat->stat_bytes_read = (struct weir_u64s){read, count};
-    beat->stat_bytes_sent = (struct weir_u64s){sent, count};
-    beat->stat_read_ns = (struct weir_i64s){read_ns, count};
-    beat->stat_queued_ns = (struct weir_i64s){queued_ns, count};
-    beat->stat_reasons = (struct weir_strs){reasons, count};
-    beat->stat_failures = (struct weir_u64s){failures, count};
-    beat->failed_ids = (struct weir_u64s){failed.ids, failed.count};
-    beat->failed_reasons = (struct weir_strs){failed.reasons, failed.count};
-    beat->stat_operators = (struct weir_u64s){operators, count};
-    beat->stat_operator_ns = (struct weir_i64s){operator_ns, cell};
-    beat->stat_operator_bytes = (struct weir_u64s){operator_bytes, cell};
-    beat->stat_operator_taken = (struct weir_u64s){operator_taken, cell};
+    beat->stat_jobs = (struct weir_u64s){costs.job, costs.jobs};
+    beat->stat_cpu_ns = (struct weir_i64s){costs.cpu_ns, costs.jobs};
+    beat->stat_bytes_read = (struct weir_u64s){costs.bytes_read, costs.jobs};
+    beat->stat_bytes_sent = (struct weir_u64s){costs.bytes_sent, costs.jobs};
+    beat->stat_read_ns = (struct weir_i64s){costs.read_ns, costs.jobs};
+    beat->stat_queued_ns = (struct weir_i64s){costs.queued_ns, costs.jobs};
+    beat->stat_reasons = (struct weir_strs){costs.reason, costs.jobs};
+    beat->stat_operators = (struct weir_u64s){costs.operators_of, costs.jobs};
+    beat->stat_operator_ns = (struct weir_i64s){costs.operator_ns, costs.operators};
+    beat->stat_operator_taken = (struct weir_u64s){costs.operator_taken, costs.operators};
+    beat->stat_operator_bytes = (struct weir_u64s){costs.operator_bytes, costs.operators};
+    beat->stat_failures = (struct weir_u64s){costs.failures_of, costs.jobs};
+    beat->failed_ids = (struct weir_u64s){costs.failed_id, costs.failures};
+    beat->failed_reasons = (struct weir_strs){costs.failed_reason, costs.failures};
 }
+
+/* ---- the beat ---- */
 
 static bool is_due(const struct worker *worker, int64_t now_ms)
 {

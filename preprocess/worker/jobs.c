@@ -3,8 +3,20 @@
 
 #include "core/base/log.h"
 
+struct worker_spent worker_job_spent(const struct worker_job *job, size_t operator)
+{
+    struct chain_cost cost = chain_cost(job->plan.chain, operator);
+    const struct worker_spent *before = &job->operators[operator];
+    return (struct worker_spent){.cpu_ns = before->cpu_ns + cost.cpu_ns,
+                                 .taken = before->taken + cost.taken,
+                                 .bytes = before->bytes + cost.bytes};
+}
+
+/* What it has cost is told on, though its plan is made anew: after a fit, or when it comes back. */
 static void close_job(struct worker_job *job)
 {
+    for (size_t i = 0; job->open && i < chain_operators(job->plan.chain); i++)
+        job->operators[i] = worker_job_spent(job, i);
     preprocess_plan_close(&job->plan);
     job->open = false;
 }

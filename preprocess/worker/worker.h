@@ -24,6 +24,12 @@ enum {
     WORKER_LENT_BYTES = 8 << 20,
 };
 
+/* What an operator has cost so far. */
+struct worker_spent {
+    int64_t cpu_ns;
+    uint64_t taken, bytes;
+};
+
 /* A job as the worker knows it. */
 struct worker_job {
     uint64_t number; /* 0: the slot is free */
@@ -39,7 +45,8 @@ struct worker_job {
     int64_t queued_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
-    char reason[KITCHEN_REASON_MAX]; /* why a sample failed, newest */
+    struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
+    char reason[KITCHEN_REASON_MAX];                    /* why a sample failed, newest */
     struct failures failures;
     struct worker *worker;
 };
@@ -106,6 +113,8 @@ void worker_hold(struct worker *worker);
 void worker_on_erased(void *state, struct weir_request *request);
 /* jobs.c: finds or asks for what a lease's job is. NULL: not yet. */
 struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease);
+/* What an operator of an open job has cost in this session. */
+struct worker_spent worker_job_spent(const struct worker_job *job, size_t operator);
 void worker_jobs_expire(struct worker *worker, int64_t now_ms);
 void worker_jobs_close(struct worker *worker);
 /* tasks.c: gets leases ready: job, where the samples are, and those that only storage can read. */

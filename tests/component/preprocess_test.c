@@ -69,6 +69,26 @@ static void a_fit_does_not_depend_on_who_made_it(void **state)
     assert_memory_equal(&one, &three, sizeof(one));
 }
 
+/* Workers plan a job anew once it is fitted: what they tell of it goes on. */
+static void what_a_fit_has_cost_is_told_on(void **state)
+{
+    /* Two fields of each sample: for the fit, for the epoch, and standardized for the epoch. */
+    enum { MADE_BYTES = LAB_SAMPLES * 2 * sizeof(float) * 3 };
+    uint64_t bytes = 0;
+    struct lab *lab = lab_start(*state, 1, -1);
+    struct seen seen = {.order = weir_hasher_new()};
+    lab_open_job(lab, 1, FITTED, 1);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_true(seen_take(&seen, client, UINT64_MAX, false));
+    for (int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS; bytes < MADE_BYTES;
+         (void)lab_made(lab, 1, &bytes))
+        assert_true(weir_now_ms() < deadline_ms);
+    seen_commit(client, true);
+    weir_client_close(client);
+    weir_hasher_free(seen.order);
+    lab_stop(lab);
+}
+
 static void wait_for_leases(struct lab *lab, int worker, int64_t patience_ms, bool wanted)
 {
     int64_t deadline_ms = weir_now_ms() + patience_ms;
@@ -542,6 +562,7 @@ int main(int argc, char **argv)
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(relaxed_order_delivers_everything_too, weir_test_postgres_clean),
         cmocka_unit_test_teardown(a_fit_does_not_depend_on_who_made_it, weir_test_postgres_clean),
+        cmocka_unit_test_teardown(what_a_fit_has_cost_is_told_on, weir_test_postgres_clean),
         cmocka_unit_test_teardown(a_fit_is_the_same_whatever_dies, weir_test_postgres_clean),
         cmocka_unit_test_teardown(a_vocabulary_goes_on_from_that_of_a_model,
                                   weir_test_postgres_clean),
