@@ -320,10 +320,10 @@ static void a_superseded_loop_is_told_to_stop(void **unused)
     end(&fixture);
 }
 
-/* The dispatcher may hear of the commit before this loop hears of the rank that has returned. */
-static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
+/* A batch is consumed, and then the platform is disturbed. */
+static void assert_no_commit(void (*disturb)(struct platform *), enum weir_client_status expected,
+                             const char *words)
 {
-    (void)unused;
     struct fixture fixture;
     struct weir_client_error error;
     const void *state = NULL;
@@ -332,29 +332,25 @@ static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
     open_client(&fixture);
     weir_batch_release(next(&fixture));
     weir_client_state(fixture.client, &state, &size);
-    platform_regroup(fixture.platform);
+    disturb(fixture.platform);
     assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
-                     WEIR_CLIENT_RESTART);
-    assert_non_null(strstr(error.text, "a rank has returned"));
+                     expected);
+    assert_non_null(strstr(error.text, words));
     end(&fixture);
+}
+
+/* The dispatcher may hear of the commit before this loop hears of the rank that has returned. */
+static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
+{
+    (void)unused;
+    assert_no_commit(platform_regroup, WEIR_CLIENT_RESTART, "a rank has returned");
 }
 
 static void a_commit_that_nobody_has_confirmed_is_no_success(void **unused)
 {
     (void)unused;
-    struct fixture fixture;
-    struct weir_client_error error;
-    const void *state = NULL;
-    size_t size = 0;
-    start(&fixture, (struct platform_script){.samples = 40});
-    open_client(&fixture);
-    weir_batch_release(next(&fixture));
-    weir_client_state(fixture.client, &state, &size);
-    platform_confuse(fixture.platform);
-    assert_int_equal(weir_client_commit(fixture.client, state, size, 0, PATIENCE_MS, &error),
-                     WEIR_CLIENT_INTERNAL);
-    assert_non_null(strstr(error.text, "answered client_commit with another message"));
-    end(&fixture);
+    assert_no_commit(platform_confuse, WEIR_CLIENT_INTERNAL,
+                     "answered client_commit with another message");
 }
 
 static void the_longest_wait_there_is_has_no_end(void **unused)
