@@ -196,6 +196,9 @@ enum weir_status dispatcher_job_client_open(struct dispatcher_job *job,
     if (job->fitting)
         return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its operators are being fitted",
                          job->about.job);
+    if (claim->session == 0) /* means that nobody has a place */
+        return weir_fail(err, WEIR_INVALID, "job %lu: found session 0, expected another number",
+                         job->about.job);
     enum weir_status status =
         check_rank(job, claim->rank, claim->ranks > 0 ? claim->ranks : 1, err);
     if (status == WEIR_OK)

@@ -6,9 +6,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
 {
+    size_t name = strlen(beat->worker), endpoint = strlen(beat->endpoint);
+    if (name > POOL_TEXT_MAX || endpoint > POOL_TEXT_MAX) /* they are kept */
+        return weir_fail(err, WEIR_INVALID,
+                         "worker_beat: found a name of %zu characters and an endpoint of %zu, "
+                         "expected at most %d",
+                         name, endpoint, POOL_TEXT_MAX);
     size_t leases = beat->jobs.count, stats = beat->stat_jobs.count;
     bool is_consistent = beat->session != 0 && beat->worker[0] != '\0' &&
                          beat->groups.count == leases && beat->fences.count == leases &&

@@ -109,7 +109,7 @@ struct dispatcher_opened {
 };
 
 /* Rules 1 to 3. UNAVAILABLE: operators are still being fitted; ask again. INVALID: the state lies
- * beyond the end, or the job has no such rank. */
+ * beyond the end, or the job has no such rank, or the session is 0. */
 enum weir_status dispatcher_job_client_open(struct dispatcher_job *job,
                                             const struct dispatcher_claim *claim,
                                             struct dispatcher_opened *ret_opened,

@@ -14,6 +14,7 @@
 
 enum {
     POOL_WORKERS_MAX = 16384,
+    POOL_TEXT_MAX = 512, /* characters of a name, and of an endpoint */
     POOL_CREW = 256,
     POOL_PAST_MAX = 8,          /* former sessions remembered per slot */
     POOL_SILENT_MS = 10000,     /* a worker that was silent for so long is not shown to consumers */

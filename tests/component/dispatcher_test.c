@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -152,6 +153,31 @@ static size_t jobs_of(const struct stage *stage)
     return ((const struct dispatcher *)stage->dispatcher)->entry_count;
 }
 
+static enum weir_status beat_as(struct stage *stage, const char *name)
+{
+    return stage_hear(stage, MSG_worker_beat,
+                      &(struct msg_worker_beat){
+                          .worker = name, .session = WORKER, .endpoint = "ipc:///nowhere"})
+        .status;
+}
+
+static void what_is_kept_of_a_worker_is_bounded(void **state)
+{
+    struct stage stage;
+    char name[POOL_TEXT_MAX + 2] = {0};
+    (void)state;
+    stage_begin(&stage, &postgres, 1);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    memset(name, 'w', POOL_TEXT_MAX);
+    assert_int_equal(beat_as(&stage, name), WEIR_OK);
+    name[POOL_TEXT_MAX] = 'w';
+    assert_int_equal(beat_as(&stage, name), WEIR_INVALID);
+    assert_int_equal(((const struct dispatcher *)stage.dispatcher)->pool.count, 1);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
 {
     struct stage stage;
@@ -199,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_groups_survive_kill_9),
+        cmocka_unit_test(what_is_kept_of_a_worker_is_bounded),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),
     };
     return cmocka_run_group_tests_name("dispatcher", tests, start_postgres, stop_postgres);

@@ -186,6 +186,20 @@ static void a_rank_that_does_not_exist_is_refused(void **unused)
     end(&fixture);
 }
 
+static void a_consumer_without_a_session_takes_no_place(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct dispatcher_opened opened;
+    begin(&fixture, 1, WEIR_EXACTLY_ONCE);
+    const struct dispatcher_claim claim = {.ranks = 1};
+    assert_int_equal(dispatcher_job_client_open(&fixture.job, &claim, &opened, &fixture.err),
+                     WEIR_INVALID);
+    assert_int_equal(fixture.job.record.turn, 0);
+    assert_false(fixture.job.unsaved);
+    end(&fixture);
+}
+
 static void a_rank_that_returns_makes_the_others_regroup(void **unused)
 {
     (void)unused;
@@ -388,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_attempt_begins_once_every_rank_has_come),
         cmocka_unit_test(a_rank_that_does_not_exist_is_refused),
+        cmocka_unit_test(a_consumer_without_a_session_takes_no_place),
         cmocka_unit_test(a_rank_that_returns_makes_the_others_regroup),
         cmocka_unit_test(states_of_different_steps_meet_at_the_older_one),
         cmocka_unit_test(of_two_processes_with_one_rank_the_later_stays),
