@@ -43,13 +43,20 @@ bool weir_str_equal(const char *a, const char *b)
 
 void weir_buf_fini(struct weir_buf *buf)
 {
-    free(buf->at);
+    if (!buf->is_lent)
+        free(buf->at);
     *buf = (struct weir_buf){0};
 }
 
 void weir_buf_clear(struct weir_buf *buf)
 {
     buf->size = 0;
+}
+
+void weir_buf_lend(struct weir_buf *buf, void *at, size_t capacity)
+{
+    weir_buf_fini(buf);
+    *buf = (struct weir_buf){.at = at, .capacity = capacity, .is_lent = true};
 }
 
 void weir_buf_grow(struct weir_buf *buf, size_t more)
@@ -61,8 +68,10 @@ void weir_buf_grow(struct weir_buf *buf, size_t more)
         capacity = needed;
     if (capacity < BUF_BYTES_MIN)
         capacity = BUF_BYTES_MIN;
-    buf->at = weir_realloc(buf->at, capacity, 1);
-    buf->capacity = capacity;
+    uint8_t *at = weir_realloc(buf->is_lent ? NULL : buf->at, capacity, 1);
+    if (buf->is_lent && buf->size > 0)
+        memcpy(at, buf->at, buf->size);
+    *buf = (struct weir_buf){.at = at, .size = buf->size, .capacity = capacity};
 }
 
 void weir_buf_append_text(struct weir_buf *buf, const char *text)

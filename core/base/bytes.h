@@ -30,10 +30,13 @@ struct weir_buf {
     uint8_t *at;
     size_t size;
     size_t capacity;
+    bool is_lent; /* somebody else's memory: used as far as it goes, and never freed here */
 };
 
 void weir_buf_fini(struct weir_buf *buf);
-void weir_buf_clear(struct weir_buf *buf);             /* keeps the memory */
+void weir_buf_clear(struct weir_buf *buf); /* keeps the memory */
+/* Empties it into memory that stays somebody else's. What outgrows that moves to memory of its own. */
+void weir_buf_lend(struct weir_buf *buf, void *at, size_t capacity);
 void weir_buf_grow(struct weir_buf *buf, size_t more); /* what weir_buf_reserve() does, rarely */
 static inline void weir_buf_reserve(struct weir_buf *buf, size_t more)
 {

@@ -69,8 +69,8 @@ struct weir_loan {
     _Atomic uint64_t *word;
     uint64_t ticket;
 };
-/* False when the memory cannot be reached or trusted, or the loan is over or was claimed before. Valid
- * until the next claim or round of the loop. */
+/* False when the memory cannot be reached or trusted, or the loan is over or was claimed before; `ret_loan` is as
+ * it was then. Valid until the next round of the loop, or WEIR_BORROWED_MAX - 1 more claims. */
 bool weir_loan_claim(struct weir_borrowed *borrowed, struct weir_bytes sent,
                      struct weir_loan *ret_loan);
 /* `is_written`: its reader may look. Otherwise it is as if it had never been claimed. */

@@ -84,7 +84,8 @@ const struct operator_failures *chain_failures(const struct chain *chain);
 void chain_fold(struct chain *chain, const struct operator_batch *batch,
                 struct chain_partial *partial);
 
-/* The tensors that leave the chain. Their buffers may be taken away after a run. */
+/* The tensors that leave the chain. Their values may be taken away after a run; from chain_begin() until it they may be
+ * lent memory (weir_buf_lend), which they are made in then. */
 size_t chain_outputs(const struct chain *chain);
 struct column *chain_output(struct chain *chain, size_t index);
 

@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-struct column *chain_begin(struct chain *chain)
-{
-    column_begin(&chain->payload);
-    return &chain->payload;
-}
-
 bool chain_reads_in_place(const struct chain *chain)
 {
     return chain->step[0].op->in_place;
@@ -30,6 +24,27 @@ static void advance(struct chain *chain, struct chain_step *step)
         if (chain->column[i] != NULL)
             chain->column[kept++] = chain->column[i];
     }
+}
+
+/* Finds the columns that will leave the chain; what the last batch left in lent memory is not theirs any more. */
+static void find_outputs(struct chain *chain)
+{
+    chain->column[0] = &chain->payload;
+    for (size_t i = 0; i < chain->steps; i++) {
+        if (!chain->step[i].joined)
+            advance(chain, &chain->step[i]);
+    }
+    for (size_t i = 0; i < chain->columns; i++) {
+        if (chain->column[i]->values.is_lent)
+            weir_buf_fini(&chain->column[i]->values);
+    }
+}
+
+struct column *chain_begin(struct chain *chain)
+{
+    find_outputs(chain);
+    column_begin(&chain->payload);
+    return &chain->payload;
 }
 
 /* What a step gives up is counted, and its newest reason kept. */
@@ -154,8 +169,7 @@ static void begin_rows(struct column *column, size_t rows)
 {
     column_begin(column);
     if (column->about.kind == COLUMN_DENSE)
-        weir_buf_reserve(&column->values,
-                         rows * column->about.width * weir_dtype_bytes(column->about.type));
+        weir_buf_reserve(&column->values, rows * column_row_bytes(column));
 }
 
 /* Runs the step, and those that belong to its run; returns the one behind. */

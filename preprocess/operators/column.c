@@ -88,11 +88,6 @@ void column_fini(struct column *column)
     weir_buf_fini(&column->pictures);
 }
 
-static size_t dense_row_bytes(const struct column *column)
-{
-    return column->about.width * weir_dtype_bytes(column->about.type);
-}
-
 static struct weir_buf borrow(const struct weir_buf *buf, size_t offset)
 {
     return (struct weir_buf){.at = buf->at + offset, .size = buf->size - offset};
@@ -103,8 +98,8 @@ struct column column_view(const struct column *column, size_t row)
     struct column view = {.about = column->about, .values = column->values};
     view.values.capacity = 0;
     if (column->about.kind == COLUMN_DENSE) {
-        view.values = borrow(&column->values, row * dense_row_bytes(column));
-        view.values.size = dense_row_bytes(column);
+        view.values = borrow(&column->values, row * column_row_bytes(column));
+        view.values.size = column_row_bytes(column);
         return view;
     }
     view.offsets = borrow(&column->offsets, row * sizeof(uint32_t));
@@ -115,7 +110,7 @@ struct column column_view(const struct column *column, size_t row)
 
 static void drop_dense_rows(struct column *column, size_t rows, const uint8_t *flags)
 {
-    size_t width = dense_row_bytes(column);
+    size_t width = column_row_bytes(column);
     uint8_t *to = column->values.at;
     for (size_t i = 0; i < rows; i++) {
         if (flags[i] != 0)

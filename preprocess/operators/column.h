@@ -102,6 +102,11 @@ struct column column_view(const struct column *column, size_t row);
 
 /* Removes the rows whose flag is set, in place. `rows` before, flags one per row. */
 void column_drop_rows(struct column *column, size_t rows, const uint8_t *flags);
+/* Bytes of each row of a DENSE column. */
+static inline size_t column_row_bytes(const struct column *column)
+{
+    return column->about.width * weir_dtype_bytes(column->about.type);
+}
 /* Bytes that the column holds. */
 size_t column_bytes(const struct column *column);
 

@@ -1,14 +1,32 @@
 /* A finished batch. */
 #include "preprocess/worker/batch.h"
 
+#include "core/base/error.h"
+#include "core/base/memory.h"
 #include "core/wire/delivery.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+
+static_assert(WEIR_WIRE_FRAMES_MAX <= 64, "in_loan has a bit for each frame");
 
 void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 {
     batch->bytes += size;
     weir_frames_give(&batch->frames, bytes, size);
+}
+
+static void give_values(struct worker_batch *batch, struct weir_buf *values)
+{
+    if (!values->is_lent) {
+        worker_batch_give(batch, values->at, values->size);
+    } else {
+        batch->in_loan |= (uint64_t)1 << batch->frames.count;
+        batch->bytes += values->size;
+        weir_frames_view(&batch->frames, values->at, values->size);
+    }
+    *values = (struct weir_buf){0};
 }
 
 void worker_batch_give_tensor(struct worker_batch *batch, struct column *column)
@@ -18,8 +36,7 @@ void worker_batch_give_tensor(struct worker_batch *batch, struct column *column)
         worker_batch_give(batch, column->offsets.at, column->offsets.size);
         column->offsets = (struct weir_buf){0};
     }
-    worker_batch_give(batch, column->values.at, column->values.size);
-    column->values = (struct weir_buf){0};
+    give_values(batch, &column->values);
 }
 
 void worker_batch_free(struct worker_batch *batch)
@@ -27,8 +44,63 @@ void worker_batch_free(struct worker_batch *batch)
     if (batch == NULL)
         return;
     weir_frames_clear(&batch->frames);
+    weir_loan_end(&batch->loan.memory, false);
     free(batch->hole_states);
     free(batch);
+}
+
+/* ---- in lent memory ---- */
+
+static bool is_in_loan(const struct worker_batch *batch, size_t frame)
+{
+    return (batch->in_loan >> frame & 1) != 0;
+}
+
+static void *copy_of(struct weir_bytes bytes)
+{
+    void *copy = weir_realloc(NULL, bytes.size + 1, 1);
+    if (bytes.size > 0)
+        memcpy(copy, bytes.at, bytes.size);
+    return copy;
+}
+
+void worker_batch_leave_loan(struct worker_batch *batch)
+{
+    for (size_t i = 0; i < batch->frames.count; i++) {
+        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
+        if (is_in_loan(batch, i))
+            weir_frames_replace(&batch->frames, i, copy_of(frame), frame.size);
+    }
+    batch->in_loan = 0;
+    weir_loan_end(&batch->loan.memory, false);
+}
+
+static size_t room_for(const struct weir_frames *frames)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < frames->count; i++)
+        room += worker_batch_step(weir_frames_at(frames, i).size);
+    return room;
+}
+
+bool worker_batch_write(struct worker_batch *batch, uint64_t *written)
+{
+    struct weir_loan *loan = &batch->loan.memory;
+    size_t at = 0;
+    if (room_for(&batch->frames) > loan->size) {
+        worker_batch_leave_loan(batch);
+        return false;
+    }
+    for (size_t i = 0; i < batch->frames.count; i++) {
+        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
+        weir_require(!is_in_loan(batch, i) || frame.at == loan->at + at);
+        if (!is_in_loan(batch, i) && frame.size > 0)
+            memcpy(loan->at + at, frame.at, frame.size);
+        at += worker_batch_step(frame.size);
+        written[i] = frame.size;
+    }
+    weir_loan_end(loan, true);
+    return true;
 }
 
 /* ---- compressing ---- */

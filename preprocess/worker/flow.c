@@ -401,11 +401,28 @@ void worker_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t batch
 
 /* ---- sending ---- */
 
+/* Rule 6. */
+static bool may_send_any(const struct worker_flow *flow, int64_t now_ms)
+{
+    return now_ms < flow->use_until_ms && !worker_flow_is_behind(flow);
+}
+
 static bool may_send(const struct worker_consumer *consumer, const struct worker_ready *ready)
 {
     return consumer->sent == consumer->taken ||
            consumer->sent + ready->bytes <= consumer->granted ||
            (consumer->starving && ready->batch == consumer->missing);
+}
+
+int worker_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
+                           uint64_t bytes, int64_t now_ms)
+{
+    const struct worker_lease *lease = lease_of(flow, what->fence);
+    const struct worker_ready ready = {.batch = what->batch, .bytes = bytes};
+    int slot = lease != NULL ? find_consumer(flow, lease->job, lease->session) : -1;
+    bool is_next = slot >= 0 && waiting_for(flow, lease->job, lease->session).count == 0;
+    return is_next && may_send_any(flow, now_ms) && may_send(&flow->consumers[slot], &ready) ? slot
+                                                                                             : -1;
 }
 
 /* The oldest batch that waits for the consumer; -1: none. */
@@ -424,7 +441,7 @@ static int64_t oldest_ready(const struct worker_flow *flow, const struct worker_
 
 bool worker_flow_next_send(struct worker_flow *flow, int64_t now_ms, struct worker_send *ret_send)
 {
-    if (now_ms >= flow->use_until_ms || worker_flow_is_behind(flow))
+    if (!may_send_any(flow, now_ms))
         return false;
     for (size_t turn = 0; turn < WORKER_CONSUMERS_MAX && flow->ready_count > 0; turn++) {
         size_t slot = (flow->next_consumer + turn) % WORKER_CONSUMERS_MAX;

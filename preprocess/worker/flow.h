@@ -129,6 +129,9 @@ struct worker_make {
 };
 /* The batch to make (or fold) next; false when there is none or enough wait already. */
 bool worker_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make);
+/* The slot of its consumer, if a batch of so many bytes could be sent as soon as it is made; -1: it would wait. */
+int worker_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
+                           uint64_t bytes, int64_t now_ms);
 /* A batch is finished; its content is lent until it is sent or discarded. False, and the caller's
  * to free, when its lease is void or it holds an id that was erased meanwhile. */
 bool worker_flow_made(struct worker_flow *flow, const struct worker_ready *ready);

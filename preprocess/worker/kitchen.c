@@ -24,6 +24,7 @@ struct kitchen {
     struct mapping_range taken[MAPPED_SAMPLES_MAX];
     bool is_plain; /* nothing is to be said of any sample by itself */
     bool in_place; /* what lies in a mapping is left there for the first operator */
+    bool drops;    /* operators gave up rows of the newest batch: perhaps of the next one, too */
     char reason[KITCHEN_REASON_MAX];
     struct failures failures;
 };
@@ -383,12 +384,40 @@ static bool all_are_ok(const uint8_t *flags, size_t rows)
 static void drop_rows(struct kitchen *kitchen, const struct recipe *recipe, const uint8_t *flags)
 {
     struct chain *chain = recipe->plan->chain;
-    if (all_are_ok(flags, kitchen->rows.count))
+    kitchen->drops = !all_are_ok(flags, kitchen->rows.count);
+    if (!kitchen->drops)
         return;
     keep_reasons(kitchen, recipe);
     for (size_t i = 0; i < chain_outputs(chain); i++)
         column_drop_rows(chain_output(chain, i), kitchen->rows.count, flags);
     rows_drop(&kitchen->rows, flags);
+}
+
+static size_t weight_bytes(const struct rows *rows)
+{
+    return rows->weights != NULL ? rows->count * sizeof(*rows->weights) : 0;
+}
+
+/* Has dense tensors made where they are sent from: behind the frames of give_rows(), up to the first whose size is not
+ * known. Where rows leave the batch afterwards everything moves, and it is copied as a whole. */
+static void lend_tensors(const struct kitchen *kitchen, const struct recipe *recipe)
+{
+    const struct rows *rows = &kitchen->rows;
+    if (recipe->loan == NULL || kitchen->drops)
+        return;
+    const struct weir_loan *loan = &recipe->loan->memory;
+    size_t at = worker_batch_step(rows->count * sizeof(*rows->ids)) +
+                worker_batch_step(rows->count * sizeof(*rows->labels)) +
+                worker_batch_step(weight_bytes(rows)) +
+                worker_batch_step(rows->holes * sizeof(*rows->hole_ids));
+    for (size_t i = 0; i < chain_outputs(recipe->plan->chain); i++) {
+        struct column *column = chain_output(recipe->plan->chain, i);
+        size_t size = rows->count * column_row_bytes(column);
+        if (column->about.kind != COLUMN_DENSE || at > loan->size || size > loan->size - at)
+            return;
+        weir_buf_lend(&column->values, loan->at + at, size);
+        at += worker_batch_step(size);
+    }
 }
 
 static void give_rows(struct worker_batch *batch, struct rows *rows)
@@ -398,10 +427,9 @@ static void give_rows(struct worker_batch *batch, struct rows *rows)
     batch->hole_states = WEIR_TAKE(rows->hole_states);
     for (size_t i = 0; i < batch->holes; i++)
         batch->failed += batch->hole_states[i] == WEIR_SAMPLE_FAILED;
-    size_t weights = rows->weights != NULL ? rows->count * sizeof(*rows->weights) : 0;
     worker_batch_give(batch, WEIR_TAKE(rows->ids), rows->count * sizeof(*rows->ids));
     worker_batch_give(batch, WEIR_TAKE(rows->labels), rows->count * sizeof(*rows->labels));
-    worker_batch_give(batch, WEIR_TAKE(rows->weights), weights);
+    worker_batch_give(batch, WEIR_TAKE(rows->weights), weight_bytes(rows));
     worker_batch_give(batch, WEIR_TAKE(rows->hole_ids), rows->holes * sizeof(*rows->hole_ids));
 }
 
@@ -464,6 +492,7 @@ static enum weir_status work_on_copies(struct kitchen *kitchen, const struct rec
     if (status != WEIR_OK)
         return status;
     work->about = about_batch(kitchen, recipe);
+    lend_tensors(kitchen, recipe);
     run_chain(work);
     return WEIR_OK;
 }
@@ -478,6 +507,7 @@ static enum weir_status work_in_place(struct kitchen *kitchen, const struct reci
     if (status != WEIR_OK)
         return status;
     work->about = about_batch(kitchen, recipe);
+    lend_tensors(kitchen, recipe);
     if (!mapping_watch(run_chain, work)) /* a file has ended meanwhile */
         return work_on_copies(kitchen, recipe, work, err);
     return check_files(kitchen, recipe, err);
@@ -496,6 +526,10 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     if (chain_waits(chain))
         return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
     struct worker_batch *batch = weir_calloc(1, sizeof(*batch));
+    if (recipe->loan != NULL) {
+        batch->loan = *recipe->loan;
+        recipe->loan->memory.at = NULL;
+    }
     drop_rows(kitchen, recipe, work.flags);
     batch->label_kind = recipe->located->label_kind;
     batch->label_width = recipe->located->label_width;
@@ -503,6 +537,8 @@ enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *reci
     for (size_t i = 0; i < chain_outputs(chain); i++)
         worker_batch_give_tensor(batch, chain_output(chain, i));
     give_values(batch, kitchen, recipe);
+    if (kitchen->drops && batch->in_loan != 0)
+        worker_batch_leave_loan(batch);
     *ret_batch = batch;
     return WEIR_OK;
 }

@@ -26,11 +26,13 @@ struct recipe {
     struct fetched *fetched;        /* what storage read of it */
     const struct worker_flow *flow; /* knows what was erased since */
     uint64_t batch;
+    struct batch_loan *loan; /* memory of the consumer; NULL: none */
 };
 
-/* Makes it. STALE: a file is not the one located, and the lease has tries left: locate again.
- * UNAVAILABLE: files of it cannot be read from here; `fetched` knows which: have storage read them.
- * TIMEOUT: an operator waits for something: make it again. */
+/* Makes it, in lent memory as far as the sizes of its tensors are known before; the loan goes over to the batch.
+ * STALE: a file is not the one located, and the lease has tries left: locate again. UNAVAILABLE: files of it cannot
+ * be read from here; `fetched` knows which: have storage read them. TIMEOUT: an operator waits for something: make
+ * it again. */
 enum weir_status kitchen_make(struct kitchen *kitchen, const struct recipe *recipe,
                               struct worker_batch **ret_batch,
                               struct weir_error *err) WEIR_MUST_USE;

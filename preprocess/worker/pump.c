@@ -7,10 +7,57 @@
 
 #include <string.h>
 
+enum { ROW_BYTES = sizeof(uint64_t) + sizeof(int64_t) + sizeof(float) /* id, label, weight */ };
+
 void worker_free_discarded(struct worker *worker)
 {
     for (void *batch; (batch = worker_flow_discarded(&worker->flow)) != NULL;)
         worker_batch_free(batch);
+}
+
+/* ---- memory of consumers ---- */
+
+/* Claims a loan with room for a batch of so many bytes; false when there is none. It stays listed, for it may be given
+ * back; it cannot be claimed twice. */
+static bool claim(struct worker *worker, size_t consumer, uint64_t bytes, struct batch_loan *loan)
+{
+    struct worker_loans *loans = &worker->loans[consumer];
+    uint64_t room = bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT;
+    if (bytes < WEIR_LENT_BATCH_BYTES_MIN || worker->compression != WEIR_COMPRESSION_NONE)
+        return false;
+    for (; loans->count > 0; loans->count--) {
+        memcpy(loan->sent, loans->at[loans->count - 1], WEIR_LOAN_BYTES);
+        loan->claimed_ms = weir_now_ms();
+        bool is_claimed = weir_loan_claim(worker->borrowed, weir_bytes(loan->sent, WEIR_LOAN_BYTES),
+                                          &loan->memory);
+        if (is_claimed && loan->memory.size >= room)
+            return true;
+        if (is_claimed)
+            weir_loan_end(&loan->memory, false);
+    }
+    return false;
+}
+
+/* Claims one for a batch that can be sent as soon as it is made. What would wait for credit waits in memory of its own:
+ * nobody else can use a loan that is claimed. */
+static void claim_early(struct worker *worker, const struct worker_make *what,
+                        const struct recipe *recipe)
+{
+    const struct located *located = recipe->located;
+    size_t samples;
+    (void)located_batch(located, recipe->plan, recipe->batch, &samples);
+    uint64_t bytes = samples * (chain_row_bytes(recipe->plan->chain) + ROW_BYTES +
+                                located->label_width * sizeof(float));
+    int consumer = worker_flow_would_send(&worker->flow, what, bytes, weir_now_ms());
+    if (consumer >= 0)
+        (void)claim(worker, (size_t)consumer, bytes, recipe->loan);
+}
+
+/* What was to be sent as soon as it was made, and was not. */
+static void leave_loans(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->flow.ready_count; i++)
+        worker_batch_leave_loan(worker->flow.ready[i].payload);
 }
 
 /* ---- making ---- */
@@ -83,6 +130,21 @@ static void retry(struct worker *worker, struct worker_task *task, struct worker
     worker_locate_again(worker, task);
 }
 
+/* Makes it where its consumer reads it, if there is such a place. */
+static enum weir_status make_lent(struct worker *worker, const struct worker_make *what,
+                                  struct recipe *recipe, struct worker_batch **ret_batch,
+                                  struct weir_error *err)
+{
+    struct batch_loan loan = {.claimed_ms = 0};
+    recipe->loan = &loan;
+    claim_early(worker, what, recipe);
+    enum weir_status status = kitchen_make(worker->kitchen, recipe, ret_batch, err);
+    weir_loan_end(&loan.memory, false); /* unless the batch has it */
+    if (status == WEIR_OK && weir_now_ms() - (*ret_batch)->loan.claimed_ms >= WORKER_LOAN_MS)
+        worker_batch_leave_loan(*ret_batch);
+    return status;
+}
+
 static void make(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = worker_flow_lease(&worker->flow, what->fence);
@@ -107,7 +169,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     if (lease->attempt == 0)
         status = kitchen_fold(worker->kitchen, &recipe, &task->partial, &err);
     else
-        status = kitchen_make(worker->kitchen, &recipe, &batch, &err);
+        status = make_lent(worker, what, &recipe, &batch, &err);
     if (status == WEIR_OK && lease->attempt != 0)
         worker_batch_compress(batch, worker->compression);
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
@@ -170,48 +232,22 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
         message->expanded = (struct weir_u64s){batch->expanded, batch->frames.count};
 }
 
-enum { LENT_ALIGNMENT = 64 };
-
-/* Copies the frames to the loan, each to a multiple of 64; false when they do not fit. */
-static bool write_frames(const struct worker_batch *batch, const struct weir_loan *loan,
-                         uint64_t *written)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < batch->frames.count; i++) {
-        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
-        if (at > loan->size || frame.size > loan->size - at)
-            return false;
-        if (frame.size > 0)
-            memcpy(loan->at + at, frame.at, frame.size);
-        at += (frame.size + LENT_ALIGNMENT - 1) / LENT_ALIGNMENT * LENT_ALIGNMENT;
-        written[i] = frame.size;
-    }
-    return at <= loan->size;
-}
-
 /* Writes the batch to memory of its consumer if that lends any that is large enough. */
 static bool lend_out(struct worker *worker, const struct worker_send *send,
-                     const struct worker_batch *batch, struct weir_arena *arena,
+                     struct worker_batch *batch, struct weir_arena *arena,
                      struct msg_batch *message)
 {
-    struct worker_loans *loans = &worker->loans[send->consumer];
+    struct batch_loan *loan = &batch->loan;
     uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof *written);
-    if (batch->bytes < WEIR_LENT_BATCH_BYTES_MIN || worker->compression != WEIR_COMPRESSION_NONE)
-        return false;
-    while (loans->count > 0) {
-        const uint8_t *sent = loans->at[--loans->count];
-        struct weir_loan loan;
-        if (!weir_loan_claim(worker->borrowed, weir_bytes(sent, WEIR_LOAN_BYTES), &loan))
-            continue;
-        bool is_written = write_frames(batch, &loan, written);
-        weir_loan_end(&loan, is_written);
-        if (!is_written)
-            continue;
-        message->loan = weir_bytes(sent, WEIR_LOAN_BYTES);
+    bool is_written = false;
+    while (!is_written &&
+           (loan->memory.at != NULL || claim(worker, send->consumer, batch->bytes, loan)))
+        is_written = worker_batch_write(batch, written);
+    if (is_written) {
+        message->loan = weir_bytes(loan->sent, WEIR_LOAN_BYTES);
         message->written = (struct weir_u64s){written, batch->frames.count};
-        return true;
     }
-    return false;
+    return is_written;
 }
 
 /* False when the consumer cannot be reached now. */
@@ -242,8 +278,10 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     bool is_lent = lend_out(worker, send, batch, arena, &message);
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
-                       is_lent ? NULL : &batch->frames))
+                       is_lent ? NULL : &batch->frames)) {
+        worker_batch_leave_loan(batch);
         return false;
+    }
     struct worker_job *job = worker_job_for(worker, lease);
     if (job != NULL) {
         job->bytes_sent += sent_bytes;
@@ -277,6 +315,7 @@ static void pump(void *owner)
     if (worker_flow_next_make(&worker->flow, &what)) {
         make(worker, &what);
         worker_send(worker);
+        leave_loans(worker);
         worker_pump_soon(worker);
     }
     worker_free_discarded(worker);

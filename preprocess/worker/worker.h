@@ -22,6 +22,8 @@ enum {
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after so long */
     WORKER_LENT_BYTES = 8 << 20,
+    WORKER_LOAN_MS =
+        5000, /* what a batch is made in for longer may be over: far below LENDING_LOST_MS of clients */
 };
 
 /* What an operator has cost so far. */

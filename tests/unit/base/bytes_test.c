@@ -80,6 +80,25 @@ static void a_cleared_buffer_keeps_its_memory_and_a_finished_one_does_not(void *
     weir_buf_fini(&buf);
 }
 
+static void a_buffer_that_outgrows_lent_memory_moves_to_its_own(void **state)
+{
+    (void)state;
+    uint8_t lent[4] = {0};
+    struct weir_buf buf = {0};
+    weir_buf_append_text(&buf, "before");
+    weir_buf_lend(&buf, lent, sizeof lent);
+    assert_int_equal(buf.size, 0);
+    weir_buf_append_text(&buf, "1234");
+    assert_ptr_equal(buf.at, lent);
+    weir_buf_append_text(&buf, "56");
+    assert_memory_equal(lent, "1234", sizeof lent);
+    assert_string_equal(weir_buf_text(&buf), "123456");
+    weir_buf_fini(&buf);
+    weir_buf_lend(&buf, lent, sizeof lent);
+    weir_buf_fini(&buf);
+    assert_null(buf.at);
+}
+
 static void numbers_lie_little_end_first_at_any_address(void **state)
 {
     (void)state;
@@ -114,6 +133,7 @@ int main(void)
         cmocka_unit_test(an_empty_buffer_is_valid_everywhere),
         cmocka_unit_test(text_is_appended_printed_and_terminated_on_demand),
         cmocka_unit_test(a_cleared_buffer_keeps_its_memory_and_a_finished_one_does_not),
+        cmocka_unit_test(a_buffer_that_outgrows_lent_memory_moves_to_its_own),
         cmocka_unit_test(numbers_lie_little_end_first_at_any_address),
         cmocka_unit_test(hexadecimal_is_lower_case),
     };

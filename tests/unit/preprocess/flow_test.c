@@ -134,6 +134,30 @@ static void one_batch_always_passes(void **state)
     end(flow);
 }
 
+static void what_would_wait_is_known_before_it_is_made(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    struct worker_make what;
+    order(flow, 0, 2, 0);
+    assert_true(worker_flow_next_make(flow, &what));
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* there is no credit */
+    credit(flow, 250, 0, 0, false);
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), 0);
+    assert_int_equal(worker_flow_would_send(flow, &what, 300, 1), 0); /* one always passes */
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, LEASE_MS), -1);
+    assert_int_equal(make(flow), 0);
+    assert_true(worker_flow_next_make(flow, &what));
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* it is not its turn */
+    assert_int_equal(send_one(flow, 1), 0);
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), 0);
+    assert_int_equal(worker_flow_would_send(flow, &what, 151, 1),
+                     -1); /* 100 of 250 are in flight */
+    worker_flow_hint(flow, 1);
+    assert_int_equal(worker_flow_would_send(flow, &what, BYTES, 1), -1); /* something was erased */
+    end(flow);
+}
+
 /* From a byte to a gigabyte, in a window of 64 kB: what is in flight stays within it but for one
  * batch, and nothing waits that could go. */
 static void batches_of_all_sizes_pass_one_by_one_or_within_the_window(void **state)
@@ -357,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_made_and_sent_in_order_within_credit),
         cmocka_unit_test(one_batch_always_passes),
+        cmocka_unit_test(what_would_wait_is_known_before_it_is_made),
         cmocka_unit_test(batches_of_all_sizes_pass_one_by_one_or_within_the_window),
         cmocka_unit_test(an_older_batch_is_made_though_enough_wait),
         cmocka_unit_test(void_leases_go_with_their_batches),

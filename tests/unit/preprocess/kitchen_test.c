@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 400, BATCH = 100, BATCHES = SAMPLES / BATCH };
+enum { SAMPLES = 400, BATCH = 100, BATCHES = SAMPLES / BATCH, LENT_BYTES = 64 << 10 };
 
 /* Record i is (i, 7 * i). */
 struct record {
@@ -30,6 +30,11 @@ struct lab {
     struct fetched fetched;
     struct worker_flow flow;
     struct kitchen *kitchen;
+    /* what a consumer lends */
+    struct weir_loop *loop;
+    struct weir_borrowed *borrowed;
+    struct weir_segment *segment;
+    struct batch_loan loan;
 };
 
 static void write_records(const char *path)
@@ -105,6 +110,9 @@ static int open_lab(void **state)
     open_plan(lab);
     locate(lab);
     lab->kitchen = kitchen_new(NULL);
+    lab->loop = weir_loop_new();
+    lab->borrowed = weir_borrowed_new(lab->loop);
+    lab->segment = weir_segment_new(LENT_BYTES);
     *state = lab;
     return 0;
 }
@@ -113,6 +121,9 @@ static int close_lab(void **state)
 {
     struct lab *lab = *state;
     kitchen_free(lab->kitchen);
+    weir_borrowed_free(lab->borrowed);
+    weir_segment_free(lab->segment);
+    weir_loop_free(lab->loop);
     located_fini(&lab->located);
     fetched_fini(&lab->fetched);
     preprocess_plan_close(&lab->plan);
@@ -129,7 +140,8 @@ static enum weir_status make(struct lab *lab, uint64_t number, struct worker_bat
                                   .located = &lab->located,
                                   .fetched = &lab->fetched,
                                   .flow = &lab->flow,
-                                  .batch = number};
+                                  .batch = number,
+                                  .loan = lab->loan.memory.at != NULL ? &lab->loan : NULL};
     return kitchen_make(lab->kitchen, &recipe, ret_batch, &err);
 }
 
@@ -210,6 +222,114 @@ static void a_file_that_has_changed_is_stale(void **state)
     assert_null(batch);
 }
 
+/* ---- in lent memory ---- */
+
+/* Makes a batch in memory that a consumer lends. */
+static struct worker_batch *make_lent(struct lab *lab, uint64_t number)
+{
+    struct worker_batch *batch = NULL;
+    assert_true(weir_loan_claim(lab->borrowed, weir_segment_lend(lab->segment), &lab->loan.memory));
+    assert_int_equal(make(lab, number, &batch), WEIR_OK);
+    assert_null(lab->loan.memory.at); /* the batch has it */
+    return batch;
+}
+
+static bool is_lent(const struct worker_batch *batch)
+{
+    const uint8_t *at = weir_frames_at(&batch->frames, WEIR_BATCH_TENSORS).at;
+    return batch->in_loan == UINT64_C(1) << WEIR_BATCH_TENSORS && at > batch->loan.memory.at &&
+           at < batch->loan.memory.at + batch->loan.memory.size;
+}
+
+/* Its consumer finds all of the batch but `hole`, frame behind frame. */
+static void expect_written(struct lab *lab, struct worker_batch *batch, uint64_t first,
+                           uint64_t hole)
+{
+    uint64_t written[WEIR_WIRE_FRAMES_MAX] = {0};
+    size_t at = 0, row = 0;
+    assert_true(worker_batch_write(batch, written));
+    const uint8_t *ids = weir_segment_written(lab->segment, LENT_BYTES).at;
+    assert_non_null(ids);
+    for (size_t i = 0; i < WEIR_BATCH_TENSORS; i++)
+        at += worker_batch_step(written[i]);
+    const uint8_t *numbers = ids + at;
+    for (uint64_t i = first; i < first + BATCH; i++) {
+        const struct record wanted = {(int32_t)i, 7 * (int32_t)i};
+        if (i == hole)
+            continue;
+        assert_int_equal(weir_get_u64(ids + row * sizeof(uint64_t)), id_of(i));
+        assert_memory_equal(numbers + row * sizeof(wanted), &wanted, sizeof(wanted));
+        row++;
+    }
+    assert_int_equal(written[WEIR_BATCH_IDS], row * sizeof(uint64_t));
+    assert_int_equal(written[WEIR_BATCH_TENSORS], row * sizeof(struct record));
+    worker_batch_free(batch);
+}
+
+static void a_batch_is_made_where_its_consumer_reads_it(void **state)
+{
+    struct lab *lab = *state;
+    for (uint64_t number = 0; number < BATCHES; number++) {
+        struct worker_batch *batch = make_lent(lab, number);
+        assert_true(is_lent(batch));
+        expect_written(lab, batch, number * BATCH, SAMPLES);
+    }
+    lab->located.samples[5].state = WEIR_SAMPLE_GONE;
+    struct worker_batch *batch = make_lent(lab, 0);
+    assert_true(is_lent(batch));
+    expect_written(lab, batch, 0, 5);
+}
+
+static void a_batch_that_loses_rows_behind_reading_is_written_as_a_whole(void **state)
+{
+    struct lab *lab = *state;
+    struct worker_batch *batch = NULL;
+    lab->located.samples[130].length = sizeof(struct record) - 1;
+    batch = make_lent(lab, 1);
+    assert_int_equal(batch->in_loan, 0); /* what was there has moved … */
+    assert_null(batch->loan.memory.at);  /* … and whoever sends it claims a loan then */
+    worker_batch_free(batch);
+    batch = make_lent(lab, 1); /* so that it is not tried again */
+    assert_int_equal(batch->in_loan, 0);
+    expect_written(lab, batch, BATCH, 130);
+    batch = make_lent(lab, 2);
+    assert_int_equal(batch->in_loan, 0);
+    expect_written(lab, batch, 2 * BATCH, SAMPLES);
+    batch = make_lent(lab, 2);
+    assert_true(is_lent(batch));
+    expect_written(lab, batch, 2 * BATCH, SAMPLES);
+}
+
+static void a_batch_outlives_the_loan_it_was_made_in(void **state)
+{
+    struct lab *lab = *state;
+    struct worker_batch *batch = make_lent(lab, 3);
+    const struct record wanted = {3 * BATCH, 7 * 3 * BATCH};
+    assert_true(is_lent(batch));
+    worker_batch_leave_loan(batch);
+    assert_true(weir_segment_withdraw(lab->segment)); /* it was given back as it was */
+    (void)weir_segment_lend(lab->segment);
+    assert_memory_equal(weir_frames_at(&batch->frames, WEIR_BATCH_TENSORS).at, &wanted,
+                        sizeof(wanted));
+    worker_batch_free(batch);
+    worker_batch_free(make_lent(lab, 3)); /* dropped, for an id of it was erased */
+    assert_true(weir_segment_withdraw(lab->segment));
+    expect_all(lab, SAMPLES, WEIR_SAMPLE_LIVE); /* what comes next has memory of its own */
+}
+
+static void a_batch_that_cannot_be_made_leaves_the_loan_to_the_next(void **state)
+{
+    struct lab *lab = *state;
+    struct worker_batch *batch = NULL;
+    assert_true(weir_loan_claim(lab->borrowed, weir_segment_lend(lab->segment), &lab->loan.memory));
+    write_records(lab->records);
+    assert_int_equal(truncate(lab->records, sizeof(struct record)), 0);
+    assert_int_equal(make(lab, 0, &batch), WEIR_STALE);
+    assert_non_null(lab->loan.memory.at);
+    weir_loan_end(&lab->loan.memory, false);
+    assert_true(weir_segment_withdraw(lab->segment));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +340,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_record_that_is_too_short_fails_alone, open_lab,
                                         close_lab),
         cmocka_unit_test_setup_teardown(a_file_that_has_changed_is_stale, open_lab, close_lab),
+        cmocka_unit_test_setup_teardown(a_batch_is_made_where_its_consumer_reads_it, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(
+            a_batch_that_loses_rows_behind_reading_is_written_as_a_whole, open_lab, close_lab),
+        cmocka_unit_test_setup_teardown(a_batch_outlives_the_loan_it_was_made_in, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(a_batch_that_cannot_be_made_leaves_the_loan_to_the_next,
+                                        open_lab, close_lab),
     };
     return cmocka_run_group_tests_name("kitchen", tests, NULL, NULL);
 }
