@@ -2,6 +2,7 @@
 #include "selector/retention.h"
 
 #include "core/base/fault.h"
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "selector/queries.h"
@@ -56,11 +57,6 @@ static bool is_left_behind(const char *name)
     return strncmp(name, "sealing.", strlen("sealing.")) == 0;
 }
 
-static int64_t written_us(const struct stat *stat)
-{
-    return (int64_t)stat->st_mtim.tv_sec * 1000000 + stat->st_mtim.tv_nsec / 1000;
-}
-
 static bool may_go(const struct sweep *sweep, const char *name, const struct stat *stat)
 {
     char digest[WEIR_DIGEST_TEXT_MAX] = "";
@@ -69,7 +65,7 @@ static bool may_go(const struct sweep *sweep, const char *name, const struct sta
     if (!is_digest(name, sweep->endings)) /* not ours */
         return false;
     memcpy(digest, name, sizeof digest - 1);
-    return written_us(stat) < sweep->before_us && !is_named(sweep, digest);
+    return weir_mtime_us(stat) < sweep->before_us && !is_named(sweep, digest);
 }
 
 static enum weir_status look_at(struct sweep *sweep, const char *name, struct weir_error *err)

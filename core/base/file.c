@@ -19,6 +19,30 @@
 
 enum { READ_BYTES_MIN = 4096, TREE_DEPTH_MAX = 64 };
 
+static int64_t scaled(const struct timespec *time, uint64_t per_second)
+{
+    uint64_t part = (uint64_t)time->tv_nsec / (1000000000 / per_second);
+    return (int64_t)((uint64_t)time->tv_sec * per_second + part);
+}
+
+struct timespec weir_mtime_of_ns(int64_t mtime_ns)
+{
+    int64_t part = mtime_ns % 1000000000;
+    bool is_before = part < 0; /* parts of a second count up, in every year */
+    return (struct timespec){.tv_sec = mtime_ns / 1000000000 - is_before,
+                             .tv_nsec = is_before ? part + 1000000000 : part};
+}
+
+int64_t weir_mtime_ns(const struct stat *about)
+{
+    return scaled(&about->st_mtim, 1000000000);
+}
+
+int64_t weir_mtime_us(const struct stat *about)
+{
+    return scaled(&about->st_mtim, 1000000);
+}
+
 void weir_auto_fd(const int *fd)
 {
     if (*fd >= 0)

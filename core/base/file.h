@@ -6,6 +6,9 @@
 #include "core/base/error.h"
 
 #include <sys/types.h>
+#include <time.h>
+
+struct stat;
 
 /* Appends the file to `buf`. NOT_FOUND, LIMIT beyond `bytes_max`, IO. */
 enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
@@ -37,6 +40,13 @@ enum weir_status weir_sync_parent(const char *path, struct weir_error *err) WEIR
 int weir_open_beneath(const char *root, const char *path, int flags) WEIR_MUST_USE;
 /* The same below an open folder. */
 int weir_open_beneath_at(int root, const char *path, int flags) WEIR_MUST_USE;
+
+/* When the file was modified, since 1970. What 64 bits do not hold (from the year 2262 on, in ns) wraps
+ * around: any file may say so, and two times are told apart all the same. */
+int64_t weir_mtime_ns(const struct stat *about);
+int64_t weir_mtime_us(const struct stat *about);
+/* The other way round, for futimens(): also of times before 1970. */
+struct timespec weir_mtime_of_ns(int64_t mtime_ns);
 
 /* Closes at the end of the scope: `WEIR_AUTO_FD int fd = open(…);` */
 void weir_auto_fd(const int *fd);

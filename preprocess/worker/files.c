@@ -107,7 +107,7 @@ static bool describe(int fd, struct open_file *slot)
     slot->device = status.st_dev;
     slot->inode = status.st_ino;
     slot->size = (uint64_t)status.st_size;
-    slot->mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    slot->mtime_ns = weir_mtime_ns(&status);
     return true;
 }
 

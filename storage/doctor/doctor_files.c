@@ -2,6 +2,7 @@
 #include "storage/doctor/doctor_state.h"
 #include "storage/scanning/file_job.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static bool is_still(const struct storage *storage, const struct dataset *datase
 /* What of its identity differs, or NULL. */
 static char *difference(const struct stored_file *file, const struct stat *found)
 {
-    int64_t mtime_ns = (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec;
+    int64_t mtime_ns = weir_mtime_ns(found);
 
     if (!S_ISREG(found->st_mode))
         return weir_strdup("it is no regular file");
@@ -92,8 +93,7 @@ static int open_source(const struct dataset *dataset, const struct stored_file *
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0 &&
         (fstat(fd, &found) < 0 || found.st_ino != file->source_inode ||
-         (uint64_t)found.st_size != file->size ||
-         (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec != file->mtime_ns)) {
+         (uint64_t)found.st_size != file->size || weir_mtime_ns(&found) != file->mtime_ns)) {
         close(fd);
         fd = -1;
     }

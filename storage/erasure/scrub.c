@@ -114,7 +114,7 @@ static bool is_untouched(int fd, const struct stored_file *file)
     return fstat(fd, &now) == 0 && now.st_ino == file->inode &&
            (uint64_t)now.st_size >= file->size &&
            ((uint64_t)now.st_size > file->size || file->mtime_ns == 0 ||
-            (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns);
+            weir_mtime_ns(&now) == file->mtime_ns);
 }
 
 /* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket

@@ -3,6 +3,7 @@
 #include "storage/erasure/open_erasure.h"
 
 #include "core/base/fault.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/scanning/file_job.h"
@@ -42,10 +43,9 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
 /* The mtime that the file keeps, also after a death behind this: its other samples have not changed. */
 static struct timespec time_of(const struct stored_file *file, const struct stat *now)
 {
-    if ((uint64_t)now->st_size != file->size)
+    if ((uint64_t)now->st_size != file->size || weir_mtime_ns(now) == file->mtime_ns)
         return now->st_mtim;
-    return (struct timespec){.tv_sec = file->mtime_ns / 1000000000,
-                             .tv_nsec = file->mtime_ns % 1000000000};
+    return weir_mtime_of_ns(file->mtime_ns);
 }
 
 /* What is not overwritten yet is written down, all of it before the first byte changes. */

@@ -2,6 +2,7 @@
 #include "storage/objects/s3_owed.h"
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
@@ -185,8 +186,7 @@ static enum weir_status find_ready(struct owed *owed, struct weir_error *err)
     owed->ready = NULL;
     if (status != WEIR_OK || weir_rows_count(rows) == 0 || !file || !file->is_complete ||
         lstat(owed->path, &found) < 0 || found.st_ino != file->inode ||
-        (uint64_t)found.st_size != file->size ||
-        (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec != file->mtime_ns)
+        (uint64_t)found.st_size != file->size || weir_mtime_ns(&found) != file->mtime_ns)
         return status;
     owed->ready = weir_strdup(weir_rows_text(rows, 0, 0));
     return WEIR_OK;

@@ -2,6 +2,7 @@
 #include "storage/objects/s3_ranges.h"
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/intake/intake.h"
 #include "storage/objects/s3_cache.h"
@@ -312,8 +313,7 @@ static struct s3_body *look_up(struct s3_ranges *ranges, const struct s3_span *s
     struct weir_error err;
 
     if (lstat(place, &found) < 0 || found.st_ino != file->inode ||
-        (uint64_t)found.st_size != file->size ||
-        (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec != file->mtime_ns)
+        (uint64_t)found.st_size != file->size || weir_mtime_ns(&found) != file->mtime_ns)
         return NULL;
     if (DB_RUN(ranges->storage->db, Q_object_get, &rows, &err, DB_I64(dataset->number),
                DB_BYTES(weir_bytes_of(key))) != WEIR_OK)

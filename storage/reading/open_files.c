@@ -1,6 +1,7 @@
 /* A table of descriptors by device and inode, four to a set: see open_files.h. */
 #include "storage/reading/open_files.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/scanning/file_job.h"
@@ -119,8 +120,7 @@ static bool is_as_indexed(int fd, const struct stored_file *file,
         now.st_ino != file->inode || (uint64_t)now.st_size < file->size)
         return false;
     if ((uint64_t)now.st_size == file->size)
-        return file->mtime_ns == 0 ||
-               (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec == file->mtime_ns;
+        return file->mtime_ns == 0 || weir_mtime_ns(&now) == file->mtime_ns;
     return storage_prefix_hash(secret, fd, file->indexed) == file->prefix_hash;
 }
 

@@ -1,6 +1,7 @@
 /* A table by path, in no order: see appended.h. */
 #include "storage/scanning/appended.h"
 
+#include "core/base/file.h"
 #include "core/base/hash.h"
 
 /* The file's place, or that of the one that was not seen for longest. */
@@ -26,7 +27,7 @@ bool storage_appended_is_ripe(struct appended *appended, const char *path, const
     struct appended_file now = {
         .path = hash,
         .size = (uint64_t)found->st_size,
-        .mtime_ns = (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec,
+        .mtime_ns = weir_mtime_ns(found),
         .since_ms = before.since_ms,
         .seen_ms = now_ms,
     };

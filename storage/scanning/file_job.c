@@ -85,8 +85,7 @@ void storage_file_job_begin(struct file_job *job, struct stored_file *file,
     job->is_copied = !job->intake.dataset->declaration->is_copied ||
                      (file->indexed > 0 && storage_is_expanded(job->intake.dataset, file->path));
     job->is_open = true;
-    job->intake.mtime_us =
-        (int64_t)source->st_mtim.tv_sec * 1000000 + source->st_mtim.tv_nsec / 1000;
+    job->intake.mtime_us = weir_mtime_us(source);
 }
 
 void storage_file_job_end(struct file_job *job)
@@ -142,8 +141,7 @@ static uint64_t hash_source(const struct file_job *job)
 static void describe(struct file_job *job, const struct stat *served)
 {
     job->file->size = (uint64_t)served->st_size;
-    job->file->mtime_ns =
-        (int64_t)job->source.st_mtim.tv_sec * 1000000000 + job->source.st_mtim.tv_nsec;
+    job->file->mtime_ns = weir_mtime_ns(&job->source);
     job->file->device = served->st_dev;
     job->file->inode = served->st_ino;
     job->file->source_inode =

@@ -94,14 +94,14 @@ static struct intake intake_for(struct dataset *dataset, const struct scan_tools
         .batch = dataset->scan->batch,
         .secret = tools->secret,
         .erased = tools->erased,
-        .mtime_us = (int64_t)found->st_mtim.tv_sec * 1000000 + found->st_mtim.tv_nsec / 1000,
+        .mtime_us = weir_mtime_us(found),
     };
 }
 
 static void describe(struct stored_file *file, const struct stat *source, const struct stat *served)
 {
     file->size = (uint64_t)source->st_size;
-    file->mtime_ns = (int64_t)source->st_mtim.tv_sec * 1000000000 + source->st_mtim.tv_nsec;
+    file->mtime_ns = weir_mtime_ns(source);
     file->device = served->st_dev;
     file->inode = served->st_ino;
     file->source_inode = source->st_ino;
@@ -267,7 +267,7 @@ static bool is_same(const struct dataset *dataset, const struct stored_file *fil
                     const struct stat *found)
 {
     return (file->size == (uint64_t)found->st_size || storage_is_expanded(dataset, file->path)) &&
-           file->mtime_ns == (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec &&
+           file->mtime_ns == weir_mtime_ns(found) &&
            file->source_inode == storage_source_identity(dataset, file->path, found);
 }
 
@@ -314,8 +314,7 @@ static bool is_only_touched(struct dataset *dataset, const struct scan_tools *to
                             const struct listed *listed, struct stored_file *file)
 {
     const struct declaration *d = dataset->declaration;
-    int64_t mtime_ns =
-        (int64_t)listed->stat.st_mtim.tv_sec * 1000000000 + listed->stat.st_mtim.tv_nsec;
+    int64_t mtime_ns = weir_mtime_ns(&listed->stat);
     struct stat copy;
 
     if (!d->is_copied)

@@ -30,8 +30,7 @@ uint64_t storage_sidecar_identity(const struct dataset *dataset, const char *pat
     if (lstat(place, ret_sidecar) < 0)
         return SIDECAR_NONE;
     hash = weir_mix64((uint64_t)ret_sidecar->st_size ^
-                      weir_mix64((uint64_t)ret_sidecar->st_mtim.tv_sec * 1000000000 +
-                                 (uint64_t)ret_sidecar->st_mtim.tv_nsec)) &
+                      weir_mix64((uint64_t)weir_mtime_ns(ret_sidecar))) &
            UINT32_MAX;
     return hash > SIDECAR_NONE ? hash : SIDECAR_NONE + 1;
 }

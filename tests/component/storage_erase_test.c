@@ -6,6 +6,7 @@
 #include "core/wire/sample.h"
 #include "storage/erasure/erasure.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,6 +171,25 @@ static void a_reference_is_scrubbed_in_place_and_its_other_lines_stay(void **sta
     assert_int_equal(is.live, 3);
     assert_int_equal(is.replaced, 0);
     assert_int_equal(is.erased, 1);
+}
+
+/* A time before 1970 is no whole number of seconds either. */
+static void a_file_of_any_age_is_scrubbed_and_keeps_its_time(void **state)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {-2, 500000000}};
+    const char *path = storage_lab_path(&lab, "source/day.jsonl");
+    struct stat about;
+
+    (void)state;
+    write_clicks();
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(storage_lab_declare(&lab, JSONL_REFERENCE), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    (void)storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_false(storage_lab_holds(&lab, "source", "porcelain"));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mtim.tv_sec, -2);
+    assert_int_equal(about.st_mtim.tv_nsec, 500000000);
 }
 
 static void a_replaced_source_does_not_bring_an_erased_line_back(void **state)
@@ -374,6 +394,7 @@ int main(void)
         CASE(the_same_request_again_is_the_same_erasure),
         CASE(it_is_not_in_force_before_the_holder_has_answered),
         CASE(a_reference_is_scrubbed_in_place_and_its_other_lines_stay),
+        CASE(a_file_of_any_age_is_scrubbed_and_keeps_its_time),
         CASE(a_replaced_source_does_not_bring_an_erased_line_back),
         CASE(a_death_at_each_step_only_repeats_work),
         CASE(a_file_that_cannot_be_written_is_named_and_holds_up_nothing_else),

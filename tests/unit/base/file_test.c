@@ -273,6 +273,37 @@ static void a_descriptor_is_closed_at_the_end_of_its_scope(void **state)
     assert_int_equal(fcntl(number, F_GETFD), -1);
 }
 
+static void times_of_files_come_back_as_they_were(void **state)
+{
+    static const struct {
+        struct timespec time;
+        int64_t ns, us;
+    } CASES[] = {
+        {{1, 500000000}, 1500000000, 1500000},
+        {{-2, 500000000}, -1500000000, -1500000}, /* before 1970 */
+        {{-1, 0}, -1000000000, -1000000},
+        {{0, 0}, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        const struct stat about = {.st_mtim = CASES[i].time};
+        assert_true(weir_mtime_ns(&about) == CASES[i].ns);
+        assert_true(weir_mtime_us(&about) == CASES[i].us);
+        struct timespec back = weir_mtime_of_ns(CASES[i].ns);
+        assert_true(back.tv_sec == CASES[i].time.tv_sec);
+        assert_int_equal(back.tv_nsec, CASES[i].time.tv_nsec);
+    }
+}
+
+static void times_that_no_number_holds_are_told_apart(void **state)
+{
+    const struct stat late = {.st_mtim = {INT64_MAX, 999999999}};
+    const struct stat later = {.st_mtim = {INT64_MAX - 1, 0}};
+    (void)state;
+    assert_true(weir_mtime_ns(&late) != weir_mtime_ns(&later));
+    assert_true(weir_mtime_us(&late) != weir_mtime_us(&later));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
@@ -291,6 +322,8 @@ int main(void)
         TEST(a_tree_is_removed_but_not_what_its_links_point_to),
         TEST(the_directory_of_a_path_can_be_synced),
         TEST(a_descriptor_is_closed_at_the_end_of_its_scope),
+        TEST(times_of_files_come_back_as_they_were),
+        TEST(times_that_no_number_holds_are_told_apart),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

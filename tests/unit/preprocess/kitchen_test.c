@@ -1,6 +1,7 @@
 /* Batches of small records, which are taken from where they lie once their file is read from often enough. */
 #include "preprocess/worker/kitchen.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/wire/delivery.h"
 #include "core/wire/sample.h"
@@ -84,13 +85,11 @@ static void locate(struct lab *lab)
     located_begin(&lab->located, &lab->plan, 0, LOCATED_WHOLE);
     assert_int_equal(lab->located.count, SAMPLES);
     uint32_t file =
-        located_file(&lab->located,
-                     &(struct file_about){.path = lab->records,
-                                          .device = status.st_dev,
-                                          .inode = status.st_ino,
-                                          .size = (uint64_t)status.st_size,
-                                          .mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 +
-                                                      status.st_mtim.tv_nsec});
+        located_file(&lab->located, &(struct file_about){.path = lab->records,
+                                                         .device = status.st_dev,
+                                                         .inode = status.st_ino,
+                                                         .size = (uint64_t)status.st_size,
+                                                         .mtime_ns = weir_mtime_ns(&status)});
     for (size_t i = 0; i < SAMPLES; i++) {
         struct located_sample *sample = &lab->located.samples[i];
         sample->state = WEIR_SAMPLE_LIVE;

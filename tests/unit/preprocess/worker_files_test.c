@@ -33,7 +33,7 @@ static struct file_about about_of(const char *path)
         .device = status.st_dev,
         .inode = status.st_ino,
         .size = (uint64_t)status.st_size,
-        .mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
+        .mtime_ns = weir_mtime_ns(&status),
     };
 }
 
