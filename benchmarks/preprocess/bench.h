@@ -21,9 +21,12 @@ enum tabular_workload {
     NGRAM_LINES,
     UNEVEN_DRAWN, /* lines of very different lengths, as the order has them … */
     UNEVEN_ALIKE, /* … and in batches of like length */
+    SLOW_UNEVEN,  /* samples some of which take much longer … */
+    SLOW_ORDERED, /* … in deterministic order */
+    SLOW_EVEN,    /* … and as many that share the same time equally */
     TABULAR_WORKLOADS,
 };
-enum tabular_corpus { CORPUS_CLICKS, CORPUS_LINES, CORPUS_UNEVEN, TABULAR_CORPORA };
+enum tabular_corpus { CORPUS_CLICKS, CORPUS_LINES, CORPUS_UNEVEN, CORPUS_FEW, TABULAR_CORPORA };
 enum tabular_script { SCRIPT_MAP, SCRIPT_VECTORISED, SCRIPT_LINES, TABULAR_SCRIPTS };
 
 struct limit; /* figures_limit.c */
@@ -58,9 +61,12 @@ enum weir_status prepare_clicks_map(void *state, struct weir_error *err);
 enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
 enum weir_status prepare_uneven(void *state, struct weir_error *err);
+enum weir_status prepare_slow(void *state, struct weir_error *err);
+/* Lets the workers that are started from now on run the program that the samples of `prepare_slow` take their time in. */
+void slow_samples_allow(void);
 bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
     clicks_vectorised, lines_there, lines_torch, uneven_drawn, uneven_alike, filled_drawn,
-    filled_alike;
+    filled_alike, slow_uneven, slow_ordered, slow_even;
 /* figures_limit.c */
 enum weir_status prepare_limit(void *state, struct weir_error *err);
 bench_side_fn clicks_limit;

@@ -14,6 +14,8 @@ enum {
     UNEVEN = 200000,
     BATCH = 4096,
     UNEVEN_BATCH = 256,
+    FEW = 4000,
+    FEW_BATCH = 4,
     LANES = BENCH_WORKERS,
 };
 
@@ -41,6 +43,7 @@ static const struct {
     [CORPUS_CLICKS] = {"clicks", RECORDS, corpus_make_records},
     [CORPUS_LINES] = {"lines", LINES, corpus_make_lines},
     [CORPUS_UNEVEN] = {"uneven", UNEVEN, corpus_make_uneven_lines},
+    [CORPUS_FEW] = {"few", FEW, corpus_make_lines},
 };
 
 /* What a kind of workload is asked for: the operators, and how its batches are to come.
@@ -65,6 +68,12 @@ static const struct wish WISHES[TABULAR_WORKLOADS] = {
                       "group: 64"},
     [UNEVEN_ALIKE] = {"uneven_alike", CORPUS_UNEVEN, LINE_FORMAT, "", UNEVEN_OF_LIKE_LENGTH,
                       UNEVEN_BATCH, "group: 64"},
+    [SLOW_UNEVEN] = {"slow_uneven", CORPUS_FEW, LINE_FORMAT, "", "{op: exec, program: uneven}",
+                     FEW_BATCH, "order: relaxed"},
+    [SLOW_ORDERED] = {"slow_ordered", CORPUS_FEW, LINE_FORMAT, "", "{op: exec, program: uneven}",
+                      FEW_BATCH, "order: deterministic"},
+    [SLOW_EVEN] = {"slow_even", CORPUS_FEW, LINE_FORMAT, "", "{op: exec, program: even}", FEW_BATCH,
+                   "order: relaxed"},
 };
 
 static enum weir_status need_corpus(struct preprocess_bench *bench, enum tabular_workload which,
@@ -254,6 +263,24 @@ enum weir_status prepare_uneven(void *state, struct weir_error *err)
     return status == WEIR_OK ? need(state, UNEVEN_ALIKE, err) : status;
 }
 
+void slow_samples_allow(void)
+{
+    static const char PROGRAM[] = WEIR_SOURCE_DIR "/benchmarks/preprocess/slow_samples.py";
+    WEIR_AUTO_FREE char *allowed =
+        weir_format("{even: {command: [/usr/bin/python3, %s, even]},"
+                    " uneven: {command: [/usr/bin/python3, %s, uneven]}}",
+                    PROGRAM, PROGRAM);
+    weir_require(setenv("WEIR_PROGRAMS", allowed, 1) == 0);
+}
+
+enum weir_status prepare_slow(void *state, struct weir_error *err)
+{
+    enum weir_status status = need(state, SLOW_UNEVEN, err);
+    if (status == WEIR_OK)
+        status = need(state, SLOW_ORDERED, err);
+    return status == WEIR_OK ? need(state, SLOW_EVEN, err) : status;
+}
+
 enum weir_status clicks_exact(void *state, double *ret_rate, struct weir_error *err)
 {
     return deliver(state, CLICKS_EXACT, ret_rate, err);
@@ -302,6 +329,21 @@ enum weir_status uneven_drawn(void *state, double *ret_rate, struct weir_error *
 enum weir_status uneven_alike(void *state, double *ret_rate, struct weir_error *err)
 {
     return deliver(state, UNEVEN_ALIKE, ret_rate, err);
+}
+
+enum weir_status slow_uneven(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, SLOW_UNEVEN, ret_rate, err);
+}
+
+enum weir_status slow_ordered(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, SLOW_ORDERED, ret_rate, err);
+}
+
+enum weir_status slow_even(void *state, double *ret_rate, struct weir_error *err)
+{
+    return deliver(state, SLOW_EVEN, ret_rate, err);
 }
 
 enum weir_status filled_drawn(void *state, double *ret_rate, struct weir_error *err)

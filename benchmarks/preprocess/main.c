@@ -23,6 +23,7 @@ static enum weir_status open_preprocess(const char *directory, double scale, voi
     struct preprocess_bench *bench = weir_calloc(1, sizeof *bench);
     bench->directory = directory;
     bench->scale = scale;
+    slow_samples_allow();
     enum weir_status status = rig_start(directory, BENCH_WORKERS, &bench->rig, err);
     if (status != WEIR_OK) {
         close_preprocess(bench);
@@ -75,6 +76,13 @@ static const struct bench_figure FIGURES[] = {
     {.name = "preprocess.deterministic", .against = "relaxed, samples of equal cost",
      .unit = "samples/s", .bar = 0.95,
      .prepare = prepare_relaxed, .ours = clicks_exact, .theirs = clicks_relaxed},
+    {.name = "preprocess.slow_samples.relaxed",
+     .against = "the same time shared by all samples; 5 % of ours take 20 times as long as the others",
+     .unit = "samples/s", .bar = 0.9, .runs_max = 3,
+     .prepare = prepare_slow, .ours = slow_uneven, .theirs = slow_even},
+    {.name = "preprocess.slow_samples.deterministic", .against = "the same time shared by all samples, relaxed",
+     .unit = "samples/s", .runs_max = 3,
+     .prepare = prepare_slow, .ours = slow_ordered, .theirs = slow_even},
     {.name = "preprocess.transport.64kb", .against = "frames over ipc; lent memory, CPU time of both ends",
      .unit = "bytes/CPU s", .ours = transport_small_lent, .theirs = transport_small_frames},
     {.name = "preprocess.transport.1mb", .against = "frames over ipc; lent memory, CPU time of both ends",
