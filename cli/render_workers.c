@@ -90,14 +90,23 @@ static void show_stages(const json_t *run, struct cli_page *page)
     cli_table_show(&table, page);
 }
 
+static void show_wait(const json_t *run, struct cli_page *page)
+{
+    long long number = (long long)cli_number(run, "run");
+    const char *stage = cli_text(run, "stage");
+    if (stage[0] == '\0')
+        cli_line(page, "run %lld: nothing is heard of a trainer", number);
+    else
+        cli_line(page, "run %lld: its trainer waits %.0f %% of its time%s", number,
+                 PERCENT * cli_real(run, "stall_fraction"), cli_stage_text(stage));
+}
+
 static void show_runs(const json_t *runs, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         cli_line(page, "%s", "");
-        cli_line(page, "run %lld: its trainer waits %.0f %% of its time%s",
-                 (long long)cli_number(run, "run"), PERCENT * cli_real(run, "stall_fraction"),
-                 cli_stage_text(cli_text(run, "stage")));
+        show_wait(run, page);
         show_stages(run, page);
     }
 }

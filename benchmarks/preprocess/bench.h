@@ -62,7 +62,7 @@ enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
 enum weir_status prepare_lines(void *state, struct weir_error *err);
 enum weir_status prepare_uneven(void *state, struct weir_error *err);
 enum weir_status prepare_slow(void *state, struct weir_error *err);
-/* Lets the workers that are started from now on run the program that the samples of `prepare_slow` take their time in. */
+/* Lets workers that are started from now on run the program in which samples of prepare_slow() take their time. */
 void slow_samples_allow(void);
 bench_side_fn clicks_exact, clicks_at_most_once, clicks_relaxed, clicks_here, clicks_map,
     clicks_vectorised, lines_there, lines_torch, uneven_drawn, uneven_alike, filled_drawn,

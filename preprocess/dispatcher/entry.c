@@ -239,6 +239,7 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
     for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
         total->operator_ns[k] += cost->operator_ns[k];
         total->operator_bytes[k] += cost->operator_bytes[k];
+        total->operator_taken[k] += cost->operator_taken[k];
     }
 }
 

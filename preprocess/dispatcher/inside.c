@@ -128,8 +128,10 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;
         jobs[i] = dispatcher->entries[i]->number;
-        stalled[i] = dispatcher->entries[i]->stages.stall_permille;
-        stages[i] = stages_name(&dispatcher->entries[i]->stages);
+        const struct stages *known = &dispatcher->entries[i]->stages;
+        bool is_known = stages_are_known(known, weir_loop_now_ms(dispatcher->loop));
+        stalled[i] = is_known ? known->stall_permille : 0;
+        stages[i] = is_known ? stages_name(known) : "";
     }
     answer->jobs = (struct weir_u64s){jobs, count};
     answer->stalled = (struct weir_u32s){stalled, count};

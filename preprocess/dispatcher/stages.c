@@ -51,3 +51,8 @@ const char *stages_name(const struct stages *stages)
 {
     return stages->stage != NULL ? stages->stage : "";
 }
+
+bool stages_are_known(const struct stages *stages, int64_t now_ms)
+{
+    return stages->stage != NULL && now_ms - stages->since_ms < STAGES_FORGET_MS;
+}

@@ -2,11 +2,14 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_STAGES_H
 #define WEIR_PREPROCESS_DISPATCHER_STAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     STAGES_LOOK_MS = 1000,      /* over so long a time at least */
     STAGES_STALL_PERMILLE = 50, /* below this the trainer waits for nobody */
+    STAGES_FORGET_MS =
+        10000, /* after the newest look nothing is known any more: there is no trainer */
 };
 
 /* Cumulative, of all ranks and all workers of a job. */
@@ -30,5 +33,6 @@ struct stages {
 void stages_look(struct stages *stages, const struct stages_spent *spent, int64_t now_ms);
 /* "locate", "read", "operators", "transfer" or "trainer"; "" before anything is known. */
 const char *stages_name(const struct stages *stages);
+bool stages_are_known(const struct stages *stages, int64_t now_ms);
 
 #endif

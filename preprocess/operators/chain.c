@@ -287,7 +287,7 @@ struct chain_cost chain_cost(const struct chain *chain, size_t index)
     const struct chain_step *step = &chain->step[index];
     return (struct chain_cost){
         .name = step->op->name,
-        .cpu_ns = step->cpu_ns,
+        .spent_ns = step->spent_ns,
         .taken = step->taken,
         .bytes = step->bytes,
         .failed = step->failed,

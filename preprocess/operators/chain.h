@@ -18,7 +18,7 @@ struct chain;
 /* What one operator has cost so far; one that another has joined to itself costs nothing. */
 struct chain_cost {
     const char *name;
-    int64_t cpu_ns;
+    int64_t spent_ns;   /* of CPU time; one that waits for others (exec): by the clock */
     uint64_t taken;     /* bytes of what it read */
     uint64_t bytes;     /* made */
     uint64_t failed;    /* rows it could not read */

@@ -73,12 +73,18 @@ static struct operator_call call_of(struct chain *chain, size_t index,
     };
 }
 
+/* What is spent on a step: of one that waits for others, the time that they take. */
+static int64_t spent_ns(const struct chain_step *step)
+{
+    return step->op->may_wait ? weir_now_ns() : weir_cpu_thread_ns();
+}
+
 /* Runs a step, or folds the rows into `partial` instead. */
 static void run_step(struct chain *chain, size_t index, const struct operator_batch *batch,
                      struct weir_buf *partial)
 {
-    int64_t before_ns = weir_cpu_thread_ns();
     struct chain_step *step = &chain->step[index];
+    int64_t before_ns = spent_ns(step);
     const struct column *more[COLUMNS_MAX];
     struct operator_call call = call_of(chain, index, batch);
     call.more = more;
@@ -97,13 +103,13 @@ static void run_step(struct chain *chain, size_t index, const struct operator_ba
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
-    if (!call.waits) {
-        tally(step, &call);
-        step->taken += taken;
-    }
+    step->spent_ns += spent_ns(step) - before_ns;
+    if (call.waits)
+        return;
+    tally(step, &call);
+    step->taken += taken;
     for (size_t i = 0; i < step->plan.outputs; i++)
         step->bytes += column_bytes(&step->own[i]);
-    step->cpu_ns += weir_cpu_thread_ns() - before_ns;
 }
 
 /* ---- row by row ---- */
@@ -159,7 +165,7 @@ static void run_row(struct chain *chain, const struct run *run, const struct ope
             column_begin(call.out);
         from = run_row_step(chain, call);
         int64_t after_ns = weir_cpu_thread_ns();
-        step->cpu_ns += after_ns - before_ns;
+        step->spent_ns += after_ns - before_ns;
         before_ns = after_ns;
     }
 }

@@ -16,7 +16,7 @@ struct chain_step {
     size_t columns;  /* there are once it has run */
     bool behind_fit; /* what it reads is made by, or behind, a fitted operator */
     bool joined;     /* a step before does its work */
-    int64_t cpu_ns;
+    int64_t spent_ns;
     uint64_t taken; /* bytes */
     uint64_t bytes;
     uint64_t failed;

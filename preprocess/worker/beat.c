@@ -108,7 +108,7 @@ static void add_operators(const struct worker_job *job, struct costs *costs)
     for (size_t i = 0; i < count; i++) {
         struct worker_spent spent = worker_job_spent(job, i);
         size_t at = costs->operators++;
-        costs->operator_ns[at] = spent.cpu_ns;
+        costs->operator_ns[at] = spent.ns;
         costs->operator_taken[at] = spent.taken;
         costs->operator_bytes[at] = spent.bytes;
     }

@@ -7,7 +7,7 @@ struct worker_spent worker_job_spent(const struct worker_job *job, size_t operat
 {
     struct chain_cost cost = chain_cost(job->plan.chain, operator);
     const struct worker_spent *before = &job->operators[operator];
-    return (struct worker_spent){.cpu_ns = before->cpu_ns + cost.cpu_ns,
+    return (struct worker_spent){.ns = before->ns + cost.spent_ns,
                                  .taken = before->taken + cost.taken,
                                  .bytes = before->bytes + cost.bytes};
 }

@@ -1,6 +1,7 @@
 /* Getting leases ready: what their job is, where their samples are, and what only storage can read. */
 #include "preprocess/worker/worker.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
@@ -135,6 +136,16 @@ static enum weir_status take_read(struct worker_task *task, const struct weir_re
                         weir_segment_answer(lent, answer->written, reply->frames), err);
 }
 
+/* What storage reads for a job, the job waits for as for its own files. */
+static void charge_read(struct worker_task *task)
+{
+    struct worker *worker = task->worker;
+    struct worker_lease *lease = worker_flow_lease(&worker->flow, task->fence);
+    struct worker_job *job = lease != NULL ? worker_job_for(worker, lease) : NULL;
+    if (job != NULL)
+        job->read_ns += weir_now_ns() - task->read_ns;
+}
+
 static void on_read(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
@@ -144,6 +155,7 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
         status = take_read(task, reply, &reason);
     if (task->worker->lent_to == task)
         task->worker->lent_to = NULL;
+    charge_read(task);
     if (err != NULL && err->status != WEIR_TIMEOUT) {
         fetched_give_up(&task->fetched);
         status = WEIR_OK;
@@ -188,6 +200,7 @@ static bool ask_storage(struct worker *worker, struct worker_task *task)
         return true;
     }
     count = fetched_wanted(&task->fetched, ids);
+    task->read_ns = weir_now_ns();
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
                       &(struct msg_read){.ids = {ids, count}, .loan = lend(worker, task)},

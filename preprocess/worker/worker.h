@@ -28,7 +28,7 @@ enum {
 
 /* What an operator has cost so far. */
 struct worker_spent {
-    int64_t cpu_ns;
+    int64_t ns; /* as chain_cost.spent_ns */
     uint64_t taken, bytes;
 };
 
@@ -61,11 +61,12 @@ struct worker_loans {
 
 /* What the worker keeps for each lease slot of the flow. */
 struct worker_task {
-    uint64_t fence; /* of the lease it belongs to */
-    bool asking;    /* locate_chunks, locate or read is open */
-    int64_t ask_ms; /* not asked before */
-    unsigned waits; /* questions in a row that were not answered in time */
-    bool begun;     /* `located` is set down */
+    uint64_t fence;  /* of the lease it belongs to */
+    bool asking;     /* locate_chunks, locate or read is open */
+    int64_t ask_ms;  /* not asked before */
+    unsigned waits;  /* questions in a row that were not answered in time */
+    int64_t read_ns; /* when storage was asked to read */
+    bool begun;      /* `located` is set down */
     struct located located;
     bool is_placed; /* what whole chunks say of `located` is filled in, and holds */
     struct fetched fetched;

@@ -113,6 +113,8 @@ static void workers_show_what_a_run_goes_through_and_waits_for(void **state)
         "\"inflation\":4.5},"
         "{\"operator\":\"flip\",\"cpu_seconds\":0,\"bytes_in\":0,\"bytes_out\":0,\"inflation\":null}]},"
         "{\"run\":8,\"stall_fraction\":0.01,\"stage\":\"trainer\",\"read_seconds\":0,\"bytes_read\":0,"
+        "\"operators\":[]},"
+        "{\"run\":9,\"stall_fraction\":0,\"stage\":null,\"read_seconds\":0,\"bytes_read\":0,"
         "\"operators\":[]}]}",
         "worker    leases  queued  CPU s    read      sent  out / in\n"
         "worker-1       4       2   1.50  2.0 MB  500.0 kB      0.25\n"
@@ -124,6 +126,10 @@ static void workers_show_what_a_run_goes_through_and_waits_for(void **state)
         "flip            0.00    0 %     0 B     0 B         -\n"
         "\n"
         "run 8: its trainer waits 1 % of its time: workers keep up\n"
+        "stage  seconds  share  in  out  out / in\n"
+        "read      0.00    0 %   -  0 B         -\n"
+        "\n"
+        "run 9: nothing is heard of a trainer\n"
         "stage  seconds  share  in  out  out / in\n"
         "read      0.00    0 %   -  0 B         -\n");
 }

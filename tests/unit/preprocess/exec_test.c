@@ -165,6 +165,9 @@ static void one_that_hangs_is_not_waited_for(void **state)
     run(&test, texts, 4);
     expect_rows(&test, texts, 4, 2);
     assert_non_null(strstr(reason_of(&test), "it took longer than it may"));
+    assert_true(chain_cost(test.chain, 0).spent_ns >=
+                INT64_C(300000000)); /* though it took no CPU time */
+    assert_int_equal(chain_cost(test.chain, 0).bytes, 4 * 2 * sizeof(float));
     test_chain_close(&test);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
 }

@@ -19,6 +19,8 @@ static void expect(struct stages_spent spent, const char *stage, uint32_t permil
     stages_look(&stages, &spent, 5000 + STAGES_LOOK_MS);
     assert_string_equal(stages_name(&stages), stage);
     assert_int_equal(stages.stall_permille, permille);
+    assert_true(stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS - 1));
+    assert_false(stages_are_known(&stages, 5000 + STAGES_LOOK_MS + STAGES_FORGET_MS));
 }
 
 static void the_stage_that_takes_longest_is_named(void **state)
@@ -42,6 +44,7 @@ static void numbers_that_begin_anew_are_no_look(void **state)
     stages_look(&stages, &late, 1000);
     stages_look(&stages, &anew, 5000);
     assert_string_equal(stages_name(&stages), "");
+    assert_false(stages_are_known(&stages, 5000));
     stages_look(&stages, &then, 6000);
     assert_int_equal(stages.stall_permille, 200);
 }
