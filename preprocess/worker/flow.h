@@ -36,7 +36,7 @@
 
 enum {
     WORKER_LEASES_MAX = 64,
-    WORKER_LEASES_WANTED = 4, /* of which something is to be made */
+    WORKER_LEASES_WANTED = 2, /* of which something is to be made: one, while the next is fetched */
     WORKER_READY_MAX = 2,
     WORKER_CONSUMERS_MAX = 256,
     WORKER_RESEND_MS = 4000,
