@@ -19,28 +19,42 @@
 
 enum { READ_BYTES_MIN = 4096, TREE_DEPTH_MAX = 64 };
 
-static int64_t scaled(const struct timespec *time, uint64_t per_second)
+enum { NS_PER_SECOND = 1000000000, US_PER_SECOND = 1000000 };
+
+static int64_t joined(const struct timespec *time, int64_t per_second)
 {
-    uint64_t part = (uint64_t)time->tv_nsec / (1000000000 / per_second);
-    return (int64_t)((uint64_t)time->tv_sec * per_second + part);
+    uint64_t part = (uint64_t)(time->tv_nsec / (NS_PER_SECOND / per_second));
+    return (int64_t)((uint64_t)time->tv_sec * (uint64_t)per_second + part);
 }
 
-struct timespec weir_mtime_of_ns(int64_t mtime_ns)
+/* Parts of a second count up, before 1970 too. */
+static struct timespec split(int64_t time, int64_t per_second)
 {
-    int64_t part = mtime_ns % 1000000000;
-    bool is_before = part < 0; /* parts of a second count up, in every year */
-    return (struct timespec){.tv_sec = mtime_ns / 1000000000 - is_before,
-                             .tv_nsec = is_before ? part + 1000000000 : part};
+    int64_t part = time % per_second;
+    bool is_before = part < 0;
+    part += is_before ? per_second : 0;
+    return (struct timespec){.tv_sec = time / per_second - is_before,
+                             .tv_nsec = part * (NS_PER_SECOND / per_second)};
 }
 
 int64_t weir_mtime_ns(const struct stat *about)
 {
-    return scaled(&about->st_mtim, 1000000000);
+    return joined(&about->st_mtim, NS_PER_SECOND);
 }
 
 int64_t weir_mtime_us(const struct stat *about)
 {
-    return scaled(&about->st_mtim, 1000000);
+    return joined(&about->st_mtim, US_PER_SECOND);
+}
+
+struct timespec weir_mtime_of_ns(int64_t mtime_ns)
+{
+    return split(mtime_ns, NS_PER_SECOND);
+}
+
+struct timespec weir_mtime_of_us(int64_t mtime_us)
+{
+    return split(mtime_us, US_PER_SECOND);
 }
 
 void weir_auto_fd(const int *fd)

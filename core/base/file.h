@@ -47,6 +47,7 @@ int64_t weir_mtime_ns(const struct stat *about);
 int64_t weir_mtime_us(const struct stat *about);
 /* The other way round, for futimens(): also of times before 1970. */
 struct timespec weir_mtime_of_ns(int64_t mtime_ns);
+struct timespec weir_mtime_of_us(int64_t mtime_us);
 
 /* Closes at the end of the scope: `WEIR_AUTO_FD int fd = open(…);` */
 void weir_auto_fd(const int *fd);

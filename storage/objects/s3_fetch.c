@@ -61,10 +61,8 @@ static void end(struct s3_fetch *fetch, enum s3_fetched what, const char *why)
 static enum weir_status put_in_place(const struct s3_fetch *fetch, struct weir_error *err)
 {
     const char *path = fetch->job.path;
-    int64_t modified_us = fetch->job.object->modified_us;
-    const struct timespec times[2] = {
-        {.tv_nsec = UTIME_OMIT},
-        {.tv_sec = modified_us / 1000000, .tv_nsec = modified_us % 1000000 * 1000}};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      weir_mtime_of_us(fetch->job.object->modified_us)};
     WEIR_AUTO_FREE char *folder = weir_strdup(path);
     enum weir_status status;
 

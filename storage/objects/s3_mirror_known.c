@@ -1,6 +1,7 @@
 /* What is known of a bucket, and a page of its listing: see s3_mirror_state.h. */
 #include "storage/objects/s3_mirror_state.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/objects/s3_shell.h"
@@ -166,10 +167,10 @@ enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err
 /* A death between the file and its row: the file is whole, since it has the object's time. */
 bool s3_mirror_was_fetched(const char *path, const struct s3_object *object)
 {
+    const struct timespec modified = weir_mtime_of_us(object->modified_us);
     struct stat found;
 
     return lstat(path, &found) == 0 && S_ISREG(found.st_mode) &&
-           (uint64_t)found.st_size == object->size &&
-           found.st_mtim.tv_sec == object->modified_us / 1000000 &&
-           found.st_mtim.tv_nsec == object->modified_us % 1000000 * 1000;
+           (uint64_t)found.st_size == object->size && found.st_mtim.tv_sec == modified.tv_sec &&
+           found.st_mtim.tv_nsec == modified.tv_nsec;
 }

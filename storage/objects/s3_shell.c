@@ -25,9 +25,8 @@ static enum weir_status fail_errno(struct weir_error *err, const char *path)
 static enum weir_status make(const char *incoming, const struct s3_object *object,
                              struct weir_error *err)
 {
-    const struct timespec times[2] = {
-        {.tv_nsec = UTIME_OMIT},
-        {.tv_sec = object->modified_us / 1000000, .tv_nsec = object->modified_us % 1000000 * 1000}};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      weir_mtime_of_us(object->modified_us)};
     WEIR_AUTO_FD int fd = open(incoming, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd < 0 || ftruncate(fd, (off_t)object->size) < 0 || futimens(fd, times) < 0)

@@ -289,9 +289,12 @@ static void times_of_files_come_back_as_they_were(void **state)
         const struct stat about = {.st_mtim = CASES[i].time};
         assert_true(weir_mtime_ns(&about) == CASES[i].ns);
         assert_true(weir_mtime_us(&about) == CASES[i].us);
-        struct timespec back = weir_mtime_of_ns(CASES[i].ns);
-        assert_true(back.tv_sec == CASES[i].time.tv_sec);
-        assert_int_equal(back.tv_nsec, CASES[i].time.tv_nsec);
+        const struct timespec back[] = {weir_mtime_of_ns(CASES[i].ns),
+                                        weir_mtime_of_us(CASES[i].us)};
+        for (size_t k = 0; k < WEIR_COUNT(back); k++) {
+            assert_true(back[k].tv_sec == CASES[i].time.tv_sec);
+            assert_int_equal(back[k].tv_nsec, CASES[i].time.tv_nsec);
+        }
     }
 }
 
