@@ -81,15 +81,26 @@ static ssize_t read_some(int fd, void *at, size_t size)
     return got;
 }
 
+/* Nobody waits for whoever writes to a pipe of that name. */
+static enum weir_status open_regular(const char *path, int *ret_fd, struct stat *ret_about,
+                                     struct weir_error *err)
+{
+    *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*ret_fd < 0 || fstat(*ret_fd, ret_about) < 0)
+        return fail_errno(err, "open", path);
+    if (!S_ISREG(ret_about->st_mode))
+        return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
+    return WEIR_OK;
+}
+
 enum weir_status weir_file_read(const char *path, size_t bytes_max, struct weir_buf *buf,
                                 struct weir_error *err)
 {
     struct stat stat;
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &stat) < 0)
-        return fail_errno(err, "open", path);
-    if (!S_ISREG(stat.st_mode))
-        return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status = open_regular(path, &fd, &stat, err);
+    if (status != WEIR_OK)
+        return status;
 
     size_t before = buf->size;
     for (;;) { /* until the end, not st_size: the file may be growing */
@@ -166,11 +177,10 @@ enum weir_status weir_file_map(const char *path, void **ret_at, size_t *ret_size
                                struct weir_error *err)
 {
     struct stat stat;
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &stat) < 0)
-        return fail_errno(err, "open", path);
-    if (!S_ISREG(stat.st_mode))
-        return weir_fail(err, WEIR_IO, "%s: expected a regular file", path);
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status = open_regular(path, &fd, &stat, err);
+    if (status != WEIR_OK)
+        return status;
     void *at = NULL;
     if (stat.st_size > 0)
         at = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);

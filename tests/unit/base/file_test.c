@@ -273,6 +273,21 @@ static void a_descriptor_is_closed_at_the_end_of_its_scope(void **state)
     assert_int_equal(fcntl(number, F_GETFD), -1);
 }
 
+static void a_pipe_in_the_place_of_a_file_is_not_waited_for(void **state)
+{
+    struct temp_dir *dir = *state;
+    struct weir_error err;
+    WEIR_AUTO_BUF buf = {0};
+    void *at = NULL;
+    size_t size = 0;
+    const char *path = temp_path(dir, "pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(weir_file_read(path, 100, &buf, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "expected a regular file"));
+    assert_int_equal(weir_file_map(path, &at, &size, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "expected a regular file"));
+}
+
 static void times_of_files_come_back_as_they_were(void **state)
 {
     static const struct {
@@ -325,6 +340,7 @@ int main(void)
         TEST(a_tree_is_removed_but_not_what_its_links_point_to),
         TEST(the_directory_of_a_path_can_be_synced),
         TEST(a_descriptor_is_closed_at_the_end_of_its_scope),
+        TEST(a_pipe_in_the_place_of_a_file_is_not_waited_for),
         TEST(times_of_files_come_back_as_they_were),
         TEST(times_that_no_number_holds_are_told_apart),
     };
