@@ -16,7 +16,8 @@ enum { DELTA_WORTH_IT_NUMERATOR = 9, DELTA_WORTH_IT_DENOMINATOR = 10 };
 
 static enum weir_status make_durable(const char *path, struct weir_error *err)
 {
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* O_NONBLOCK: a trainer of the user's may have left a pipe there. */
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || fsync(fd) != 0) {
         return weir_fail(err, WEIR_IO, "%s: cannot make the model durable: %s", path,
                          strerror(errno));

@@ -107,7 +107,7 @@ static void look_at_bytes(const struct storage *storage, const struct located *f
                           struct msg_erase_checked *answer)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
-    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     WEIR_AUTO_BUF content = {0};
     struct weir_error err;
     struct stat now;

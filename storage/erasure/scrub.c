@@ -155,7 +155,8 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
         storage_id_list_add(&erasure->blocked,
                             storage_scrub_hash(storage, &found, weir_bytes(NULL, 0)));
     path = storage_dataset_path(found.dataset, found.file);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* O_NONBLOCK: a pipe that took the file's place must not hold storage up. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && !is_missing(errno))
         return storage_scrub_stuck(erasure, path, "read", err);
     if (fd < 0 || !is_untouched(fd, found.file)) {
@@ -365,7 +366,7 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
     status = storage_scrub_sync(erasure, err);
     if (status != WEIR_OK)
         return status;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && is_missing(errno))
         return WEIR_NOT_FOUND;
     if (fd < 0)
