@@ -31,7 +31,7 @@ SAME(RESTART);
 static_assert(sizeof(((struct weir_client_error *)0)->text) >= WEIR_ERROR_TEXT_MAX,
               "an error's text fits");
 
-enum { PREFETCH_BYTES = 64 << 20, OPEN_TIMEOUT_MS = 60000 };
+enum { OPEN_TIMEOUT_MS = 60000 };
 
 static enum weir_status fail_over(const struct weir_client *client, struct weir_error *err)
 {
@@ -125,15 +125,13 @@ static enum weir_status make_delivery(struct weir_client *client,
                                       struct weir_error *err)
 {
     struct weir_position start = {0};
-    uint64_t window = options->prefetch_bytes != 0 ? options->prefetch_bytes : PREFETCH_BYTES;
     enum weir_status status =
         weir_position_unpack(weir_bytes(options->state, options->state_size), &start, err);
     if (status != WEIR_OK)
         return status;
-    client->lending.window_bytes = window;
     client->session = options->session != 0 ? options->session : weir_random_u64();
-    client->delivery =
-        delivery_new(client->run, client->session, window, options->state_size > 0 ? &start : NULL);
+    client->delivery = delivery_new(client->run, client->session, options->prefetch_bytes,
+                                    options->state_size > 0 ? &start : NULL);
     delivery_take_part(client->delivery, client->rank, client->ranks);
     weir_position_fini(&start);
     return WEIR_OK;

@@ -244,6 +244,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
         .fitted_size = client->fitted.size,
     };
     client->opened = true;
+    client->lending.window_bytes = delivery_window(client->delivery);
     lending_saw(&client->lending, opened->batch_bytes);
     set_workers(client, opened->workers);
 }

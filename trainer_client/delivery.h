@@ -48,6 +48,10 @@ enum {
     DELIVERY_CLAIM_MAX = 32,        /* batches that may count as handed out and never were */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
+    /* The window that nobody gave a size: a worker goes on while its batches wait for those of another one. */
+    DELIVERY_WINDOW_MIN = 64 << 20,
+    DELIVERY_WINDOW_BATCHES = 8,
+    DELIVERY_WINDOW_MAX = 256 << 20,
 };
 
 /* One batch as it arrived. Allocated by the rim; the arrays live in whatever `payload` stands for.
@@ -92,7 +96,7 @@ struct delivery;
 
 /* `position` is the state the loop starts from (copied); NULL: it has none, the beginning or what
  * was committed, as the job's mode has it. `window_bytes` is what may be in flight and waiting, over
- * all workers together. */
+ * all workers together; 0: chosen when it is open, by the size of a batch. */
 struct delivery *delivery_new(uint64_t job, uint64_t session, uint64_t window_bytes,
                               const struct weir_position *position);
 void delivery_free(
@@ -113,6 +117,8 @@ void delivery_open(struct delivery *delivery, int64_t now_ms, struct msg_client_
 enum weir_status delivery_opened(struct delivery *delivery, const struct msg_client_opened *opened,
                                  struct weir_error *err) WEIR_MUST_USE;
 bool delivery_is_open(const struct delivery *delivery);
+/* Bytes; 0: not chosen yet. */
+uint64_t delivery_window(const struct delivery *delivery);
 /* Batches in the state that the other ranks can have. */
 uint64_t delivery_wanted(const struct delivery *delivery);
 /* The full state, under a new number. Arrays are borrowed until the next call of delivery_beat();

@@ -58,6 +58,14 @@ static enum weir_status check_opened(const struct delivery *delivery,
     return WEIR_OK;
 }
 
+static uint64_t choose_window(uint64_t batch_bytes)
+{
+    if (batch_bytes > DELIVERY_WINDOW_MAX / DELIVERY_WINDOW_BATCHES)
+        return DELIVERY_WINDOW_MAX;
+    uint64_t bytes = batch_bytes * DELIVERY_WINDOW_BATCHES;
+    return bytes > DELIVERY_WINDOW_MIN ? bytes : DELIVERY_WINDOW_MIN;
+}
+
 /* The attempt has begun, for this consumer at `opened->position`. */
 static enum weir_status begin(struct delivery *delivery, const struct msg_client_opened *opened,
                               struct weir_error *err)
@@ -79,6 +87,8 @@ static enum weir_status begin(struct delivery *delivery, const struct msg_client
     delivery->groups_per_epoch =
         (opened->batches_per_epoch + opened->group_batches - 1) / opened->group_batches;
     delivery->total = opened->batches_per_epoch * opened->epochs;
+    if (delivery->window_bytes == 0)
+        delivery->window_bytes = choose_window(opened->batch_bytes);
     return WEIR_OK;
 }
 
@@ -118,6 +128,11 @@ enum weir_status delivery_opened(struct delivery *delivery, const struct msg_cli
 bool delivery_is_open(const struct delivery *delivery)
 {
     return delivery->open;
+}
+
+uint64_t delivery_window(const struct delivery *delivery)
+{
+    return delivery->window_bytes;
 }
 
 uint64_t delivery_wanted(const struct delivery *delivery)

@@ -144,6 +144,31 @@ static void an_answer_that_makes_no_sense_is_refused(void **unused)
     delivery_free(delivery);
 }
 
+static void a_window_that_nobody_chose_has_room_for_eight_batches(void **unused)
+{
+    (void)unused;
+    const struct weir_position beginning = {0};
+    static const struct {
+        uint64_t batch_bytes, window;
+    } CASES[] = {{0, 64 << 20},
+                 {1 << 20, 64 << 20},
+                 {20 << 20, 160 << 20},
+                 {33 << 20, 256 << 20},
+                 {UINT64_MAX, 256 << 20}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO(delivery) delivery = delivery_new(JOB, SESSION, 0, &beginning);
+        struct msg_client_opened opened = opened_with(true);
+        opened.batch_bytes = CASES[i].batch_bytes;
+        assert_int_equal(delivery_opened(delivery, &opened, NULL), WEIR_OK);
+        assert_int_equal(delivery_window(delivery), CASES[i].window);
+    }
+    WEIR_AUTO(delivery) chosen = delivery_new(JOB, SESSION, WINDOW, &beginning);
+    struct msg_client_opened opened = opened_with(true);
+    opened.batch_bytes = UINT64_MAX;
+    assert_int_equal(delivery_opened(chosen, &opened, NULL), WEIR_OK);
+    assert_int_equal(delivery_window(chosen), WINDOW);
+}
+
 static void nothing_is_accepted_before_it_is_open(void **unused)
 {
     (void)unused;
@@ -600,6 +625,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_window_that_nobody_chose_has_room_for_eight_batches),
         cmocka_unit_test(nothing_is_accepted_before_it_is_open),
         cmocka_unit_test(batches_of_others_are_foreign),
         cmocka_unit_test(a_copy_is_dropped_whether_waiting_held_or_consumed),
