@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { GRAIN = 64 << 10 };
+enum { GRAIN = 64 << 10, AHEAD = 1, AHEAD_BYTES = 32 << 20 /* of a worker */ };
 
 void lending_fini(struct lending *lending)
 {
@@ -71,13 +71,16 @@ static void expire(struct lending *lending, int64_t now_ms)
     }
 }
 
-/* Loans of one worker, at most: of the slots that the window has room for, as many as of any other. */
+/* Loans of one worker, at most: of the slots that the window has room for, as many as of any other, and no memory
+ * that it will not need soon. */
 static size_t share(const struct lending *lending)
 {
     size_t workers = lending->workers > 0 ? lending->workers : 1;
     size_t slots = lending->size > 0 ? lending->window_bytes / lending->size + 1 : 0;
     size_t part = (slots + workers - 1) / workers;
-    return part < WEIR_BATCH_LOANS_MAX ? part : WEIR_BATCH_LOANS_MAX;
+    size_t soon = AHEAD + (lending->size > 0 ? AHEAD_BYTES / lending->size : 0);
+    size_t most = soon < WEIR_BATCH_LOANS_MAX ? soon : WEIR_BATCH_LOANS_MAX;
+    return part < most ? part : most;
 }
 
 bool lending_due(const struct lending *lending, uint32_t worker)

@@ -11,6 +11,7 @@
  *   3. Every credit names all loans of its worker, so it may be lost. A worker claims a loan, writes one
  *      batch and names the loan with it; whoever has none left sends frames. No worker is lent more than its
  *      part of the slots: where batches are large there are few, and frames cost two copies more.
+ *      Nor more than it will need soon, for the memory is taken at once.
  *   4. Each time a slot is lent anew it is under another ticket. So a lease that is void, a worker that is
  *      slow, or a message that comes late can neither write to what was lent anew nor be taken for it: what
  *      names an old loan is as if it had been lost.

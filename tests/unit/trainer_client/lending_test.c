@@ -167,6 +167,22 @@ static void few_slots_are_shared_by_all_workers(void **state)
     assert_int_equal(second.count, 2);
 }
 
+static void no_more_memory_is_taken_than_a_worker_needs_soon(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 0};
+    fixture->lending.window_bytes = (size_t)200 * MANY;
+    lending_saw(&fixture->lending, (size_t)20 * MANY);
+    give_credit(fixture, &worker, 0);
+    assert_int_equal(worker.count, 2);
+    assert_false(lending_due(&fixture->lending, worker.number));
+    assert_true(write_batch(fixture, &worker, 0));
+    assert_true(take(fixture, &worker, 0) >= 0);
+    assert_true(lending_due(&fixture->lending, worker.number));
+    give_credit(fixture, &worker, 1);
+    assert_int_equal(worker.count, 2);
+}
+
 static void larger_batches_make_larger_slots(void **state)
 {
     struct fixture *fixture = *state;
@@ -193,6 +209,7 @@ int main(void)
         CASE(what_brings_nothing_is_lent_to_others),
         CASE(a_worker_that_leaves_gives_everything_back),
         CASE(few_slots_are_shared_by_all_workers),
+        CASE(no_more_memory_is_taken_than_a_worker_needs_soon),
         CASE(larger_batches_make_larger_slots),
     };
     return cmocka_run_group_tests_name("lending", tests, NULL, NULL);
