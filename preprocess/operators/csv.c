@@ -23,8 +23,7 @@ static int64_t number_of(const struct cfg_texts *columns, const char *name)
     return *name != '\0' && *end == '\0' && number >= 0 && number < CSV_FIELDS_MAX ? number : -1;
 }
 
-static enum weir_status find_fields(struct csv_reader *reader, const char *op,
-                                    const struct csv_options *options,
+static enum weir_status find_fields(struct csv_reader *reader, const struct csv_options *options,
                                     const struct cfg_texts *names, struct weir_error *err)
 {
     reader->wanted = weir_calloc(CSV_FIELDS_MAX, sizeof(int32_t));
@@ -36,8 +35,7 @@ static enum weir_status find_fields(struct csv_reader *reader, const char *op,
         int64_t field = number_of(&options->columns, name);
         if (field < 0)
             return weir_yaml_fail(
-                node, err,
-                "%s: found field '%s', expected one of `columns` or a number from 0 to %d", op,
+                node, err, "found field '%s', expected one of `columns` or a number from 0 to %d",
                 name, CSV_FIELDS_MAX - 1);
         reader->next[i] = reader->wanted[field];
         reader->wanted[field] = (int32_t)i;
@@ -47,20 +45,19 @@ static enum weir_status find_fields(struct csv_reader *reader, const char *op,
     return WEIR_OK;
 }
 
-enum weir_status csv_reader_open(struct csv_reader *reader, const char *op,
-                                 const struct csv_options *options, const struct cfg_texts *names,
-                                 struct weir_error *err)
+enum weir_status csv_reader_open(struct csv_reader *reader, const struct csv_options *options,
+                                 const struct cfg_texts *names, struct weir_error *err)
 {
     bool is_tab = strcmp(options->delimiter, "\\t") == 0;
     if ((strlen(options->delimiter) != 1 && !is_tab) || strchr("\"\r\n", *options->delimiter))
-        return weir_fail(err, WEIR_INVALID, "%s: delimiter '%s', expected one character, no quote",
-                         op, options->delimiter);
+        return weir_fail(err, WEIR_INVALID, "delimiter '%s', expected one character, no quote",
+                         options->delimiter);
     if (names->count == 0 || names->count > CSV_FIELDS_MAX ||
         options->columns.count > CSV_FIELDS_MAX)
-        return weir_fail(err, WEIR_INVALID, "%s: expected 1 to %d fields", op, CSV_FIELDS_MAX);
+        return weir_fail(err, WEIR_INVALID, "expected 1 to %d fields", CSV_FIELDS_MAX);
     reader->delimiter = is_tab ? '\t' : *options->delimiter;
     reader->is_unquoted = options->quotes == CSV_QUOTES_NONE;
-    return find_fields(reader, op, options, names, err);
+    return find_fields(reader, options, names, err);
 }
 
 void csv_reader_fini(struct csv_reader *reader)

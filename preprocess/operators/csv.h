@@ -39,10 +39,10 @@ struct csv_reader {
     struct weir_buf text; /* of a quoted field */
 };
 
-/* Names of fields, those of `columns` or numbers from 0, are looked up; INVALID names `op` and what
- * was found. The reader is good to be released in any case. */
-enum weir_status csv_reader_open(struct csv_reader *reader, const char *op,
-                                 const struct csv_options *options, const struct cfg_texts *names,
+/* Names of fields, those of `columns` or numbers from 0, are looked up; INVALID says what was
+ * found. The reader is good to be released in any case. */
+enum weir_status csv_reader_open(struct csv_reader *reader, const struct csv_options *options,
+                                 const struct cfg_texts *names,
                                  struct weir_error *err) WEIR_MUST_USE;
 void csv_reader_fini(struct csv_reader *reader);
 

@@ -73,12 +73,15 @@ bool number_read_f32(struct weir_bytes text, float *ret_value)
     return true;
 }
 
-bool number_read_fill(const char *text, double *ret_value)
+enum weir_status number_fill_option(const char *text, struct number_fill *ret_fill,
+                                    struct weir_error *err)
 {
-    if (!weir_str_equal(text, "nan"))
-        return number_read(weir_bytes_of(text), ret_value);
-    *ret_value = NAN;
-    return true;
+    *ret_fill = (struct number_fill){.is_given = text != NULL, .value = NAN};
+    if (text == NULL || weir_str_equal(text, "nan") ||
+        number_read_f32(weir_bytes_of(text), &ret_fill->value))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "fill '%s', expected a number that f32 can hold, or nan",
+                     text);
 }
 
 enum weir_status number_read_option(const char *name, const char *text, double *value,

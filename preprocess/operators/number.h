@@ -12,8 +12,15 @@ bool number_read(struct weir_bytes text, double *ret_value);
 /* The same as f32; false for what f32 would hold as infinite. */
 bool number_read_f32(struct weir_bytes text, float *ret_value);
 
-/* As number_read(), for what stands in the place of a missing number: NaN, written nan, is one. */
-bool number_read_fill(const char *text, double *ret_value);
+/* What stands in the place of a number that is missing. */
+struct number_fill {
+    bool is_given; /* false: a missing number is a failure of its row */
+    float value;
+};
+
+/* The option `fill` of an operator, NULL when absent: a number that f32 can hold, or nan. INVALID for anything else. */
+enum weir_status number_fill_option(const char *text, struct number_fill *ret_fill,
+                                    struct weir_error *err) WEIR_MUST_USE;
 
 /* The option `name` of an operator; absent (NULL) it leaves `*value` as it is. INVALID when it is no
  * number. */

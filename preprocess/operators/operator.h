@@ -96,6 +96,12 @@ void operator_filter_row(struct operator_call *call, size_t row);
 void operator_read_rows(void *owner, struct operator_call *call,
                         void (*read)(void *owner, struct operator_call *call, size_t row));
 
+/* Makes the first output, dense rows of `width` numbers: `read` writes those of a row that is OK; they are zeros
+ * before, and stay so in the other rows. */
+void operator_read_numbers(void *owner, struct operator_call *call, size_t width,
+                           void (*read)(void *owner, struct operator_call *call, size_t row,
+                                        float *to));
+
 /* Masks of element types. */
 enum {
     OPERATOR_FLOATS = 1 << WEIR_F32 | 1 << WEIR_F64,

@@ -3,10 +3,6 @@
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
 
-#include "core/base/memory.h"
-
-#include <string.h>
-
 struct options {
     struct csv_options csv;
     struct cfg_texts fields;
@@ -26,8 +22,7 @@ static const struct cfg_key OPTIONS[] = {
 
 struct state {
     struct csv_reader csv;
-    bool fills;
-    double fill;
+    struct number_fill fill;
     size_t width;
 };
 
@@ -36,15 +31,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 {
     struct state *state = owner;
     const struct options *options = given;
-    enum weir_status status =
-        csv_reader_open(&state->csv, "csv_fields", &options->csv, &options->fields, err);
+    enum weir_status status = csv_reader_open(&state->csv, &options->csv, &options->fields, err);
+    if (status == WEIR_OK)
+        status = number_fill_option(options->fill, &state->fill, err);
     if (status != WEIR_OK)
         return status;
     state->width = options->fields.count;
-    state->fills = options->fill != NULL;
-    if (state->fills && !number_read_fill(options->fill, &state->fill))
-        return weir_fail(err, WEIR_INVALID, "csv_fields: fill '%s', expected a number or nan",
-                         options->fill);
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about(options->as, COLUMN_DENSE, WEIR_F32, (uint32_t)state->width);
     return operator_schema_pick(schema, options->csv.on, 1u << COLUMN_BYTES | 1u << COLUMN_TEXT,
@@ -58,12 +50,13 @@ static void fini(void *owner)
 
 static bool read_value(const struct state *state, struct weir_bytes field, float *ret_value)
 {
-    *ret_value = (float)state->fill;
-    return (field.size == 0 && state->fills) || number_read_f32(field, ret_value);
+    *ret_value = state->fill.value;
+    return (field.size == 0 && state->fill.is_given) || number_read_f32(field, ret_value);
 }
 
-static void read_row(struct state *state, struct operator_call *call, size_t row, float *to)
+static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
 {
+    struct state *state = owner;
     struct csv_walk walk = csv_walk_begin(call, row);
     while (csv_walk_next(&state->csv, &walk, call, row)) {
         float value;
@@ -79,16 +72,7 @@ static void read_row(struct state *state, struct operator_call *call, size_t row
 
 static void apply(void *owner, struct operator_call *call)
 {
-    struct state *state = owner;
-    struct weir_buf *values = &call->out[0].values;
-    size_t row_bytes = state->width * sizeof(float);
-    weir_buf_reserve(values, call->rows * row_bytes);
-    memset(values->at, 0, call->rows * row_bytes);
-    values->size = call->rows * row_bytes;
-    for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] == OPERATOR_ROW_OK)
-            read_row(state, call, i, (float *)(void *)(values->at + i * row_bytes));
-    }
+    operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
 }
 
 const struct preprocess_operator operator_csv_fields = {

@@ -18,8 +18,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
     const struct options *options = given;
-    enum weir_status status =
-        csv_reader_open(owner, "csv_text", &options->csv, &options->field, err);
+    enum weir_status status = csv_reader_open(owner, &options->csv, &options->field, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;

@@ -46,8 +46,7 @@ static enum weir_status find_coarse(struct state *state, const struct cfg_texts 
             is_known |= is_it;
         }
         if (!is_known)
-            return weir_yaml_fail(node, err,
-                                  "csv_words: coarse: found '%s', expected one of fields",
+            return weir_yaml_fail(node, err, "coarse: found '%s', expected one of fields",
                                   name != NULL ? name : "");
     }
     return WEIR_OK;
@@ -59,8 +58,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     state->fields = options->fields;
-    enum weir_status status =
-        csv_reader_open(&state->csv, "csv_words", &options->csv, &options->fields, err);
+    enum weir_status status = csv_reader_open(&state->csv, &options->csv, &options->fields, err);
     if (status == WEIR_OK)
         status = find_coarse(state, &options->coarse, err);
     if (status != WEIR_OK)

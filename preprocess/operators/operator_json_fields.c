@@ -6,8 +6,6 @@
 #include "core/base/json.h"
 #include "core/base/memory.h"
 
-#include <string.h>
-
 enum { FIELDS_MAX = 4096 };
 
 struct options {
@@ -32,8 +30,7 @@ struct state {
     struct weir_json *json;
     const struct weir_yaml_node *names;
     size_t width;
-    bool fills;
-    double fill;
+    struct number_fill fill;
 };
 
 static const char *name_at(const struct weir_yaml_node *names, size_t index)
@@ -48,7 +45,7 @@ static enum weir_status plan_names(struct state *state, struct weir_error *err)
         names[i] = name_at(state->names, i);
         if (names[i] == NULL || names[i][0] == '\0')
             return weir_yaml_fail(weir_yaml_at(state->names, i), err,
-                                  "json_fields: expected the name of a field");
+                                  "expected the name of a field");
     }
     state->json = weir_json_new(names, state->width);
     return WEIR_OK;
@@ -61,15 +58,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct options *options = given;
     size_t count = options->fields.count;
     if (count == 0 || count > FIELDS_MAX)
-        return weir_fail(err, WEIR_INVALID, "json_fields: %zu fields, expected 1 to %d", count,
-                         FIELDS_MAX);
-    state->fills = options->fill != NULL;
-    if (state->fills && !number_read_fill(options->fill, &state->fill))
-        return weir_fail(err, WEIR_INVALID, "json_fields: fill '%s', expected a number or nan",
-                         options->fill);
+        return weir_fail(err, WEIR_INVALID, "%zu fields, expected 1 to %d", count, FIELDS_MAX);
     state->names = options->fields.node;
     state->width = count;
-    enum weir_status status = plan_names(state, err);
+    enum weir_status status = number_fill_option(options->fill, &state->fill, err);
+    if (status == WEIR_OK)
+        status = plan_names(state, err);
     if (status != WEIR_OK)
         return status;
     ret_plan->outputs = 1;
@@ -86,14 +80,15 @@ static void fini(void *owner)
 /* Numbers as JSON writes them, true and false; null is as if it were absent. */
 static bool read_value(const struct state *state, struct weir_bytes value, float *ret_value)
 {
-    *ret_value = (float)state->fill;
+    *ret_value = state->fill.value;
     if (value.at == NULL || value.at[0] == 'n')
-        return state->fills;
+        return state->fill.is_given;
     return value.at[0] != '"' && number_read_f32(value, ret_value);
 }
 
-static void read_row(const struct state *state, struct operator_call *call, size_t row, float *to)
+static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
 {
+    const struct state *state = owner;
     size_t column;
     if (!weir_json_read(state->json, column_row(call->in, row))) {
         const char *complaint = weir_json_complaint(state->json, &column);
@@ -110,16 +105,7 @@ static void read_row(const struct state *state, struct operator_call *call, size
 
 static void apply(void *owner, struct operator_call *call)
 {
-    const struct state *state = owner;
-    struct weir_buf *values = &call->out[0].values;
-    size_t row_bytes = state->width * sizeof(float);
-    weir_buf_reserve(values, call->rows * row_bytes);
-    memset(values->at, 0, call->rows * row_bytes);
-    values->size = call->rows * row_bytes;
-    for (size_t i = 0; i < call->rows; i++) {
-        if (call->failed[i] == OPERATOR_ROW_OK)
-            read_row(state, call, i, (float *)(void *)(values->at + i * row_bytes));
-    }
+    operator_read_numbers(owner, call, ((const struct state *)owner)->width, read_row);
 }
 
 const struct preprocess_operator operator_json_fields = {

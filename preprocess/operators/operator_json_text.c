@@ -38,13 +38,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->count = options->field.count;
     state->optional = options->optional;
     if (state->count == 0 || state->count > FIELDS_MAX)
-        return weir_yaml_fail(options->field.node, err, "json_text: expected 1 to %d fields",
-                              FIELDS_MAX);
+        return weir_yaml_fail(options->field.node, err, "expected 1 to %d fields", FIELDS_MAX);
     for (size_t i = 0; i < state->count; i++) {
         const struct weir_yaml_node *node = weir_yaml_at(options->field.node, i);
         state->fields[i] = weir_yaml_text(node);
         if (state->fields[i] == NULL || state->fields[i][0] == '\0')
-            return weir_yaml_fail(node, err, "json_text: expected the name of a field");
+            return weir_yaml_fail(node, err, "expected the name of a field");
     }
     state->json = weir_json_new(state->fields, state->count);
     ret_plan->outputs = 1;

@@ -62,9 +62,8 @@ static enum weir_status plan_piece(struct state *state, struct cfg_texts texts, 
         number_of(weir_yaml_text(weir_yaml_at(texts.node, 1)), COLUMN_WIDTH_MAX, &count) &&
         count > 0;
     if (!is_right)
-        return weir_yaml_fail(
-            texts.node, err,
-            "record_fields: expected %s: [offset, count, type], as in [4, 13, f32]", name);
+        return weir_yaml_fail(texts.node, err,
+                              "expected %s: [offset, count, type], as in [4, 13, f32]", name);
     state->piece[state->pieces++] =
         (struct piece){.offset = offset, .bytes = count * weir_dtype_bytes(type)};
     plan->output[plan->outputs++] = column_about(name, COLUMN_DENSE, type, (uint32_t)count);
@@ -79,9 +78,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (status == WEIR_OK)
         status = plan_piece(owner, options->sparse, "sparse", ret_plan, err);
     if (status == WEIR_OK && ret_plan->outputs == 0)
-        status = weir_fail(err, WEIR_INVALID,
-                           "record_fields: found nothing to take, expected "
-                           "dense or sparse: [offset, count, type]");
+        status =
+            weir_fail(err, WEIR_INVALID,
+                      "found nothing to take, expected dense or sparse: [offset, count, type]");
     if (status != WEIR_OK)
         return status;
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);

@@ -140,3 +140,19 @@ void operator_read_rows(void *owner, struct operator_call *call,
         column_end_row(&call->out[0]);
     }
 }
+
+void operator_read_numbers(void *owner, struct operator_call *call, size_t width,
+                           void (*read)(void *owner, struct operator_call *call, size_t row,
+                                        float *to))
+{
+    struct weir_buf *values = &call->out[0].values;
+    size_t size = call->rows * width * sizeof(float);
+    weir_buf_reserve(values, size);
+    memset(values->at, 0, size);
+    values->size = size;
+    float *numbers = (float *)(void *)values->at;
+    for (size_t i = 0; i < call->rows; i++) {
+        if (call->failed[i] == OPERATOR_ROW_OK)
+            read(owner, call, i, numbers + i * width);
+    }
+}
