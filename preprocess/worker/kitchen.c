@@ -120,7 +120,7 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     else if (is_too_large(recipe, sample, payload_bytes))
         snprintf(why, sizeof(why),
                  "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",
-                 sample->length, recipe->plan->options.batch.sample_bytes_max,
+                 (uint64_t)sample->length, recipe->plan->options.batch.sample_bytes_max,
                  PREPROCESS_PAYLOAD_BYTES_MAX);
     else
         return WEIR_SAMPLE_LIVE;
@@ -253,6 +253,15 @@ static const uint8_t *find_in_memory(const struct kitchen *kitchen, const struct
     return mapping_at(&kitchen->mappings[sample->file], sample->offset, sample->length);
 }
 
+static void add_places(const struct kitchen *kitchen, size_t count, struct column *payload)
+{
+    weir_buf_reserve(&payload->places, count * sizeof(const uint8_t *));
+    const uint8_t **places = (const uint8_t **)(void *)(payload->places.at + payload->places.size);
+    for (size_t i = 0; i < count; i++)
+        places[i] = kitchen->taken[i].from;
+    payload->places.size += count * sizeof(*places);
+}
+
 /* Rows of samples whose bytes are there, or lie where `taken` says. */
 static void add_rows(struct kitchen *kitchen, const struct located_sample *samples, size_t first,
                      size_t count, struct column *payload)
@@ -261,12 +270,12 @@ static void add_rows(struct kitchen *kitchen, const struct located_sample *sampl
     weir_buf_reserve(&payload->offsets, count * sizeof(uint32_t));
     uint32_t *offsets = (uint32_t *)(void *)payload->offsets.at + before;
     for (size_t i = 0; i < count; i++) {
-        end += samples[first + i].length;
+        end += kitchen->taken[i].length;
         offsets[i] = (uint32_t)end;
-        rows_add(&kitchen->rows, &samples[first + i], first + i);
     }
-    for (size_t i = 0; i < count && kitchen->in_place; i++)
-        weir_buf_append(&payload->places, &kitchen->taken[i].from, sizeof(const uint8_t *));
+    rows_add_run(&kitchen->rows, samples + first, first, count);
+    if (kitchen->in_place)
+        add_places(kitchen, count, payload);
     payload->offsets.size += count * sizeof(uint32_t);
     kitchen->bytes_read += end - payload->values.size;
     payload->values.size = end;
@@ -289,6 +298,8 @@ static size_t take_mapped(struct kitchen *kitchen, const struct recipe *recipe,
         kitchen->taken[found] = (struct mapping_range){at, sample->length};
         end += sample->length;
     }
+    if (found == 0)
+        return 0;
     weir_buf_reserve(&payload->values, end - payload->values.size);
     if (!kitchen->in_place &&
         !mapping_copy(kitchen->taken, found, payload->values.at + payload->values.size))

@@ -15,11 +15,18 @@ enum { BUCKETS = 4096, BLOCKS_MAX = 65536, RUN = 64 /* samples that are found to
 /* The columns of a chunk, in the order of located_chunks. */
 enum place { STATES, FILES, OFFSETS, LENGTHS, LABELS, PLACES };
 
+/* What most samples of a chunk have in common. */
+struct place_in_file {
+    uint64_t state, file, length;
+};
+
 struct chunk {
     uint64_t first;
     uint32_t count;
     uint32_t label_kind;
     struct weir_column_view column[PLACES];
+    bool is_even;                   /* all samples have … */
+    struct place_in_file first_row; /* … what the first one has */
     uint64_t first_file;
     uint32_t file_count;
     struct file_about *files; /* paths are owned */
@@ -200,21 +207,34 @@ struct found {
     struct chunk *chunk; /* NULL: not held */
 };
 
+static struct place_in_file read_row(const struct chunk *chunk, size_t row)
+{
+    return (struct place_in_file){
+        .state = (uint64_t)weir_column_at(&chunk->column[STATES], row),
+        .file = (uint64_t)weir_column_at(&chunk->column[FILES], row) - chunk->first_file,
+        .length = (uint64_t)weir_column_at(&chunk->column[LENGTHS], row),
+    };
+}
+
 /* False when the columns do not fit together: storage says it better one by one. */
 static bool place(struct located *located, const struct chunk *chunk, struct located_sample *sample)
 {
     size_t row = sample->id - chunk->first;
-    uint64_t state = (uint64_t)weir_column_at(&chunk->column[STATES], row);
-    uint64_t file = (uint64_t)weir_column_at(&chunk->column[FILES], row) - chunk->first_file;
-    if (state >= WEIR_SAMPLE_STATES || file >= chunk->file_count)
+    struct place_in_file in = chunk->is_even ? chunk->first_row : read_row(chunk, row);
+    if (in.state >= WEIR_SAMPLE_STATES || in.file >= chunk->file_count ||
+        in.length > LOCATED_LENGTH_MAX)
         return false;
-    if (chunk->file_at[file] == NO_FILE)
-        chunk->file_at[file] = located_file(located, &chunk->files[file]);
-    sample->state = (uint8_t)state;
-    sample->file = chunk->file_at[file];
-    sample->offset = (uint64_t)weir_column_at(&chunk->column[OFFSETS], row);
-    sample->length = (uint64_t)weir_column_at(&chunk->column[LENGTHS], row);
-    sample->label = weir_column_at(&chunk->column[LABELS], row);
+    if (chunk->file_at[in.file] == NO_FILE)
+        chunk->file_at[in.file] = located_file(located, &chunk->files[in.file]);
+    *sample = (struct located_sample){
+        .id = sample->id,
+        .offset = (uint64_t)weir_column_at(&chunk->column[OFFSETS], row),
+        .length = in.length & LOCATED_LENGTH_MAX,
+        .state = in.state & UINT8_MAX,
+        .label = weir_column_at(&chunk->column[LABELS], row),
+        .weight = sample->weight,
+        .file = chunk->file_at[in.file],
+    };
     return true;
 }
 
@@ -407,6 +427,11 @@ static enum weir_status view_columns(const struct offer *offer, struct chunk *ch
     return status;
 }
 
+static bool is_constant(const struct weir_column_view *view)
+{
+    return view->bits == 0 && view->step == 0;
+}
+
 static enum weir_status make_chunk(const struct offer *offer, struct chunk **ret_chunk,
                                    struct weir_error *err)
 {
@@ -419,11 +444,15 @@ static enum weir_status make_chunk(const struct offer *offer, struct chunk **ret
     memcpy(chunk->packed, offer->columns.at, offer->columns.size);
     take_files(offer, chunk);
     enum weir_status status = view_columns(offer, chunk, err);
-    if (status == WEIR_OK)
-        *ret_chunk = chunk;
-    else
+    if (status != WEIR_OK) {
         free_chunk(chunk);
-    return status;
+        return status;
+    }
+    chunk->first_row = read_row(chunk, 0);
+    chunk->is_even = is_constant(&chunk->column[STATES]) && is_constant(&chunk->column[FILES]) &&
+                     is_constant(&chunk->column[LENGTHS]);
+    *ret_chunk = chunk;
+    return WEIR_OK;
 }
 
 static void put(struct layouts *layouts, struct chunk *chunk, int64_t now_ms)

@@ -143,8 +143,9 @@ static bool is_consistent(const struct msg_located *answer)
                     answer->mtimes.count == files;
     for (size_t i = 0; is_right && i < wanted; i++) {
         bool is_live = answer->states.at[i] == WEIR_SAMPLE_LIVE;
-        is_right =
-            answer->states.at[i] < WEIR_SAMPLE_STATES && (!is_live || answer->files.at[i] < files);
+        is_right = answer->states.at[i] < WEIR_SAMPLE_STATES &&
+                   answer->lengths.at[i] <= LOCATED_LENGTH_MAX &&
+                   (!is_live || answer->files.at[i] < files);
     }
     return is_right;
 }
@@ -238,7 +239,7 @@ enum weir_status located_take(struct located *located, const struct msg_located 
         sample->state = (uint8_t)answer->states.at[i];
         sample->file = first_file + answer->files.at[i];
         sample->offset = answer->offsets.at[i];
-        sample->length = answer->lengths.at[i];
+        sample->length = answer->lengths.at[i] & LOCATED_LENGTH_MAX; /* as is_consistent() has it */
         sample->label = answer->labels.at[i];
     }
     located->known += wanted;

@@ -13,17 +13,18 @@ enum {
     LOCATE_PAUSE_MS = 50,  /* before asking again, doubled each time: a scrub may be under way */
 };
 
-#define LOCATED_WHOLE UINT32_MAX /* instead of a rank: whole batches */
+#define LOCATED_LENGTH_MAX (((uint64_t)1 << 56) - 1)
+#define LOCATED_WHOLE      UINT32_MAX /* instead of a rank: whole batches */
 
-/* One sample at its position. */
+/* One sample at its position. Of small ones there are tens of thousands in a lease: each byte here counts. */
 struct located_sample {
     uint64_t id;
     uint64_t offset;
-    uint64_t length;
+    uint64_t length : 56; /* at most LOCATED_LENGTH_MAX */
+    uint64_t state : 8;   /* enum weir_sample_state */
     int64_t label;
     float weight;
     uint32_t file;
-    uint8_t state; /* enum weir_sample_state */
 };
 
 struct located {

@@ -30,6 +30,22 @@ void rows_begin(struct rows *rows, size_t most, bool has_weights)
     };
 }
 
+void rows_add_run(struct rows *rows, const struct located_sample *samples, size_t first,
+                  size_t count)
+{
+    uint64_t *ids = rows->ids + rows->count;
+    int64_t *labels = rows->labels + rows->count;
+    uint32_t *places = rows->samples + rows->count;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = samples[i].id;
+        labels[i] = samples[i].label;
+        places[i] = (uint32_t)(first + i);
+    }
+    for (size_t i = 0; i < count && rows->weights != NULL; i++)
+        rows->weights[rows->count + i] = samples[i].weight;
+    rows->count += count;
+}
+
 void rows_add_hole(struct rows *rows, uint64_t id, uint32_t state)
 {
     rows->hole_ids[rows->holes] = id;

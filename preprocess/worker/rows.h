@@ -29,6 +29,9 @@ static inline void rows_add(struct rows *rows, const struct located_sample *samp
     if (rows->weights != NULL)
         rows->weights[row] = sample->weight;
 }
+/* The same of `count` samples in a row, the first of which has the place `first`. */
+void rows_add_run(struct rows *rows, const struct located_sample *samples, size_t first,
+                  size_t count);
 void rows_add_hole(struct rows *rows, uint64_t id, uint32_t state);
 /* Rows whose flag (OPERATOR_ROW_…) says that an operator has given them up become holes. */
 void rows_drop(struct rows *rows, const uint8_t *flags);

@@ -20,6 +20,7 @@ struct script {
     uint32_t count;
     uint32_t cut; /* bytes that the columns lack */
     bool is_erased[ROWS];
+    bool is_even; /* all lie in file 41 */
 };
 
 struct fixture {
@@ -64,7 +65,7 @@ static void pack(const struct script *script, struct weir_buf *columns, uint32_t
         bool is_live = !script->is_erased[r];
 
         values[0][r] = is_live ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_ERASED;
-        values[1][r] = 40 + r % 2;
+        values[1][r] = script->is_even ? 41 : 40 + r % 2;
         values[2][r] = is_live ? 10 * r : 0;
         values[3][r] = is_live ? 5 : 0;
         values[4][r] = is_live ? -(int64_t)r : 0;
@@ -150,6 +151,22 @@ static void a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece(void **s
     assert_false(layouts_wanted(fixture->layouts, &question));
 }
 
+static void expect_places(const struct fixture *fixture)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct located_sample *sample = &fixture->located.samples[i];
+        uint64_t row = sample->id - SCRIPT.first, file = fixture->script.is_even ? 1 : row % 2;
+        bool is_live = !fixture->script.is_erased[row];
+
+        assert_int_equal(sample->state, is_live ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_ERASED);
+        assert_int_equal(sample->offset, is_live ? 10 * row : 0);
+        assert_int_equal(sample->length, is_live ? 5 : 0);
+        assert_int_equal(sample->label, is_live ? -(int64_t)row : 0);
+        assert_string_equal(fixture->located.files[sample->file].path, file == 0 ? "/a" : "/b");
+        assert_int_equal(fixture->located.files[sample->file].inode, 11 + file);
+    }
+}
+
 static void what_is_held_is_what_storage_said(void **state)
 {
     struct fixture *fixture = *state;
@@ -158,18 +175,7 @@ static void what_is_held_is_what_storage_said(void **state)
     fixture->script.is_erased[5] = true;
     buy(fixture);
     assert_int_equal(fill(fixture, NOW), 0);
-    for (size_t i = 0; i < ROWS; i++) {
-        const struct located_sample *sample = &fixture->located.samples[i];
-        uint64_t row = sample->id - SCRIPT.first;
-        bool is_live = row != 5;
-
-        assert_int_equal(sample->state, is_live ? WEIR_SAMPLE_LIVE : WEIR_SAMPLE_ERASED);
-        assert_int_equal(sample->offset, is_live ? 10 * row : 0);
-        assert_int_equal(sample->length, is_live ? 5 : 0);
-        assert_int_equal(sample->label, is_live ? -(int64_t)row : 0);
-        assert_string_equal(fixture->located.files[sample->file].path, row % 2 == 0 ? "/a" : "/b");
-        assert_int_equal(fixture->located.files[sample->file].inode, 11 + row % 2);
-    }
+    expect_places(fixture);
     assert_int_equal(fixture->located.file_count, 2);
     assert_int_equal(fixture->located.label_kind, WEIR_LABEL_INT);
     assert_true(layouts_wanted(fixture->layouts, &question)); /* whether it still holds */
@@ -261,11 +267,23 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
 
 #define LAYOUTS_CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
+static void samples_that_are_all_alike_are_where_storage_said(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->script.is_even = true;
+    buy(fixture);
+    assert_int_equal(fill(fixture, NOW), 0);
+    expect_places(fixture);
+    assert_int_equal(fixture->located.file_count, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LAYOUTS_CASE(a_chunk_is_bought_when_it_has_been_asked_for_piece_by_piece),
         LAYOUTS_CASE(what_is_held_is_what_storage_said),
+        LAYOUTS_CASE(samples_that_are_all_alike_are_where_storage_said),
         LAYOUTS_CASE(another_edition_is_another_layout),
         LAYOUTS_CASE(what_was_cleared_meanwhile_is_not_taken_for_held),
         LAYOUTS_CASE(a_merged_chunk_takes_the_place_of_its_parts),

@@ -28,12 +28,14 @@ static struct located begin(void)
     return located;
 }
 
-/* An answer for `ids` whose labels are twice the ids and whose vectors are (id, -id). */
-static enum weir_status take(struct located *located, const uint64_t *ids, size_t count,
-                             enum weir_dtype type, size_t values_cut)
+/* An answer for `ids` whose labels are twice the ids, whose vectors are (id, -id), and of which the first is `length`
+ * bytes long. */
+static enum weir_status take_long(struct located *located, const uint64_t *ids, size_t count,
+                                  enum weir_dtype type, size_t values_cut, uint64_t length)
 {
     static const uint32_t ZEROS[SAMPLES];
     static const uint64_t PLACES[SAMPLES];
+    const uint64_t lengths[SAMPLES] = {length};
     static const char *const PATHS[] = {"/a"};
     static const int64_t MTIMES[1];
     int64_t labels[SAMPLES];
@@ -54,7 +56,7 @@ static enum weir_status take(struct located *located, const uint64_t *ids, size_
                         &(struct msg_located){.states = {ZEROS, count},
                                               .files = {ZEROS, count},
                                               .offsets = {PLACES, count},
-                                              .lengths = {PLACES, count},
+                                              .lengths = {lengths, count},
                                               .labels = {labels, count},
                                               .paths = {PATHS, 1},
                                               .devices = {PLACES, 1},
@@ -66,6 +68,12 @@ static enum weir_status take(struct located *located, const uint64_t *ids, size_
                                               .value_type = type,
                                               .label_values = weir_bytes(values, bytes)},
                         &err);
+}
+
+static enum weir_status take(struct located *located, const uint64_t *ids, size_t count,
+                             enum weir_dtype type, size_t values_cut)
+{
+    return take_long(located, ids, count, type, values_cut, 0);
 }
 
 static void answers_may_come_in_pieces(void **state)
@@ -105,6 +113,19 @@ static void an_answer_that_names_other_ids_is_refused(void **state)
     located_fini(&located);
 }
 
+static void no_sample_is_longer_than_a_file_can_be(void **state)
+{
+    struct located located = begin();
+
+    (void)state;
+    assert_int_equal(take_long(&located, IDS, 2, WEIR_F32, 0, LOCATED_LENGTH_MAX + 1),
+                     WEIR_INVALID);
+    assert_int_equal(take_long(&located, IDS, 2, WEIR_F32, 0, LOCATED_LENGTH_MAX), WEIR_OK);
+    assert_true(located.samples[0].length == LOCATED_LENGTH_MAX);
+    assert_int_equal(located.samples[0].state, WEIR_SAMPLE_LIVE);
+    located_fini(&located);
+}
+
 static void vectors_that_do_not_fit_their_width_are_refused(void **state)
 {
     struct located located = begin();
@@ -121,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_may_come_in_pieces),
         cmocka_unit_test(an_answer_that_names_other_ids_is_refused),
+        cmocka_unit_test(no_sample_is_longer_than_a_file_can_be),
         cmocka_unit_test(vectors_that_do_not_fit_their_width_are_refused),
     };
     return cmocka_run_group_tests_name("worker: located", tests, NULL, NULL);
