@@ -101,12 +101,21 @@ static void show_wait(const json_t *run, struct cli_page *page)
                  PERCENT * cli_real(run, "stall_fraction"), cli_stage_text(stage));
 }
 
+static void show_failed(const json_t *run, struct cli_page *page)
+{
+    const char *reason = cli_text(run, "reason");
+    if (reason[0] != '\0')
+        cli_line(page, "%lld samples could not be read so far; the newest: %s",
+                 (long long)cli_number(run, "failed"), reason);
+}
+
 static void show_runs(const json_t *runs, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         cli_line(page, "%s", "");
         show_wait(run, page);
+        show_failed(run, page);
         show_stages(run, page);
     }
 }

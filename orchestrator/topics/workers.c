@@ -16,7 +16,8 @@ static bool is_whole(const struct msg_workers_are *pool)
         pool->operator_jobs.count == rows && pool->operator_ns.count == rows &&
         pool->operator_bytes.count == rows && pool->operator_taken.count == rows &&
         pool->stalled.count == jobs && pool->stages.count == jobs && pool->read_ns.count == jobs &&
-        pool->job_bytes_read.count == jobs && pool->pipeline_shares.count == pipelines &&
+        pool->job_bytes_read.count == jobs && pool->job_failed.count == jobs &&
+        pool->job_reasons.count == jobs && pool->pipeline_shares.count == pipelines &&
         pool->pipeline_bounds.count == pipelines && pool->pipeline_workers.count == pipelines &&
         pool->pipeline_leases.count == pipelines && pool->pipeline_cpu_ns.count == pipelines;
     for (size_t i = 0; is_right && i < rows; i++)
@@ -116,14 +117,16 @@ static json_t *runs_json(const struct msg_workers_are *pool)
 {
     json_t *runs = json_array();
     for (size_t i = 0; i < pool->jobs.count; i++) {
-        const char *stage = pool->stages.at[i];
-        json_array_append_new(runs,
-                              json_pack("{sI,sf,ss?,sf,sI,so}", "run", (json_int_t)pool->jobs.at[i],
-                                        "stall_fraction", pool->stalled.at[i] / 1000.0, "stage",
-                                        stage[0] != '\0' ? stage : NULL, "read_seconds",
-                                        seconds(pool->read_ns.at[i]), "bytes_read",
-                                        (json_int_t)pool->job_bytes_read.at[i], "operators",
-                                        run_operators_json(pool, pool->jobs.at[i])));
+        const char *stage = pool->stages.at[i], *reason = pool->job_reasons.at[i];
+        json_array_append_new(runs, json_pack("{sI,sf,ss?,sf,sI,sI,ss?,so}", "run",
+                                              (json_int_t)pool->jobs.at[i], "stall_fraction",
+                                              pool->stalled.at[i] / 1000.0, "stage",
+                                              stage[0] != '\0' ? stage : NULL, "read_seconds",
+                                              seconds(pool->read_ns.at[i]), "bytes_read",
+                                              (json_int_t)pool->job_bytes_read.at[i], "failed",
+                                              (json_int_t)pool->job_failed.at[i], "reason",
+                                              reason[0] != '\0' ? reason : NULL, "operators",
+                                              run_operators_json(pool, pool->jobs.at[i])));
     }
     return runs;
 }

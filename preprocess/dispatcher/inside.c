@@ -114,6 +114,15 @@ static void describe_operators(const struct dispatcher *dispatcher,
 
 /* ---- jobs ---- */
 
+/* As consumers have reported. */
+static uint64_t failed_of(const struct dispatcher_entry *entry)
+{
+    uint64_t failed = 0;
+    for (uint32_t rank = 0; rank < entry->ranks; rank++)
+        failed += entry->job.record.seats[rank].reported.tally.failed;
+    return failed;
+}
+
 static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena *arena,
                           struct msg_workers_are *answer)
 {
@@ -122,13 +131,17 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     uint32_t *stalled = weir_arena_alloc(arena, room);
     const char **stages = weir_arena_alloc(arena, room);
     int64_t *read_ns = weir_arena_alloc(arena, room);
-    uint64_t *read = weir_arena_alloc(arena, room);
+    uint64_t *read = weir_arena_alloc(arena, room), *failed = weir_arena_alloc(arena, room);
+    const char **reasons = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
-        struct dispatcher_cost total = dispatcher_entry_total(dispatcher->entries[i]);
+        const struct dispatcher_entry *entry = dispatcher->entries[i];
+        struct dispatcher_cost total = dispatcher_entry_total(entry);
+        failed[i] = failed_of(entry);
+        reasons[i] = entry->reason != NULL ? entry->reason : "";
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;
-        jobs[i] = dispatcher->entries[i]->number;
-        const struct stages *known = &dispatcher->entries[i]->stages;
+        jobs[i] = entry->number;
+        const struct stages *known = &entry->stages;
         bool is_known = stages_are_known(known, weir_loop_now_ms(dispatcher->loop));
         stalled[i] = is_known ? known->stall_permille : 0;
         stages[i] = is_known ? stages_name(known) : "";
@@ -138,6 +151,8 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     answer->stages = (struct weir_strs){stages, count};
     answer->read_ns = (struct weir_i64s){read_ns, count};
     answer->job_bytes_read = (struct weir_u64s){read, count};
+    answer->job_failed = (struct weir_u64s){failed, count};
+    answer->job_reasons = (struct weir_strs){reasons, count};
 }
 
 /* ---- pipelines ---- */

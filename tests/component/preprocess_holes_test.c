@@ -83,6 +83,16 @@ static const char UNTIL_STORED[] =
     "SET statement_timeout = '30s'; DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM preprocess.failure) LOOP"
     " PERFORM pg_sleep(0.01); END LOOP; END $$";
 
+/* While it runs, too: how many samples have failed, and why. */
+static uint64_t wait_for_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])
+{
+    int64_t deadline_ms = weir_now_ms() + SEEN_WAIT_MS;
+    uint64_t failed;
+    while ((failed = lab_failing(lab, job, reason)) == 0 || reason[0] == '\0')
+        assert_true(weir_now_ms() < deadline_ms);
+    return failed;
+}
+
 static void why_a_sample_failed_outlives_whoever_saw_it(void **state)
 {
     char reason[LAB_REASON_MAX] = "";
@@ -91,6 +101,8 @@ static void why_a_sample_failed_outlives_whoever_saw_it(void **state)
     lab_open_job(lab, 1, JSON, 1);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     assert_true(seen_take(&seen, client, UINT64_MAX, true));
+    assert_int_equal(wait_for_failed(lab, 1, reason), 1);
+    assert_non_null(strstr(reason, "/data.jsonl) cannot be read: json_fields: byte"));
     seen_commit(client, true);
     weir_client_close(client);
     weir_test_postgres_sql(*state, UNTIL_STORED);

@@ -396,6 +396,21 @@ static void ask_pool(struct lab *lab, struct weir_arena *arena, struct msg_worke
                               ret_pool, &err) == WEIR_OK);
 }
 
+uint64_t lab_failing(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX])
+{
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    struct msg_workers_are pool;
+    uint64_t failed = 0;
+    ask_pool(lab, arena, &pool);
+    for (size_t i = 0; i < pool.jobs.count; i++) {
+        if (pool.jobs.at[i] != job)
+            continue;
+        (void)snprintf(reason, LAB_REASON_MAX, "%s", pool.job_reasons.at[i]);
+        failed = pool.job_failed.at[i];
+    }
+    return failed;
+}
+
 void lab_pause(struct lab *lab, int64_t ms)
 {
     for (int64_t end_ms = weir_now_ms() + ms; weir_now_ms() < end_ms;)

@@ -11,7 +11,7 @@
 
 #include <weir/client.h>
 
-enum { LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4, LAB_PARTS = 3, LAB_REASON_MAX = 200 };
+enum { LAB_SAMPLES = 600, LAB_WORKERS_MAX = 4, LAB_PARTS = 3, LAB_REASON_MAX = 400 };
 
 #define LAB_FIRST_ID (UINT64_C(1) << 44 | UINT64_C(1) << 20)
 
@@ -58,6 +58,8 @@ void lab_open_job_from(struct lab *lab, uint64_t job, const char *section,
 struct msg_job_is lab_audit(struct lab *lab, uint64_t job);
 /* The first sample that the audit lists as failed; 0: none. `reason` says why. */
 uint64_t lab_failed(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
+/* As the pool is shown: how many samples of the job have failed so far; `reason` says which one last, and why. */
+uint64_t lab_failing(struct lab *lab, uint64_t job, char reason[LAB_REASON_MAX]);
 /* As the pool is shown: how much all workers have sent, and how many finished batches wait at the one with the
  * fewest and the one with the most. */
 struct lab_flow {
