@@ -32,6 +32,13 @@ struct column_about column_about(const char *name, enum column_kind kind, enum w
     return about;
 }
 
+struct column_about column_about_as(const struct column_about *about, enum weir_dtype type)
+{
+    struct column_about other = *about;
+    other.type = type;
+    return other;
+}
+
 /* Size in bytes of what offsets count. */
 static size_t unit_of(const struct column *column)
 {

@@ -60,6 +60,8 @@ const char *column_kind_name(enum column_kind kind);
 void column_about_print(const struct column_about *about, struct weir_buf *out);
 struct column_about column_about(const char *name, enum column_kind kind, enum weir_dtype type,
                                  uint32_t width);
+/* The same rows, number for number, in another type: they keep their shape. */
+struct column_about column_about_as(const struct column_about *about, enum weir_dtype type);
 
 /* Empties the column, keeping its memory; ragged kinds get their first offset. */
 void column_begin(struct column *column);

@@ -36,7 +36,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->from = about->type;
     state->to = (enum weir_dtype)(options->to + 1); /* TYPES is in the order of WEIR_DTYPE_LIST */
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(about->name, about->kind, state->to, about->width);
+    ret_plan->output[0] = column_about_as(about, state->to);
     return WEIR_OK;
 }
 

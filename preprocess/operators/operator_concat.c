@@ -35,7 +35,7 @@ static enum weir_status plan_column(const struct cfg_texts *names, size_t index,
     }
     if (index == 0) {
         plan->in = place;
-        *sum = *about;
+        *sum = column_about(about->name, about->kind, about->type, about->width);
         return WEIR_OK;
     }
     plan->more[plan->more_count++] = place;

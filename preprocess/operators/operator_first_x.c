@@ -31,13 +31,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return status;
     state->count = options->count;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = schema->column[ret_plan->in];
-    struct column_about *about = &ret_plan->output[0];
+    const struct column_about *about = &schema->column[ret_plan->in];
     if (about->kind == COLUMN_DENSE && about->width < state->count)
         return weir_fail(err, WEIR_INVALID, "column %s has %u numbers a row, expected at least %zu",
                          about->name, about->width, state->count);
-    if (about->kind == COLUMN_DENSE)
-        about->width = (uint32_t)state->count;
+    ret_plan->output[0] = column_about(about->name, about->kind, about->type,
+                                       about->kind == COLUMN_DENSE ? (uint32_t)state->count : 0);
     return WEIR_OK;
 }
 

@@ -35,7 +35,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->type = about->type;
     state->sigrid = sigrid_of(options->buckets, options->salt);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(about->name, about->kind, WEIR_I32, about->width);
+    ret_plan->output[0] = column_about_as(about, WEIR_I32);
     return WEIR_OK;
 }
 

@@ -39,7 +39,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->type = about->type;
     state->sigrid = sigrid_of(options->max_value, options->salt);
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(about->name, about->kind, WEIR_I64, about->width);
+    ret_plan->output[0] = column_about_as(about, WEIR_I64);
     return WEIR_OK;
 }
 

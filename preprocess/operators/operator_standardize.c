@@ -60,7 +60,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->type = about->type;
     state->width = about->width;
     ret_plan->outputs = 1;
-    ret_plan->output[0] = column_about(about->name, COLUMN_DENSE, WEIR_F32, about->width);
+    ret_plan->output[0] = column_about_as(about, WEIR_F32);
     ret_plan->partial_bytes = partial_bytes(state->width);
     return WEIR_OK;
 }

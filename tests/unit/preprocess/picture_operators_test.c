@@ -330,6 +330,36 @@ static void planes_of_bytes_are_the_same_bytes(void **state)
     weir_buf_fini(&planes);
 }
 
+/* What a column says of its rows is what a trainer is told of the tensor. */
+static void numbers_have_the_shape_of_their_picture_until_some_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *operators;
+        uint32_t width, height; /* 0: no shape */
+    } CASES[] = {
+        {"{op: cast, to: f32}", SIZE * SIZE * 3, SIZE},
+        {"{op: cast, to: i32}, {op: hash_mod, buckets: 9}", SIZE * SIZE * 3, SIZE},
+        {"{op: bucketize, borders: [9, 99]}", SIZE * SIZE * 3, SIZE},
+        {"{op: clamp, max: 9}", SIZE * SIZE * 3, SIZE},
+        {"{op: first_x, count: 5}", 5, 0},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct pictures pictures = {0};
+        WEIR_AUTO_BUF file = {0};
+        WEIR_AUTO_FREE char *operators = weir_format(
+            "[{op: decode_jpeg}, {op: center_crop, size: %d}, %s]", SIZE, CASES[i].operators);
+        jpeg_picture_write(&COLOURS, &file);
+        run(&pictures, operators, &file, (struct operator_batch){0});
+        const struct column *column = output(&pictures);
+        assert_int_equal(column->about.width, CASES[i].width);
+        assert_int_equal(column->about.shape[0], CASES[i].height);
+        assert_int_equal(column->values.size,
+                         IDS * CASES[i].width * weir_dtype_bytes(column->about.type));
+        test_chain_close(&pictures.test);
+    }
+}
+
 static void pictures_of_any_size_keep_their_pixels_and_shapes(void **state)
 {
     (void)state;
@@ -549,6 +579,7 @@ int main(void)
         cmocka_unit_test(half_of_the_pictures_are_mirrored),
         cmocka_unit_test(numbers_in_planes_are_the_pixels_scaled),
         cmocka_unit_test(planes_of_bytes_are_the_same_bytes),
+        cmocka_unit_test(numbers_have_the_shape_of_their_picture_until_some_are_left_out),
         cmocka_unit_test(pictures_of_any_size_keep_their_pixels_and_shapes),
         cmocka_unit_test(pictures_that_are_left_over_are_refused_with_what_to_do),
         cmocka_unit_test(what_is_no_picture_or_only_a_part_of_one_fails),
