@@ -55,8 +55,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct column_about *about = &schema->column[ret_plan->in];
     if (about->type != WEIR_F32 && about->type != WEIR_F64)
         return weir_fail(err, WEIR_INVALID,
-                         "standardize: column %s holds %s, expected f32 or f64: cast it first",
-                         about->name, weir_dtype_name(about->type));
+                         "column %s holds %s, expected f32 or f64: cast it first", about->name,
+                         weir_dtype_name(about->type));
     state->type = about->type;
     state->width = about->width;
     ret_plan->outputs = 1;
