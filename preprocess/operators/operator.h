@@ -40,6 +40,8 @@ enum weir_status operator_schema_pick_numbers(const struct operator_schema *sche
 enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
                                          const struct column_about *about,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* INVALID for what is no name of a column: nothing, or more than fits. NULL, an option that is absent, is fine. */
+enum weir_status operator_schema_check_name(const char *name, struct weir_error *err) WEIR_MUST_USE;
 
 /* What the samples of a batch are, besides their bytes: what chance depends on. */
 struct operator_batch {

@@ -55,7 +55,9 @@ static enum weir_status plan(void *state, const void *given, const struct operat
     (void)state;
     const struct options *options = given;
     size_t count = options->on.count;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status = operator_schema_check_name(options->as, err);
+    if (status != WEIR_OK)
+        return status;
     if (count < 2 || count > schema->count)
         return weir_fail(err, WEIR_INVALID, "on: found %zu columns, expected 2 to %zu", count,
                          schema->count);

@@ -34,6 +34,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     enum weir_status status = csv_reader_open(&state->csv, &options->csv, &options->fields, err);
     if (status == WEIR_OK)
         status = number_fill_option(options->fill, &state->fill, err);
+    if (status == WEIR_OK)
+        status = operator_schema_check_name(options->as, err);
     if (status != WEIR_OK)
         return status;
     state->width = options->fields.count;

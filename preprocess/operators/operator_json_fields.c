@@ -63,6 +63,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->width = count;
     enum weir_status status = number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
+        status = operator_schema_check_name(options->as, err);
+    if (status == WEIR_OK)
         status = plan_names(state, err);
     if (status != WEIR_OK)
         return status;

@@ -83,6 +83,14 @@ enum weir_status operator_schema_pick_numbers(const struct operator_schema *sche
                      about->name, weir_dtype_name(about->type), weir_buf_text(&wanted));
 }
 
+enum weir_status operator_schema_check_name(const char *name, struct weir_error *err)
+{
+    if (name == NULL || (*name != '\0' && strlen(name) < COLUMN_NAME_MAX))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "name '%s' of a column, expected 1 to %d characters", name,
+                     COLUMN_NAME_MAX - 1);
+}
+
 enum weir_status operator_schema_replace(struct operator_schema *schema, int index,
                                          const struct column_about *about, struct weir_error *err)
 {

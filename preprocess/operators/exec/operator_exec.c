@@ -77,13 +77,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                                                        1u << COLUMN_DENSE | 1u << COLUMN_RAGGED,
                                                    &ret_plan->in, err);
     if (status == WEIR_OK)
+        status = operator_schema_check_name(options->name, err);
+    if (status == WEIR_OK)
         status = weir_programs_find(options->program, &state->allowed, err);
     if (status != WEIR_OK)
         return status;
     const char *name = options->name != NULL ? options->name : schema->column[ret_plan->in].name;
-    if (strlen(name) >= COLUMN_NAME_MAX)
-        return weir_fail(err, WEIR_INVALID, "name '%s', expected less than %d characters", name,
-                         COLUMN_NAME_MAX);
     enum column_kind kind = KIND_OF[options->makes];
     state->name = options->program;
     state->makes = column_about(name, kind, TYPE_OF[options->type],
