@@ -1,7 +1,8 @@
 /* Elements of tensors by their type. */
 #include "preprocess/operators/numeric.h"
 
-#include "core/base/error.h"
+#include "preprocess/operators/number.h"
+#include "preprocess/operators/operator.h"
 
 #include <math.h>
 
@@ -62,4 +63,19 @@ void numeric_put(enum weir_dtype type, void *values, size_t index, double value)
         return;
     }
     weir_require(false);
+}
+
+enum weir_status numeric_read_option(enum weir_dtype type, const char *name, const char *text,
+                                     union numeric *ret_value, struct weir_error *err)
+{
+    double value = 0;
+    enum weir_status status = number_read_option(name, text, &value, err);
+    if (status != WEIR_OK)
+        return status;
+    numeric_put(type, ret_value, 0, value);
+    bool is_exact = numeric_get(type, ret_value, 0) == value;
+    if ((OPERATOR_FLOATS & 1 << type) == 0 && !is_exact)
+        return weir_fail(err, WEIR_INVALID, "%s '%s', expected one that %s can hold", name, text,
+                         weir_dtype_name(type));
+    return WEIR_OK;
 }

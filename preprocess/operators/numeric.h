@@ -2,6 +2,7 @@
 #ifndef WEIR_PREPROCESS_OPERATORS_NUMERIC_H
 #define WEIR_PREPROCESS_OPERATORS_NUMERIC_H
 
+#include "core/base/error.h"
 #include "core/wire/tensor.h"
 
 #include <stdint.h>
@@ -25,5 +26,11 @@ double numeric_get(enum weir_dtype type, const void *values, size_t index);
 int64_t numeric_get_integer(enum weir_dtype type, const void *values, size_t index);
 /* Stores the nearest number that the type can hold; NaN becomes 0 in integers. */
 void numeric_put(enum weir_dtype type, void *values, size_t index, double value);
+
+/* The option `name` of an operator, in the type of its column. INVALID when it is no number, or one that a column
+ * of integers cannot hold: it would be another number in the data. */
+enum weir_status numeric_read_option(enum weir_dtype type, const char *name, const char *text,
+                                     union numeric *ret_value,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,6 +1,5 @@
 /* fill_missing: a number in the place of those that are missing: NaN in floats, and the one number
  * that stands for "missing" in the data, if there is one. Dense or ragged. */
-#include "preprocess/operators/number.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -25,21 +24,6 @@ struct state {
     union numeric value, missing; /* in the type of the column */
 };
 
-static enum weir_status read_number(const struct state *state, const char *name, const char *text,
-                                    union numeric *ret_value, struct weir_error *err)
-{
-    double value = 0;
-    enum weir_status status = number_read_option(name, text, &value, err);
-    if (status != WEIR_OK)
-        return status;
-    numeric_put(state->type, ret_value, 0, value);
-    bool is_exact = numeric_get(state->type, ret_value, 0) == value;
-    if ((OPERATOR_FLOATS & 1 << state->type) == 0 && !is_exact)
-        return weir_fail(err, WEIR_INVALID, "%s '%s', expected one that %s can hold", name, text,
-                         weir_dtype_name(state->type));
-    return WEIR_OK;
-}
-
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -57,9 +41,10 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return weir_fail(err, WEIR_INVALID,
                          "column %s holds %s, expected missing: the number that means it",
                          ret_plan->output[0].name, weir_dtype_name(state->type));
-    status = read_number(state, "value", options->value, &state->value, err);
+    status = numeric_read_option(state->type, "value", options->value, &state->value, err);
     if (status == WEIR_OK && options->missing != NULL)
-        status = read_number(state, "missing", options->missing, &state->missing, err);
+        status =
+            numeric_read_option(state->type, "missing", options->missing, &state->missing, err);
     else if (status == WEIR_OK)
         numeric_put(state->type, &state->missing, 0, NAN);
     return status;

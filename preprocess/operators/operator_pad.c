@@ -1,6 +1,5 @@
 /* pad: a ragged tensor → a dense one: short rows are filled up, long ones lose their end. With
  * `lengths`, a second tensor NAME_length says how many numbers of each row were there. */
-#include "preprocess/operators/number.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -57,10 +56,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->output[0] =
         column_about(about->name, COLUMN_DENSE, about->type, (uint32_t)options->length);
     ret_plan->output[1] = column_about(name, COLUMN_DENSE, WEIR_I32, 1);
-    double value = 0;
-    status = number_read_option("value", options->value, &value, err);
-    numeric_put(state->type, &state->value, 0, value);
-    return status;
+    return numeric_read_option(state->type, "value", options->value, &state->value, err);
 }
 
 static void fill(const struct state *state, uint8_t *to, size_t count)

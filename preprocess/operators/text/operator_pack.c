@@ -6,7 +6,6 @@
  * put in.
  *
  * A batch is packed by itself: nothing leaves its batch, or the slice of a rank. */
-#include "preprocess/operators/number.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
@@ -60,10 +59,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->outputs = 2;
     ret_plan->output[0] = *about;
     ret_plan->output[1] = column_about(name, COLUMN_RAGGED, WEIR_I32, 0);
-    double value = 0;
-    status = number_read_option("value", options->value, &value, err);
-    numeric_put(state->type, &state->value, 0, value);
-    return status;
+    return numeric_read_option(state->type, "value", options->value, &state->value, err);
 }
 
 static void fini(void *owner)

@@ -52,6 +52,15 @@ static const struct {
     {"preprocess: {operators: [{op: json_fields, fields: [a], as: a-name-of-thirty-two--characters}]}",
      "expected 1 to 31 characters"},
     {"preprocess: {operators: [{op: csv_fields, fields: [0], as: ''}]}", "name ''"},
+    {"preprocess: {operators: [{op: tokenize_words}, {op: tokenize_hash, buckets: 8}, "
+     "{op: pad, length: 4, value: -1}]}",
+     NULL},
+    {"preprocess: {operators: [{op: tokenize_words}, {op: tokenize_hash, buckets: 8}, "
+     "{op: pad, length: 4, value: 1.5}]}",
+     "pad: value '1.5', expected one that i32 can hold"},
+    {"preprocess: {operators: [{op: tokenize_words}, {op: tokenize_hash, buckets: 8}, "
+     "{op: pack, length: 4, value: 3e9}]}",
+     "pack: value '3e9', expected one that i32 can hold"},
     {"preprocess: {operators: [{op: json_fields, fields: [a]}], batch: {samples: 0}}", "samples"},
     {"preprocess: {operators: [{op: json_fields, fields: [a]}], batch: {shuffle: windowed}}",
      "batch.window"},
