@@ -265,8 +265,6 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
     assert_int_equal(layouts_bytes(fixture->layouts), 0);
 }
 
-#define LAYOUTS_CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 static void samples_that_are_all_alike_are_where_storage_said(void **state)
 {
     struct fixture *fixture = *state;
@@ -277,6 +275,8 @@ static void samples_that_are_all_alike_are_where_storage_said(void **state)
     expect_places(fixture);
     assert_int_equal(fixture->located.file_count, 1);
 }
+
+#define LAYOUTS_CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
 {
