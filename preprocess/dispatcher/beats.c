@@ -70,7 +70,7 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
     }
     if (entry->plan.options.on_error == PREPROCESS_FAIL && entry->failure[0] == '\0') {
         snprintf(entry->failure, sizeof(entry->failure), "%s", reason);
-        entry->failed_by_sample = true;
+        entry->may_be_mended = true;
     }
 }
 

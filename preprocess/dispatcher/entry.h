@@ -48,7 +48,7 @@ struct dispatcher_entry {
     char *reason;                      /* why a sample failed, newest; NULL: none did */
     struct failures failures;          /* the first samples that did */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
-    bool failed_by_sample;             /* which may have got well when the job is opened again */
+    bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
 
     size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */
     size_t crew_count; /* … of so many slots */

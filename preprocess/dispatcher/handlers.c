@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void refuse(struct weir_request *request, const struct weir_error *err)
@@ -21,9 +22,9 @@ static void reply(struct weir_request *request, enum weir_message type, const vo
 /* Whoever opens it again may have mended what failed it. */
 static void forgive(struct dispatcher_entry *entry)
 {
-    if (entry->failed_by_sample)
+    if (entry->may_be_mended)
         entry->failure[0] = '\0';
-    entry->failed_by_sample = false;
+    entry->may_be_mended = false;
 }
 
 static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
@@ -164,6 +165,21 @@ static void on_job_close(void *state, struct weir_request *request)
 
 /* ---- workers ---- */
 
+/* A worker cannot make it: when its set cannot be read from here either, nobody can. */
+static void look_at_problem(struct dispatcher_entry *entry)
+{
+    struct weir_sample_set set;
+    struct weir_error err;
+    if (entry->failure[0] != '\0')
+        return;
+    if (weir_sample_set_open(entry->set_path, &set, &err) == WEIR_OK) {
+        weir_sample_set_close(&set);
+        return;
+    }
+    snprintf(entry->failure, sizeof(entry->failure), "its sample set is lost: %.400s", err.text);
+    entry->may_be_mended = true;
+}
+
 static void on_job_describe(void *state, struct weir_request *request)
 {
     const struct msg_job_describe *ask = request->message;
@@ -173,6 +189,8 @@ static void on_job_describe(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
+    if (ask->problem[0] != '\0')
+        look_at_problem(entry);
     reply(request, MSG_job_described,
           &(struct msg_job_described){.job = entry->number,
                                       .file = entry->file,

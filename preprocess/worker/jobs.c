@@ -3,6 +3,8 @@
 
 #include "core/base/log.h"
 
+#include <stdio.h>
+
 struct worker_spent worker_job_spent(const struct worker_job *job, size_t operator)
 {
     struct chain_cost cost = chain_cost(job->plan.chain, operator);
@@ -44,6 +46,19 @@ static enum weir_status open_plan(const struct msg_job_described *about,
     return status;
 }
 
+/* It is tried again, ever more seldom; the dispatcher is told, which may know that nobody can make it. */
+static void note_problem(struct worker_job *job, const char *problem)
+{
+    enum { DOUBLINGS_MAX = 5 };
+    unsigned doublings = job->problems < DOUBLINGS_MAX ? job->problems : DOUBLINGS_MAX;
+    job->ask_ms += (int64_t)WORKER_RETRY_MS << doublings;
+    job->problems++;
+    if (!weir_str_equal(job->problem, problem))
+        weir_log(WEIR_LOG_WARN, "job cannot be made here", "job=%lu reason=\"%s\"", job->number,
+                 problem);
+    snprintf(job->problem, sizeof(job->problem), "%s", problem);
+}
+
 static void on_described(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_job *job = owner;
@@ -58,11 +73,12 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     const struct msg_job_described *about = reply->message;
     close_job(job);
     if (open_plan(about, &job->plan, &reason) != WEIR_OK) {
-        weir_log(WEIR_LOG_WARN, "job cannot be made here", "job=%lu reason=\"%s\"", job->number,
-                 reason.text);
+        note_problem(job, reason.text);
         return;
     }
     job->open = true;
+    job->problems = 0;
+    job->problem[0] = '\0';
     job->fitting = about->fitting;
     worker_prepare(job->worker);
 }
@@ -95,8 +111,8 @@ struct worker_job *worker_job_for(struct worker *worker, const struct worker_lea
     if (!job->asking && job->used_ms >= job->ask_ms) {
         job->asking = true;
         weir_rpc_call(worker->dispatcher, MSG_job_describe,
-                      &(struct msg_job_describe){.job = lease->job}, WORKER_ASK_MS, on_described,
-                      job);
+                      &(struct msg_job_describe){.job = lease->job, .problem = job->problem},
+                      WORKER_ASK_MS, on_described, job);
     }
     return NULL;
 }

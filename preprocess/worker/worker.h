@@ -49,6 +49,8 @@ struct worker_job {
     uint64_t bytes_sent;
     struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
     char reason[KITCHEN_REASON_MAX];                    /* why a sample failed, newest */
+    char problem[WEIR_ERROR_TEXT_MAX];                  /* why no plan could be made; "": one was */
+    unsigned problems;                                  /* in a row */
     struct failures failures;
     struct worker *worker;
 };

@@ -161,6 +161,22 @@ static void on_error_fail_ends_the_run_with_the_reason(void **state)
     lab_stop(lab);
 }
 
+/* The dispatcher has opened it, workers cannot: nobody waits for them for ever. */
+static void a_lost_sample_set_ends_the_run_with_its_path(void **state)
+{
+    struct lab *lab = lab_start(*state, 1, -1);
+    struct weir_batch *batch;
+    struct weir_client_error error = {0};
+    lab_open_job(lab, 1, JSON, 1);
+    lab_lose_set(lab);
+    struct weir_client *client = lab_consume(lab, 1, NULL, 0);
+    assert_int_equal(weir_client_next(client, SEEN_WAIT_MS, &batch, &error), WEIR_CLIENT_INVALID);
+    assert_non_null(strstr(error.text, "job 1: its sample set is lost: "));
+    assert_non_null(strstr(error.text, "all.set"));
+    weir_client_close(client);
+    lab_stop(lab);
+}
+
 static void a_replaced_file_gives_holes_never_other_bytes(void **state)
 {
     struct lab *lab = lab_start(*state, 1, -1);
@@ -235,6 +251,8 @@ int main(void)
         cmocka_unit_test_teardown(on_error_retry_takes_a_sample_that_gets_well,
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(on_error_fail_ends_the_run_with_the_reason,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(a_lost_sample_set_ends_the_run_with_its_path,
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(a_replaced_file_gives_holes_never_other_bytes,
                                   weir_test_postgres_clean),

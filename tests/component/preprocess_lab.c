@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { ASK_MS = 30000 };
 
@@ -177,6 +178,11 @@ void lab_lose_file(struct lab *lab)
     weir_require(file != NULL);
     fclose(file);
     weir_require(rename(other, lab->data_path) == 0);
+}
+
+void lab_lose_set(struct lab *lab)
+{
+    weir_require(unlink(lab->set_path) == 0);
 }
 
 void lab_mend_line(struct lab *lab, int bad_line)

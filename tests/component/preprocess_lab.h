@@ -41,6 +41,7 @@ void lab_slow_storage(struct lab *lab, int64_t ms); /* as scripted_storage_slow_
 void lab_hide_file(struct lab *lab); /* no worker can open it any more; storage can */
 size_t lab_storage_reads(struct lab *lab, size_t *ret_loans); /* as scripted_storage_reads() */
 size_t lab_storage_wholes(struct lab *lab);                   /* as scripted_storage_wholes() */
+void lab_lose_set(struct lab *lab);                           /* there is no sample set any more */
 void lab_lose_file(struct lab *lab);                          /* the data file is another one now */
 
 /* Opens job `job` over the whole set, with a `preprocess` section. */
