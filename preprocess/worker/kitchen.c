@@ -438,9 +438,10 @@ static void give_rows(struct worker_batch *batch, struct rows *rows)
     batch->hole_states = WEIR_TAKE(rows->hole_states);
     for (size_t i = 0; i < batch->holes; i++)
         batch->failed += batch->hole_states[i] == WEIR_SAMPLE_FAILED;
+    size_t weights = weight_bytes(rows); /* before they are taken */
     worker_batch_give(batch, WEIR_TAKE(rows->ids), rows->count * sizeof(*rows->ids));
     worker_batch_give(batch, WEIR_TAKE(rows->labels), rows->count * sizeof(*rows->labels));
-    worker_batch_give(batch, WEIR_TAKE(rows->weights), weight_bytes(rows));
+    worker_batch_give(batch, WEIR_TAKE(rows->weights), weights);
     worker_batch_give(batch, WEIR_TAKE(rows->hole_ids), rows->holes * sizeof(*rows->hole_ids));
 }
 

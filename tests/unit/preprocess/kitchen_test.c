@@ -52,16 +52,24 @@ static uint64_t id_of(uint64_t i)
     return 1000 + 3 * i;
 }
 
+static float weight_of(uint64_t i)
+{
+    return 1 + (float)i / 2;
+}
+
 static void open_plan(struct lab *lab)
 {
     struct weir_error err;
     struct weir_digest sealed;
     char path[512], digest[WEIR_DIGEST_TEXT_MAX];
     uint64_t ids[SAMPLES];
+    float weights[SAMPLES];
     (void)snprintf(path, sizeof path, "%s", temp_path(&lab->dir, "a.set"));
-    for (uint64_t i = 0; i < SAMPLES; i++)
+    for (uint64_t i = 0; i < SAMPLES; i++) {
         ids[i] = id_of(i);
-    assert_int_equal(weir_sample_set_write(path, ids, NULL, SAMPLES, &sealed, &err), WEIR_OK);
+        weights[i] = weight_of(i);
+    }
+    assert_int_equal(weir_sample_set_write(path, ids, weights, SAMPLES, &sealed, &err), WEIR_OK);
     weir_digest_text(&sealed, digest);
     const struct preprocess_order_form form = {
         .file = "p.yaml",
@@ -144,7 +152,7 @@ static enum weir_status make(struct lab *lab, uint64_t number, struct worker_bat
     return kitchen_make(lab->kitchen, &recipe, ret_batch, &err);
 }
 
-/* The batch has its samples but `hole` (SAMPLES: none), each with its id, label and numbers. */
+/* The batch has its samples but `hole` (SAMPLES: none), each with its id, label, weight and numbers. */
 static void expect_batch(struct lab *lab, uint64_t number, uint64_t hole, uint32_t hole_state)
 {
     struct worker_batch *batch = NULL;
@@ -153,14 +161,18 @@ static void expect_batch(struct lab *lab, uint64_t number, uint64_t hole, uint32
         (const uint64_t *)(const void *)weir_frames_at(&batch->frames, WEIR_BATCH_IDS).at;
     const int64_t *labels =
         (const int64_t *)(const void *)weir_frames_at(&batch->frames, WEIR_BATCH_LABELS).at;
+    struct weir_bytes weights = weir_frames_at(&batch->frames, WEIR_BATCH_WEIGHTS);
     struct weir_bytes numbers = weir_frames_at(&batch->frames, WEIR_BATCH_TENSORS);
     size_t row = 0;
+    assert_int_equal(weights.size, batch->samples * sizeof(float));
     for (uint64_t i = number * BATCH; i < (number + 1) * BATCH; i++) {
         if (i == hole)
             continue;
         const struct record wanted = {(int32_t)i, 7 * (int32_t)i};
         assert_int_equal(ids[row], id_of(i));
         assert_int_equal(labels[row], -(int64_t)i);
+        const float weight = weight_of(i);
+        assert_memory_equal(weights.at + row * sizeof(weight), &weight, sizeof(weight));
         assert_memory_equal(numbers.at + row * sizeof(wanted), &wanted, sizeof(wanted));
         row++;
     }
