@@ -10,7 +10,7 @@
 enum {
     BENCH_WORKERS = 2,
     BENCH_PICTURES = 2000,
-    BENCH_EPOCHS = 4, /* in one job: so that its start is little of it */
+    BENCH_PICTURE_EPOCHS = 4, /* in one job: so that its start is little of it */
 };
 
 /* figures_tabular.c: the workloads, and the scripts that they are compared with. */

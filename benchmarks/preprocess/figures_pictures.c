@@ -72,7 +72,7 @@ enum weir_status prepare_pictures(void *state, struct weir_error *err)
     };
     bench->plain = plain_new(WORKLOAD_SEED);
     bench->picture_batches.corpus = &bench->pictures;
-    bench->picture_batches.epochs = BENCH_EPOCHS;
+    bench->picture_batches.epochs = BENCH_PICTURE_EPOCHS;
     WEIR_AUTO_FREE char *source = weir_format(SOURCE, bench->pictures.directory);
     WEIR_AUTO_FREE char *section = weir_format("  operators: %s\n"
                                                "  batch: {samples: %d, shuffle: full}\n",

@@ -37,13 +37,14 @@ static const char UNEVEN_OF_LIKE_LENGTH[] =
 static const struct {
     const char *name;
     size_t samples;
+    uint32_t epochs; /* in one job: so that its start is little of it, and noise */
     enum weir_status (*make)(const char *directory, size_t samples, struct corpus *ret_corpus,
                              struct weir_error *err);
 } CORPORA[TABULAR_CORPORA] = {
-    [CORPUS_CLICKS] = {"clicks", RECORDS, corpus_make_records},
-    [CORPUS_LINES] = {"lines", LINES, corpus_make_lines},
-    [CORPUS_UNEVEN] = {"uneven", UNEVEN, corpus_make_uneven_lines},
-    [CORPUS_FEW] = {"few", FEW, corpus_make_lines},
+    [CORPUS_CLICKS] = {"clicks", RECORDS, 16, corpus_make_records},
+    [CORPUS_LINES] = {"lines", LINES, 16, corpus_make_lines},
+    [CORPUS_UNEVEN] = {"uneven", UNEVEN, 4, corpus_make_uneven_lines},
+    [CORPUS_FEW] = {"few", FEW, 4, corpus_make_lines},
 };
 
 /* What a kind of workload is asked for: the operators, and how its batches are to come.
@@ -96,7 +97,7 @@ static enum weir_status need(struct preprocess_bench *bench, enum tabular_worklo
     struct workload *workload = &bench->tabular[which];
     if (workload->config != NULL)
         return WEIR_OK;
-    workload->epochs = BENCH_EPOCHS;
+    workload->epochs = CORPORA[wish->corpus].epochs;
     enum weir_status status = need_corpus(bench, which, err);
     if (status != WEIR_OK)
         return status;
