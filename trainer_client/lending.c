@@ -75,10 +75,12 @@ static void expire(struct lending *lending, int64_t now_ms)
  * that it will not need soon. */
 static size_t share(const struct lending *lending)
 {
+    if (lending->size == 0)
+        return 0;
     size_t workers = lending->workers > 0 ? lending->workers : 1;
-    size_t slots = lending->size > 0 ? lending->window_bytes / lending->size + 1 : 0;
+    size_t slots = lending->window_bytes / lending->size + 1;
     size_t part = (slots + workers - 1) / workers;
-    size_t soon = AHEAD + (lending->size > 0 ? AHEAD_BYTES / lending->size : 0);
+    size_t soon = AHEAD + AHEAD_BYTES / lending->size;
     size_t most = soon < WEIR_BATCH_LOANS_MAX ? soon : WEIR_BATCH_LOANS_MAX;
     return part < most ? part : most;
 }

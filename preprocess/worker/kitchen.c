@@ -219,7 +219,7 @@ static enum weir_status read_sample(struct kitchen *kitchen, const struct recipe
         return WEIR_OK;
     }
     kitchen->bytes_read += payload->values.size - before;
-    rows_add(&kitchen->rows, sample, place);
+    rows_add(&kitchen->rows, sample, place, 1);
     end_row(kitchen, payload);
     return WEIR_OK;
 }
@@ -273,7 +273,7 @@ static void add_rows(struct kitchen *kitchen, const struct located_sample *sampl
         end += kitchen->taken[i].length;
         offsets[i] = (uint32_t)end;
     }
-    rows_add_run(&kitchen->rows, samples + first, first, count);
+    rows_add(&kitchen->rows, samples + first, first, count);
     if (kitchen->in_place)
         add_places(kitchen, count, payload);
     payload->offsets.size += count * sizeof(uint32_t);

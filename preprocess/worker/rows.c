@@ -30,8 +30,7 @@ void rows_begin(struct rows *rows, size_t most, bool has_weights)
     };
 }
 
-void rows_add_run(struct rows *rows, const struct located_sample *samples, size_t first,
-                  size_t count)
+void rows_add(struct rows *rows, const struct located_sample *samples, size_t first, size_t count)
 {
     uint64_t *ids = rows->ids + rows->count;
     int64_t *labels = rows->labels + rows->count;

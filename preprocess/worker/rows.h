@@ -20,18 +20,8 @@ struct rows {
 /* Makes room for `most` rows and holes together; there are none then. */
 void rows_begin(struct rows *rows, size_t most, bool has_weights);
 void rows_fini(struct rows *rows);
-static inline void rows_add(struct rows *rows, const struct located_sample *sample, size_t place)
-{
-    size_t row = rows->count++;
-    rows->ids[row] = sample->id;
-    rows->labels[row] = sample->label;
-    rows->samples[row] = (uint32_t)place;
-    if (rows->weights != NULL)
-        rows->weights[row] = sample->weight;
-}
-/* The same of `count` samples in a row, the first of which has the place `first`. */
-void rows_add_run(struct rows *rows, const struct located_sample *samples, size_t first,
-                  size_t count);
+/* Rows of `count` samples that follow each other in the batch, the first of which has the place `first` there. */
+void rows_add(struct rows *rows, const struct located_sample *samples, size_t first, size_t count);
 void rows_add_hole(struct rows *rows, uint64_t id, uint32_t state);
 /* Rows whose flag (OPERATOR_ROW_…) says that an operator has given them up become holes. */
 void rows_drop(struct rows *rows, const uint8_t *flags);
