@@ -1,4 +1,5 @@
-/* The event loop over zmq_poll: a fixed array of sources and one of timers. Owned by one thread.
+/* The event loop over zmq_poll: an array of sources and a heap of timers, both growing with use. Owned by
+ * one thread.
  *
  * A callback may remove any source or timer, its own too: a removed source stays in the array as a
  * dead entry until the round is over, so that the walk over the array stays valid. */
@@ -22,8 +23,12 @@ struct source {
     void *owner;
 };
 
+/* A slot for a timer. Free slots form a list; used ones are in the heap. */
 struct timer {
-    uint64_t number;
+    uint64_t serial; /* ascends with every timer set: order among those due at the same time */
+    uint32_t
+        generation; /* of the slot: tells its timers apart, so that finished ones can be cancelled */
+    uint32_t heap_at; /* free: the next free slot */
     int64_t due_ms;
     int64_t repeat_ms;
     weir_loop_timer_fn *fn;
@@ -32,13 +37,14 @@ struct timer {
 
 struct weir_loop {
     void *zmq;
-    zmq_pollitem_t items[WEIR_LOOP_SOURCES_MAX]; /* items[i] is polled for sources[i] */
-    struct source sources[WEIR_LOOP_SOURCES_MAX];
-    size_t source_count;
+    zmq_pollitem_t *items; /* items[i] is polled for sources[i] */
+    struct source *sources;
+    size_t source_count, source_capacity;
     bool has_dead_sources;
-    struct timer timers[WEIR_LOOP_TIMERS_MAX]; /* in no order */
-    size_t timer_count;
-    uint64_t last_timer;
+    struct timer *timers; /* slots */
+    uint32_t *heap;       /* slots in use, the first one due in front */
+    uint32_t timer_count, timer_capacity, free_timer;
+    uint64_t last_serial;
     weir_loop_clock_fn *clock_fn;
     void *clock_owner;
     int64_t now_ms;
@@ -51,7 +57,7 @@ struct weir_loop *weir_loop_new(void)
     struct weir_loop *loop = weir_calloc(1, sizeof *loop);
     loop->zmq = zmq_ctx_new();
     weir_require(loop->zmq != NULL);
-    zmq_ctx_set(loop->zmq, ZMQ_MAX_SOCKETS, WEIR_LOOP_SOURCES_MAX);
+    zmq_ctx_set(loop->zmq, ZMQ_MAX_SOCKETS, WEIR_LOOP_SOCKETS_MAX);
     loop->now_ms = weir_now_ms();
     return loop;
 }
@@ -62,6 +68,10 @@ void weir_loop_free(struct weir_loop *loop)
         return;
     while (zmq_ctx_term(loop->zmq) != 0 && errno == EINTR)
         ;
+    free(loop->items);
+    free(loop->sources);
+    free(loop->timers);
+    free(loop->heap);
     free(loop);
 }
 
@@ -89,11 +99,20 @@ void weir_loop_use_clock(struct weir_loop *loop, weir_loop_clock_fn *fn, void *o
 
 /* ---- sources ---- */
 
+static void make_room_for_source(struct weir_loop *loop)
+{
+    if (loop->source_count < loop->source_capacity)
+        return;
+    loop->source_capacity = 2 * loop->source_capacity + 16;
+    loop->items = weir_realloc(loop->items, loop->source_capacity, sizeof *loop->items);
+    loop->sources = weir_realloc(loop->sources, loop->source_capacity, sizeof *loop->sources);
+}
+
 static void add_source(struct weir_loop *loop, const zmq_pollitem_t *item, weir_loop_ready_fn *fn,
                        void *owner)
 {
-    weir_require(loop->source_count < WEIR_LOOP_SOURCES_MAX);
     weir_require(fn != NULL);
+    make_room_for_source(loop);
     loop->items[loop->source_count] = *item;
     loop->sources[loop->source_count] = (struct source){.fn = fn, .owner = owner};
     loop->source_count++;
@@ -155,30 +174,115 @@ void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket)
 
 /* ---- timers ---- */
 
+enum { SLOT_BITS = 32, NO_SLOT = 0 }; /* slot 0 is never used: no timer has the number 0 */
+
+static bool is_before(const struct timer *a, const struct timer *b)
+{
+    return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->serial < b->serial;
+}
+
+static void place(struct weir_loop *loop, uint32_t at, uint32_t slot)
+{
+    loop->heap[at] = slot;
+    loop->timers[slot].heap_at = at;
+}
+
+/* Moves the timer of `slot` from `at` towards the front of the heap, as far as it belongs there. */
+static void sift_up(struct weir_loop *loop, uint32_t at, uint32_t slot)
+{
+    while (at > 0) {
+        uint32_t parent = (at - 1) / 2;
+        if (!is_before(&loop->timers[slot], &loop->timers[loop->heap[parent]]))
+            break;
+        place(loop, at, loop->heap[parent]);
+        at = parent;
+    }
+    place(loop, at, slot);
+}
+
+static void sift_down(struct weir_loop *loop, uint32_t at, uint32_t slot)
+{
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= loop->timer_count)
+            break;
+        if (child + 1 < loop->timer_count &&
+            is_before(&loop->timers[loop->heap[child + 1]], &loop->timers[loop->heap[child]]))
+            child++;
+        if (!is_before(&loop->timers[loop->heap[child]], &loop->timers[slot]))
+            break;
+        place(loop, at, loop->heap[child]);
+        at = child;
+    }
+    place(loop, at, slot);
+}
+
+/* A timer that stands at `at` with another due time than it was placed with. */
+static void sift(struct weir_loop *loop, uint32_t at)
+{
+    uint32_t slot = loop->heap[at];
+    sift_up(loop, at, slot);
+    sift_down(loop, loop->timers[slot].heap_at, slot);
+}
+
+static void add_slots(struct weir_loop *loop)
+{
+    uint32_t first = loop->timer_capacity == 0 ? 1 : loop->timer_capacity;
+    loop->timer_capacity = 2 * loop->timer_capacity + 16;
+    loop->timers = weir_realloc(loop->timers, loop->timer_capacity, sizeof *loop->timers);
+    loop->heap = weir_realloc(loop->heap, loop->timer_capacity, sizeof *loop->heap);
+    for (uint32_t slot = loop->timer_capacity; slot-- > first;) {
+        loop->timers[slot] = (struct timer){.heap_at = loop->free_timer};
+        loop->free_timer = slot;
+    }
+}
+
+static uint32_t take_slot(struct weir_loop *loop)
+{
+    if (loop->free_timer == NO_SLOT)
+        add_slots(loop);
+    uint32_t slot = loop->free_timer;
+    loop->free_timer = loop->timers[slot].heap_at;
+    return slot;
+}
+
 uint64_t weir_loop_timer(struct weir_loop *loop, int64_t delay_ms, int64_t repeat_ms,
                          weir_loop_timer_fn *fn, void *owner)
 {
-    weir_require(loop->timer_count < WEIR_LOOP_TIMERS_MAX);
     weir_require(fn != NULL && delay_ms >= 0 && repeat_ms >= 0);
-    struct timer *timer = &loop->timers[loop->timer_count++];
+    uint32_t slot = take_slot(loop);
+    struct timer *timer = &loop->timers[slot];
     *timer = (struct timer){
-        .number = ++loop->last_timer,
+        .serial = ++loop->last_serial,
+        .generation = timer->generation + 1,
         .due_ms = weir_loop_clock_ms(loop) + delay_ms,
         .repeat_ms = repeat_ms,
         .fn = fn,
         .owner = owner,
     };
-    return timer->number;
+    sift_up(loop, loop->timer_count++, slot);
+    return (uint64_t)timer->generation << SLOT_BITS | slot;
+}
+
+static void remove_timer(struct weir_loop *loop, uint32_t slot)
+{
+    struct timer *timer = &loop->timers[slot];
+    uint32_t at = timer->heap_at, last = loop->heap[--loop->timer_count];
+    if (last != slot) {
+        place(loop, at, last);
+        sift(loop, at);
+    }
+    timer->fn = NULL;
+    timer->heap_at = loop->free_timer;
+    loop->free_timer = slot;
 }
 
 void weir_loop_cancel(struct weir_loop *loop, uint64_t timer)
 {
-    for (size_t i = 0; i < loop->timer_count; i++) {
-        if (loop->timers[i].number == timer) {
-            loop->timers[i] = loop->timers[--loop->timer_count];
-            return;
-        }
-    }
+    uint32_t slot = (uint32_t)timer, generation = (uint32_t)(timer >> SLOT_BITS);
+    if (slot != NO_SLOT && slot < loop->timer_capacity && loop->timers[slot].fn != NULL &&
+        loop->timers[slot].generation == generation)
+        remove_timer(loop, slot);
 }
 
 void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner)
@@ -186,33 +290,26 @@ void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner)
     weir_loop_timer(loop, 0, 0, fn, owner);
 }
 
-/* The timer that has waited longest of those due, or NULL. Timers numbered beyond `newest` were set
- * in this round and wait for the next, or a callback that sets itself anew would keep the loop
- * forever. */
-static struct timer *find_due(struct weir_loop *loop, uint64_t newest)
+/* Timers numbered beyond `newest` were set in this round and wait for the next, or a callback that sets its
+ * timer again would keep the loop forever. They are due last: whatever stands after one is not due either. */
+static struct timer *find_due(const struct weir_loop *loop, uint64_t newest)
 {
-    struct timer *due = NULL;
-    for (size_t i = 0; i < loop->timer_count; i++) {
-        struct timer *timer = &loop->timers[i];
-        if (timer->number > newest || timer->due_ms > loop->now_ms)
-            continue;
-        if (due == NULL || timer->due_ms < due->due_ms ||
-            (timer->due_ms == due->due_ms && timer->number < due->number))
-            due = timer;
-    }
-    return due;
+    struct timer *first = loop->timer_count > 0 ? &loop->timers[loop->heap[0]] : NULL;
+    return first != NULL && first->serial <= newest && first->due_ms <= loop->now_ms ? first : NULL;
 }
 
 static void run_timers(struct weir_loop *loop)
 {
-    uint64_t newest = loop->last_timer;
+    uint64_t newest = loop->last_serial;
     struct timer *due;
     while (!loop->stopping && (due = find_due(loop, newest)) != NULL) {
         struct timer timer = *due;
-        if (timer.repeat_ms > 0)
+        if (timer.repeat_ms > 0) {
             due->due_ms = loop->now_ms + timer.repeat_ms;
-        else
-            weir_loop_cancel(loop, timer.number);
+            sift(loop, due->heap_at);
+        } else {
+            remove_timer(loop, loop->heap[0]);
+        }
         timer.fn(timer.owner);
     }
 }
@@ -222,8 +319,8 @@ static void run_timers(struct weir_loop *loop)
 static int64_t until_next_timer(const struct weir_loop *loop, int64_t wait_ms)
 {
     int64_t now = weir_loop_clock_ms(loop);
-    for (size_t i = 0; i < loop->timer_count; i++) {
-        int64_t left = loop->timers[i].due_ms - now;
+    if (loop->timer_count > 0) {
+        int64_t left = loop->timers[loop->heap[0]].due_ms - now;
         wait_ms = left < wait_ms ? left : wait_ms;
     }
     if (loop->clock_fn != NULL && wait_ms > VIRTUAL_WAIT_MS)

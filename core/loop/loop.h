@@ -1,6 +1,6 @@
 /* The event loop of a process: sockets, file descriptors and timers in one zmq_poll. One thread
  * owns it. Callbacks never block for longer than one piece of work (a batch, a statement). Sources
- * and timers may be added and removed from inside callbacks. */
+ * and timers may be added and removed from inside callbacks; there may be any number of either. */
 #ifndef WEIR_LOOP_LOOP_H
 #define WEIR_LOOP_LOOP_H
 
@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEIR_LOOP_SOURCES_MAX = 1024, WEIR_LOOP_TIMERS_MAX = 1024 };
+enum {
+    WEIR_LOOP_SOCKETS_MAX = 4096
+}; /* ZeroMQ sockets in the context; opening another one fails */
 
 struct weir_loop;
 

@@ -182,7 +182,81 @@ static void the_real_clock_wakes_the_loop(void **state)
     assert_true(weir_now_ms() - started >= 5);
 }
 
+/* ---- many timers ---- */
+
+enum { CROWD = 5000 };
+
+struct crowd {
+    struct weir_loop *loop;
+    uint64_t timers[CROWD];
+    int64_t last_due_ms;
+    size_t fired;
+};
+
+struct in_crowd {
+    struct crowd *crowd;
+    int64_t due_ms;
+};
+
+static void fire_in_order(void *owner)
+{
+    const struct in_crowd *one = owner;
+    assert_true(one->due_ms >= one->crowd->last_due_ms);
+    one->crowd->last_due_ms = one->due_ms;
+    one->crowd->fired++;
+}
+
+static void any_number_of_timers_fires_in_order_and_can_be_cancelled(void **state)
+{
+    struct fixture *fixture = *state;
+    static struct in_crowd each[CROWD];
+    static struct crowd crowd;
+    crowd = (struct crowd){.loop = fixture->loop};
+    for (size_t i = 0; i < CROWD; i++) {
+        each[i] = (struct in_crowd){&crowd, (int64_t)(i * 7919 % CROWD)};
+        crowd.timers[i] =
+            weir_loop_timer(fixture->loop, each[i].due_ms, 0, fire_in_order, &each[i]);
+    }
+    for (size_t i = 0; i < CROWD; i += 3)
+        weir_loop_cancel(fixture->loop, crowd.timers[i]);
+    advance(fixture, CROWD / 2);
+    assert_true(crowd.fired > 0 && crowd.fired < CROWD / 2);
+    advance(fixture, CROWD);
+    assert_int_equal(crowd.fired, CROWD - (CROWD + 2) / 3);
+}
+
+static void a_finished_timer_s_number_cancels_no_later_timer(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t first = weir_loop_timer(fixture->loop, 10, 0, on_a, fixture);
+    advance(fixture, 10);
+    weir_loop_timer(fixture->loop, 10, 0, on_b, fixture);
+    weir_loop_cancel(fixture->loop, first);
+    advance(fixture, 10);
+    assert_string_equal(fixture->seen, "ab");
+}
+
 /* ---- sources ---- */
+
+static void count_call(void *owner)
+{
+    size_t *calls = owner;
+    ++*calls;
+}
+
+static void any_number_of_sources_is_served(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t calls = 0;
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    for (size_t i = 0; i < CROWD; i++)
+        weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, count_call, &calls);
+    weir_loop_step(fixture->loop, 0);
+    assert_int_equal(calls, CROWD);
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[0]);
+    weir_loop_step(fixture->loop, 0);
+    assert_int_equal(calls, CROWD);
+}
 
 static void on_readable(void *owner)
 {
@@ -295,6 +369,9 @@ int main(void)
         TEST(soon_is_the_next_round_and_not_this_one),
         TEST(the_round_has_one_time),
         TEST(the_real_clock_wakes_the_loop),
+        TEST(any_number_of_timers_fires_in_order_and_can_be_cancelled),
+        TEST(a_finished_timer_s_number_cancels_no_later_timer),
+        TEST(any_number_of_sources_is_served),
         TEST(a_readable_fd_is_called_until_it_is_read),
         TEST(a_source_removed_in_this_round_is_not_called),
         TEST(a_source_added_in_this_round_waits_for_the_next),
