@@ -2,6 +2,7 @@
 #include "orchestrator/siblings.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/platform/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,14 +35,15 @@ static void close_end(int *fd)
 static int spawn_with(posix_spawn_file_actions_t *actions, const char *path, char *const argv[],
                       pid_t *ret_pid)
 {
-    extern char **environ;
     posix_spawnattr_t attributes;
     sigset_t none;
     (void)sigemptyset(&none);
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    int problem = posix_spawn(ret_pid, path, actions, &attributes, argv, environ);
+    char **env = weir_environment_apart(NULL);
+    int problem = posix_spawn(ret_pid, path, actions, &attributes, argv, env);
+    weir_environment_free(env);
     (void)posix_spawnattr_destroy(&attributes);
     return problem;
 }

@@ -1,6 +1,7 @@
 /* The key tables of the system file. */
 #include "orchestrator/system.h"
 
+#include "core/db/db.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
 
@@ -75,6 +76,23 @@ static const struct cfg_key BATCHES_KEYS[] = {
     CFG_END,
 };
 
+static enum weir_status read_postgres(struct orchestrator_system *system,
+                                      const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct postgres_section postgres = {0};
+    struct weir_error why;
+    enum weir_status status =
+        cfg_read(POSTGRES_KEYS, CFG_CLOSED, node, "postgres", NULL, &postgres, err);
+    if (status == WEIR_OK && postgres.connection != NULL &&
+        weir_db_check_conninfo(postgres.connection, &why) != WEIR_OK)
+        status = weir_yaml_fail(weir_yaml_get(node, "connection"), err, "postgres.connection: %s",
+                                why.text);
+    system->postgres = postgres.connection;
+    system->postgres_bin_dir =
+        postgres.bin_dir != NULL ? postgres.bin_dir : getenv("WEIR_POSTGRES_BIN");
+    return status;
+}
+
 /* Many workers share the endpoint: the system has to choose their ports. */
 static enum weir_status check_listen(const struct weir_yaml_node *batches, const char *listen,
                                      struct weir_error *err)
@@ -118,12 +136,9 @@ static enum weir_status read_sections(struct orchestrator_system *system,
                                       const struct weir_yaml_node *root, struct weir_error *err)
 {
     struct system_section section = {0};
-    struct postgres_section postgres = {0};
     enum weir_status status = cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, err);
-    if (status == WEIR_OK) {
-        status =
-            cfg_read(POSTGRES_KEYS, CFG_CLOSED, section.postgres, "postgres", NULL, &postgres, err);
-    }
+    if (status == WEIR_OK)
+        status = read_postgres(system, section.postgres, err);
     if (status == WEIR_OK) {
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
                           &system->prices, err);
@@ -147,9 +162,6 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     system->launcher = section.launcher;
     system->user = section.user;
     system->log_level = section.log_level;
-    system->postgres = postgres.connection;
-    system->postgres_bin_dir =
-        postgres.bin_dir != NULL ? postgres.bin_dir : getenv("WEIR_POSTGRES_BIN");
     return status;
 }
 

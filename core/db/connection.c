@@ -125,6 +125,25 @@ enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char 
     return status;
 }
 
+/* libpq's own complaint quotes the text. */
+enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error *err)
+{
+    char *complaint = NULL;
+    PQconninfoOption *parsed = PQconninfoParse(conninfo, &complaint);
+    PQfreemem(complaint);
+    if (parsed == NULL || strlen(conninfo) > WEIR_CONNINFO_BYTES_MAX) {
+        PQconninfoFree(parsed);
+        return weir_fail(err, WEIR_INVALID,
+                         "the connection to Postgres cannot be understood: expected 'host=… "
+                         "dbname=… user=…', with values in quotes where they hold blanks, or "
+                         "postgresql://USER@HOST/DATABASE, with %%XX where they hold signs; at "
+                         "most %d bytes",
+                         WEIR_CONNINFO_BYTES_MAX);
+    }
+    PQconninfoFree(parsed);
+    return WEIR_OK;
+}
+
 enum weir_status weir_db_open(const char *conninfo, const char *schema,
                               const struct weir_query *queries, size_t count,
                               struct weir_db **ret_db, struct weir_error *err)
@@ -135,7 +154,9 @@ enum weir_status weir_db_open(const char *conninfo, const char *schema,
     db->queries = queries;
     db->query_count = count;
     db->prepared = weir_calloc(count > 0 ? count : 1, sizeof *db->prepared);
-    enum weir_status status = weir_db_ensure(db, err);
+    enum weir_status status = weir_db_check_conninfo(conninfo, err);
+    if (status == WEIR_OK)
+        status = weir_db_ensure(db, err);
     if (status != WEIR_OK)
         return status;
     *ret_db = WEIR_TAKE(db);

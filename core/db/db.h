@@ -27,7 +27,7 @@ enum weir_param_kind {
     WEIR_PARAM_BOOL,
     WEIR_PARAM_I64S,
 };
-enum { WEIR_PARAMS_MAX = 32 };
+enum { WEIR_PARAMS_MAX = 32, WEIR_CONNINFO_BYTES_MAX = 4096 };
 /* A parameter has the type of its kind (I64: bigint), whatever the statement compares it with; a NULL has
  * the type the statement gives it. */
 struct weir_param {
@@ -52,6 +52,8 @@ struct weir_param {
 struct weir_db;
 struct weir_rows;
 
+/* INVALID unless libpq understands `conninfo`. The text never quotes it: it may hold a password. */
+enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error *err) WEIR_MUST_USE;
 /* Connects with `conninfo`, sets search_path to `schema`. UNAVAILABLE when the server cannot be
  * reached. `queries` is borrowed for the life of the connection. */
 enum weir_status weir_db_open(const char *conninfo, const char *schema,

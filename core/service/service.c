@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/db/db.h"
 #include "core/service/options.h"
 
 #include <errno.h>
@@ -17,7 +18,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, SOCKET_DIR_MODE = 0700 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    SOCKET_DIR_MODE = 0700,
+};
 
 /* Everything the command line may say. */
 struct command {
@@ -33,7 +39,8 @@ struct command {
 static const struct weir_option OPTIONS[] = {
     {"data-dir", "DIR", "where everything is kept", OPTION(options.data_dir)},
     {"socket-dir", "DIR", "where the sockets are", OPTION(options.socket_dir)},
-    {"postgres", "CONNINFO", "how to reach Postgres", OPTION(options.postgres)},
+    {"postgres", "CONNINFO", "how to reach Postgres; -: read from standard input",
+     OPTION(options.postgres)},
     {"name", "NAME", "which of several equal processes this is", OPTION(options.name)},
     {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
@@ -275,6 +282,25 @@ static enum weir_status check_options(const struct weir_service *service,
     return WEIR_OK;
 }
 
+/* `--postgres -`: the connection comes by standard input, where neither a list of processes nor an environment shows
+ * its password. */
+static enum weir_status read_conninfo(struct weir_service_options *options,
+                                      char conninfo[static WEIR_CONNINFO_BYTES_MAX + 1],
+                                      struct weir_error *err)
+{
+    if (options->postgres == NULL || strcmp(options->postgres, "-") != 0)
+        return WEIR_OK;
+    size_t size = fread(conninfo, 1, WEIR_CONNINFO_BYTES_MAX + 1, stdin);
+    if (size == 0 || size > WEIR_CONNINFO_BYTES_MAX)
+        return weir_fail(err, WEIR_INVALID,
+                         "--postgres -: expected 1 to %d bytes on standard input, found %s",
+                         WEIR_CONNINFO_BYTES_MAX, size == 0 ? "none" : "more");
+    conninfo[size] = '\0';
+    conninfo[strcspn(conninfo, "\n")] = '\0';
+    options->postgres = conninfo;
+    return WEIR_OK;
+}
+
 int weir_service_main(const struct weir_service *service, int argc, char **argv)
 {
     struct command command = {0};
@@ -299,7 +325,9 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
     if (command.describe_config)
         return describe_config(service);
     enum weir_log_level level;
-    if (check_options(service, &command.options, &level, &err) != WEIR_OK)
+    char conninfo[WEIR_CONNINFO_BYTES_MAX + 1];
+    if (check_options(service, &command.options, &level, &err) != WEIR_OK ||
+        read_conninfo(&command.options, conninfo, &err) != WEIR_OK)
         return complain(service, &err, EXIT_USAGE);
     weir_log_setup(command.options.name, level);
     weir_memory_keep();

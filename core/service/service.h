@@ -14,7 +14,7 @@
 struct weir_service_options {
     const char *data_dir;   /* --data-dir */
     const char *socket_dir; /* --socket-dir: where ipc endpoints live, 0700 */
-    const char *postgres;   /* --postgres: libpq conninfo */
+    const char *postgres;   /* --postgres: libpq conninfo; NULL: connects to no database */
     const char *name;       /* --name: which of several equal processes this is ("worker-1") */
     const char *log_level;  /* --log-level */
     const char *run;        /* --run: the number of the run a trainer serves */

@@ -8,6 +8,7 @@
 #include "core/service/service.h"
 #include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/datadir.h"
+#include "orchestrator/platform/environment.h"
 #include "orchestrator/platform/postgres.h"
 #include "orchestrator/platform/spawn.h"
 
@@ -111,7 +112,7 @@ static char **command(const struct weir_platform *platform, const struct weir_pr
     size_t count = 0;
     const char *const common[] = {
         "--data-dir", platform->datadir->path, "--socket-dir", platform->datadir->socket_dir,
-        "--postgres", platform->conninfo,      "--name",       program->name,
+        "--name",     program->name,
     };
     argv[count++] = weir_format("%s/%s", platform->bin_dir, program->program);
     for (size_t i = 0; i < WEIR_COUNT(common); i++)
@@ -133,14 +134,21 @@ static void command_free(char **argv)
     free(argv);
 }
 
+/* Services alone connect to Postgres, and read how from their standard input: a command line and an environment can be
+ * seen from outside, and a connection may hold a password. */
 static enum weir_status start_service(struct weir_platform *platform, const char *name,
                                       struct weir_error *err)
 {
-    const struct weir_program program = {.program = name, .name = name};
+    static const char *const CONNECTION[] = {"--postgres", "-"};
+    const struct weir_program program = {.program = name,
+                                         .name = name,
+                                         .arguments = CONNECTION,
+                                         .argument_count = WEIR_COUNT(CONNECTION)};
     char **argv = command(platform, &program);
     const struct weir_child child = {
         .name = name,
         .argv = argv,
+        .input = platform->conninfo,
         .restart = true,
         .stage = WEIR_STAGE_SERVICE,
         .exited = on_child_exit,
@@ -151,27 +159,11 @@ static enum weir_status start_service(struct weir_platform *platform, const char
     return status;
 }
 
-/* Ours, but for the GPUs. NULL: as it is. */
-static char **environment(const struct weir_program *program)
-{
-    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=";
-    size_t count = 0, kept = 0;
-    if (program->gpus == NULL)
-        return NULL;
-    while (environ[count] != NULL)
-        count++;
-    char **env = weir_calloc(count + 2, sizeof *env);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environ[i], VISIBLE, sizeof VISIBLE - 1) != 0)
-            env[kept++] = weir_strdup(environ[i]);
-    env[kept] = weir_format("%s%s", VISIBLE, program->gpus);
-    return env;
-}
-
 static enum weir_status launch(struct weir_platform *platform, const struct weir_program *program,
                                struct weir_error *err)
 {
-    char **argv = command(platform, program), **env = environment(program);
+    char **argv = command(platform, program);
+    char **env = weir_environment_apart(program->gpus);
     const struct weir_child child = {
         .name = program->name,
         .argv = argv,
@@ -183,8 +175,7 @@ static enum weir_status launch(struct weir_platform *platform, const struct weir
     };
     enum weir_status status = platform->launcher->start(platform->launcher_state, &child, err);
     command_free(argv);
-    if (env != NULL)
-        command_free(env);
+    weir_environment_free(env);
     return status;
 }
 

@@ -63,7 +63,7 @@ struct weir_program {
     weir_child_exit_fn *exited; /* optional */
     void *owner;
 };
-/* Starts it through the launcher with --data-dir, --socket-dir, --postgres and --name. */
+/* Starts it through the launcher with --data-dir, --socket-dir and --name, and no way to Postgres. */
 enum weir_status weir_platform_launch(struct weir_platform *platform,
                                       const struct weir_program *program,
                                       struct weir_error *err) WEIR_MUST_USE;

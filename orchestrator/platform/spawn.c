@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +32,9 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int prepare_child(const struct weir_spawn *spawn, int log_fd, pid_t parent)
+static int prepare_child(const struct weir_spawn *spawn, int input_fd, int log_fd, pid_t parent)
 {
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0)
+    if (dup2(input_fd, 0) < 0 || dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0)
         return errno;
     if (setsid() < 0)
         return errno;
@@ -52,10 +52,10 @@ static int prepare_child(const struct weir_spawn *spawn, int log_fd, pid_t paren
     return 0;
 }
 
-WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, int log_fd, int report_fd,
-                                    pid_t parent)
+WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, int input_fd, int log_fd,
+                                    int report_fd, pid_t parent)
 {
-    int failed = prepare_child(spawn, log_fd, parent);
+    int failed = prepare_child(spawn, input_fd, log_fd, parent);
     if (!failed) {
         (void)execve(spawn->argv[0], spawn->argv, spawn->env ? spawn->env : environ);
         failed = errno;
@@ -75,6 +75,27 @@ static int open_log(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 }
 
+/* A pipe that holds all of the input already: it is gone once it has been read, and no file system ever saw it. */
+static enum weir_status open_input(const struct weir_spawn *spawn, int *ret_fd,
+                                   struct weir_error *err)
+{
+    size_t size = spawn->input != NULL ? strlen(spawn->input) : 0;
+    int fds[2];
+    if (size > PIPE_BUF)
+        return weir_fail(err, WEIR_LIMIT, "input of %s: found %zu bytes, expected at most %d",
+                         spawn->argv[0], size, PIPE_BUF);
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return weir_fail(err, WEIR_IO, "cannot make a pipe: %s", strerror(errno));
+    bool is_written = size == 0 || write(fds[1], spawn->input, size) == (ssize_t)size;
+    (void)close(fds[1]);
+    if (!is_written) {
+        (void)close(fds[0]);
+        return weir_fail(err, WEIR_IO, "cannot write the input of %s", spawn->argv[0]);
+    }
+    *ret_fd = fds[0];
+    return WEIR_OK;
+}
+
 static enum weir_status report(const struct weir_spawn *spawn, int failed, struct weir_error *err)
 {
     return weir_fail(err, failed == ENOENT ? WEIR_NOT_FOUND : WEIR_IO, "cannot start %s%s%s: %s",
@@ -87,6 +108,10 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     WEIR_AUTO_FD int log_fd = open_log(spawn->log_path);
     if (log_fd < 0)
         return weir_fail(err, WEIR_IO, "cannot write log %s: %s", spawn->log_path, strerror(errno));
+    WEIR_AUTO_FD int input_fd = -1;
+    enum weir_status status = open_input(spawn, &input_fd, err);
+    if (status != WEIR_OK)
+        return status;
     int report_fds[2];
     if (pipe2(report_fds, O_CLOEXEC) != 0)
         return weir_fail(err, WEIR_IO, "cannot make a pipe: %s", strerror(errno));
@@ -94,7 +119,7 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        run_child(spawn, log_fd, report_fds[1], parent);
+        run_child(spawn, input_fd, log_fd, report_fds[1], parent);
     int failed = errno;
     (void)close(report_fds[1]);
     if (pid < 0)

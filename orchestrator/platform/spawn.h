@@ -13,13 +13,15 @@
 struct weir_spawn {
     char *const *argv;                    /* argv[0] is a path; NULL-terminated */
     char *const *env;                     /* NULL: the caller's environment */
+    const char *input;                    /* its standard input, at most 4096 bytes; NULL: empty */
     const char *directory;                /* NULL: the caller's */
     const char *log_path;                 /* stdout and stderr are appended here */
     const struct weir_identity *identity; /* NULL: stay who we are */
     int death_signal;                     /* sent when the parent dies; 0: SIGKILL */
 };
 
-/* Returns once the program runs. NOT_FOUND or IO when it cannot be started, with its path. */
+/* Returns once the program runs. NOT_FOUND or IO when it cannot be started, with its path; LIMIT for an input that
+ * is too long. */
 enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid,
                             struct weir_error *err) WEIR_MUST_USE;
 /* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */

@@ -27,6 +27,7 @@ struct child {
     char *name;
     char **argv;
     char **env;
+    char *input;
     char *directory;
     char *log_path;
     enum child_state state;
@@ -74,6 +75,7 @@ static void child_free(struct child *child)
     weir_loop_cancel(child->supervisor->loop, child->timer);
     free_vector(child->argv);
     free_vector(child->env);
+    free(child->input);
     free(child->directory);
     free(child->log_path);
     free(child->name);
@@ -88,6 +90,7 @@ static struct child *child_new(struct weir_supervisor *supervisor, const struct 
     child->name = weir_strdup(spec->name);
     child->argv = copy_vector(spec->argv);
     child->env = copy_vector(spec->env);
+    child->input = spec->input ? weir_strdup(spec->input) : NULL;
     child->directory = spec->directory ? weir_strdup(spec->directory) : NULL;
     child->log_path = weir_format("%s/%s.log", supervisor->log_dir, spec->name);
     if (spec->identity) {
@@ -127,6 +130,7 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
     const struct weir_spawn spawn = {
         .argv = child->argv,
         .env = child->env,
+        .input = child->input,
         .directory = child->directory,
         .log_path = child->log_path,
         .identity = child->spec.identity,

@@ -42,6 +42,7 @@ struct weir_child {
     const char *name;                     /* unique; its log is NAME.log */
     char *const *argv;                    /* argv[0] is a path */
     char *const *env;                     /* NULL: ours */
+    const char *input;                    /* its standard input, at every start; NULL: empty */
     const char *directory;                /* NULL: ours */
     const struct weir_identity *identity; /* NULL: as we are */
     bool restart;                         /* whenever it ends by itself */

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "core/base/file.h"
+#include "core/base/memory.h"
 #include "orchestrator/config.h"
 #include "orchestrator/system.h"
 #include "tests/support/temp_dir.h"
@@ -102,6 +103,27 @@ static void batches_over_tcp_stay_on_the_host(void **state)
     temp_dir_remove(&dir);
 }
 
+static void a_connection_to_postgres_that_cannot_be_understood_is_not_quoted(void **state)
+{
+    static const char *const WRONG[] = {"host=/tmp password=sesame two", "password='sesame",
+                                        "postgresql://weir:sesame@[nowhere/weir"};
+    struct temp_dir dir;
+    (void)state;
+    temp_dir_make(&dir);
+    for (size_t i = 0; i < WEIR_COUNT(WRONG); i++) {
+        struct orchestrator_system system;
+        struct weir_error err = {0};
+        const char *path = temp_path(&dir, "s.yaml");
+        WEIR_AUTO_FREE char *text = weir_format("postgres: {connection: \"%s\"}\n", WRONG[i]);
+        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(text), &err), WEIR_OK);
+        assert_int_equal(orchestrator_system_load(path, &system, &err), WEIR_INVALID);
+        assert_non_null(strstr(err.text, "s.yaml:1:25: postgres.connection: "));
+        assert_null(strstr(err.text, "sesame"));
+        assert_null(strstr(err.text, "two"));
+    }
+    temp_dir_remove(&dir);
+}
+
 #define REST "datasets: [{name: a}]\nselection: {}\npreprocess: {}\ntraining: {}\n"
 
 static void mistakes_name_their_place(void **state)
@@ -165,6 +187,7 @@ int main(void)
         cmocka_unit_test(shipped_pipelines_are_good),
         cmocka_unit_test(the_shipped_system_file_is_the_default),
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
+        cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
         cmocka_unit_test(mistakes_name_their_place),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -1,0 +1,12 @@
+/* The environment of programs that do not connect to Postgres. */
+#ifndef ORCHESTRATOR_PLATFORM_ENVIRONMENT_H
+#define ORCHESTRATOR_PLATFORM_ENVIRONMENT_H
+
+#include "core/base/attributes.h"
+
+/* A copy of ours without the variables of libpq (PGPASSWORD, PGPASSFILE, …), and with `gpus` in
+ * CUDA_VISIBLE_DEVICES (NULL: as it is). The caller's, until weir_environment_free(). */
+char **weir_environment_apart(const char *gpus) WEIR_MUST_USE;
+void weir_environment_free(char **env);
+
+#endif
