@@ -26,6 +26,8 @@ static work_fn *const WORK[ERASURE_STATES] = {
 static void forget_calls(struct erasure *erasure)
 {
     weir_rpc_forget(erasure->orch->storage, erasure);
+    weir_rpc_forget(erasure->orch->selector, erasure);
+    weir_rpc_forget(erasure->orch->dispatcher, erasure);
     orchestrator_evaluator_forget(erasure->orch, erasure);
     orchestrator_run_forget(erasure->orch, erasure);
     weir_loop_cancel(erasure->orch->loop, erasure->timer);

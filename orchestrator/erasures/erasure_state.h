@@ -56,6 +56,10 @@ void erasure_verify(struct erasure *erasure);
 enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started,
                                  struct weir_error *err) WEIR_MUST_USE;
 
+/* Inside a transaction: deletes what rows of the orchestrator's quote of these samples. May be repeated. */
+enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id_blocks *ids,
+                                      struct weir_error *err) WEIR_MUST_USE;
+
 /* Asks the selector for one pipeline after the other; trouble begins the state's work again. */
 void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done);
 void erasure_count_scores(struct erasure *erasure, erasure_scores_fn *done);

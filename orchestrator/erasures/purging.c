@@ -1,6 +1,7 @@
 /* PURGING: no run is under way, so everything below runs/ is left over from one: checkpoints, optimizer state, what a
  * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on.
- * So do what is kept of the reference windows of triggers, and the scores that the selector keeps of the samples. */
+ * So do what is kept of the reference windows of triggers, what the dispatcher keeps of jobs, the scores that the
+ * selector keeps of the samples, and words of people in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
@@ -48,12 +49,14 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
     return status;
 }
 
-/* The windows of trigger policies hold labels. */
-static enum weir_status forget_in_triggers(const struct erasure *erasure, struct weir_error *err)
+/* Rows of the orchestrator's quote records; the windows of trigger policies hold labels. */
+static enum weir_status forget_samples(const struct erasure *erasure, struct weir_error *err)
 {
     struct id_blocks blocks = {0};
     enum weir_status status =
         orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &blocks, err);
+    if (status == WEIR_OK)
+        status = erasure_forget_words(erasure->orch, &blocks, err);
     for (struct pipeline *p = erasure->orch->pipelines; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p))
         status = orchestrator_pipeline_forget(p, &blocks, err);
@@ -67,7 +70,7 @@ static enum weir_status effect_purged(struct erasure *erasure, const void *what,
     const uint64_t *scores = what;
     enum weir_status status = forget_runs(erasure->orch, err);
     if (status == WEIR_OK)
-        status = forget_in_triggers(erasure, err);
+        status = forget_samples(erasure, err);
     if (status == WEIR_OK) {
         status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
                         DB_I64(erasure->purged), DB_I64(*scores));
@@ -85,6 +88,29 @@ static void on_scores_purged(struct erasure *erasure, uint64_t samples)
     erasure_advance(erasure, ERASURE_ON_PURGED, effect_purged, &samples);
 }
 
+static void on_jobs_purged(void *owner, const struct weir_reply *reply,
+                           const struct weir_error *err)
+{
+    struct erasure *erasure = owner;
+    if (reply == NULL)
+        erasure_trouble(erasure, err);
+    else
+        erasure_purge_scores(erasure, on_scores_purged);
+}
+
+/* No run is under way, and those that come have greater numbers: every job so far is over. */
+static enum weir_status purge_jobs(struct erasure *erasure, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) newest = NULL;
+    enum weir_status status = DB_RUN(erasure->orch->db, Q_run_newest, &newest, err);
+    if (status != WEIR_OK)
+        return status;
+    struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
+    weir_rpc_call(erasure->orch->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+                  on_jobs_purged, erasure);
+    return WEIR_OK;
+}
+
 void erasure_purge(struct erasure *erasure)
 {
     struct weir_error err;
@@ -93,9 +119,11 @@ void erasure_purge(struct erasure *erasure)
         return;
     }
     erasure->purged = 0;
-    if (remove_runs(erasure->orch, &erasure->purged, &err) == WEIR_OK &&
-        orchestrator_probes_purge(erasure->orch, &erasure->purged, &err) == WEIR_OK)
-        erasure_purge_scores(erasure, on_scores_purged);
-    else
+    enum weir_status status = remove_runs(erasure->orch, &erasure->purged, &err);
+    if (status == WEIR_OK)
+        status = orchestrator_probes_purge(erasure->orch, &erasure->purged, &err);
+    if (status == WEIR_OK)
+        status = purge_jobs(erasure, &err);
+    if (status != WEIR_OK)
         erasure_trouble(erasure, &err);
 }

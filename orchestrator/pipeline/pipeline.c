@@ -364,6 +364,14 @@ const char *orchestrator_pipeline_error(const struct pipeline *pipeline)
     return pipeline->error;
 }
 
+void orchestrator_pipeline_forget_error(struct pipeline *pipeline, const char *text)
+{
+    if (*pipeline->error == '\0')
+        return;
+    free(pipeline->error);
+    pipeline->error = weir_strdup(text);
+}
+
 const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline)
 {
     return pipeline->config;

@@ -60,6 +60,8 @@ int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline);
 /* Why it failed; "" when it did not. */
 const char *orchestrator_pipeline_error(const struct pipeline *pipeline);
+/* An erasure has put `text` in its place, if there is one: it may have quoted a record. */
+void orchestrator_pipeline_forget_error(struct pipeline *pipeline, const char *text);
 const struct orchestrator_config *orchestrator_pipeline_config(const struct pipeline *pipeline);
 const char *orchestrator_pipeline_file(const struct pipeline *pipeline);
 struct weir_bytes orchestrator_pipeline_text(const struct pipeline *pipeline);

@@ -89,13 +89,16 @@ static bool is_over(struct orchestrator *orch, int64_t number)
 static enum weir_status record(struct run *run, const struct msg_run_done *done,
                                struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(
-        run->orch->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
-        DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns), DB_I64(done->cpu_ns),
-        DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(done->fitted),
-        done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
-                                 : DB_NULL,
-        DB_I64(run_bill_ns(run->orch, run->number)));
+    /* Whoever only uses a model has its fitted state, which stays with the model alone. */
+    bool learns = strcmp(run->mode, "train") == 0;
+    struct weir_bytes fitted = learns ? done->fitted : weir_bytes_of("");
+    enum weir_status status =
+        DB_RUN(run->orch->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(done->samples),
+               DB_F64(done->loss), DB_I64(done->busy_ns), DB_I64(done->wait_ns),
+               DB_I64(done->cpu_ns), DB_TEXT(done->model), DB_TEXT(done->outputs), DB_BYTES(fitted),
+               done->since_first_ns > 0 ? DB_I64(weir_now_wall_us() - done->since_first_ns / 1000)
+                                        : DB_NULL,
+               DB_I64(run_bill_ns(run->orch, run->number)));
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 

@@ -170,19 +170,42 @@ static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry 
     return status == WEIR_OK && entry->closing;
 }
 
+/* The last entry takes its place. */
+static void forget(struct dispatcher *dispatcher, size_t at)
+{
+    shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
+    dispatcher_entry_free(dispatcher->entries[at]);
+    dispatcher->entries[at] = dispatcher->entries[--dispatcher->entry_count];
+}
+
 static void settle(void *owner)
 {
     struct dispatcher *dispatcher = owner;
     dispatcher->settling = false;
     for (size_t i = 0; i < dispatcher->entry_count;) {
-        if (!settle_entry(dispatcher, dispatcher->entries[i])) {
+        if (settle_entry(dispatcher, dispatcher->entries[i]))
+            forget(dispatcher, i);
+        else
+            i++;
+    }
+}
+
+/* Nobody asks for their audits, so these are not worked out. */
+enum weir_status dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
+                                  struct msg_jobs_purged *ret_purged, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < dispatcher->entry_count;) {
+        if (dispatcher->entries[i]->number > upto) {
             i++;
             continue;
         }
-        shares_leave(&dispatcher->shares, dispatcher->entries[i]->account);
-        dispatcher_entry_free(dispatcher->entries[i]);
-        dispatcher->entries[i] = dispatcher->entries[--dispatcher->entry_count];
+        status = dispatcher_store_close(dispatcher->db, dispatcher->entries[i], err);
+        if (status == WEIR_OK)
+            forget(dispatcher, i);
     }
+    return status == WEIR_OK ? dispatcher_store_purge(dispatcher->db, upto, ret_purged, err)
+                             : status;
 }
 
 void dispatcher_settle(struct dispatcher *dispatcher)

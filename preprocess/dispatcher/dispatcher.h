@@ -85,6 +85,10 @@ enum weir_status dispatcher_change_quota(struct dispatcher *dispatcher,
 /* Takes up an abandoned job again: its owner has returned. It is in use from then on. */
 enum weir_status dispatcher_reopen(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* Closes the jobs up to number `upto`, whose runs are over, and deletes what they hold of people. Idempotent. */
+enum weir_status dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
+                                  struct msg_jobs_purged *ret_purged,
+                                  struct weir_error *err) WEIR_MUST_USE;
 /* Goes on with all such sums in the next rounds, and closes the jobs that are to be closed. */
 void dispatcher_settle(struct dispatcher *dispatcher);
 /* Stores a fit that is complete and lets delivery begin. */

@@ -163,6 +163,17 @@ static void on_job_close(void *state, struct weir_request *request)
     dispatcher_settle(dispatcher);
 }
 
+static void on_jobs_purge(void *state, struct weir_request *request)
+{
+    const struct msg_jobs_purge *ask = request->message;
+    struct msg_jobs_purged answer;
+    struct weir_error err;
+    if (dispatcher_purge(state, ask->upto, &answer, &err) == WEIR_OK)
+        reply(request, MSG_jobs_purged, &answer);
+    else
+        refuse(request, &err);
+}
+
 /* ---- workers ---- */
 
 /* A worker cannot make it: when its set cannot be read from here either, nobody can. */
@@ -337,6 +348,7 @@ const struct weir_rpc_handler DISPATCHER_HANDLERS[] = {
     WEIR_ON(job_open, on_job_open),
     WEIR_ON(job_ask, on_job_ask),
     WEIR_ON(job_close, on_job_close),
+    WEIR_ON(jobs_purge, on_jobs_purge),
     WEIR_ON(workers_ask, dispatcher_on_workers_ask),
     WEIR_ON(worker_beat, dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, dispatcher_on_worker_leave),

@@ -423,6 +423,8 @@ static enum weir_status compact(struct weir_db *db, const struct dispatcher_entr
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(entry->number));
     if (status == WEIR_OK)
+        status = DB_RUN(db, Q_failures_drop, NULL, err, DB_I64(entry->number));
+    if (status == WEIR_OK)
         status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
     return status == WEIR_OK ? save_cost(db, entry, &total, err) : status;
 }
@@ -434,6 +436,36 @@ enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatc
     if (status != WEIR_OK)
         return status;
     status = compact(db, entry, err);
+    if (status == WEIR_OK)
+        return weir_db_commit(db, err);
+    weir_db_rollback(db);
+    return status;
+}
+
+static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs_purged *ret_purged,
+                              struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) fits = NULL;
+    WEIR_AUTO(weir_rows) reasons = NULL;
+    enum weir_status status = DB_RUN(db, Q_purge_fits, &fits, err, DB_I64(upto));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_purge_failures, &reasons, err, DB_I64(upto));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_purge_abandoned, NULL, err, DB_I64(upto));
+    if (status != WEIR_OK)
+        return status;
+    *ret_purged = (struct msg_jobs_purged){.fits = weir_rows_count(fits),
+                                           .reasons = weir_rows_count(reasons)};
+    return WEIR_OK;
+}
+
+enum weir_status dispatcher_store_purge(struct weir_db *db, uint64_t upto,
+                                        struct msg_jobs_purged *ret_purged, struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(db, err);
+    if (status != WEIR_OK)
+        return status;
+    status = purge(db, upto, ret_purged, err);
     if (status == WEIR_OK)
         return weir_db_commit(db, err);
     weir_db_rollback(db);

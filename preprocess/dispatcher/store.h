@@ -37,6 +37,10 @@ enum weir_status dispatcher_store_expect(struct weir_db *db, const struct dispat
 /* Keeps what the audit needs: of what workers have spent, the sum. */
 enum weir_status dispatcher_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
                                         struct weir_error *err) WEIR_MUST_USE;
+/* Deletes what closed jobs up to number `upto` hold of people: fitted state and reasons of failures. */
+enum weir_status dispatcher_store_purge(struct weir_db *db, uint64_t upto,
+                                        struct msg_jobs_purged *ret_purged,
+                                        struct weir_error *err) WEIR_MUST_USE;
 /* Keeps everything, for who returns after all and opens it again. */
 enum weir_status dispatcher_store_abandon(struct weir_db *db, uint64_t number,
                                           struct weir_error *err) WEIR_MUST_USE;

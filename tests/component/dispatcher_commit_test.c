@@ -232,6 +232,75 @@ static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **
     stage_end(&stage);
 }
 
+/* ---- what jobs hold of people ---- */
+
+/* A sample cannot be read, and the reason says how it begins. */
+static void fail_sample(struct stage *stage, uint64_t job)
+{
+    uint64_t bytes = 0, operators = 1, failures = 1, id = STAGE_FIRST_ID;
+    int64_t ns = 0;
+    const char *none = "", *reason = "found canary-word, expected a number";
+    const struct msg_worker_beat beat = {.worker = "worker-1",
+                                         .session = 1,
+                                         .endpoint = "ipc:///nowhere",
+                                         .stat_jobs = {&job, 1},
+                                         .stat_cpu_ns = {&ns, 1},
+                                         .stat_bytes_read = {&bytes, 1},
+                                         .stat_bytes_sent = {&bytes, 1},
+                                         .stat_operators = {&operators, 1},
+                                         .stat_operator_ns = {&ns, 1},
+                                         .stat_operator_bytes = {&bytes, 1},
+                                         .stat_reasons = {&none, 1},
+                                         .stat_failures = {&failures, 1},
+                                         .failed_ids = {&id, 1},
+                                         .failed_reasons = {&reason, 1}};
+    (void)hear(stage, MSG_worker_beat, &beat);
+    test_clock_advance(&stage->clock, stage->loop, DISPATCHER_REPORT_MS);
+}
+
+static void assert_words(int reasons, int fits)
+{
+    WEIR_AUTO_FREE char *sql =
+        weir_format("DO $$ BEGIN ASSERT (SELECT count(*) FROM preprocess.failure) = %d; "
+                    "ASSERT (SELECT count(*) FROM preprocess.job WHERE fitted <> '') = %d; END $$",
+                    reasons, fits);
+    weir_test_postgres_sql(&postgres, sql);
+}
+
+/* One is left, one is closed, one comes after those that are over. */
+static void a_purge_leaves_no_words_of_jobs_that_are_over(void **state)
+{
+    enum { ABANDONED = 1, OPEN = 2, LATER = 3 };
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, SAMPLES);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    (void)open_job(&stage, ABANDONED);
+    fail_sample(&stage, ABANDONED);
+    weir_test_postgres_sql(&postgres, "UPDATE preprocess.job SET fitted = 'canary-word'");
+    test_clock_advance(&stage.clock, stage.loop, DISPATCHER_ABANDONED_MS);
+    (void)open_job(&stage, OPEN);
+    fail_sample(&stage, OPEN);
+    (void)open_job(&stage, LATER);
+    fail_sample(&stage, LATER);
+    assert_words(3, 1);
+    for (int i = 0; i < 2; i++) { /* it may be repeated */
+        const struct msg_jobs_purge purge = {.upto = OPEN};
+        assert_int_equal(hear(&stage, MSG_jobs_purge, &purge).status, WEIR_OK);
+        assert_words(1, 0);
+    }
+    struct msg_job_open again = stage_job(&stage, ABANDONED);
+    assert_int_equal(stage_hear(&stage, MSG_job_open, &again).status, WEIR_OK);
+    assert_string_equal(
+        stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = ABANDONED}).job_state,
+        "closed"); /* it cannot go on without its fitted state */
+    assert_string_equal(
+        stage_hear(&stage, MSG_job_ask, &(struct msg_job_ask){.job = LATER}).job_state, "open");
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -253,6 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_job_that_cannot_be_stored_holds_up_no_other),
         cmocka_unit_test(what_was_acknowledged_survives_death_at_every_point),
         cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
+        cmocka_unit_test(a_purge_leaves_no_words_of_jobs_that_are_over),
     };
     if (argc == 3 && strcmp(argv[1], "--deaths") == 0)
         deaths = atoi(argv[2]);

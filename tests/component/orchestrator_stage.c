@@ -378,9 +378,17 @@ static void on_job_close(void *owner, struct weir_request *request)
     (void)request;
 }
 
+static void on_jobs_purge(void *owner, struct weir_request *request)
+{
+    static const struct msg_jobs_purged NONE;
+    (void)owner;
+    weir_rpc_reply(request->server, &request->route, MSG_jobs_purged, &NONE, NULL);
+}
+
 static const struct weir_rpc_handler DISPATCHER[] = {WEIR_ON(job_open, on_job_open),
                                                      WEIR_ON(job_ask, on_job_ask),
                                                      WEIR_ON(job_close, on_job_close),
+                                                     WEIR_ON(jobs_purge, on_jobs_purge),
                                                      {MSG_none, NULL}};
 
 /* ---- trainers ---- */

@@ -1,0 +1,78 @@
+/* Words of people in rows of the orchestrator's: fitted state of runs, and texts that may quote a record. A reason for
+ * which a sample failed goes with the sample; an error may quote anything, so it goes with every erasure. */
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/events.h"
+#include "orchestrator/pipeline/pipeline.h"
+
+#include <stdlib.h>
+
+static const char DROPPED[] = "this text was dropped by an erasure: it may have quoted a record";
+
+static bool is_erased(const struct id_blocks *ids, uint64_t id)
+{
+    const struct id_block *block = id_blocks_find(ids, (int64_t)(id >> WEIR_ROW_BITS));
+    return block != NULL && weir_bits_get(&block->rows, weir_sample_row(id));
+}
+
+static void drop_reasons(json_t *failures, const struct id_blocks *ids)
+{
+    size_t i;
+    json_t *failure;
+    json_array_foreach(failures, i, failure)
+    {
+        uint64_t id = (uint64_t)json_integer_value(json_object_get(failure, "sample"));
+        if (is_erased(ids, id))
+            json_object_set_new(failure, "reason", json_string(DROPPED));
+    }
+}
+
+/* `text`, an audit or an event, without what it may quote; free() it. */
+static char *without_words(const char *text, const struct id_blocks *ids)
+{
+    json_t *whole = orchestrator_json_of(text);
+    drop_reasons(json_object_get(whole, "failures"), ids);
+    drop_reasons(json_object_get(json_object_get(whole, "audit"), "failures"), ids);
+    if (json_is_string(json_object_get(whole, "error")))
+        json_object_set_new(whole, "error", json_string(DROPPED));
+    char *left = json_dumps(whole, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    weir_require(left != NULL);
+    json_decref(whole);
+    return left;
+}
+
+static enum weir_status rewrite_texts(struct orchestrator *orch, const struct weir_rows *texts,
+                                      int query, const struct id_blocks *ids,
+                                      struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(texts); i++) {
+        const char *text = weir_rows_text(texts, i, 1);
+        WEIR_AUTO_FREE char *left = without_words(text, ids);
+        if (!weir_str_equal(left, text))
+            status = DB_RUN(orch->db, query, NULL, err, DB_I64(weir_rows_i64(texts, i, 0)),
+                            DB_TEXT(left));
+    }
+    return status;
+}
+
+enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id_blocks *ids,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) audits = NULL;
+    WEIR_AUTO(weir_rows) events = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_words_of_runs, NULL, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_words_of_pipelines, NULL, err, DB_TEXT(DROPPED));
+    for (struct pipeline *p = orch->pipelines; status == WEIR_OK && p != NULL;
+         p = orchestrator_pipeline_next(p))
+        orchestrator_pipeline_forget_error(p, DROPPED);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_words_of_audits, &audits, err);
+    if (status == WEIR_OK)
+        status = rewrite_texts(orch, audits, Q_words_audit_put, ids, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_words_of_events, &events, err, DB_TEXT(DROPPED));
+    return status == WEIR_OK ? rewrite_texts(orch, events, Q_words_event_put, ids, err) : status;
+}
