@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
@@ -40,7 +41,8 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     WEIR_AUTO(weir_rows) sealed = NULL;
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
-               DB_I64(number), DB_TEXT(selected->digest), DB_TEXT(selected->path),
+               DB_I64(number), DB_TEXT(selected->digest),
+               DB_TEXT(weir_path_below(pipeline->orch->data_dir, selected->path)),
                DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK) {
         status =
@@ -66,7 +68,9 @@ static enum weir_status effect_unscored(struct pipeline *pipeline, const void *w
     const struct msg_scores_wanted *wanted = what;
     return DB_RUN(pipeline->orch->db, Q_score_want, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_TEXT(wanted->model), DB_TEXT(wanted->mode),
-                  DB_TEXT(wanted->digest), DB_TEXT(wanted->path), DB_TEXT(wanted->keeps_to));
+                  DB_TEXT(wanted->digest),
+                  DB_TEXT(weir_path_below(pipeline->orch->data_dir, wanted->path)),
+                  DB_TEXT(wanted->keeps_to));
 }
 
 static enum weir_status effect_unheld(struct pipeline *pipeline, const void *what,
@@ -76,7 +80,7 @@ static enum weir_status effect_unheld(struct pipeline *pipeline, const void *wha
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_holdout_want, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_I64(wanted->half), DB_TEXT(wanted->digest),
-               DB_TEXT(wanted->path));
+               DB_TEXT(weir_path_below(pipeline->orch->data_dir, wanted->path)));
     return status == WEIR_OK
                ? orchestrator_lineage_note_set(pipeline->orch, wanted->digest, wanted->path, err)
                : status;

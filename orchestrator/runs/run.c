@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/platform/spawn.h"
@@ -253,11 +254,12 @@ static void open_job(struct run *run)
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(run->orch, run->pipeline);
     const struct orchestrator_quota quota =
         orchestrator_quota_of(&run->orch->sharing, config_of(run)->name);
+    WEIR_AUTO_FREE char *set_path = weir_path_in(run->orch->data_dir, run->set_path);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
         .file = orchestrator_pipeline_file(pipeline),
         .config = orchestrator_pipeline_text(pipeline),
-        .set_path = run->set_path,
+        .set_path = set_path,
         .set_digest = run->set_digest,
         .epochs = (uint32_t)run->epochs,
         .seed = run->seed,

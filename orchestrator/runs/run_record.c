@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "core/wire/sample.h"
 #include "orchestrator/pipeline/pipeline.h"
 
@@ -115,12 +116,12 @@ void run_result_of(const struct run *run, struct run_result *ret_result)
 static enum weir_status find_or_add(struct orchestrator *orch, const struct run_wanted *wanted,
                                     int64_t *ret_number, struct weir_error *err)
 {
-    enum weir_status status =
-        DB_RUN(orch->db, Q_run_add, NULL, err, DB_I64(wanted->pipeline), DB_TEXT(wanted->purpose),
-               DB_TEXT(wanted->mode), DB_I64(wanted->trigger), DB_TEXT(wanted->set_digest),
-               DB_TEXT(wanted->set_path), DB_I64(wanted->epochs), DB_I64(wanted->seed),
-               wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
-               DB_I64(weir_now_wall_us()));
+    enum weir_status status = DB_RUN(
+        orch->db, Q_run_add, NULL, err, DB_I64(wanted->pipeline), DB_TEXT(wanted->purpose),
+        DB_TEXT(wanted->mode), DB_I64(wanted->trigger), DB_TEXT(wanted->set_digest),
+        DB_TEXT(weir_path_below(orch->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
+        DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
+        DB_I64(weir_now_wall_us()));
     WEIR_AUTO(weir_rows) rows = NULL;
     if (status == WEIR_OK) {
         status = DB_RUN(orch->db, Q_run_by_purpose, &rows, err, DB_I64(wanted->pipeline),

@@ -52,7 +52,8 @@ static enum weir_status take_up(struct dispatcher *dispatcher, uint64_t number,
 {
     WEIR_AUTO(dispatcher_entry) entry = NULL;
     struct dispatcher_record record = {0};
-    enum weir_status status = dispatcher_store_load(dispatcher->db, number, &entry, &record, err);
+    enum weir_status status =
+        dispatcher_store_load(dispatcher->db, dispatcher->data_dir, number, &entry, &record, err);
     if (status == WEIR_OK)
         status = dispatcher_entry_plan(entry, &dispatcher->fences, &record, err);
     dispatcher_record_fini(&record);
@@ -270,6 +271,7 @@ enum weir_status dispatcher_open(const struct weir_service_options *options, str
     struct dispatcher *dispatcher = weir_calloc(1, sizeof(*dispatcher));
     dispatcher->loop = loop;
     dispatcher->server = server;
+    dispatcher->data_dir = weir_strdup(options->data_dir);
     uint64_t incarnation = 0;
     enum weir_status status =
         dispatcher_store_open(options->postgres, &dispatcher->db, &incarnation, err);
@@ -302,6 +304,7 @@ void dispatcher_close(void *state)
     pool_fini(&dispatcher->pool);
     shares_fini(&dispatcher->shares);
     weir_db_close(dispatcher->db);
+    free(dispatcher->data_dir);
     free(dispatcher);
 }
 

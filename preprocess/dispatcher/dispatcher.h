@@ -42,6 +42,7 @@ struct dispatcher {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
     struct weir_db *db;
+    char *data_dir;
     struct dispatcher_fences fences;
     struct pool pool;
     struct shares shares;

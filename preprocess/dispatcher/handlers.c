@@ -52,7 +52,7 @@ static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg
     struct dispatcher_record beginning = {0};
     status = dispatcher_entry_plan(entry, &dispatcher->fences, &beginning, err);
     if (status == WEIR_OK)
-        status = dispatcher_store_add(dispatcher->db, entry, err);
+        status = dispatcher_store_add(dispatcher->db, dispatcher->data_dir, entry, err);
     if (status != WEIR_OK)
         return status;
     dispatcher_add(dispatcher, entry);

@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/store.h"
 
 #include "core/base/memory.h"
+#include "core/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,13 +81,15 @@ enum {
     COL_WORKERS,
 };
 
-static struct dispatcher_entry *read_entry(const struct weir_rows *rows, uint64_t number)
+static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const char *data_dir,
+                                           uint64_t number)
 {
+    WEIR_AUTO_FREE char *set_path = weir_path_in(data_dir, weir_rows_text(rows, 0, COL_SET_PATH));
     struct dispatcher_entry *entry = dispatcher_entry_reload(&(struct msg_job_open){
         .job = number,
         .file = weir_rows_text(rows, 0, COL_FILE),
         .config = weir_rows_bytes(rows, 0, COL_CONFIG),
-        .set_path = weir_rows_text(rows, 0, COL_SET_PATH),
+        .set_path = set_path,
         .set_digest = weir_rows_text(rows, 0, COL_SET_DIGEST),
         .epochs = (uint32_t)weir_rows_i64(rows, 0, COL_EPOCHS),
         .seed = (uint64_t)weir_rows_i64(rows, 0, COL_SEED),
@@ -201,7 +204,7 @@ static enum weir_status load_failures(struct weir_db *db, struct dispatcher_entr
     return status;
 }
 
-enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
+enum weir_status dispatcher_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record, struct weir_error *err)
 {
@@ -211,7 +214,7 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
         return status;
     if (weir_rows_count(rows) == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "there is no job %lu", number);
-    WEIR_AUTO(dispatcher_entry) entry = read_entry(rows, number);
+    WEIR_AUTO(dispatcher_entry) entry = read_entry(rows, data_dir, number);
     read_record(rows, ret_record);
     status = load_seats(db, number, ret_record, err);
     if (status == WEIR_OK)
@@ -225,15 +228,16 @@ enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
 
 /* ---- saving ---- */
 
-enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
-                                      struct weir_error *err)
+enum weir_status dispatcher_store_add(struct weir_db *db, const char *data_dir,
+                                      const struct dispatcher_entry *entry, struct weir_error *err)
 {
     WEIR_AUTO_BUF fit = {0};
     dispatcher_entry_keep_fit(entry, &fit);
     return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
-                  DB_BYTES(weir_buf_view(&entry->config)), DB_TEXT(entry->set_path),
-                  DB_TEXT(entry->set_digest), DB_I64(entry->epochs), DB_I64(entry->seed),
-                  DB_TEXT(entry->mode), DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
+                  DB_BYTES(weir_buf_view(&entry->config)),
+                  DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
+                  DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
+                  DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
                   DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
                   DB_I64(entry->quota.workers));
 }

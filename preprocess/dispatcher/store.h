@@ -1,5 +1,5 @@
 /* Jobs in Postgres, schema `preprocess`. Every function is one statement or one transaction, blocks
- * shortly, and fails with UNAVAILABLE while the database is away. */
+ * shortly, and fails with UNAVAILABLE while the database is away. Rows keep paths relative to `data_dir`. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_STORE_H
 #define WEIR_PREPROCESS_DISPATCHER_STORE_H
 
@@ -15,11 +15,12 @@ enum weir_status dispatcher_store_list(struct weir_db *db, uint64_t **ret_number
                                        size_t *ret_count, struct weir_error *err) WEIR_MUST_USE;
 /* NOT_FOUND. The entry is not planned yet; dispatcher_record_fini() the record, which comes zeroed,
  * in any case. */
-enum weir_status dispatcher_store_load(struct weir_db *db, uint64_t number,
+enum weir_status dispatcher_store_load(struct weir_db *db, const char *data_dir, uint64_t number,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record,
                                        struct weir_error *err) WEIR_MUST_USE;
-enum weir_status dispatcher_store_add(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status dispatcher_store_add(struct weir_db *db, const char *data_dir,
+                                      const struct dispatcher_entry *entry,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Stores the records that have changed, in one transaction, and clears their job.unsaved. */
 enum weir_status dispatcher_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream, run_tests
+from weirlab import DEADLINE_S, PIPELINE, Lab, Run, Stream, await_dataset, push, run_tests, stop
 
 KILLS = 10
 LIVE = PIPELINE.replace("mode: replay", "mode: live").replace(
@@ -34,27 +34,6 @@ training: {model: linear, loss: logistic}
 def lines_of(count, seed=1):
     stream = Stream(count, seed)
     return [json.dumps(stream.record(i)) + "\n" for i in range(count)]
-
-
-def await_dataset(run, lab, name):
-    """Until the run's pipeline has declared its dataset."""
-    while run.process.poll() is None:
-        done = lab.ask("datasets", "--json")
-        if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
-            return
-        threading.Event().wait(0.05)  # nothing else tells that a data directory has come up
-    raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
-
-
-def stop(run):
-    run.process.terminate()
-    run.finish(expect=None)
-
-
-def push(lab, text, *words, expect=0):
-    done = lab.ask("push", *words, "--json", input=text)
-    assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
-    return json.loads(done.stdout) if expect < 2 and done.stdout else done.stderr
 
 
 def accounts(lab, name):

@@ -272,6 +272,27 @@ class Run:
         return kill(self.data_dir, name)
 
 
+def await_dataset(run, lab, name):
+    """Until the run's pipeline has declared its dataset."""
+    while run.process.poll() is None:
+        done = lab.ask("datasets", "--json")
+        if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
+            return
+        threading.Event().wait(0.05)  # nothing else tells that a data directory has come up
+    raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
+
+
+def stop(run):
+    run.process.terminate()
+    run.finish(expect=None)
+
+
+def push(lab, text, *words, expect=0):
+    done = lab.ask("push", *words, "--json", input=text)
+    assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
+    return json.loads(done.stdout) if expect < 2 and done.stdout else done.stderr
+
+
 def read_set(path):
     """core/wire/sample_set.h: the ids."""
     data = Path(path).read_bytes()

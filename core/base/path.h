@@ -1,0 +1,11 @@
+/* Paths as rows of Postgres keep them: relative to the data directory, so that a directory that is copied, restored
+ * or moved finds its own files, never those of the directory it was. */
+#ifndef WEIR_BASE_PATH_H
+#define WEIR_BASE_PATH_H
+
+/* Returns the part of `path` below `root`, a pointer into `path`; `path` itself when it lies elsewhere. Lexical. */
+const char *weir_path_below(const char *root, const char *path);
+/* Returns the path that weir_path_below() shortened: an absolute one unchanged. free() it. */
+char *weir_path_in(const char *root, const char *path);
+
+#endif
