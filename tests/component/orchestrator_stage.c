@@ -374,8 +374,7 @@ static void on_job_ask(void *owner, struct weir_request *request)
 
 static void on_job_close(void *owner, struct weir_request *request)
 {
-    (void)owner;
-    (void)request;
+    (void)owner, (void)request;
 }
 
 static void on_jobs_purge(void *owner, struct weir_request *request)
