@@ -80,8 +80,10 @@ static int print_help(const struct weir_service *service)
 {
     printf("%s: %s\n\nusage: %s [OPTIONS]\n\n", service->name, service->summary, service->name);
     weir_options_print(OPTIONS);
-    printf("\nexample:\n  %s\n\nexit codes: 0 done, 2 bad usage or configuration, 1 failed\n",
-           service->example);
+    printf(
+        "\nexample:\n  %s\n\nexit codes: 0 done, 2 bad usage or configuration, 1 failed, 3 cannot "
+        "start, and starting again will not help\n",
+        service->example);
     return EXIT_DONE;
 }
 
@@ -237,6 +239,12 @@ static void stop(struct running *running)
         close(running->signal_fd);
 }
 
+/* Starting again changes nothing about these: a key that is lost, a store of a newer Weir. */
+static bool is_hopeless(enum weir_status status)
+{
+    return status == WEIR_CORRUPT || status == WEIR_UNSUPPORTED || status == WEIR_INVALID;
+}
+
 static int run(const struct weir_service *service, const struct weir_service_options *options)
 {
     struct weir_error err = {0};
@@ -248,6 +256,7 @@ static int run(const struct weir_service *service, const struct weir_service_opt
         .signal_fd = -1,
     };
     enum weir_status status = start(&running, &err);
+    bool hopeless = is_hopeless(status);
     if (status == WEIR_OK) {
         weir_log(WEIR_LOG_INFO, "ready", "%s %s", options->name,
                  running.server != NULL ? weir_rpc_endpoint(running.server) : "-");
@@ -258,7 +267,7 @@ static int run(const struct weir_service *service, const struct weir_service_opt
         weir_log(WEIR_LOG_ERROR, "cannot start", "error=\"%s\"", err.text);
     }
     stop(&running);
-    return status == WEIR_OK ? EXIT_DONE : EXIT_FAILED;
+    return status == WEIR_OK ? EXIT_DONE : hopeless ? WEIR_EXIT_HOPELESS : EXIT_FAILED;
 }
 
 static enum weir_status check_options(const struct weir_service *service,

@@ -1,7 +1,7 @@
 /* main() of every service: options, log, signals, loop, health, orderly stop, exit codes. A service
  * is one const table; everything that differs between two services stands in it.
  *
- * Exit codes: 0 done, 2 bad usage or configuration, 1 failed. */
+ * Exit codes: 0 done, 2 bad usage or configuration, 1 failed, 3 cannot start and never will as things are. */
 #ifndef WEIR_SERVICE_SERVICE_H
 #define WEIR_SERVICE_SERVICE_H
 
@@ -9,6 +9,9 @@
 #include "core/config/yaml.h"
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
+
+/* Exit code for whoever would start the process again: it would end the same way. */
+enum { WEIR_EXIT_HOPELESS = 3 };
 
 /* What the supervisor tells each child; the same options everywhere. */
 struct weir_service_options {

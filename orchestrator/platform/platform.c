@@ -25,18 +25,32 @@ static const char *const SERVICES[] = {"storage", "selector", "dispatcher"};
 enum {
     POSTGRES_ASK_MS = 10,
     POSTGRES_STOP_MS = 10000,
-    START_MS_MAX = 60000,   /* recovery of a large database may take most of it */
-    START_FAILURES_MAX = 8, /* of one process, before the platform gives up coming up */
+    START_MS_MAX = 60000,   /* without progress; recovery of a large database may take most of it */
+    START_FAILURES_MAX = 8, /* of one process on end, before the platform gives up coming up */
+    HEALTH_ASK_MS = 5000,   /* then it is asked again */
+    RETRY_MS_MIN = 100,     /* between attempts to make the cluster */
     ARGUMENTS_MAX = 32,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
 
+/* Milestones; after the last one, one for each service that has answered. */
+enum { STARTED = 1, POSTGRES_ANSWERED = 2 };
+
 enum phase { STARTING_POSTGRES, STARTING_SERVICES, READY, FAILED, STOPPING };
+
+struct asked {
+    struct weir_platform *platform;
+    struct weir_rpc_peer *peer;
+    uint64_t timer;
+    bool has_answered;
+};
 
 struct weir_platform {
     struct weir_loop *loop;
     struct weir_platform_events events;
     enum phase phase;
+    unsigned reached;          /* how far the start has ever come */
+    struct weir_error trouble; /* newest, of what is tried again */
     struct weir_error failure;
     char *bin_dir;
     char *log_level;
@@ -48,8 +62,9 @@ struct weir_platform {
     char *conninfo;
     const struct launcher *launcher;
     void *launcher_state;
-    struct weir_rpc_peer *peers[WEIR_COUNT(SERVICES)];
-    size_t answered;
+    struct asked asked[WEIR_COUNT(SERVICES)];
+    char *postgres_bin_dir; /* NULL: to be found */
+    unsigned cluster_attempts;
     uint64_t ask_timer;
     uint64_t patience_timer;
 };
@@ -72,6 +87,49 @@ static void fail(struct weir_platform *platform, const struct weir_error *err)
     weir_loop_soon(platform->loop, tell_failed, platform);
 }
 
+/* ---- patience ---- */
+
+static void on_patience_over(void *owner)
+{
+    struct weir_platform *platform = owner;
+    struct weir_error err;
+    weir_ignore(weir_fail(
+        &err, WEIR_TIMEOUT, "%s within %d s: see the logs in %s/log; the newest problem: %s",
+        platform->phase == STARTING_POSTGRES ? "Postgres did not answer"
+                                             : "not all services answered",
+        START_MS_MAX / 1000, platform->datadir->path,
+        platform->trouble.text[0] == '\0' ? "none" : platform->trouble.text)); /* err carries it */
+    platform->patience_timer = 0;
+    fail(platform, &err);
+}
+
+/* What is retried may last, as long as the start comes further than it ever was. */
+static void note_progress(struct weir_platform *platform, unsigned reached)
+{
+    if (reached <= platform->reached)
+        return;
+    platform->reached = reached;
+    weir_loop_cancel(platform->loop, platform->patience_timer);
+    platform->patience_timer =
+        weir_loop_timer(platform->loop, START_MS_MAX, 0, on_patience_over, platform);
+}
+
+/* Keeps why something that is tried again failed, for the one line at the end. */
+static void note_trouble(struct weir_platform *platform, const struct weir_error *err)
+{
+    platform->trouble = *err;
+}
+
+/* Starting it again would end the same way. */
+static bool is_hopeless(const struct weir_child_exit *ended)
+{
+    if (weir_str_equal(ended->name, "postgres") || ended->wait_status < 0 ||
+        !WIFEXITED(ended->wait_status))
+        return false;
+    return WEXITSTATUS(ended->wait_status) == EXIT_USAGE ||
+           WEXITSTATUS(ended->wait_status) == WEIR_EXIT_HOPELESS;
+}
+
 /* A service that ends because Postgres went away under it says nothing about itself. */
 static bool postgres_restarted(const struct weir_platform *platform)
 {
@@ -83,28 +141,29 @@ static bool postgres_restarted(const struct weir_platform *platform)
     return false;
 }
 
-/* Before the platform is ready, a process that will not stay up is why it never will be. */
+/* Before the platform is ready, a process that will not stay up is why it never will be. One that lost its Postgres
+ * is not: the platform's patience bounds it. */
 static void on_child_exit(void *owner, const struct weir_child_exit *ended)
 {
     struct weir_platform *platform = owner;
-    bool hopeless = ended->wait_status == -1 || (WIFEXITED(ended->wait_status) &&
-                                                 WEXITSTATUS(ended->wait_status) == EXIT_USAGE);
-    if (platform->phase > STARTING_SERVICES || (!hopeless && ended->restarts < START_FAILURES_MAX))
+    if (platform->phase > STARTING_SERVICES)
         return;
-    bool killed = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status) &&
-                  WTERMSIG(ended->wait_status) == SIGKILL; /* by somebody else */
-    bool orphaned = !weir_str_equal(ended->name, "postgres") && postgres_restarted(platform);
-    if (!hopeless && (killed || orphaned))
-        return; /* START_MS_MAX bounds it */
-    char how[64];
-    weir_wait_status_text(ended->wait_status, how, sizeof how);
-    const char *last =
-        ended->last_line[0] != '\0' ? ended->last_line : "it says nothing: is the disk full?";
+    char how[64] = "it cannot be started";
+    if (ended->wait_status >= 0)
+        weir_wait_status_text(ended->wait_status, how, sizeof how);
+    struct weir_bytes complaint = weir_log_complaint(
+        ended->last_line[0] != '\0' ? ended->last_line : "it says nothing: is the disk full?");
     struct weir_error err;
-    weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "%s stops at its start (%s): %s", ended->name,
-                          how, last)); /* the status is the error's own */
-    fail(platform, &err);
+    weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "%s stops at its start (%s): %.*s", ended->name,
+                          how, (int)complaint.size,
+                          (const char *)complaint.at)); /* the status is the error's own */
+    note_trouble(platform, &err);
+    bool orphaned = !weir_str_equal(ended->name, "postgres") && postgres_restarted(platform);
+    if (is_hopeless(ended) || (ended->failures >= START_FAILURES_MAX && !orphaned))
+        fail(platform, &err);
 }
+
+/* ---- children ---- */
 
 static char **command(const struct weir_platform *platform, const struct weir_program *program)
 {
@@ -219,8 +278,11 @@ static enum weir_status start_workers(struct weir_platform *platform, struct wei
 static void close_peers(struct weir_platform *platform)
 {
     for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++) {
-        weir_rpc_peer_close(platform->peers[i]);
-        platform->peers[i] = NULL;
+        struct asked *asked = &platform->asked[i];
+        weir_loop_cancel(platform->loop, asked->timer);
+        asked->timer = 0;
+        weir_rpc_peer_close(asked->peer);
+        asked->peer = NULL;
     }
 }
 
@@ -241,28 +303,47 @@ static void on_all_answered(void *owner)
     platform->events.ready(platform->events.owner);
 }
 
+static void ask_health(void *owner);
+
 static void on_health(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    struct weir_platform *platform = owner;
+    struct asked *asked = owner;
+    struct weir_platform *platform = asked->platform;
+    if (platform->phase != STARTING_SERVICES)
+        return;
     if (!reply) {
-        fail(platform, err);
+        note_trouble(platform, err);
+        asked->timer = weir_loop_timer(platform->loop, RETRY_MS_MIN, 0, ask_health, asked);
         return;
     }
-    if (++platform->answered == WEIR_COUNT(SERVICES)) /* peers are closed outside their callback */
+    size_t answered = 0;
+    asked->has_answered = true;
+    for (size_t i = 0; i < WEIR_COUNT(SERVICES); i++)
+        answered += platform->asked[i].has_answered;
+    note_progress(platform, POSTGRES_ANSWERED + (unsigned)answered);
+    if (answered == WEIR_COUNT(SERVICES)) /* peers are closed outside their callback */
         weir_loop_soon(platform->loop, on_all_answered, platform);
+}
+
+static void ask_health(void *owner)
+{
+    struct asked *asked = owner;
+    asked->timer = 0;
+    weir_rpc_call(asked->peer, MSG_health, NULL, HEALTH_ASK_MS, on_health, asked);
 }
 
 static enum weir_status ask_service(struct weir_platform *platform, size_t index,
                                     struct weir_error *err)
 {
+    struct asked *asked = &platform->asked[index];
     WEIR_AUTO_FREE char *endpoint =
         weir_service_endpoint(platform->datadir->socket_dir, SERVICES[index]);
+    asked->platform = platform;
     enum weir_status status =
-        weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peers[index], err);
-    if (status)
-        return status;
-    weir_rpc_call(platform->peers[index], MSG_health, NULL, START_MS_MAX, on_health, platform);
-    return WEIR_OK;
+        weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &asked->peer, err);
+    if (!status)
+        ask_health(asked);
+    return status;
 }
 
 static enum weir_status start_services(struct weir_platform *platform, struct weir_error *err)
@@ -283,26 +364,17 @@ static void on_ask_postgres(void *owner)
     struct weir_platform *platform = owner;
     struct weir_error err;
     enum weir_status status = weir_postgres_ask(platform->postgres, &err);
-    if (status == WEIR_UNAVAILABLE)
+    if (status == WEIR_UNAVAILABLE) {
+        note_trouble(platform, &err);
         return;
+    }
     weir_loop_cancel(platform->loop, platform->ask_timer);
     platform->ask_timer = 0;
+    note_progress(platform, POSTGRES_ANSWERED);
     if (!status)
         status = start_services(platform, &err);
     if (status)
         fail(platform, &err);
-}
-
-static void on_patience_over(void *owner)
-{
-    struct weir_platform *platform = owner;
-    struct weir_error err;
-    weir_ignore(weir_fail(&err, WEIR_TIMEOUT, "%s within %d s: see the logs in %s/log",
-                          platform->phase == STARTING_POSTGRES ? "Postgres did not answer"
-                                                               : "not all services answered",
-                          START_MS_MAX / 1000, platform->datadir->path)); /* err carries it */
-    platform->patience_timer = 0;
-    fail(platform, &err);
 }
 
 static void before_postgres(void *owner)
@@ -311,30 +383,16 @@ static void before_postgres(void *owner)
     weir_postgres_clear_stale(platform->postgres);
 }
 
-static enum weir_status start_postgres(struct weir_platform *platform,
-                                       const struct weir_platform_options *options,
-                                       struct weir_error *err)
+static enum weir_status run_postgres(struct weir_platform *platform, struct weir_error *err)
 {
     const struct weir_datadir *datadir = platform->datadir;
-    WEIR_AUTO_FREE char *log_path = weir_datadir_file(datadir, "log/postgres.log");
-    const struct weir_identity *identity = datadir->cluster_drops ? &datadir->identity : NULL;
-    const struct weir_postgres_options settings = {
-        .bin_dir = options->postgres_bin_dir,
-        .cluster = datadir->cluster,
-        .socket_dir = datadir->cluster_socket_dir,
-        .log_path = log_path,
-        .identity = identity,
-    };
-    enum weir_status status = weir_postgres_prepare(&settings, &platform->postgres, err);
-    if (status)
-        return status;
     platform->conninfo = weir_strdup(weir_postgres_conninfo(platform->postgres));
     const struct weir_child child = {
         .name = "postgres",
         .argv = weir_postgres_argv(platform->postgres),
         .env = weir_postgres_env(platform->postgres),
         .directory = "/",
-        .identity = identity,
+        .identity = datadir->cluster_drops ? &datadir->identity : NULL,
         .restart = true,
         .stage = WEIR_STAGE_DATABASE,
         .stop_signal = SIGINT,
@@ -347,6 +405,41 @@ static enum weir_status start_postgres(struct weir_platform *platform,
     platform->ask_timer = weir_loop_timer(platform->loop, POSTGRES_ASK_MS, POSTGRES_ASK_MS,
                                           on_ask_postgres, platform);
     return weir_supervisor_start(platform->supervisor, &child, err);
+}
+
+static void on_retry_postgres(void *owner);
+
+/* A cluster that was killed while it was made is made again, a few times: its disk may be full for good. */
+static enum weir_status start_postgres(struct weir_platform *platform, struct weir_error *err)
+{
+    const struct weir_datadir *datadir = platform->datadir;
+    WEIR_AUTO_FREE char *log_path = weir_datadir_file(datadir, "log/postgres.log");
+    const struct weir_postgres_options settings = {
+        .bin_dir = platform->postgres_bin_dir,
+        .cluster = datadir->cluster,
+        .socket_dir = datadir->cluster_socket_dir,
+        .log_path = log_path,
+        .identity = datadir->cluster_drops ? &datadir->identity : NULL,
+    };
+    enum weir_status status = weir_postgres_prepare(&settings, &platform->postgres, err);
+    if (status == WEIR_IO && ++platform->cluster_attempts < START_FAILURES_MAX) {
+        weir_log(WEIR_LOG_WARN, "the database cannot be made, trying it again", "error=\"%s\"",
+                 err->text);
+        platform->ask_timer =
+            weir_loop_timer(platform->loop, (int64_t)RETRY_MS_MIN * platform->cluster_attempts, 0,
+                            on_retry_postgres, platform);
+        return WEIR_OK;
+    }
+    return status ? status : run_postgres(platform, err);
+}
+
+static void on_retry_postgres(void *owner)
+{
+    struct weir_platform *platform = owner;
+    struct weir_error err;
+    platform->ask_timer = 0;
+    if (start_postgres(platform, &err) != WEIR_OK)
+        fail(platform, &err);
 }
 
 static enum weir_status choose_launcher(struct weir_platform *platform, const char *name,
@@ -376,10 +469,9 @@ static enum weir_status start_steps(struct weir_platform *platform,
     status = choose_launcher(platform, options->launcher, err);
     if (status)
         return status;
-    platform->patience_timer =
-        weir_loop_timer(platform->loop, START_MS_MAX, 0, on_patience_over, platform);
+    note_progress(platform, STARTED);
     if (!options->postgres)
-        return start_postgres(platform, options, err);
+        return start_postgres(platform, err);
     platform->conninfo = weir_strdup(options->postgres);
     return start_services(platform, err);
 }
@@ -394,6 +486,8 @@ enum weir_status weir_platform_start(struct weir_loop *loop,
     platform->events = *events;
     platform->bin_dir =
         options->bin_dir ? weir_strdup(options->bin_dir) : weir_platform_own_directory();
+    platform->postgres_bin_dir =
+        options->postgres_bin_dir ? weir_strdup(options->postgres_bin_dir) : NULL;
     platform->log_level = options->log_level ? weir_strdup(options->log_level) : NULL;
     platform->workers = options->workers;
     platform->listen = options->listen ? weir_strdup(options->listen) : NULL;
@@ -436,6 +530,7 @@ void weir_platform_free(struct weir_platform *platform)
     weir_postgres_free(platform->postgres);
     weir_datadir_close(platform->datadir);
     free(platform->conninfo);
+    free(platform->postgres_bin_dir);
     free(platform->log_level);
     free(platform->listen);
     free(platform->compress);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 256 };
+enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 1024 };
 
 enum child_state { RUNNING, WAITING, STOPPING };
 
@@ -33,6 +33,7 @@ struct child {
     enum child_state state;
     pid_t pid;
     unsigned restarts;
+    unsigned failures; /* short lives on end that nobody else cut short */
     int64_t pause_ms;
     int64_t started_ms;
     uint64_t timer; /* restart, or kill */
@@ -155,6 +156,7 @@ static void tell(struct child *child, int wait_status, pid_t pid, bool restartin
         .wait_status = wait_status,
         .restarting = restarting,
         .restarts = child->restarts,
+        .failures = child->failures,
         .last_line = line,
     };
     if (child->spec.exited)
@@ -185,6 +187,7 @@ static void on_restart(void *owner)
     }
     weir_log(WEIR_LOG_ERROR, "process cannot be started, trying on", "name=%s error=\"%s\"",
              child->name, err.text);
+    child->failures++;
     pause_then_restart(child);
     tell(child, -1, 0, true);
 }
@@ -233,7 +236,11 @@ static void on_ended(struct child *child, int wait_status)
              child->name, pid, how);
     child->pid = 0;
     if (restart) {
-        if (weir_loop_now_ms(supervisor->loop) - child->started_ms >= WEIR_RESTART_RESET_MS)
+        bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+        bool lived =
+            weir_loop_now_ms(supervisor->loop) - child->started_ms >= WEIR_RESTART_RESET_MS;
+        child->failures = killed || lived ? 0 : child->failures + 1;
+        if (lived)
             child->pause_ms = WEIR_RESTART_MS_MIN;
         pause_then_restart(child);
         tell(child, wait_status, pid, true);

@@ -30,9 +30,10 @@ enum weir_stage {
 struct weir_child_exit {
     const char *name;
     pid_t pid;
-    int wait_status;       /* as waitpid() gives it; -1: it could not be started */
-    bool restarting;       /* the supervisor will start it again */
-    unsigned restarts;     /* so far */
+    int wait_status;   /* as waitpid() gives it; -1: it could not be started */
+    bool restarting;   /* the supervisor will start it again */
+    unsigned restarts; /* so far */
+    unsigned failures; /* lives on end shorter than WEIR_RESTART_RESET_MS, not ended by SIGKILL */
     const char *last_line; /* of its log */
 };
 typedef void weir_child_exit_fn(void *owner, const struct weir_child_exit *ended);
