@@ -460,12 +460,12 @@ static enum weir_status open_store(struct storage *storage,
 
     if (!options->postgres)
         return weir_fail(err, WEIR_INVALID, "--postgres is missing: it says how to reach Postgres");
-    status = storage_secret_load(options->data_dir, &storage->secret, err);
-    if (status == WEIR_OK)
-        status = weir_db_open(options->postgres, "storage", STORAGE_QUERIES, STORAGE_QUERY_COUNT,
-                              &storage->db, err);
+    status = weir_db_open(options->postgres, "storage", STORAGE_QUERIES, STORAGE_QUERY_COUNT,
+                          &storage->db, err);
     if (status == WEIR_OK)
         status = weir_db_migrate(storage->db, STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count, err);
+    if (status == WEIR_OK)
+        status = storage_secret_open(options->data_dir, storage->db, &storage->secret, err);
     return status == WEIR_OK ? load(storage, err) : status;
 }
 

@@ -2,56 +2,71 @@
 #include "storage/catalog/secret.h"
 
 #include "core/base/fault.h"
-#include "core/base/file.h"
+#include "core/base/key_file.h"
 #include "core/base/memory.h"
-#include "core/base/rng.h"
+#include "storage/queries.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static enum weir_status write_new(const char *path, const struct storage_secret *secret,
-                                  struct weir_error *err)
+/* 32 hexadecimal digits: a keyed hash of a constant. */
+static void check_of(const uint8_t key[WEIR_KEY_BYTES], char ret_check[WEIR_KEY_CHECK_MAX])
 {
-    WEIR_AUTO_FREE char *temporary = weir_format("%s.new", path);
-    WEIR_AUTO_FD int fd = -1;
+    struct storage_secret secret = {0};
+    uint8_t proof[STORAGE_PROOF_BYTES];
 
-    unlink(temporary); /* left by a death between these lines */
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot create: %s", temporary, strerror(errno));
-    if (write(fd, secret->bytes, sizeof secret->bytes) != (ssize_t)sizeof secret->bytes ||
-        fsync(fd) < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot write: %s", temporary, strerror(errno));
-    if (rename(temporary, path) < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot rename to: %s", path, strerror(errno));
-    return weir_sync_parent(path, err);
+    memcpy(secret.bytes, key, sizeof secret.bytes);
+    storage_proof(&secret, HASH_CHECK, weir_bytes_of("secret of a Weir store"), proof);
+    weir_hex(proof, sizeof proof, ret_check);
+    explicit_bzero(&secret, sizeof secret);
 }
 
-enum weir_status storage_secret_load(const char *data_dir, struct storage_secret *ret_secret,
-                                     struct weir_error *err)
+/* A store of an older Weir has a secret, but nothing is recorded of it yet; an empty one draws its secret. */
+static enum weir_status record(struct weir_db *db, const struct weir_key_file *file,
+                               struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) used = NULL;
+    uint8_t key[WEIR_KEY_BYTES];
+    char check[WEIR_KEY_CHECK_MAX];
+    enum weir_status status = weir_key_file_adopt(file, key, err);
+
+    if (status == WEIR_NOT_FOUND) {
+        status = DB_RUN(db, Q_secret_is_used, &used, err);
+        if (status == WEIR_OK && weir_rows_bool(used, 0, 0))
+            return weir_key_file_lost(file, err);
+        if (status == WEIR_OK)
+            status = weir_key_file_draw(file, key, err);
+    }
+    if (status != WEIR_OK)
+        return status;
+    check_of(key, check);
+    explicit_bzero(key, sizeof key);
+    return DB_RUN(db, Q_secret_record, NULL, err, DB_TEXT(check));
+}
+
+enum weir_status storage_secret_open(const char *data_dir, struct weir_db *db,
+                                     struct storage_secret *ret_secret, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/secret", data_dir);
-    WEIR_AUTO_BUF bytes = {0};
-    enum weir_status status = weir_file_read(path, STORAGE_SECRET_BYTES, &bytes, err);
+    WEIR_AUTO(weir_rows) recorded = NULL;
+    const struct weir_key_file file = {
+        .path = path,
+        .check = check_of,
+        .remedy = "put it back from a backup; without it no data subject, key or erased record of "
+                  "this store can be found, so storage does not start",
+    };
+    enum weir_status status = DB_RUN(db, Q_secret_check, &recorded, err);
 
+    if (status == WEIR_OK && weir_rows_count(recorded) == 0) {
+        weir_rows_free(WEIR_TAKE(recorded));
+        status = record(db, &file, err);
+        if (status == WEIR_OK) /* a killed predecessor's may have come first */
+            status = DB_RUN(db, Q_secret_check, &recorded, err);
+    }
     ret_secret->shift = weir_fault("storage.secret.narrow") ? 61 : 0;
-    if (status == WEIR_NOT_FOUND) {
-        weir_random_bytes(ret_secret->bytes, sizeof ret_secret->bytes);
-        return write_new(path, ret_secret, err);
-    }
-    if (status == WEIR_OK && bytes.size == STORAGE_SECRET_BYTES) {
-        memcpy(ret_secret->bytes, bytes.at, STORAGE_SECRET_BYTES);
-        return WEIR_OK;
-    }
-    if (status != WEIR_OK && status != WEIR_LIMIT)
-        return status;
-    return weir_fail(err, WEIR_CORRUPT,
-                     "%s: expected %d bytes: restore it, subjects cannot be found without it", path,
-                     STORAGE_SECRET_BYTES);
+    return status == WEIR_OK
+               ? weir_key_file_read(&file, weir_rows_text(recorded, 0, 0), ret_secret->bytes, err)
+               : status;
 }
 
 uint64_t storage_hash(const struct storage_secret *secret, enum storage_hash_domain domain,

@@ -5,8 +5,11 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/key_file.h"
 
-enum { STORAGE_SECRET_BYTES = 32, STORAGE_PROOF_BYTES = 16 };
+enum { STORAGE_SECRET_BYTES = WEIR_KEY_BYTES, STORAGE_PROOF_BYTES = 16 };
+
+struct weir_db;
 
 struct storage_secret {
     uint8_t bytes[STORAGE_SECRET_BYTES];
@@ -22,10 +25,13 @@ enum storage_hash_domain {
     HASH_PROBE = 5,   /* seeds the search for erased content */
     HASH_KEY = 6,     /* what a sample is */
     HASH_ROW = 20,    /* what the manifest says of a file */
+    HASH_CHECK = 30,  /* a constant: tells this secret from another */
 };
 
-/* Reads DATA_DIR/secret, or draws it (0600) when it is absent. CORRUPT when it has another size. */
-enum weir_status storage_secret_load(const char *data_dir, struct storage_secret *ret_secret,
+/* Reads DATA_DIR/secret, whose check value the database has, or draws it for a store that is empty.
+ * CORRUPT when it is missing, or is another one. */
+enum weir_status storage_secret_open(const char *data_dir, struct weir_db *db,
+                                     struct storage_secret *ret_secret,
                                      struct weir_error *err) WEIR_MUST_USE;
 
 /* BLAKE2b: what tells two values apart whose hashes are the same. */

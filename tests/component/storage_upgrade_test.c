@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,7 +21,7 @@ static struct storage_lab lab;
 
 /* tests/data/storage/001_store.sql: 3 files of 40 lines (time, kind, user), of which the second was removed
  * later, 12 notes in files of their own, and an erasure of user5 at the end. */
-static int begin(void **state)
+static int begin_without_secret(void **state)
 {
     WEIR_AUTO_BUF sql = {0};
     struct weir_error err;
@@ -32,6 +33,20 @@ static int begin(void **state)
         WEIR_OK);
     weir_test_postgres_sql(&lab.postgres, weir_buf_text(&sql));
     return 0;
+}
+
+static int begin(void **state)
+{
+    const uint8_t secret[STORAGE_SECRET_BYTES] = {1, 2, 3};
+    int failed = begin_without_secret(state);
+    WEIR_AUTO_FREE char *data_dir = weir_strdup(storage_lab_path(&lab, "data"));
+    WEIR_AUTO_FREE char *path = weir_format("%s/secret", data_dir);
+    struct weir_error err;
+
+    assert_int_equal(weir_make_directories(data_dir, 0700, &err), WEIR_OK);
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes(secret, sizeof secret), &err),
+                     WEIR_OK);
+    return failed;
 }
 
 static struct msg_replay_is replay(uint64_t dataset, uint64_t position)
@@ -119,6 +134,17 @@ static enum weir_status open_here(struct weir_error *err)
     return status;
 }
 
+static void an_older_store_without_its_secret_is_refused_and_given_no_other(void **state)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *path = weir_format("%s/secret", storage_lab_path(&lab, "data"));
+
+    (void)state;
+    assert_int_equal(open_here(&err), WEIR_CORRUPT);
+    assert_non_null(strstr(err.text, "secret is missing: put it back from a backup"));
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 static void a_store_of_a_later_weir_is_refused(void **state)
 {
     struct weir_error err;
@@ -140,6 +166,8 @@ int main(void)
         CASE(a_store_of_the_first_weir_opens_with_all_its_samples),
         CASE(the_upgraded_store_passes_an_examination),
         CASE(a_store_of_a_later_weir_is_refused),
+        STORAGE_CASE_AFTER(&lab, begin_without_secret,
+                           an_older_store_without_its_secret_is_refused_and_given_no_other),
     };
     return storage_lab_run(&lab, "storage: upgrades", tests, WEIR_COUNT(tests));
 }
