@@ -137,6 +137,13 @@ json_t *cli_arguments_erasure(const struct cli_call *call, struct weir_error *er
 
 json_t *cli_arguments_erase_verify(const struct cli_call *call, struct weir_error *err)
 {
+    if (call->options.keys.count > 0 || call->options.accept_unsigned) {
+        weir_ignore(
+            weir_fail(err, WEIR_INVALID,
+                      "erase verify: --key and --accept-unsigned are for receipts as files: "
+                      "name them, as in: weir erase verify receipt.json --key KEY"));
+        return NULL; /* the status travels in err */
+    }
     if (call->options.all != (call->operand_count == 1))
         return call->options.all ? json_object() : erasure_json(call->operands[0], err);
     weir_ignore(

@@ -40,7 +40,7 @@ struct cli_options {
     const char *limit;
     const char *evaluation;
     const char *client;
-    const char *public_key;
+    bool accept_unsigned;
     const char *format;
     bool follow;
     bool system;

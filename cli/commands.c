@@ -83,8 +83,13 @@ static const struct weir_option PLAN_OPTIONS[] = {
 
 static const struct weir_option VERIFY_OPTIONS[] = {
     {"all", NULL, "every erasure there is, instead of one", OPTION(all)},
-    {"public-key", "HEX", "of files: the key that they must be signed with, as weir erase key says",
-     OPTION(public_key)},
+    {"key", "HEX|FILE…",
+     "of files: a key that may have signed them, or a file of keys, one a line, as weir erase key "
+     "prints; may be given again (default: the keys of the platform in --data-dir)",
+     OPTION(keys)},
+    {"accept-unsigned", NULL,
+     "of files: let receipts pass that an older Weir made without a signature; anybody can forge those",
+     OPTION(accept_unsigned)},
     WEIR_OPTION_END,
 };
 
@@ -290,8 +295,8 @@ static const struct cli_command COMMANDS[] = {
     {.words = "erase verify", .operands = "[ERASURE|FILE…]", .operands_max = 1000,
      .summary = "whether receipts, samples, scores and models still are as an erasure left them; "
                 "exit code 3 when they are not, or one is overdue. Of receipts that you were given, "
-                "as files: whether they are as they were signed, and follow each other; for that "
-                "nothing else is needed",
+                "as files: whether one of the known keys signed them, and whether they follow each "
+                "other; exit code 1 when not; nothing is written",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
      .answer = cli_answer_receipts, .by_itself = cli_names_receipts,

@@ -63,5 +63,7 @@ int cli_exit_of_doctor(const json_t *answer)
 
 int cli_exit_of_erase_verify(const json_t *answer)
 {
-    return cli_number(answer, "wrong") > 0 ? CLI_EXIT_OVERDUE : CLI_EXIT_DONE;
+    if (cli_number(answer, "wrong") == 0)
+        return CLI_EXIT_DONE;
+    return cli_flag(answer, "files") ? CLI_EXIT_FAILED : CLI_EXIT_OVERDUE;
 }

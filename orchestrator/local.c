@@ -21,7 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, TRAINER_GRACE_MS = 2000, NAME_SIZE = 32 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    TRAINER_GRACE_MS = 2000,
+    NAME_SIZE = 32,
+    BEGIN_RETRY_MS = 200,
+    BEGIN_MS_MAX = 60000, /* of trying to begin without coming further */
+};
 
 struct local {
     const struct local_options *options;
@@ -30,6 +38,8 @@ struct local {
     struct orchestrator *orch;
     struct pipeline *pipeline; /* NULL: serving */
     struct rehearsal *rehearsal;
+    uint64_t begin_timer;
+    int64_t begin_until_ms; /* 0: nothing has failed since it came further */
     int signal_fd;
     int exit_code;
     bool stopping;
@@ -41,6 +51,7 @@ static void stop(struct local *local, int exit_code)
         return;
     local->stopping = true;
     local->exit_code = exit_code;
+    weir_loop_cancel(local->loop, local->begin_timer);
     screen_clear(local->options->screen);
     weir_platform_stop(local->platform);
 }
@@ -159,27 +170,25 @@ static void on_rest(void *owner)
 
 /* ---- the platform ---- */
 
-static void submit(struct local *local)
+static enum weir_status submit(struct local *local, struct weir_error *err)
 {
-    struct weir_error err;
+    struct weir_error unseen;
     const struct local_options *options = local->options;
     struct pipeline *pipeline = NULL;
     enum weir_status status = orchestrator_pipeline_run(local->orch, options->pipeline_file,
-                                                        options->pipeline_text, &pipeline, &err);
-    if (status != WEIR_OK) {
-        screen_fail(options->screen, err.text);
-        stop(local, status == WEIR_EXISTS || status == WEIR_INVALID ? 2 : EXIT_FAILED);
-        return;
-    }
+                                                        options->pipeline_text, &pipeline, err);
+    if (status != WEIR_OK)
+        return status;
     local->pipeline = pipeline;
     if (orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED) {
         screen_say(options->screen,
                    "pipeline %s is finished on this data directory; this is what happened:",
                    orchestrator_pipeline_config(pipeline)->name);
     }
-    status = orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &err);
-    if (status != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", err.text);
+    if (orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &unseen) !=
+        WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "earlier events are not shown", "because=\"%s\"", unseen.text);
+    return WEIR_OK;
 }
 
 static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err)
@@ -196,23 +205,20 @@ static void on_rehearsed(void *owner, json_t *json, const struct weir_error *err
     stop(local, EXIT_DONE);
 }
 
-static void rehearse(struct local *local)
+static enum weir_status rehearse(struct local *local, struct weir_error *err)
 {
-    struct weir_error err;
     const struct local_options *options = local->options;
-    if (orchestrator_rehearse(local->orch, options->pipeline_file, options->pipeline_text, true,
-                              &local->rehearsal, &err) == WEIR_OK)
+    enum weir_status status = orchestrator_rehearse(
+        local->orch, options->pipeline_file, options->pipeline_text, true, &local->rehearsal, err);
+    if (status == WEIR_OK)
         orchestrator_rehearsal_begin(local->rehearsal, on_rehearsed, local);
-    else
-        fail(local, &err);
+    return status;
 }
 
-static void on_ready(void *owner)
+static enum weir_status open_orchestrator(struct local *local, struct weir_error *err)
 {
-    struct local *local = owner;
-    struct weir_error err;
     const struct local_options *options = local->options;
-    struct orchestrator_options opening = {
+    const struct orchestrator_options opening = {
         .data_dir = weir_platform_data_dir(local->platform),
         .socket_dir = weir_platform_socket_dir(local->platform),
         .postgres = weir_platform_postgres(local->platform),
@@ -222,17 +228,53 @@ static void on_ready(void *owner)
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,
         .hold = options->hold,
+        .new_receipt_key = options->new_receipt_key,
     };
-    if (orchestrator_open(local->loop, &opening, &local->orch, &err) != WEIR_OK) {
-        fail(local, &err);
+    enum weir_status status = orchestrator_open(local->loop, &opening, &local->orch, err);
+    if (status == WEIR_OK)
+        local->begin_until_ms = 0;
+    return status;
+}
+
+static enum weir_status begin(struct local *local, struct weir_error *err)
+{
+    const struct local_options *options = local->options;
+    enum weir_status status = local->orch == NULL ? open_orchestrator(local, err) : WEIR_OK;
+    if (status != WEIR_OK)
+        return status;
+    if (options->dry_run)
+        return rehearse(local, err);
+    if (options->pipeline_file != NULL)
+        return submit(local, err);
+    screen_say(options->screen, "serving %s", weir_platform_data_dir(local->platform));
+    return WEIR_OK;
+}
+
+/* Postgres may go away under it at any point, and comes back. */
+static void try_to_begin(void *owner)
+{
+    struct local *local = owner;
+    struct weir_error err;
+    local->begin_timer = 0;
+    enum weir_status status = begin(local, &err);
+    if (status == WEIR_OK)
+        return;
+    int64_t now_ms = weir_now_ms();
+    if (local->begin_until_ms == 0)
+        local->begin_until_ms = now_ms + BEGIN_MS_MAX;
+    if (orchestrator_may_pass(status) && now_ms < local->begin_until_ms) {
+        weir_log(WEIR_LOG_WARN, "cannot begin yet, trying it again", "error=\"%s\"", err.text);
+        local->begin_timer = weir_loop_timer(local->loop, BEGIN_RETRY_MS, 0, try_to_begin, local);
         return;
     }
-    if (options->dry_run)
-        rehearse(local);
-    else if (options->pipeline_file != NULL)
-        submit(local);
-    else
-        screen_say(options->screen, "serving %s", opening.data_dir);
+    screen_fail(local->options->screen, err.text);
+    bool is_usage = local->orch != NULL && (status == WEIR_EXISTS || status == WEIR_INVALID);
+    stop(local, is_usage ? EXIT_USAGE : EXIT_FAILED);
+}
+
+static void on_ready(void *owner)
+{
+    try_to_begin(owner);
 }
 
 static void on_failed(void *owner, const struct weir_error *err)

@@ -15,7 +15,8 @@ struct local_options {
     struct screen *screen;
     unsigned workers;
     bool hold;
-    bool dry_run; /* of the pipeline file */
+    bool dry_run;         /* of the pipeline file */
+    bool new_receipt_key; /* sign with another key from now on */
 };
 
 /* Returns the exit code. */

@@ -32,6 +32,7 @@ struct command {
     bool json;
     bool hold;
     bool dry_run;
+    bool new_receipt_key;
     bool help;
     bool version;
 };
@@ -47,6 +48,9 @@ static const struct weir_option OPTIONS[] = {
      "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
      OPTION(dry_run)},
     {"hold", NULL, "serve: leave unfinished pipelines as they are", OPTION(hold)},
+    {"new-receipt-key", NULL,
+     "sign receipts with another key from now on: once, when receipt.key is lost or was read by others",
+     OPTION(new_receipt_key)},
     {"log-level", "LEVEL", "of this process: debug, info, warn or error (warn)", OPTION(log_level)},
     {"check-config", "FILE", "check a pipeline file, all sections", OPTION(check_config)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
@@ -145,7 +149,7 @@ static int read_receipt(const char *file)
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(file, RECEIPT_BYTES_MAX, &text, &err);
     if (status == WEIR_OK)
-        status = receipt_read(weir_buf_text(&text), &claims, &err);
+        status = receipt_read(weir_buf_view(&text), &claims, &err);
     if (status != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         return EXIT_USAGE;
@@ -247,6 +251,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .screen = &screen,
         .hold = command->hold || command->dry_run,
         .dry_run = command->dry_run,
+        .new_receipt_key = command->new_receipt_key,
     };
     if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
         screen_fail(&screen, err.text);

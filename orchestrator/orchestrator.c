@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
@@ -74,6 +75,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     orch->session = weir_random_u64();
     orch->started_ms = weir_now_ms();
     enum weir_status status = open_database(orch, options->postgres, err);
+    if (status == WEIR_OK)
+        status = orchestrator_receipt_keys_open(orch, options->new_receipt_key, err);
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)

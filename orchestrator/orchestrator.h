@@ -56,7 +56,8 @@ struct orchestrator_options {
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
-    bool hold; /* leave unfinished pipelines as they are; erasures go on */
+    bool hold;            /* leave unfinished pipelines as they are; erasures go on */
+    bool new_receipt_key; /* sign with another key from now on */
 };
 
 struct orchestrator {

@@ -44,11 +44,6 @@ enum weir_status orchestrator_erasure_ask_scores(struct orchestrator *orch, int6
                                                  weir_rpc_done_fn *done, void *owner,
                                                  struct weir_error *err) WEIR_MUST_USE;
 
-/* The key that receipts are signed with, DATA_DIR/receipt.key; made when it is first asked for. */
-enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
-                                          struct receipt_key *ret_key,
-                                          struct weir_error *err) WEIR_MUST_USE;
-
 bool orchestrator_erasures_idle(const struct orchestrator *orch);
 
 #endif

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
@@ -161,13 +162,4 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         first ? "" : weir_rows_text(previous, 0, 1));
     weir_require(body != NULL);
     return finish_receipt(erasure, body, ret_receipt, err);
-}
-
-/* ---- the key ---- */
-
-enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
-                                          struct receipt_key *ret_key, struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *path = weir_format("%s/receipt.key", orch->data_dir);
-    return receipt_key_load(path, ret_key, err);
 }

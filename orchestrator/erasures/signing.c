@@ -1,18 +1,12 @@
 /* Hashes and signatures of receipts: see signing.h. */
 #include "orchestrator/erasures/signing.h"
 
-#include "core/base/bytes.h"
-#include "core/base/file.h"
 #include "core/base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <assert.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { HASH_BYTES = 32, SIGNATURE_TEXT = 2 * crypto_sign_BYTES };
 
@@ -23,61 +17,20 @@ void receipt_key_fini(struct receipt_key *key)
     sodium_memzero(key, sizeof *key);
 }
 
-static void derive(const uint8_t seed[crypto_sign_SEEDBYTES], struct receipt_key *ret_key)
+void receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES], struct receipt_key *ret_key)
 {
+    static_assert(WEIR_KEY_BYTES == crypto_sign_SEEDBYTES, "a key file holds the seed");
     uint8_t public_half[crypto_sign_PUBLICKEYBYTES];
     (void)crypto_sign_seed_keypair(public_half, ret_key->secret, seed); /* cannot fail */
     weir_hex(public_half, sizeof public_half, ret_key->text);
 }
 
-/* Linked into its place, so that of two that make one at the same time one stays. */
-static enum weir_status write_seed(const char *path, const uint8_t *seed, struct weir_error *err)
+void receipt_key_check(const uint8_t seed[WEIR_KEY_BYTES], char ret_check[WEIR_KEY_CHECK_MAX])
 {
-    WEIR_AUTO_FREE char *temporary = weir_format("%s.new", path);
-    unlink(temporary); /* left by a death between these lines */
-    WEIR_AUTO_FD int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, seed, crypto_sign_SEEDBYTES) != crypto_sign_SEEDBYTES ||
-        fsync(fd) < 0 || (link(temporary, path) < 0 && errno != EEXIST) || unlink(temporary) < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot write: %s", path, strerror(errno));
-    return weir_sync_parent(path, err);
-}
-
-static enum weir_status make_key(const char *path, struct weir_error *err)
-{
-    uint8_t seed[crypto_sign_SEEDBYTES];
-    randombytes_buf(seed, sizeof seed);
-    enum weir_status status = write_seed(path, seed, err);
-    sodium_memzero(seed, sizeof seed);
-    return status;
-}
-
-static enum weir_status read_key(const char *path, struct receipt_key *ret_key,
-                                 struct weir_error *err)
-{
-    WEIR_AUTO_BUF seed = {0};
-    enum weir_status status = weir_file_read(path, crypto_sign_SEEDBYTES, &seed, err);
-    bool is_key = status == WEIR_OK && seed.size == crypto_sign_SEEDBYTES;
-    if (is_key)
-        derive(seed.at, ret_key);
-    if (seed.size > 0)
-        sodium_memzero(seed.at, seed.size);
-    if (is_key || (status != WEIR_OK && status != WEIR_LIMIT))
-        return status;
-    return weir_fail(err, WEIR_CORRUPT,
-                     "%s: expected %d bytes: restore it, or receipts are signed by another key",
-                     path, (int)crypto_sign_SEEDBYTES);
-}
-
-enum weir_status receipt_key_load(const char *path, struct receipt_key *ret_key,
-                                  struct weir_error *err)
-{
-    if (sodium_init() < 0)
-        return weir_fail(err, WEIR_INTERNAL, "libsodium cannot be used here");
-    enum weir_status status = read_key(path, ret_key, err);
-    if (status != WEIR_NOT_FOUND)
-        return status;
-    status = make_key(path, err);
-    return status == WEIR_OK ? read_key(path, ret_key, err) : status;
+    struct receipt_key key;
+    receipt_key_derive(seed, &key);
+    memcpy(ret_check, key.text, sizeof key.text);
+    receipt_key_fini(&key);
 }
 
 /* ---- hash and signature ---- */
@@ -123,6 +76,17 @@ static bool is_signed(const struct receipt_claims *claims, const char *signature
 
 /* ---- reading ---- */
 
+/* Copies a text that is `count` hexadecimal digits, or none where that is allowed. */
+static bool take_digits(char *to, const char *text, size_t count, bool may_be_none)
+{
+    size_t length = strlen(text);
+    if (strspn(text, "0123456789abcdef") != length ||
+        (length != count && (length != 0 || !may_be_none)))
+        return false;
+    memcpy(to, text, length + 1);
+    return true;
+}
+
 static bool read_claims(json_t *body, struct receipt_claims *claims)
 {
     const char *hash, *previous, *key = "";
@@ -131,10 +95,26 @@ static bool read_claims(json_t *body, struct receipt_claims *claims)
                     &hash, "previous", &previous, "public_key", &key) != 0)
         return false;
     *claims = (struct receipt_claims){.erasure = erasure, .samples = samples};
-    (void)snprintf(claims->hash, sizeof claims->hash, "%s", hash);
-    (void)snprintf(claims->previous, sizeof claims->previous, "%s", previous);
-    (void)snprintf(claims->key, sizeof claims->key, "%s", key);
-    return true;
+    return take_digits(claims->hash, hash, RECEIPT_HASH_MAX - 1, false) &&
+           take_digits(claims->previous, previous, RECEIPT_HASH_MAX - 1, true) &&
+           take_digits(claims->key, key, RECEIPT_KEY_MAX - 1, true);
+}
+
+static enum weir_status check_signature(const struct receipt_claims *claims, const char *signature,
+                                        struct weir_error *err)
+{
+    bool has_key = claims->key[0] != '\0', has_signature = signature[0] != '\0';
+    if (!has_key && !has_signature)
+        return WEIR_OK; /* unsigned, and said so by its claims */
+    if (!has_key)
+        return weir_fail(err, WEIR_CORRUPT, "its public_key is missing beside its signature");
+    if (!has_signature)
+        return weir_fail(err, WEIR_CORRUPT, "its signature by the key %.16s… is missing",
+                         claims->key);
+    if (!is_signed(claims, signature))
+        return weir_fail(err, WEIR_CORRUPT, "its signature is not that of the key %.16s…",
+                         claims->key);
+    return WEIR_OK;
 }
 
 /* Takes what is not hashed out of `body`. */
@@ -150,20 +130,25 @@ static enum weir_status check(json_t *body, const struct receipt_claims *claims,
     if (strcmp(hash, claims->hash) != 0)
         return weir_fail(err, WEIR_CORRUPT, "its content has the hash %.16s…, it says %.16s…", hash,
                          claims->hash);
-    if ((*claims->key || *signature) && !is_signed(claims, signature))
-        return weir_fail(err, WEIR_CORRUPT, "its signature is not that of the key %.16s…",
-                         claims->key);
-    return WEIR_OK;
+    return check_signature(claims, signature, err);
 }
 
-enum weir_status receipt_read(const char *text, struct receipt_claims *ret_claims,
+enum weir_status receipt_read(struct weir_bytes text, struct receipt_claims *ret_claims,
                               struct weir_error *err)
 {
     struct receipt_claims claims;
-    json_t *body = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    enum weir_status status = read_claims(body, &claims)
-                                  ? check(body, &claims, err)
-                                  : weir_fail(err, WEIR_CORRUPT, "it is no receipt");
+    json_error_t mistake;
+    json_t *body = json_loadb(text.at == NULL ? "" : (const char *)text.at, text.size,
+                              JSON_REJECT_DUPLICATES, &mistake);
+    enum weir_status status;
+    if (body == NULL)
+        status = weir_fail(err, WEIR_CORRUPT, "it is no receipt: line %d: %s", mistake.line,
+                           mistake.text);
+    else if (!read_claims(body, &claims))
+        status = weir_fail(err, WEIR_CORRUPT,
+                           "it is no receipt: expected erasure, samples, hash and previous");
+    else
+        status = check(body, &claims, err);
     json_decref(body);
     if (status == WEIR_OK)
         *ret_claims = claims;

@@ -3,7 +3,9 @@
 #ifndef ORCHESTRATOR_ERASURES_SIGNING_H
 #define ORCHESTRATOR_ERASURES_SIGNING_H
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/key_file.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -21,11 +23,11 @@ struct receipt_key {
     char text[RECEIPT_KEY_MAX]; /* the public half, hexadecimal */
 };
 
-/* Reads the file, of mode 0600, or makes it with a new key: once, and never another one in its
- * place. CORRUPT when it holds no key. Wipe it with receipt_key_fini(). */
-enum weir_status receipt_key_load(const char *path, struct receipt_key *ret_key,
-                                  struct weir_error *err) WEIR_MUST_USE;
+/* From the bytes of its file. Wipe it with receipt_key_fini(). */
+void receipt_key_derive(const uint8_t seed[WEIR_KEY_BYTES], struct receipt_key *ret_key);
 void receipt_key_fini(struct receipt_key *key);
+/* The public half, as check value of the file. */
+weir_key_check_fn receipt_key_check;
 
 /* Adds `public_key`, then `hash` of all of that, then its `signature`; `hash` is told, too. */
 void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[RECEIPT_HASH_MAX]);
@@ -34,11 +36,12 @@ void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[REC
 struct receipt_claims {
     int64_t erasure, samples;
     char hash[RECEIPT_HASH_MAX], previous[RECEIPT_HASH_MAX];
-    char key[RECEIPT_KEY_MAX]; /* ""; it was made before receipts were signed */
+    char key[RECEIPT_KEY_MAX]; /* that it is signed by; "": unsigned, by anybody */
 };
 /* CORRUPT when it is none, when its hash is not that of its content, or its signature not that of
- * its key. Whose the key is must be asked elsewhere. Pure. */
-enum weir_status receipt_read(const char *text, struct receipt_claims *ret_claims,
+ * its key. A receipt without key and signature passes: whether that may be, and whose the key is,
+ * is for the caller to decide. Pure. */
+enum weir_status receipt_read(struct weir_bytes text, struct receipt_claims *ret_claims,
                               struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
@@ -40,32 +41,39 @@ static enum weir_status load_receipt(const struct orchestrator *orch, int64_t er
     enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
     if (status != WEIR_OK)
         return status;
-    status = receipt_read(weir_buf_text(&text), ret_claims, err);
+    status = receipt_read(weir_buf_view(&text), ret_claims, err);
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "%s", path);
+}
+
+static bool is_among(const json_t *keys, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (strcmp(json_string_value(json_array_get(keys, i)), key) == 0)
+            return true;
+    return false;
 }
 
 /* That it is the signature of the key it names has been looked at. */
 static void check_signature(struct topic_call *call, int64_t number,
                             const struct receipt_claims *claims)
 {
-    struct receipt_key key;
     struct weir_error err;
+    json_t *keys = NULL;
     struct finding finding = {.check = "signature", .verdict = "fine", .found = claims->key};
-    if (orchestrator_receipt_key(call->orch, &key, &err) != WEIR_OK) {
+    if (orchestrator_receipt_keys(call->orch, &keys, &err) != WEIR_OK) {
         finding.verdict = "wrong";
         finding.found = err.text;
-        finding.advice = "put back receipt.key from a backup";
     } else if (*claims->key == '\0') {
         finding.verdict = "note";
-        finding.found = "it was made before receipts were signed";
-    } else if (strcmp(claims->key, key.text) != 0) {
+        finding.found = "unsigned: an older Weir made it; its hash is that of the database";
+    } else if (!is_among(keys, claims->key)) {
         finding.verdict = "wrong";
-        finding.expected = key.text;
+        finding.expected = json_string_value(json_array_get(keys, 0));
         finding.advice =
             "it was signed with another key than this platform has: compare with a backup";
     }
     add(call, number, &finding);
-    receipt_key_fini(&key);
+    json_decref(keys);
 }
 
 static void check_receipt(struct topic_call *call, const struct weir_rows *chain, size_t row)

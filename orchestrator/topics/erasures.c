@@ -1,6 +1,7 @@
 /* erase_request, erase_status, erase_list, erase_receipt, erase_key. Clear subjects pass through
  * this process's memory on their way to storage, and nowhere else. */
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/erasures/receipt_keys.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -254,12 +255,12 @@ void topic_erase_receipt(struct topic_call *call)
 
 void topic_erase_key(struct topic_call *call)
 {
-    struct receipt_key key;
     struct weir_error err;
-    if (orchestrator_receipt_key(call->orch, &key, &err) != WEIR_OK) {
+    json_t *keys = NULL;
+    if (orchestrator_receipt_keys(call->orch, &keys, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
-    topic_answer(call, json_pack("{ss}", "public_key", key.text));
-    receipt_key_fini(&key);
+    json_t *newest = json_array_get(keys, 0);
+    topic_answer(call, json_pack("{sO,so}", "public_key", newest, "public_keys", keys));
 }

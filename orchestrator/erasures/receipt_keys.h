@@ -1,0 +1,25 @@
+/* The keys that this platform signs receipts with: the private half of the newest in DATA_DIR/receipt.key, the public
+ * halves of all in Postgres and, for whoever verifies without a platform, in DATA_DIR/receipts/keys. */
+#ifndef ORCHESTRATOR_ERASURES_RECEIPT_KEYS_H
+#define ORCHESTRATOR_ERASURES_RECEIPT_KEYS_H
+
+#include "orchestrator/erasures/signing.h"
+#include "orchestrator/orchestrator.h"
+
+#include <jansson.h>
+
+/* Makes the first key of a platform, adopts that of an older one; with `renew`, replaces the key that there is, or that
+ * was lost. CORRUPT, with what to do, when the key is missing or is another one. */
+enum weir_status orchestrator_receipt_keys_open(const struct orchestrator *orch, bool renew,
+                                                struct weir_error *err) WEIR_MUST_USE;
+
+/* The newest, to sign with; never makes one. Wipe it with receipt_key_fini(). */
+enum weir_status orchestrator_receipt_key(const struct orchestrator *orch,
+                                          struct receipt_key *ret_key,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
+/* Public halves, the newest first, as a JSON array. */
+enum weir_status orchestrator_receipt_keys(const struct orchestrator *orch, json_t **ret_keys,
+                                           struct weir_error *err) WEIR_MUST_USE;
+
+#endif

@@ -1,0 +1,201 @@
+"""What a platform cannot do without: the secret of its hashes and the key of its receipts. And forged receipts."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+from weirlab import Lab
+
+LOST = {"secret": "no data subject, key or erased record of this store can be found",
+        "receipt.key": "start once with --new-receipt-key"}
+
+
+def digest_of(receipt):
+    body = {key: value for key, value in receipt.items() if key not in ("hash", "signature")}
+    compact = json.dumps(body, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(compact.encode(), digest_size=32).hexdigest()
+
+
+def hashed_again(receipt):
+    return receipt | {"hash": digest_of(receipt)}
+
+
+def without(receipt, *names):
+    return {key: value for key, value in receipt.items() if key not in names}
+
+
+def listing(folder):
+    """Every file below, and when it was changed."""
+    return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in Path(folder).rglob("*")}
+
+
+def erased(lab, person):
+    answer = json.loads(lab.weir("erase", "request", "--subject", person, "--wait", "--json"))
+    return json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+
+
+class Verifier:
+    """Somebody who was given receipts as files, and has nothing else."""
+
+    def __init__(self, lab, folder):
+        self.lab, self.folder = lab, folder
+        folder.mkdir()
+
+    def put(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        return path
+
+    def verify(self, *words, expect=0, data_dir=None):
+        before = listing(self.folder)
+        nowhere = self.folder / "nowhere"
+        done = self.lab.ask("erase", "verify", *map(str, words), data_dir=data_dir or nowhere)
+        assert done.returncode == expect, (words, done.returncode, done.stdout, done.stderr)
+        assert listing(self.folder) == before, "verifying has written something"
+        assert len(done.stderr.splitlines()) == (1 if expect else 0), done.stderr
+        return done.stderr if expect else done.stdout
+
+
+def forged(verifier, key, one, two):
+    """Every way to make a receipt that the platform did not sign; each ends with 1 and the file's name."""
+    text = json.dumps(one)
+    stripped = without(one, "signature", "public_key") | {"samples": 99}
+    forgeries = {
+        "altered": one | {"samples": 99},
+        "altered and hashed again": hashed_again(one | {"samples": 99}),
+        "no signature": without(one, "signature"),
+        "empty signature": one | {"signature": ""},
+        "no key": hashed_again(without(one, "public_key")),
+        "empty key": hashed_again(one | {"public_key": ""}),
+        "neither": hashed_again(stripped),
+        "neither, empty": hashed_again(one | {"public_key": ""}) | {"signature": ""},
+        "neither, of an older version": hashed_again(stripped | {"version": 1}),
+        "another key": hashed_again(one | {"public_key": "0" * 64}),
+        "a longer hash": one | {"hash": one["hash"] + "0"},
+        "a longer key": one | {"public_key": one["public_key"] + "00"},
+        "signature of another": one | {"signature": two["signature"]},
+        "a number that is none": text.replace('"samples": ', '"samples": NaN, "x": ', 1).encode(),
+        "a name twice": (text[:-1] + ', "samples": 99}').encode(),
+        "truncated": text[:-40].encode(),
+        "something after a zero": text.encode() + b"\0 and more",
+        "something after it": text.encode() + b"{}",
+        "huge": b" " * (2 << 20) + text.encode(),
+        "deep": b"[" * 100000,
+        "empty": b"",
+        "a list": b"[]",
+        "no text": os.urandom(1000),
+    }
+    for name, content in forgeries.items():
+        path = verifier.put("forged.json", content)
+        line = verifier.verify(path, "--key", key, expect=1)
+        assert str(path) in line, (name, line)
+        path.unlink()
+    assert "unsigned" in verifier.verify(verifier.put("neither.json", hashed_again(stripped)), "--key", key, expect=1)
+    assert "is missing" in verifier.verify(verifier.put("half.json", without(one, "signature")), "--key", key, expect=1)
+    for path, problem in ((verifier.folder, "expected a regular file"), (verifier.folder / "gone.json", "cannot open")):
+        assert problem in verifier.verify(path, "--key", key, expect=1)
+    print("forgeries that did not pass:", len(forgeries) + 4)
+
+
+def verified_by_keys_that_were_given(lab, verifier, one, two):
+    key = lab.weir("erase", "key").strip()
+    first, second = verifier.put("1.json", one), verifier.put("2.json", two)
+    linked = verifier.folder / "linked.json"
+    linked.symlink_to(second)
+    keys = verifier.put("keys.txt", f"{'1' * 64}\n{key}\n".encode())
+    for words in (["--key", key], ["--key", key.upper()], ["--key", keys], ["--key", "2" * 64, "--key", key]):
+        told = verifier.verify(first, linked, *words)
+        assert "everything holds" in told and "note" not in told, told
+    assert "everything holds" in verifier.verify(first, second, data_dir=lab.data_dir), "the platform's own keys"
+    assert "none of the 0 known" in verifier.verify(first, second, expect=1), "without a key nothing passes"
+    assert "none of the 1 known" in verifier.verify(first, "--key", "2" * 64, expect=1)
+    assert "neither 64 hexadecimal" in verifier.verify(first, "--key", "2" * 63, expect=1)
+    assert "expected a key" in verifier.verify(first, "--key", first, expect=2)
+    forged(verifier, key, one, two)
+    unsigned = verifier.put("old.json", hashed_again(without(one, "signature", "public_key") | {"version": 1}))
+    told = verifier.verify(unsigned, "--key", key, "--accept-unsigned")
+    assert "note   erasure" in told and "unsigned" in told, told
+    # another platform's history beside ours
+    assert "follow the same receipt" in verifier.verify(
+        verifier.put("a.json", hashed_again(without(one, "signature", "public_key") | {"samples": 3})),
+        verifier.put("b.json", hashed_again(without(one, "signature", "public_key") | {"samples": 4})),
+        "--accept-unsigned", expect=1)
+    return key
+
+
+def refused_without(lab, name):
+    """Gone, or another one: nothing starts, nothing is made in its place, and one line says what to do."""
+    path, aside = lab.data_dir / name, lab.folder / "aside"
+    true = path.read_bytes()
+    for change in ("missing", "another"):
+        shutil.copy2(path, aside)
+        path.unlink()
+        if change == "another":
+            path.write_bytes(os.urandom(32))
+            path.chmod(0o644)
+        done = lab.ask("erase", "request", "--subject", "somebody@example.org", "--wait")
+        assert done.returncode == 1 and str(path) in done.stderr, (name, change, done.stderr)
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert LOST[name] in done.stderr, done.stderr
+        assert change != "missing" or not path.exists(), "a new one was made in silence"
+        print(f"{name}, {change}:", done.stderr.strip())
+        shutil.copy2(aside, path)
+        shutil.chown(path, lab.data_dir.stat().st_uid)
+    assert path.read_bytes() == true
+    lab.weir("status")
+
+
+def renewed_once_it_is_lost(lab, verifier, key, one):
+    """Receipts that the lost key signed stay valid; later ones are signed by the new one."""
+    (lab.data_dir / "receipt.key").unlink()
+    lab.run_with("--new-receipt-key")
+    renewed = json.loads(lab.weir("erase", "key", "--json"))
+    assert renewed["public_keys"] == [renewed["public_key"], key] and renewed["public_key"] != key, renewed
+    three = erased(lab, lab.records[30]["user"])
+    assert three["public_key"] == renewed["public_key"]
+    assert "everything holds" in lab.weir("erase", "verify", "--all")
+    both = verifier.put("1.json", one), verifier.put("3.json", three)
+    assert "everything holds" in verifier.verify(*both, data_dir=lab.data_dir)
+    assert "none of the 1 known" in verifier.verify(*both, "--key", key, expect=1)
+
+
+def stopped_between_the_key_and_its_check():
+    """kill -9 after a key was drawn and before anything was recorded of it: the next start takes that key."""
+    lab = SealedLab(samples=100, every=100, epochs=1)
+    os.environ["WEIR_FAULTS"] = "key_file.drawn=!1"
+    killed = lab.run().finish(expect=None)
+    assert killed.process.returncode == -9, killed.process.returncode
+    drawn = (lab.data_dir / "receipt.key.new").read_bytes()
+    lab.run().finish()
+    del os.environ["WEIR_FAULTS"]
+    assert (lab.data_dir / "receipt.key").read_bytes() == drawn
+    assert not (lab.data_dir / "receipt.key.new").exists() and not (lab.data_dir / "secret.new").exists()
+    lab.remove()
+
+
+class SealedLab(Lab):
+    def run_with(self, *options):
+        """One run of the finished pipeline, with options."""
+        import child
+        from weirlab import binaries
+        done = child.run([binaries() / "orchestrator", "run", self.pipeline, "--data-dir", self.data_dir, *options],
+                         capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def main():
+    lab = SealedLab(samples=200, every=200, epochs=1)
+    lab.run().finish()
+    verifier = Verifier(lab, lab.folder / "verifier")
+    one, two = erased(lab, lab.records[10]["user"]), erased(lab, lab.records[20]["user"])
+    key = verified_by_keys_that_were_given(lab, verifier, one, two)
+    for name in LOST:
+        refused_without(lab, name)
+    renewed_once_it_is_lost(lab, verifier, key, one)
+    lab.remove()
+    stopped_between_the_key_and_its_check()
+
+
+main()
