@@ -207,6 +207,7 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
     weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &question);
     free(text);
     enum weir_status status = wait_for(platform, &question);
+    weir_rpc_peer_renew(platform->peer); /* both ends forget what was asked: it may name somebody */
     if (status == WEIR_OK)
         *ret_answer = question.json;
     return status;

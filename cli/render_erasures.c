@@ -101,6 +101,17 @@ void cli_render_erasures(const json_t *answer, struct cli_page *page)
 
 /* ---- the receipt ---- */
 
+static void show_memory(const json_t *memory, struct cli_page *page)
+{
+    const json_t *others = json_object_get(memory, "not_wiped");
+    cli_pair(page, "memory", "wiped in %zu processes",
+             json_array_size(json_object_get(memory, "wiped")));
+    for (size_t i = 0; i < json_array_size(others); i++) {
+        const json_t *other = json_array_get(others, i);
+        cli_pair(page, "not wiped", "%s: %s", cli_text(other, "process"), cli_text(other, "why"));
+    }
+}
+
 static void show_storage(const json_t *storage, struct cli_page *page)
 {
     WEIR_AUTO_BUF scrubbed = {0};
@@ -135,6 +146,8 @@ void cli_render_receipt(const json_t *answer, struct cli_page *page)
     cli_pair_time(page, "models replaced", cli_text(timeline, "models_replaced"));
     cli_pair_time(page, "verified", cli_text(timeline, "verified"));
     show_storage(json_object_get(answer, "storage"), page);
+    if (json_object_get(answer, "memory") != NULL)
+        show_memory(json_object_get(answer, "memory"), page);
     cli_pair(page, "previous", "%s",
              previous[0] == '\0' ? "none: the first of its chain" : previous);
     cli_pair(page, "hash", "%s", cli_text(answer, "hash"));

@@ -18,6 +18,7 @@ enum {
 
 struct pipeline;
 struct erasure;
+struct wiping;
 struct run;
 struct evaluator;
 struct topic_call;
@@ -79,6 +80,7 @@ struct orchestrator {
     bool hold;
     struct pipeline *pipelines; /* newest first */
     struct erasure *erasures;
+    struct wiping *wiping; /* of memory, for them */
     struct run *runs;
     struct evaluator *evaluators;
     struct topic_call *calls; /* questions of weir that are not answered yet */

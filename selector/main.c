@@ -11,6 +11,7 @@ int main(int argc, char **argv)
         .handlers = SELECTOR_HANDLERS,
         .open = selector_open,
         .close = selector_close,
+        .wipe = selector_wipe,
         .check = selector_section_check,
         .print = selector_section_print,
         .describe = selector_section_describe,

@@ -223,3 +223,12 @@ void selector_forget_pipeline(struct selector *selector, const char *name)
         return;
     }
 }
+
+void selector_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer)
+{
+    struct selector *selector = state;
+    (void)request;
+    (void)answer;
+    weir_rpc_peer_renew(selector->storage);
+    weir_db_renew(selector->db);
+}

@@ -49,6 +49,8 @@ enum weir_status selector_open(const struct weir_service_options *options, struc
                                struct weir_rpc_server *server, void **ret_state,
                                struct weir_error *err) WEIR_MUST_USE;
 void selector_close(void *state);
+/* Connects again: nothing else of it ever held more than ids, labels and scores. */
+void selector_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer);
 
 /* How long sets of no trigger stay: the longest that a pipeline says; 0: none has said it. */
 int64_t selector_keep_us(const struct selector *selector);

@@ -33,6 +33,7 @@ static const struct weir_service STORAGE = {
     .handlers = STORAGE_HANDLERS,
     .open = storage_open,
     .close = storage_close,
+    .wipe = storage_wipe,
     .check = check,
     .print = print,
     .describe = storage_declarations_document,

@@ -538,3 +538,15 @@ void storage_close(void *state)
     free(storage->data_dir);
     free(storage);
 }
+
+void storage_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer)
+{
+    struct storage *storage = state;
+
+    (void)request;
+    (void)answer;
+    storage_chunk_cache_clear(storage->cache);
+    storage_open_files_clear(storage->files);
+    weir_borrowed_clear(storage->borrowed);
+    weir_db_renew(storage->db);
+}

@@ -61,6 +61,8 @@ struct storage {
 };
 
 /* The messages storage answers; their owner is a struct storage. */
+/* Lets go of what it keeps for readers. */
+void storage_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer);
 extern const struct weir_rpc_handler STORAGE_HANDLERS[];
 
 enum weir_status storage_open(const struct weir_service_options *options, struct weir_loop *loop,

@@ -53,6 +53,13 @@ void weir_buf_clear(struct weir_buf *buf)
     buf->size = 0;
 }
 
+void weir_buf_wipe(struct weir_buf *buf)
+{
+    if (buf->size > 0)
+        explicit_bzero(buf->at, buf->size);
+    buf->size = 0;
+}
+
 void weir_buf_lend(struct weir_buf *buf, void *at, size_t capacity)
 {
     weir_buf_fini(buf);

@@ -34,7 +34,8 @@ struct weir_buf {
 };
 
 void weir_buf_fini(struct weir_buf *buf);
-void weir_buf_clear(struct weir_buf *buf); /* keeps the memory */
+void weir_buf_clear(struct weir_buf *buf); /* keeps the memory, and what it holds */
+void weir_buf_wipe(struct weir_buf *buf);  /* keeps the memory, wiped as far as it was used */
 /* Empties it into memory that stays somebody else's. What outgrows that moves to memory of its own. */
 void weir_buf_lend(struct weir_buf *buf, void *at, size_t capacity);
 void weir_buf_grow(struct weir_buf *buf, size_t more); /* what weir_buf_reserve() does, rarely */

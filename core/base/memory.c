@@ -21,6 +21,7 @@ enum {
     ARENA_BLOCK_BYTES = 16 << 10, /* first block */
     ARENA_BLOCK_BYTES_MAX =
         1 << 20, /* later ones double up to this; larger pieces get a block of their own */
+    STACK_WIPED_BYTES = 256 << 10, /* deeper than any call that sees samples */
 };
 
 WEIR_NORETURN static void out_of_memory(size_t count, size_t size)
@@ -33,6 +34,20 @@ void weir_memory_keep(void)
 {
     mallopt(M_MMAP_THRESHOLD, KEEP_PIECE_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+}
+
+/* Defined by core/base/wiping.c where that is linked. */
+extern const bool weir_memory_is_wiped __attribute__((weak));
+
+bool weir_memory_wipes(void)
+{
+    return &weir_memory_is_wiped != NULL;
+}
+
+__attribute__((noinline)) void weir_memory_wipe_stack(void)
+{
+    uint8_t below[STACK_WIPED_BYTES];
+    explicit_bzero(below, sizeof below);
 }
 
 static size_t total_bytes(size_t count, size_t size)
@@ -145,8 +160,10 @@ void weir_arena_clear(struct weir_arena *arena)
         free(arena->newest);
         arena->newest = older;
     }
-    if (arena->newest != NULL)
-        arena->newest->used = 0;
+    if (arena->newest == NULL)
+        return;
+    explicit_bzero(arena->newest->bytes, arena->newest->used);
+    arena->newest->used = 0;
 }
 
 /* A block with room for `size` bytes becomes the newest. */

@@ -6,11 +6,18 @@
 
 #include "core/base/attributes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Has the allocator keep what is freed for what comes next, up to 64 MiB: messages of megabytes otherwise
  * cost a page fault for every 4 kB, again and again. Called once, by a program that sends them. */
 void weir_memory_keep(void);
+
+/* True in a program that wipes memory when it is released (core/base/wiping.c): all of Weir's own, unless they
+ * were built with a sanitizer, which has an allocator of its own. */
+bool weir_memory_wipes(void);
+/* Wipes what functions that have returned left on the stack of this thread. */
+void weir_memory_wipe_stack(void);
 
 /* Zeroed memory of `count` objects; aborts on overflow of the product. Free with free(). */
 void *weir_calloc(size_t count, size_t size) WEIR_MUST_USE;
@@ -38,7 +45,7 @@ static inline void weir_auto_free(void *pointer)
 struct weir_arena;
 struct weir_arena *weir_arena_new(void);
 void weir_arena_free(struct weir_arena *arena);
-/* Keeps the first block for reuse, releases the rest; everything handed out before is invalid. */
+/* Wipes and keeps the first block for reuse, releases the rest; everything handed out before is invalid. */
 void weir_arena_clear(struct weir_arena *arena);
 /* Zeroed, aligned to 16 bytes. */
 void *weir_arena_alloc(struct weir_arena *arena, size_t size) WEIR_MUST_USE;

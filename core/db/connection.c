@@ -163,6 +163,12 @@ enum weir_status weir_db_open(const char *conninfo, const char *schema,
     return WEIR_OK;
 }
 
+void weir_db_renew(struct weir_db *db)
+{
+    if (!db->in_transaction)
+        weir_db_drop(db);
+}
+
 void weir_db_close(struct weir_db *db)
 {
     if (db == NULL)

@@ -62,6 +62,10 @@ enum weir_status weir_db_open(const char *conninfo, const char *schema,
 void weir_db_close(struct weir_db *db);
 WEIR_DEFINE_AUTO(weir_db, weir_db_close)
 
+/* Closes the connection, which remembers its last results, as its process of Postgres does; the next call opens it
+ * again. Does nothing inside a transaction. */
+void weir_db_renew(struct weir_db *db);
+
 /* Creates the schema if needed and applies the migrations it lacks, each in its own transaction,
  * recorded in SCHEMA.migration with a checksum of the text. UNSUPPORTED when the schema has one that
  * this program does not know: "schema storage is at migration 007_keys, which this program does not

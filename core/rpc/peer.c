@@ -187,9 +187,9 @@ void weir_rpc_forget(struct weir_rpc_peer *peer, const void *owner)
 void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const void *message)
 {
     struct weir_envelope envelope = {.type = (uint16_t)type, .trace = peer->trace};
-    weir_buf_clear(&peer->header);
     weir_message_pack(type, message, &peer->header);
     bool sent = weir_parts_send(peer->socket, NULL, &envelope, weir_buf_view(&peer->header), NULL);
+    weir_buf_wipe(&peer->header);
     (void)sent; /* one-way messages may be lost: they carry full state and are repeated */
 }
 
@@ -330,6 +330,23 @@ void weir_rpc_peer_close(struct weir_rpc_peer *peer)
         return;
     }
     free_peer(peer);
+}
+
+void weir_rpc_peer_renew(struct weir_rpc_peer *peer)
+{
+    void *socket = NULL;
+    if (peer->closed ||
+        weir_socket_open(peer->loop, WEIR_SOCKET_PEER, peer->endpoint, &socket, NULL) != WEIR_OK)
+        return; /* no descriptor is left: what there is goes on */
+    weir_loop_unwatch_socket(peer->loop, peer->socket);
+    weir_socket_close(peer->socket, NULL);
+    peer->socket = socket;
+    weir_loop_watch_socket(peer->loop, socket, drain, peer);
+    int64_t now = weir_loop_clock_ms(peer->loop);
+    for (size_t i = 0; i < peer->calls.count; i++)
+        peer->calls.at[i]->send_ms = now;
+    if (peer->calls.count > 0)
+        set_timer(peer, now);
 }
 
 void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms)

@@ -97,6 +97,9 @@ WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
 /* As given to weir_rpc_connect(). */
 const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer);
+/* Connects again, and sends open calls again: ZeroMQ keeps the last kilobytes of a connection, at both of its ends,
+ * for as long as it lasts. Not from a callback of this peer. */
+void weir_rpc_peer_renew(struct weir_rpc_peer *peer);
 /* Lets what was sent leave after weir_rpc_peer_close() too: weir_loop_free() waits for it, at most
  * `linger_ms`. */
 void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms);

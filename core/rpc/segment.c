@@ -57,6 +57,7 @@ static bool take_memory(struct weir_segment *segment)
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd, 0);
     if (at == MAP_FAILED)
         return false;
+    (void)madvise(at, size, MADV_DONTDUMP); /* an old kernel writes it to dumps */
     segment->head = at;
     weir_random_bytes(segment->head->key, WEIR_SEGMENT_KEY_BYTES);
     atomic_init(&segment->head->word, weir_segment_word(segment->ticket, WEIR_SEGMENT_IDLE));

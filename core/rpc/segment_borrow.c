@@ -69,12 +69,17 @@ static void on_owner_ended(void *owner)
     unmap(owner);
 }
 
+void weir_borrowed_clear(struct weir_borrowed *borrowed)
+{
+    for (size_t i = 0; i < WEIR_BORROWED_MAX; i++)
+        unmap(&borrowed->at[i]);
+}
+
 void weir_borrowed_free(struct weir_borrowed *borrowed)
 {
     if (borrowed == NULL)
         return;
-    for (size_t i = 0; i < WEIR_BORROWED_MAX; i++)
-        unmap(&borrowed->at[i]);
+    weir_borrowed_clear(borrowed);
     free(borrowed);
 }
 
@@ -123,6 +128,7 @@ static struct weir_segment_head *map_memory(int fd, const struct sent *sent)
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (at == MAP_FAILED)
         return NULL;
+    (void)madvise(at, size, MADV_DONTDUMP); /* an old kernel writes it to dumps */
     struct weir_segment_head *head = at;
     if (memcmp(head->key, sent->key, WEIR_SEGMENT_KEY_BYTES) == 0)
         return head;

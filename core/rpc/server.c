@@ -55,10 +55,11 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
 {
     struct weir_envelope envelope = {
         .type = (uint16_t)type, .request = route->request, .trace = route->trace};
-    weir_buf_clear(&server->header);
     weir_message_pack(type, message, &server->header);
-    return weir_parts_send(server->socket, route, &envelope, weir_buf_view(&server->header),
-                           frames);
+    bool is_sent =
+        weir_parts_send(server->socket, route, &envelope, weir_buf_view(&server->header), frames);
+    weir_buf_wipe(&server->header);
+    return is_sent;
 }
 
 void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route,

@@ -62,7 +62,7 @@ struct running {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
     struct weir_rpc_handler
-        *handlers; /* the service's messages and `health`, all by way of on_request() */
+        *handlers; /* the service's messages, `health` and `wipe`, all by way of on_request() */
     void *state;
     uint64_t session;
     int64_t started_ms;
@@ -145,12 +145,25 @@ static void answer_health(struct running *running, const struct weir_request *re
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }
 
+static void answer_wipe(struct running *running, const struct weir_request *request)
+{
+    struct msg_wiped answer = {.name = running->options->name, .wipes = weir_memory_wipes()};
+    if (running->service->wipe != NULL)
+        running->service->wipe(running->state, request, &answer);
+    weir_memory_wipe_stack();
+    weir_rpc_reply(request->server, &request->route, MSG_wiped, &answer, NULL);
+}
+
 /* All messages come here: the state they are for does not exist yet when the table is bound. */
 static void on_request(void *owner, struct weir_request *request)
 {
     struct running *running = owner;
     if (request->type == MSG_health) {
         answer_health(running, request);
+        return;
+    }
+    if (request->type == MSG_wipe) {
+        answer_wipe(running, request);
         return;
     }
     const struct weir_rpc_handler *handler = running->service->handlers;
@@ -164,10 +177,11 @@ static struct weir_rpc_handler *wrap_handlers(const struct weir_rpc_handler *han
     size_t count = 0;
     while (handlers[count].type != MSG_none)
         count++;
-    struct weir_rpc_handler *wrapped = weir_calloc(count + 2, sizeof *wrapped);
+    struct weir_rpc_handler *wrapped = weir_calloc(count + 3, sizeof *wrapped);
     wrapped[0] = (struct weir_rpc_handler){MSG_health, on_request};
+    wrapped[1] = (struct weir_rpc_handler){MSG_wipe, on_request};
     for (size_t i = 0; i < count; i++)
-        wrapped[i + 1] = (struct weir_rpc_handler){handlers[i].type, on_request};
+        wrapped[i + 2] = (struct weir_rpc_handler){handlers[i].type, on_request};
     return wrapped;
 }
 

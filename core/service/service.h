@@ -39,6 +39,9 @@ struct weir_service {
     /* Optional. Asked once the loop has stopped: false makes the exit code 1. For processes that end by
      * themselves. */
     bool (*succeeded)(const void *state);
+    /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,
+     * and adds what it can say of other processes. Called for every `wipe`: obeys each number once. */
+    void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);
 
     /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config
      * FILE`), and prints their effective values (`--print-config FILE`) or reference documentation
@@ -49,7 +52,7 @@ struct weir_service {
     void (*describe)(struct weir_buf *out);
 };
 
-/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health` by itself. Writes
+/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health` and `wipe` by itself. Writes
  * the readiness line "ready NAME ENDPOINT" to the log once open() succeeded. */
 int weir_service_main(const struct weir_service *service, int argc, char **argv);
 

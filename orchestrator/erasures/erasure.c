@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/erasures/wiping.h"
 #include "orchestrator/evaluations/evaluator.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -242,6 +243,7 @@ enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct we
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) newest = NULL;
+    orch->wiping = wiping_new(orch);
     enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = take_up(orch, weir_rows_i64(rows, i, 0), err);
@@ -254,6 +256,8 @@ enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct we
 
 void orchestrator_erasures_free(struct orchestrator *orch)
 {
+    wiping_free(orch->wiping);
+    orch->wiping = NULL;
     while (orch->erasures != NULL) {
         struct erasure *erasure = orch->erasures;
         orch->erasures = erasure->next;

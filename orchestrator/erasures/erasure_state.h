@@ -29,6 +29,7 @@ struct erasure {
     } scores;
     char *replacing;  /* the model that is being replaced now */
     int64_t measured; /* pipelines up to this one have measured their new models, if they can */
+    uint64_t wipe;    /* after storage had verified: see wiping.h; 0: none yet */
     bool told_trouble;
 };
 

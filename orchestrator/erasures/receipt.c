@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/erasures/wiping.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
@@ -146,13 +147,13 @@ enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_
         return status;
     bool first = weir_rows_count(previous) == 0;
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,sI,sI,ss,ss,ss,ss}", "version", 2, "erasure",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,so,sI,sI,ss,ss,ss,ss}", "version", 2, "erasure",
         (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
         weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
         (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
-        timeline_json(row, storage), "storage", storage_json(storage), "models",
-        models_json(models), "influenced", influenced, "not_measured_again",
-        unmeasured_json(unmeasured), "run_directories_removed",
+        timeline_json(row, storage), "storage", storage_json(storage), "memory",
+        wiping_json(erasure->orch->wiping), "models", models_json(models), "influenced", influenced,
+        "not_measured_again", unmeasured_json(unmeasured), "run_directories_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "scores_removed",
         (json_int_t)weir_rows_i64(row, 0, COL_SCORES), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/erasures/wiping.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/retention.h"
@@ -132,6 +133,15 @@ static void write_receipt(struct erasure *erasure, const struct msg_erase_is *st
     free(receipt.text);
 }
 
+/* Nothing reads what was erased once storage has verified it: from then on memory is clean once it was wiped. */
+static bool is_wiped(struct erasure *erasure)
+{
+    struct wiping *wiping = erasure->orch->wiping;
+    if (erasure->wipe == 0)
+        erasure->wipe = wiping_wanted(wiping);
+    return wiping_is_done(wiping, erasure->wipe);
+}
+
 static void ask_storage(struct erasure *erasure);
 
 static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -143,6 +153,10 @@ static void on_erase_is(void *owner, const struct weir_reply *reply, const struc
     }
     const struct msg_erase_is *storage = reply->message;
     if (erasure_storage_rank(storage->state) < RANK_VERIFIED) {
+        erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
+        return;
+    }
+    if (!is_wiped(erasure)) {
         erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
         return;
     }

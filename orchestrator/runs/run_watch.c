@@ -101,3 +101,10 @@ int64_t run_watch_end(struct run_watch *watch, int64_t run)
     *watched = watch->of[--watch->count];
     return silent_ms;
 }
+
+void run_watch_each(const struct run_watch *watch, void (*each)(void *owner, int64_t run),
+                    void *owner)
+{
+    for (size_t i = 0; i < watch->count; i++)
+        each(owner, watch->of[i].run);
+}

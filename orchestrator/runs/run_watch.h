@@ -21,4 +21,8 @@ void run_watch_leaves(struct run_watch *watch, int64_t run);
 /* The process is gone. For how long it had said nothing when it was told to end for that; 0: it was not. */
 int64_t run_watch_end(struct run_watch *watch, int64_t run);
 
+/* Calls `each` for every process. */
+void run_watch_each(const struct run_watch *watch, void (*each)(void *owner, int64_t run),
+                    void *owner);
+
 #endif

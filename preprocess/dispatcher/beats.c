@@ -223,6 +223,7 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
     if (slot >= 0) {
         struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
+        worker->wiped = beat->wiped;
         note_costs(dispatcher, beat, worker);
         take_fits(dispatcher, beat);
         lease_jobs(dispatcher, &visit, beat, request->arena);
@@ -238,6 +239,7 @@ void dispatcher_on_worker_beat(void *state, struct weir_request *request)
         .known = is_known,
         .ranks = {orders->ranks, orders->count},
         .beat_ms = (uint32_t)pool_beat_ms(pool),
+        .wipe = dispatcher->wipe,
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
 }
@@ -251,4 +253,27 @@ void dispatcher_on_worker_leave(void *state, struct weir_request *request)
         shares_drop(&dispatcher->shares, (uint32_t)slot);
     for (size_t i = 0; slot >= 0 && i < dispatcher->entry_count; i++)
         dispatcher_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
+}
+
+void dispatcher_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer)
+{
+    struct dispatcher *dispatcher = state;
+    const struct pool *pool = &dispatcher->pool;
+    uint64_t number = ((const struct msg_wipe *)request->message)->number;
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    if (number > dispatcher->wipe) {
+        dispatcher->wipe = number;
+        weir_db_renew(dispatcher->db);
+    }
+    const char **names = weir_arena_alloc(request->arena, pool->count * sizeof(*names));
+    uint64_t *numbers = weir_arena_alloc(request->arena, pool->count * sizeof(*numbers));
+    size_t count = 0;
+    for (size_t i = 0; i < pool->count; i++) {
+        if (!pool_is_heard(pool, i, now_ms))
+            continue;
+        names[count] = pool->worker[i].name;
+        numbers[count++] = pool->worker[i].wiped;
+    }
+    answer->workers = (struct weir_strs){names, count};
+    answer->worker_numbers = (struct weir_u64s){numbers, count};
 }

@@ -57,12 +57,15 @@ struct dispatcher {
     struct dispatcher_owed *owed;
     size_t owed_count, owed_capacity;
     struct dispatcher_orders orders;
+    uint64_t wipe; /* newest `wipe` that was asked for */
 };
 
 enum weir_status dispatcher_open(const struct weir_service_options *options, struct weir_loop *loop,
                                  struct weir_rpc_server *server, void **ret_state,
                                  struct weir_error *err) WEIR_MUST_USE;
 void dispatcher_close(void *state);
+/* Also says which workers have obeyed. */
+void dispatcher_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer);
 
 /* The job, taken up from Postgres when it is not in memory. NOT_FOUND, UNAVAILABLE; a closed job
  * comes as one of its own: dispatcher_let_go() frees it. */

@@ -19,6 +19,7 @@ static const struct weir_service DISPATCHER = {
     .handlers = DISPATCHER_HANDLERS,
     .open = dispatcher_open,
     .close = dispatcher_close,
+    .wipe = dispatcher_wipe,
     .check = check,
     .print = preprocess_options_print,
     .describe = preprocess_options_describe,

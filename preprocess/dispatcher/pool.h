@@ -36,6 +36,7 @@ struct pool_worker {
     uint64_t bytes_sent; /* of this session, over all jobs */
     uint64_t bytes_read; /* of this session, over all jobs */
     uint32_t queued;     /* finished batches that wait for credit */
+    uint64_t wiped;      /* newest `wipe` that it has obeyed */
 };
 
 /* Zeroed is empty. */

@@ -29,6 +29,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     }
     const struct msg_worker_orders *orders = reply->message;
     forget_told(worker);
+    worker->wipe = orders->wipe;
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     worker_flow_orders(&worker->flow, orders, worker->beat_ms);
     worker_free_discarded(worker);
@@ -187,6 +188,7 @@ void worker_beat(struct worker *worker)
         .endpoint = weir_rpc_endpoint(worker->server),
         .want = worker_flow_want(&worker->flow),
         .queued = (uint32_t)worker->flow.ready_count,
+        .wiped = weir_memory_wipes() ? worker->wiped : 0,
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);

@@ -72,6 +72,14 @@ void kitchen_forget_files(struct kitchen *kitchen)
     files_forget(kitchen->files);
 }
 
+void kitchen_wipe(struct kitchen *kitchen)
+{
+    files_forget(kitchen->files);
+    rows_fini(&kitchen->rows);
+    explicit_bzero(&kitchen->failures, sizeof(kitchen->failures));
+    explicit_bzero(kitchen->reason, sizeof(kitchen->reason));
+}
+
 /* ---- reading ---- */
 
 /* Lists a sample that has failed. What no path is told of (tasks.c) lies in no file. */

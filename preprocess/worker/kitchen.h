@@ -49,5 +49,7 @@ const char *kitchen_reason(const struct kitchen *kitchen);
 const struct failures *kitchen_failures(const struct kitchen *kitchen);
 /* Files are opened and checked again. */
 void kitchen_forget_files(struct kitchen *kitchen);
+/* Nothing of the batches made so far is left: neither rows nor reasons. */
+void kitchen_wipe(struct kitchen *kitchen);
 
 #endif

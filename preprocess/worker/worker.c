@@ -18,6 +18,7 @@ static void on_tick(void *owner)
     worker_flow_expire(&worker->flow, now_ms);
     worker_jobs_expire(worker, now_ms);
     worker_free_discarded(worker);
+    worker_wipe(worker);
     worker_hold(worker);
     worker_prepare(worker);
     worker_beat(worker);

@@ -103,6 +103,8 @@ struct worker {
     int64_t pause_ms; /* that the dispatcher wants between two beats, at least */
     bool hold_open;
     int64_t hold_ms;
+
+    uint64_t wipe, wiped; /* newest that was asked for, and obeyed */
 };
 
 enum weir_status worker_open(const struct weir_service_options *options, struct weir_loop *loop,
@@ -116,6 +118,9 @@ void worker_beat(struct worker *worker);
 /* hold.c: the use lease. Asks storage when it is time. */
 void worker_hold(struct worker *worker);
 void worker_on_erased(void *state, struct weir_request *request);
+/* wipe.c: obeys the newest `wipe`, if it has not yet: releases everything that batches were made in and connects
+ * again. From the timer alone. */
+void worker_wipe(struct worker *worker);
 /* jobs.c: finds or asks for what a lease's job is. NULL: not yet. */
 struct worker_job *worker_job_for(struct worker *worker, const struct worker_lease *lease);
 /* What an operator of an open job has cost in this session. */

@@ -99,6 +99,19 @@ static void a_request_outlives_the_server(void **state)
     assert_string_equal(fixture->name, "storage");
 }
 
+static void a_request_outlives_a_connection_that_is_renewed(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->silent = true;
+    ask(fixture, LONG_MS);
+    while (fixture->served < 1)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    fixture->silent = false;
+    weir_rpc_peer_renew(fixture->peer);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_string_equal(fixture->name, "storage");
+}
+
 static void a_request_may_come_before_its_server(void **state)
 {
     struct fixture *fixture = *state;
@@ -344,6 +357,7 @@ int main(void)
         IPC(an_unanswered_request_is_sent_again_under_the_same_number),
         INPROC(two_answers_to_one_request_are_heard_once),
         IPC(a_request_outlives_the_server),
+        IPC(a_request_outlives_a_connection_that_is_renewed),
         IPC(a_request_may_come_before_its_server),
         IPC(a_request_ends_at_its_deadline),
         INPROC(a_request_ends_at_its_deadline),

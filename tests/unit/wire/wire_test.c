@@ -250,7 +250,7 @@ static void a_header_above_the_limit_is_refused_before_it_is_read(void **state)
 
 static void a_type_that_is_not_in_the_list_is_unknown(void **state)
 {
-    static const int TYPES[] = {0, 4, 0x01ff, 0x7fff, 0xffff, -1};
+    static const int TYPES[] = {0, 0x00ff, 0x01ff, 0x7fff, 0xffff, -1};
     struct weir_error err;
     struct msg_health health;
     for (size_t i = 0; i < WEIR_COUNT(TYPES); i++) {

@@ -1,0 +1,210 @@
+/* One wipe at a time: services are asked, workers by way of the dispatcher until all have obeyed, then this process
+ * wipes itself. */
+#include "orchestrator/erasures/wiping.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "orchestrator/runs/run_watch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    WIPE_MS = 5000, /* a process that has not obeyed for so long is named instead */
+    SERVICES = 3,
+};
+
+static const char WIPES_NOTHING[] = "this build does not wipe the memory that it releases";
+
+struct wiping {
+    struct orchestrator *orch;
+    uint64_t wanted, running, done; /* numbers of wipes; running 0: none */
+    uint64_t number;                /* of the running one, as processes are told */
+    int64_t until_ms;
+    unsigned unanswered;
+    uint64_t timer;
+    json_t *wiped, *not_wiped; /* of the running one */
+    json_t *newest;            /* of the newest that is done */
+};
+
+struct wiping *wiping_new(struct orchestrator *orch)
+{
+    struct wiping *wiping = weir_calloc(1, sizeof *wiping);
+    wiping->orch = orch;
+    return wiping;
+}
+
+void wiping_free(struct wiping *wiping)
+{
+    if (wiping == NULL)
+        return;
+    weir_loop_cancel(wiping->orch->loop, wiping->timer);
+    json_decref(wiping->wiped);
+    json_decref(wiping->not_wiped);
+    json_decref(wiping->newest);
+    free(wiping);
+}
+
+static void schedule(struct wiping *wiping, int64_t delay_ms, weir_loop_timer_fn *step)
+{
+    weir_loop_cancel(wiping->orch->loop, wiping->timer);
+    wiping->timer = weir_loop_timer(wiping->orch->loop, delay_ms, 0, step, wiping);
+}
+
+static void note(struct wiping *wiping, const char *process, const char *why)
+{
+    if (why == NULL)
+        json_array_append_new(wiping->wiped, json_string(process));
+    else
+        json_array_append_new(wiping->not_wiped,
+                              json_pack("{ss,ss}", "process", process, "why", why));
+}
+
+/* ---- the end ---- */
+
+static void note_trainer(void *owner, int64_t run)
+{
+    WEIR_AUTO_FREE char *name = weir_format("trainer-%" PRId64, run);
+    note(owner, name, "it is training; what it holds goes when it ends");
+}
+
+static void begin(void *owner);
+
+/* From a timer, for the peers connect again. */
+static void finish(void *owner)
+{
+    struct wiping *wiping = owner;
+    struct orchestrator *orch = wiping->orch;
+    wiping->timer = 0;
+    weir_rpc_peer_renew(orch->storage);
+    weir_rpc_peer_renew(orch->selector);
+    weir_rpc_peer_renew(orch->dispatcher);
+    weir_db_renew(orch->db);
+    weir_memory_wipe_stack();
+    note(wiping, "orchestrator", weir_memory_wipes() ? NULL : WIPES_NOTHING);
+    run_watch_each(orch->watch, note_trainer, wiping);
+    note(
+        wiping, "postgres",
+        "its shared buffers keep pages until others take their place, or until it is started again");
+    json_decref(wiping->newest);
+    wiping->newest = json_pack("{so,so}", "wiped", wiping->wiped, "not_wiped", wiping->not_wiped);
+    wiping->wiped = wiping->not_wiped = NULL;
+    wiping->done = wiping->running;
+    wiping->running = 0;
+    if (wiping->wanted > wiping->done)
+        schedule(wiping, 0, begin);
+}
+
+/* ---- asking ---- */
+
+static void answered(struct wiping *wiping)
+{
+    wiping->unanswered--;
+    if (wiping->unanswered == 0)
+        schedule(wiping, 0, finish);
+}
+
+static void note_answer(struct wiping *wiping, const char *name, const struct weir_reply *reply)
+{
+    const struct msg_wiped *answer =
+        reply != NULL && reply->type == MSG_wiped ? reply->message : NULL;
+    note(wiping, name, answer == NULL ? "it did not answer" : answer->wipes ? NULL : WIPES_NOTHING);
+}
+
+static void on_storage(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    (void)err;
+    note_answer(owner, "storage", reply);
+    answered(owner);
+}
+
+static void on_selector(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    (void)err;
+    note_answer(owner, "selector", reply);
+    answered(owner);
+}
+
+static size_t workers_left(const struct wiping *wiping, const struct msg_wiped *answer)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < answer->workers.count && i < answer->worker_numbers.count; i++)
+        left += answer->worker_numbers.at[i] < wiping->number;
+    return left;
+}
+
+static void note_workers(struct wiping *wiping, const struct msg_wiped *answer)
+{
+    for (size_t i = 0; i < answer->workers.count && i < answer->worker_numbers.count; i++)
+        note(wiping, answer->workers.at[i],
+             answer->worker_numbers.at[i] >= wiping->number
+                 ? NULL
+                 : "it has not wiped its memory yet; it does when it next reports");
+}
+
+static void ask_dispatcher(void *owner);
+
+static void on_dispatcher(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct wiping *wiping = owner;
+    const struct msg_wiped *answer =
+        reply != NULL && reply->type == MSG_wiped ? reply->message : NULL;
+    (void)err;
+    if (answer != NULL && answer->wipes && workers_left(wiping, answer) > 0 &&
+        weir_now_ms() < wiping->until_ms) {
+        schedule(wiping, ORCHESTRATOR_POLL_MS, ask_dispatcher);
+        return;
+    }
+    note_answer(wiping, "dispatcher", reply);
+    if (answer != NULL)
+        note_workers(wiping, answer);
+    answered(wiping);
+}
+
+static void ask(struct wiping *wiping, struct weir_rpc_peer *peer, weir_rpc_done_fn *done)
+{
+    weir_rpc_call(peer, MSG_wipe, &(struct msg_wipe){.number = wiping->number}, WIPE_MS, done,
+                  wiping);
+}
+
+static void ask_dispatcher(void *owner)
+{
+    struct wiping *wiping = owner;
+    wiping->timer = 0;
+    ask(wiping, wiping->orch->dispatcher, on_dispatcher);
+}
+
+static void begin(void *owner)
+{
+    struct wiping *wiping = owner;
+    wiping->running = wiping->wanted;
+    wiping->number =
+        (uint64_t)weir_now_ns(); /* greater than what a former process of ours asked for */
+    wiping->until_ms = weir_now_ms() + WIPE_MS;
+    wiping->wiped = json_array();
+    wiping->not_wiped = json_array();
+    wiping->unanswered = SERVICES;
+    ask(wiping, wiping->orch->storage, on_storage);
+    ask(wiping, wiping->orch->selector, on_selector);
+    ask_dispatcher(wiping);
+}
+
+/* ---- what erasures see ---- */
+
+uint64_t wiping_wanted(struct wiping *wiping)
+{
+    if (wiping->running == 0 && wiping->wanted == wiping->done)
+        schedule(wiping, 0, begin);
+    wiping->wanted = (wiping->running == 0 ? wiping->done : wiping->running) + 1;
+    return wiping->wanted;
+}
+
+bool wiping_is_done(const struct wiping *wiping, uint64_t number)
+{
+    return wiping->done >= number;
+}
+
+json_t *wiping_json(const struct wiping *wiping)
+{
+    return json_deep_copy(wiping->newest);
+}

@@ -1,0 +1,22 @@
+/* Wiping the memory of Weir's processes, once for all erasures that wait for it: each process is asked to drop what it
+ * keeps for speed and to connect again, the orchestrator last. Released memory is wiped at once (core/base/wiping.c),
+ * so that nothing erased can be read from a process afterwards. The receipt names the processes that were not wiped.
+ * Owned by: struct orchestrator. */
+#ifndef ORCHESTRATOR_ERASURES_WIPING_H
+#define ORCHESTRATOR_ERASURES_WIPING_H
+
+#include "orchestrator/orchestrator.h"
+
+#include <jansson.h>
+
+struct wiping;
+
+struct wiping *wiping_new(struct orchestrator *orch);
+void wiping_free(struct wiping *wiping);
+/* A wipe that begins from now on; its number. */
+uint64_t wiping_wanted(struct wiping *wiping);
+bool wiping_is_done(const struct wiping *wiping, uint64_t number);
+/* {`wiped`: names, `not_wiped`: list of {`process`, `why`}} of the newest wipe, the caller's. */
+json_t *wiping_json(const struct wiping *wiping);
+
+#endif

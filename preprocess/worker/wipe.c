@@ -1,0 +1,30 @@
+/* Wiping: everything that batches were made in is released, which wipes it (core/base/wiping.c), and made again when
+ * it is needed. */
+#include "core/base/memory.h"
+#include "preprocess/worker/worker.h"
+
+static void release_buffers(struct worker *worker)
+{
+    worker_tasks_drop_fetched(worker); /* nothing is lent any more */
+    weir_segment_free(worker->lent);
+    worker->lent = weir_segment_new(WORKER_LENT_BYTES);
+    worker->lent_to = NULL;
+    weir_borrowed_clear(worker->borrowed);
+    layouts_clear(worker->layouts);
+    worker_jobs_close(worker); /* operators keep the rows of their last batch */
+    kitchen_wipe(worker->kitchen);
+}
+
+void worker_wipe(struct worker *worker)
+{
+    if (worker->wipe <= worker->wiped)
+        return;
+    worker->wiped = worker->wipe;
+    release_buffers(worker);
+    weir_rpc_peer_renew(worker->dispatcher);
+    weir_rpc_peer_renew(worker->storage);
+    weir_memory_wipe_stack();
+    worker->hold_ms =
+        0; /* storage sends its hints to the new connection only after the next hold */
+    worker->beat_due = true;
+}

@@ -1,0 +1,89 @@
+"""After the receipt no process of Weir has an erased record, or the name of whose it was, in its memory; what could not be
+wiped is named in the receipt."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from weirlab import PIPELINE, SKIPPED, Lab, run_tests, served, victims
+
+SERVICES = ("storage", "selector", "dispatcher", "worker-1", "worker-2", "orchestrator")
+PERSON = "zyxwanda.canary@example.org"
+WORDS = "zyxcanaryone zyxcanarytwo zyxcanarythree"
+WIDE = 16 << 20  # of a mapping that is read at once
+
+
+def readable(pid):
+    """(first, end, name) of the mappings of a process."""
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        fields = line.split(maxsplit=5)
+        first, end = (int(number, 16) for number in fields[0].split("-"))
+        name = fields[5] if len(fields) > 5 else ""
+        if fields[1].startswith("r") and name not in ("[vvar]", "[vvar_vclock]", "[vsyscall]"):
+            yield first, end, name
+
+
+def places_in_memory(pid, wanted):
+    """Where a process has any of these words: name of the mapping, and what stands around it."""
+    found = []
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for first, end, name in readable(pid):
+            for at in range(first, end, WIDE):
+                try:
+                    memory.seek(at)
+                    content = memory.read(min(WIDE, end - at) + 64 if at + WIDE < end else end - at)
+                except (OSError, OverflowError, ValueError):
+                    continue  # it is gone meanwhile, or a device
+                for word in wanted:
+                    place = content.find(word)
+                    while place >= 0:
+                        found.append((name or "anonymous", hex(at + place), content[max(place - 48, 0):place + 80]))
+                        place = content.find(word, place + 1)
+    return found
+
+
+def remembering(lab, names, wanted):
+    """Of each of these processes, where it has the words."""
+    return {f"{name}/{pid}": places for name in names for pid in victims(lab.data_dir, name)
+            if (places := places_in_memory(pid, wanted))}
+
+
+def canary_lab():
+    lab = Lab(samples=400, every=200, epochs=1, pipeline=PIPELINE)
+    for part in sorted((lab.folder / "stream").iterdir()):
+        with part.open("a") as file:
+            for i in range(20):
+                file.write(json.dumps({"ts": f"2002-01-0{i % 9 + 1}T00:00:00Z", "label": "spam", "user": PERSON,
+                                       "text": f"hello {WORDS} #{part.name}-{i}"}) + "\n")
+    return lab
+
+
+def test_no_process_remembers_what_was_erased():
+    lab = canary_lab()
+    wanted = [PERSON.encode(), WORDS.encode(), *(word.encode() for word in WORDS.split())]
+    with served(lab) as server:
+        lab.weir("submit", str(lab.pipeline))
+        lab.weir("watch", "lab")
+        control = places_in_memory(os.getpid(), [PERSON.encode()])
+        assert control, "this test cannot find what it looks for"
+        answer = json.loads(lab.weir("erase", "request", "--subject", PERSON, "--wait", "--json"))
+        assert answer["samples"] == 60, answer
+        receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+        found = remembering(lab, SERVICES, wanted)
+        for name, places in found.items():
+            for place in places[:6]:
+                print(name, *place)
+        assert not found, {name: len(places) for name, places in found.items()}
+        assert set(SERVICES) <= set(receipt["memory"]["wiped"]), receipt["memory"]
+        print(receipt["memory"])
+        left = remembering(lab, ("postgres",), wanted)
+        assert not left or "postgres" in {entry["process"] for entry in receipt["memory"]["not_wiped"]}, left
+    lab.remove()
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: only root may read the memory of processes that cannot be dumped")
+        sys.exit(SKIPPED)
+    run_tests(globals(), wanted=sys.argv[1:])

@@ -1,0 +1,108 @@
+/* Memory that is released holds nothing of what was in it: this program is linked as Weir's own are. */
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "tests/support/process_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SECRET_BYTES = 24, MANY = 4096 };
+
+/* A secret, kept inverted, so that looking for it does not find this. */
+static uint8_t inverted[SECRET_BYTES];
+
+static void write_secret(uint8_t *at)
+{
+    for (size_t i = 0; i < SECRET_BYTES; i++)
+        at[i] = (uint8_t)~inverted[i];
+}
+
+static size_t places(void)
+{
+    return process_memory_places(getpid(), inverted, sizeof inverted);
+}
+
+static int draw_secret(void **state)
+{
+    (void)state;
+    weir_random_bytes(inverted, sizeof inverted);
+    if (!weir_memory_wipes())
+        skip(); /* a sanitizer's allocator */
+    return 0;
+}
+
+static void what_is_freed_is_wiped(void **state)
+{
+    (void)state;
+    for (size_t size = SECRET_BYTES; size < 1 << 20; size *= 3) {
+        uint8_t *at = weir_calloc(size, 1);
+        write_secret(at + size - SECRET_BYTES);
+        assert_int_equal(places(), 1);
+        free(at);
+        assert_int_equal(places(), 0);
+    }
+}
+
+static void what_grows_leaves_nothing_behind(void **state)
+{
+    uint8_t *at = weir_realloc(NULL, SECRET_BYTES, 1);
+    (void)state;
+    write_secret(at);
+    for (size_t size = SECRET_BYTES; size < MANY; size += 7) {
+        at = weir_realloc(at, size, 1);
+        WEIR_AUTO_FREE char *between = weir_format("%zu", size); /* so that it has to move */
+        assert_int_equal(places(), 1);
+    }
+    at = weir_realloc(at, SECRET_BYTES / 2, 1);
+    assert_int_equal(places(), 0);
+    free(at);
+}
+
+static void what_a_buffer_and_an_arena_keep_for_reuse_is_wiped(void **state)
+{
+    WEIR_AUTO_BUF buf = {0};
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    (void)state;
+    weir_buf_reserve(&buf, SECRET_BYTES);
+    write_secret(buf.at);
+    buf.size = SECRET_BYTES;
+    write_secret(weir_arena_alloc(arena, SECRET_BYTES));
+    assert_int_equal(places(), 2);
+    weir_buf_wipe(&buf);
+    weir_arena_clear(arena);
+    assert_int_equal(places(), 0);
+}
+
+__attribute__((noinline)) static void keep_on_the_stack(void)
+{
+    uint8_t local[SECRET_BYTES];
+    write_secret(local);
+    assert_int_equal(places(), 1);
+}
+
+static void what_calls_left_on_the_stack_is_wiped(void **state)
+{
+    (void)state;
+    keep_on_the_stack();
+    weir_memory_wipe_stack();
+    assert_int_equal(places(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_freed_is_wiped, draw_secret),
+        cmocka_unit_test_setup(what_grows_leaves_nothing_behind, draw_secret),
+        cmocka_unit_test_setup(what_a_buffer_and_an_arena_keep_for_reuse_is_wiped, draw_secret),
+        cmocka_unit_test_setup(what_calls_left_on_the_stack_is_wiped, draw_secret),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
