@@ -193,12 +193,14 @@ static void show_complaints(const json_t *datasets, struct cli_page *page)
 
 void cli_render_datasets(const json_t *answer, struct cli_page *page)
 {
-    static const char *const COUNTS[] = {"ingested", "live",        "erased",    "removed",
-                                         "replaced", "quarantined", "duplicate", "blocked"};
+    static const char *const COUNTS[] = {"ingested",  "live",     "erased",
+                                         "removed",   "replaced", "quarantined",
+                                         "duplicate", "blocked",  "returned"};
     static const struct cli_column COLUMNS[] = {
         {"dataset", false},  {"format", false}, {"ingested", true}, {"live", true},
         {"erased", true},    {"removed", true}, {"replaced", true}, {"quarantined", true},
-        {"duplicate", true}, {"blocked", true}, {"bytes", true},    {"classes", false},
+        {"duplicate", true}, {"blocked", true}, {"returned", true}, {"bytes", true},
+        {"classes", false},
     };
     CLI_AUTO_TABLE table = {.columns = COLUMNS, .column_count = WEIR_COUNT(COLUMNS)};
     const json_t *datasets = json_object_get(answer, "datasets");

@@ -534,7 +534,7 @@ void storage_close(void *state)
     for (size_t i = 0; i < storage->trouble_count; i++)
         free(storage->troubles[i]);
     free(storage->troubles);
-    free(storage->erased.at);
+    storage_erased_names_fini(&storage->erased);
     free(storage->data_dir);
     free(storage);
 }

@@ -40,7 +40,7 @@ struct storage {
     size_t epoch_ids;                /* ids that one epoch erases at most; fewer in tests */
     struct weir_rpc_server *server;  /* of the newest holder */
     struct weir_route routes[STORAGE_HOLDERS_MAX];
-    struct erased_subjects erased;
+    struct erased_names erased;
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
     struct mirrors *mirrors;

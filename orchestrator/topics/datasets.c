@@ -25,6 +25,7 @@ static json_t *dataset_json(const struct msg_dataset_is *dataset)
         {"erased", dataset->erased},       {"removed", dataset->removed},
         {"replaced", dataset->replaced},   {"quarantined", dataset->quarantined},
         {"duplicate", dataset->duplicate}, {"blocked", dataset->blocked},
+        {"returned", dataset->returned},
     };
     for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++)
         json_object_set_new(json, COUNTS[i].name, json_integer((json_int_t)COUNTS[i].count));

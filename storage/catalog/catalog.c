@@ -446,9 +446,3 @@ char *storage_dataset_path(const struct dataset *dataset, const struct stored_fi
     return weir_format("%s/%s", dataset->declaration->is_copied ? dataset->copies : dataset->root,
                        file->path ? file->path : "");
 }
-
-const char *storage_dataset_record_name(const struct dataset *dataset,
-                                        const struct stored_file *file)
-{
-    return dataset->declaration->is_pushed ? "" : file->path;
-}

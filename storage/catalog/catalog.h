@@ -42,6 +42,7 @@ struct dead_rows {
 struct accounts {
     uint64_t ingested, live, erased, removed, replaced;
     uint64_t quarantined, duplicate, blocked;
+    uint64_t returned; /* of `ingested`: had been erased before */
     uint64_t bytes;
 };
 
@@ -65,6 +66,7 @@ struct dataset {
     uint64_t next_row; /* block << 16 | row */
     uint64_t sequence;
     uint64_t feed_floor;
+    bool accepts_returns; /* `on_return: accept`, as it was declared last */
     struct accounts accounts;
 
     char **classes;
@@ -186,10 +188,6 @@ void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
 void storage_dataset_name_classes(struct dataset *dataset);
 /* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */
 int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name);
-/* What an erased record is blocked under, beside its content: the path of its file, where it would come
- * again; "" when it was pushed, because then it may come anywhere. */
-const char *storage_dataset_record_name(const struct dataset *dataset,
-                                        const struct stored_file *file);
 /* Absolute path of what readers open, in the caller's memory. */
 char *storage_dataset_path(const struct dataset *dataset,
                            const struct stored_file *file) WEIR_MUST_USE;

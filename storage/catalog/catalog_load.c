@@ -140,6 +140,8 @@ static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, 
     dataset->feed_floor = (uint64_t)weir_rows_i64(rows, i, 9);
     for (size_t k = 0; k < WEIR_COUNT(counters); k++)
         *counters[k] = (uint64_t)weir_rows_i64(rows, i, 10 + (int)k);
+    accounts->returned = (uint64_t)weir_rows_i64(rows, i, COL_UNTOLD + 1);
+    dataset->accepts_returns = weir_rows_bool(rows, i, COL_UNTOLD + 2);
 }
 
 /* An older Weir did not say in the row of a dataset what its labels are, which the view has to know. */

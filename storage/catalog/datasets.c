@@ -5,6 +5,7 @@
 #include "storage/reading/serve.h"
 
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 
 #include <stdio.h>
@@ -96,11 +97,30 @@ static void find_difference(const char *was, const char *is, char *line_was, cha
     snprintf(line_is, 120, "%s", *is ? "more keys" : "fewer keys");
 }
 
+/* The operator's switch, which pipelines that do not name it leave as it is. */
+static enum weir_status set_on_return(struct storage *storage, struct dataset *dataset,
+                                      const struct declaration *declared, struct weir_error *err)
+{
+    bool accepts = declared->source.on_return == 1;
+    enum weir_status status;
+
+    if (!declared->says_on_return || accepts == dataset->accepts_returns)
+        return WEIR_OK;
+    status = DB_RUN(storage->db, Q_dataset_accept_returns, NULL, err, DB_I64(dataset->number),
+                    DB_BOOL(accepts));
+    if (status != WEIR_OK)
+        return status;
+    dataset->accepts_returns = accepts;
+    weir_log(WEIR_LOG_INFO, "on_return changed", "dataset=%s on_return=%s", dataset->name,
+             accepts ? "accept" : "refuse");
+    return WEIR_OK;
+}
+
 static enum weir_status declare_one(struct storage *storage, const char *name,
                                     const struct msg_dataset_declare *asked, uint64_t *ret_number,
                                     struct weir_error *err)
 {
-    const struct dataset *known = storage_catalog_find(storage->catalog, name);
+    struct dataset *known = storage_catalog_find(storage->catalog, name);
     WEIR_AUTO(dataset) dataset = NULL;
     char was[120], is[120];
     const struct dataset_origin origin = {
@@ -112,11 +132,14 @@ static enum weir_status declare_one(struct storage *storage, const char *name,
     if (!known) {
         status = add_dataset(storage, &dataset, asked, err);
         *ret_number = storage->catalog->count;
-        return status;
+        if (status != WEIR_OK)
+            return status;
+        known = storage_catalog_at(storage->catalog, *ret_number);
+        return set_on_return(storage, known, known->declaration, err);
     }
     *ret_number = known->number;
     if (strcmp(known->text, dataset->text) == 0)
-        return WEIR_OK;
+        return set_on_return(storage, known, dataset->declaration, err);
     find_difference(known->text, dataset->text, was, is);
     return weir_yaml_fail(source_node(dataset), err,
                           "dataset '%s' is declared with '%s' in this data directory, found '%s': "
@@ -218,6 +241,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .quarantined = accounts->quarantined,
         .duplicate = accounts->duplicate,
         .blocked = accounts->blocked,
+        .returned = accounts->returned,
         .label_kind = dataset->declaration->label_kind,
         .classes = {(const char *const *)dataset->classes, dataset->class_count},
         .bytes = accounts->bytes,

@@ -48,6 +48,7 @@ struct source_section {
     const char *sidecar;
     int import; /* 0 reference, 1 copy */
     int on_erase;
+    int on_return; /* 0 refuse, 1 accept */
     int64_t settle;
 };
 
@@ -102,6 +103,7 @@ struct declaration {
     bool is_remote;   /* … of shells: bytes stay in the bucket (storage/objects/s3_shell.h) */
     struct s3_source s3;
     enum on_erase on_erase;
+    bool says_on_return; /* which is no part of what makes two declarations the same */
 };
 
 struct declarations {

@@ -11,6 +11,7 @@
 
 const char *const STORAGE_IMPORTS[] = {"reference", "copy", NULL};
 const char *const STORAGE_ON_ERASES[] = {"scrub", "unlink", NULL};
+static const char *const ON_RETURNS[] = {"refuse", "accept", NULL};
 
 const struct cfg_key STORAGE_SOURCE_KEYS[] = {
     CFG_TEXT(
@@ -36,6 +37,11 @@ const struct cfg_key STORAGE_SOURCE_KEYS[] = {
                       "which is decompressed if a name ends in .zst or .zstd"),
     CFG_CHOICE(struct source_section, on_erase, .choices = STORAGE_ON_ERASES,
                .doc = "scrub: overwrite the bytes; unlink: remove the file. Required with subject"),
+    CFG_CHOICE(struct source_section, on_return, .choices = ON_RETURNS, .fallback = "refuse",
+               .doc =
+                   "records that were erased, or whose subject or key was, when they come again. "
+                   "refuse: they stay out, counted as blocked; accept: they come in, counted as "
+                   "returned. May be changed later; the value that was declared last counts"),
     CFG_DURATION(struct source_section, settle, .fallback = "200ms", .min = 0, .max = 3600e6,
                  .doc = "a file that changed less than this ago waits; a log, ten times as long"),
     CFG_END,
@@ -120,6 +126,7 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
         return status;
     d->options = weir_calloc(1, d->format->options_size + 1);
     d->is_pushed = d->source.push;
+    d->says_on_return = weir_yaml_get(node, "on_return") != NULL;
     d->is_copied = (d->source.import == 1 && !d->is_mirrored) || d->is_pushed;
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
 }

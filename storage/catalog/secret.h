@@ -18,14 +18,17 @@ struct storage_secret {
 
 /* What is hashed: equal bytes in two domains have unrelated hashes. */
 enum storage_hash_domain {
-    HASH_SUBJECT = 1, /* a data subject */
-    HASH_PATH = 2,    /* path of an erased one-sample file */
-    HASH_RECORD = 3,  /* path and content of an erased record */
-    HASH_PREFIX = 4,  /* beginning and end of what is indexed of a file */
-    HASH_PROBE = 5,   /* seeds the search for erased content */
-    HASH_KEY = 6,     /* what a sample is */
-    HASH_ROW = 20,    /* what the manifest says of a file */
-    HASH_CHECK = 30,  /* a constant: tells this secret from another */
+    HASH_SUBJECT = 1,  /* a data subject */
+    HASH_PATH = 2,     /* path of an erased one-sample file, of an older Weir or in a bucket */
+    HASH_RECORD = 3,   /* path and content of an erased record */
+    HASH_PREFIX = 4,   /* beginning and end of what is indexed of a file */
+    HASH_PROBE = 5,    /* seeds the search for erased content */
+    HASH_KEY = 6,      /* what a sample is */
+    HASH_ROW = 20,     /* what the manifest says of a file */
+    HASH_CHECK = 30,   /* a constant: tells this secret from another */
+    HASH_CONTENT = 40, /* what an erased record holds, wherever it is (storage/intake/guard.h) */
+    HASH_RETURN = 41,  /* what an erased record is, and whose */
+    HASH_FILE = 42, /* an erased one-sample file that has not changed: path, size, mtime, inode */
 };
 
 /* Reads DATA_DIR/secret, whose check value the database has, or draws it for a store that is empty.

@@ -223,6 +223,7 @@ void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refus
     staged->reason = weir_strdup(refusal->reason);
     staged->count = refusal->count;
     staged->is_tail = refusal->is_tail;
+    staged->is_blocked = refusal->is_blocked;
 }
 
 void storage_batch_withdraw(struct batch *batch, const char *path, bool all)
@@ -232,23 +233,26 @@ void storage_batch_withdraw(struct batch *batch, const char *path, bool all)
         (struct batch_withdrawal){.path = weir_strdup(path), .all = all};
 }
 
-void storage_batch_block(struct batch *batch, struct blocked_hash *hash)
+void storage_batch_meet_blocked(struct batch *batch, uint64_t hash)
 {
-    if (hash->is_met)
-        return;
-    hash->is_met = true;
-    MAKE_ROOM(batch->met);
-    batch->met.at[batch->met.count++] = hash->hash;
-}
+    struct blocked_hash *blocked = storage_dataset_blocked(batch->dataset, hash);
 
-void storage_batch_block_new(struct batch *batch, uint64_t hash)
-{
-    if (!storage_dataset_blocked(batch->dataset, hash)) {
+    if (!blocked) {
         storage_dataset_block(batch->dataset, hash, false);
         MAKE_ROOM(batch->blocked);
         batch->blocked.at[batch->blocked.count++] = hash;
+        blocked = storage_dataset_blocked(batch->dataset, hash);
     }
-    storage_batch_block(batch, storage_dataset_blocked(batch->dataset, hash));
+    if (blocked->is_met)
+        return;
+    blocked->is_met = true;
+    MAKE_ROOM(batch->met);
+    batch->met.at[batch->met.count++] = hash;
+}
+
+void storage_batch_returned(struct batch *batch)
+{
+    batch->dataset->accounts.returned++;
 }
 
 void storage_batch_also(struct batch *batch, storage_batch_also_fn *also, void *owner)

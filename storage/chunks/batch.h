@@ -47,14 +47,15 @@ struct batch_refusal {
     const char *reason;
     uint64_t count;
     bool is_tail;
+    bool is_blocked; /* because they were erased before */
 };
 void storage_batch_refuse(struct batch *batch, const struct batch_refusal *refusal);
 /* Takes back what was refused of `path` before: its tail, or all of it. */
 void storage_batch_withdraw(struct batch *batch, const char *path, bool all);
-/* Refused because it was erased before; counted once. */
-void storage_batch_block(struct batch *batch, struct blocked_hash *hash);
-/* The same, for what has no hash of its own yet. */
-void storage_batch_block_new(struct batch *batch, uint64_t hash);
+/* Blocks a hash from now on, and counts it, once, as something that was kept out. */
+void storage_batch_meet_blocked(struct batch *batch, uint64_t hash);
+/* The newest row had been erased before. */
+void storage_batch_returned(struct batch *batch);
 
 /* What else the transaction of the commit writes, at its end. Its failure is the commit's. */
 typedef enum weir_status storage_batch_also_fn(void *owner, struct weir_db *db,

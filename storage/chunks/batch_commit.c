@@ -329,17 +329,22 @@ static enum weir_status write_refusals(const struct commit *c)
         status = DB_RUN(c->db, Q_quarantine_withdraw, &rows, c->err, DB_I64(c->dataset->number),
                         DB_BYTES(weir_bytes_of(batch->withdrawals.at[i].path)),
                         DB_BOOL(batch->withdrawals.at[i].all));
-        if (status == WEIR_OK)
-            c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
+        if (status != WEIR_OK)
+            return status;
+        c->dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
+        c->dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, 1);
     }
     for (size_t i = 0; status == WEIR_OK && i < batch->refusals.count; i++) {
         const struct staged_refusal *refusal = &batch->refusals.at[i];
 
-        status =
-            DB_RUN(c->db, Q_quarantine_add, NULL, c->err, DB_I64(c->dataset->number),
-                   DB_BYTES(weir_bytes_of(refusal->path)), DB_TEXT(refusal->place),
-                   DB_TEXT(refusal->reason), DB_I64(refusal->count), DB_BOOL(refusal->is_tail));
-        c->dataset->accounts.quarantined += refusal->count;
+        status = DB_RUN(c->db, Q_quarantine_add, NULL, c->err, DB_I64(c->dataset->number),
+                        DB_BYTES(weir_bytes_of(refusal->path)), DB_TEXT(refusal->place),
+                        DB_TEXT(refusal->reason), DB_I64(refusal->count), DB_BOOL(refusal->is_tail),
+                        DB_BOOL(refusal->is_blocked));
+        if (refusal->is_blocked)
+            c->dataset->accounts.blocked += refusal->count;
+        else
+            c->dataset->accounts.quarantined += refusal->count;
     }
     return status;
 }
@@ -349,9 +354,9 @@ static enum weir_status write_blocked(const struct commit *c)
     const struct batch *batch = c->batch;
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < batch->blocked.count; i++)
-        status = DB_RUN(c->db, Q_blocked_add, NULL, c->err, DB_I64(c->dataset->number),
-                        DB_I64(batch->blocked.at[i]));
+    if (batch->blocked.count > 0)
+        status = DB_RUN(c->db, Q_blocked_add_all, NULL, c->err, DB_I64(c->dataset->number),
+                        DB_I64S(batch->blocked.at, batch->blocked.count));
     if (status != WEIR_OK || batch->met.count == 0)
         return status;
     c->dataset->accounts.blocked += batch->met.count;

@@ -31,7 +31,7 @@ struct batch_withdrawal {
 struct staged_refusal {
     char *path, *place, *reason;
     uint64_t count;
-    bool is_tail;
+    bool is_tail, is_blocked;
 };
 
 #define LIST(type)       \

@@ -141,6 +141,7 @@ enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *
     if (status != WEIR_OK)
         return status;
     listed = (uint64_t)weir_rows_i64(rows, 0, 0);
+    met = (uint64_t)weir_rows_i64(rows, 0, 1);
     for (size_t i = 0; i < dataset->blocked_count; i++)
         met += dataset->blocked[i].is_met;
     if (listed != dataset->accounts.quarantined)
@@ -148,9 +149,9 @@ enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *
                      weir_format("quarantined = %" PRIu64, dataset->accounts.quarantined),
                      weir_format("%" PRIu64 ", the sum of storage.quarantine", listed));
     if (met != dataset->accounts.blocked)
-        doctor_wrong(doctor, DOCTOR_REFUSED,
-                     weir_format("blocked = %" PRIu64, dataset->accounts.blocked),
-                     weir_format("%" PRIu64 ", the hashes that were met", met));
+        doctor_wrong(
+            doctor, DOCTOR_REFUSED, weir_format("blocked = %" PRIu64, dataset->accounts.blocked),
+            weir_format("%" PRIu64 ", what storage.quarantine and storage.blocked say", met));
     if (!doctor->is_bad[DOCTOR_REFUSED])
         storage_doctor_say(doctor, DOCTOR_REFUSED, DOCTOR_FINE,
                            weir_format("%" PRIu64 " quarantined, %" PRIu64 " blocked", listed, met),

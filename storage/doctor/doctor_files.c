@@ -66,13 +66,36 @@ static bool is_scrubbed(const struct doctor *doctor)
     return weir_bits_get(&doctor->scrubbed, doctor->at);
 }
 
+/* What was refused or kept out is overwritten in a copy. */
+static bool has_refused(const struct dataset *dataset)
+{
+    const struct accounts *accounts = &dataset->accounts;
+
+    return (dataset->declaration->is_copied || dataset->declaration->is_mirrored) &&
+           accounts->quarantined + accounts->duplicate + accounts->blocked > 0;
+}
+
+static bool is_alike(const struct dataset *dataset, const uint8_t *here, const uint8_t *there,
+                     size_t size)
+{
+    const struct format *format = dataset->declaration->format;
+
+    if (memcmp(here, there, size) == 0 || (format->scrub && has_refused(dataset)))
+        return true;
+    for (size_t i = 0; i < size; i++) {
+        if (here[i] != there[i] && !(has_refused(dataset) && here[i] == format->scrub_byte))
+            return false;
+    }
+    return true;
+}
+
 static void check_ends(struct storage *storage, struct doctor *doctor,
                        const struct stored_file *file)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
     if (file->prefix_hash == 0 || is_scrubbed(doctor) || storage_is_expanded(dataset, file->path) ||
-        dataset->declaration->format->is_one_sample ||
+        dataset->declaration->format->is_one_sample || has_refused(dataset) ||
         storage_prefix_hash(&storage->secret, doctor->fd, file->indexed) == file->prefix_hash ||
         !is_still(storage, dataset, file))
         return;
@@ -123,8 +146,9 @@ static bool compare_piece(struct storage *storage, struct doctor *doctor,
     if (got <= 0)
         return false;
     doctor->bytes += (uint64_t)got;
-    if (doctor->source_fd < 0 || (pread(doctor->source_fd, there, (size_t)got, at) == got &&
-                                  memcmp(here, there, (size_t)got) == 0))
+    if (doctor->source_fd < 0 ||
+        (pread(doctor->source_fd, there, (size_t)got, at) == got &&
+         is_alike(storage_doctor_dataset(doctor), here, there, (size_t)got)))
         return true;
     if (is_still(storage, storage_doctor_dataset(doctor), file))
         doctor_wrong(doctor, DOCTOR_BYTES,

@@ -2,6 +2,7 @@
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/intake/extent.h"
+#include "storage/intake/guard.h"
 #include "storage/keys/key_identify.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/queries.h"
@@ -76,12 +77,13 @@ static bool is_overwritten(const struct declaration *declaration, struct weir_by
 
 /* Whether the bytes at its place are those that were erased, whatever else the file has become. */
 static bool is_what_was_erased(const struct storage *storage, const struct located *found,
-                               struct weir_bytes content)
+                               struct weir_bytes head, struct weir_bytes content)
 {
     const struct declaration *d = found->dataset->declaration;
 
     if (!d->format->is_one_sample)
-        return storage_dataset_blocked(found->dataset, storage_scrub_hash(storage, found, content));
+        return storage_guard_blocked(&storage->secret, found->dataset, found->file->path, head,
+                                     content);
     return d->on_erase == ON_ERASE_UNLINK || !is_overwritten(d, content);
 }
 
@@ -98,7 +100,8 @@ static void look_at_object(struct storage *storage, const struct located *found,
     weir_buf_reserve(&content, found->length + 1);
     content.size = found->length;
     if (s3_ranges_read(storage->ranges, &span, content.at))
-        answer->present += is_what_was_erased(storage, found, weir_buf_view(&content));
+        answer->present +=
+            is_what_was_erased(storage, found, weir_bytes(NULL, 0), weir_buf_view(&content));
     else
         answer->unseen += storage->check.fetch.why != NULL;
 }
@@ -109,6 +112,7 @@ static void look_at_bytes(const struct storage *storage, const struct located *f
     WEIR_AUTO_FREE char *path = storage_dataset_path(found->dataset, found->file);
     WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     WEIR_AUTO_BUF content = {0};
+    WEIR_AUTO_BUF head = {0};
     struct weir_error err;
     struct stat now;
 
@@ -119,9 +123,14 @@ static void look_at_bytes(const struct storage *storage, const struct located *f
     if (fstat(fd, &now) < 0 ||
         (now.st_ino != found->file->inode && found->dataset->declaration->format->is_one_sample))
         return; /* another file of that name */
+    if (found->dataset->declaration->format->canonical &&
+        storage_head_read(found->dataset->declaration->format, fd, (uint64_t)now.st_size, &head,
+                          &err) != WEIR_OK)
+        weir_buf_clear(&head);
     if (storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
                            &err) == WEIR_OK)
-        answer->present += is_what_was_erased(storage, found, weir_buf_view(&content));
+        answer->present +=
+            is_what_was_erased(storage, found, weir_buf_view(&head), weir_buf_view(&content));
 }
 
 static enum weir_status look_at(struct storage *storage, uint64_t id,

@@ -38,6 +38,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     free(erasure->ids.at);
     free(erasure->blocked.at);
     free(erasure->unread.at);
+    weir_buf_fini(&erasure->head.bytes);
     storage_scrub_round_fini(erasure);
     free(erasure->parent);
     storage_fingerprints_fini(&erasure->prints);
@@ -62,25 +63,11 @@ static void add_erasure(struct erasing *erasing, struct open_erasure *erasure)
     erasing->at[erasing->count++] = erasure;
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    const struct erased_subject *x = a, *y = b;
-
-    return (x->name.hash > y->name.hash) - (x->name.hash < y->name.hash);
-}
-
-static void add_erased_names(struct storage *storage, uint32_t dataset, int64_t accepted_us,
+static void add_erased_names(struct storage *storage, uint32_t dataset,
                              const struct key_names *names)
 {
-    struct erased_subjects *erased = &storage->erased;
-
-    if (names->count == 0)
-        return;
-    erased->at = weir_realloc(erased->at, erased->count + names->count, sizeof *erased->at);
     for (size_t i = 0; i < names->count; i++)
-        erased->at[erased->count++] = (struct erased_subject){
-            .name = names->at[i], .dataset = dataset, .accepted_us = accepted_us};
-    qsort(erased->at, erased->count, sizeof *erased->at, by_hash);
+        storage_erased_names_add(&storage->erased, dataset, &names->at[i]);
 }
 
 enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
@@ -108,7 +95,7 @@ void storage_open_erasure_list(struct open_erasure *erasure)
 
 void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure)
 {
-    add_erased_names(storage, erasure->dataset, erasure->accepted_us, &erasure->names);
+    add_erased_names(storage, erasure->dataset, &erasure->names);
     add_erasure(storage->erasing, erasure);
     storage_pump(storage);
 }
@@ -173,14 +160,13 @@ static enum weir_status load_subjects(struct storage *storage, struct weir_error
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(storage->db, Q_erasure_subjects, &rows, err);
 
-    storage->erased.count = 0;
+    storage_erased_names_fini(&storage->erased);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         struct key_names names = {0};
 
         status = storage_open_erasure_names(weir_rows_bytes(rows, i, 3),
                                             weir_rows_bytes(rows, i, 1), &names, err);
-        add_erased_names(storage, (uint32_t)weir_rows_i64(rows, i, 0), weir_rows_i64(rows, i, 2),
-                         &names);
+        add_erased_names(storage, (uint32_t)weir_rows_i64(rows, i, 0), &names);
         free(names.at);
     }
     return status;

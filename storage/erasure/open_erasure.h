@@ -68,6 +68,13 @@ struct owing {
     uint64_t cleaned; /* objects */
 };
 
+/* The beginning of the file that was looked at last. */
+struct guard_head {
+    uint32_t dataset; /* 0: none */
+    uint64_t file;    /* its number */
+    struct weir_buf bytes;
+};
+
 struct open_erasure {
     uint64_t number;
     uint32_t dataset; /* 0: all */
@@ -89,8 +96,9 @@ struct open_erasure {
 
     struct fingerprints prints;
     struct id_list blocked; /* hashes to be blocked, with `prints` */
-    struct id_list unread;  /* could not be read yet: neither in `prints` nor blocked */
-    bool is_prepared;       /* prints, blocked and unread are stored: bytes may be overwritten */
+    struct guard_head head;
+    struct id_list unread; /* could not be read yet: neither in `prints` nor blocked */
+    bool is_prepared;      /* prints, blocked and unread are stored: bytes may be overwritten */
     struct scrub_round round;
     bool is_overwritten; /* the last round is through */
     size_t blanked;      /* of `ids`: their rows in chunks tell nothing any more */
@@ -168,9 +176,6 @@ void storage_scrub_group_drop(struct open_erasure *erasure);
 bool storage_scrub_is_done(int fd, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */
 bool storage_scrub_has_bytes(const struct located *found);
-/* The hash that an erased record, or file, is blocked under. */
-uint64_t storage_scrub_hash(const struct storage *storage, const struct located *found,
-                            struct weir_bytes content);
 /* scrub_record.c, a bounded piece of work in a transaction of its own: times, labels and vectors in chunks. Begins at
  * the front again after a failure, and with every start; repeating it is harmless. */
 enum weir_status storage_scrub_columns(struct storage *storage, struct open_erasure *erasure,

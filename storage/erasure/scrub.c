@@ -7,6 +7,8 @@
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/intake/extent.h"
+#include "storage/intake/guard.h"
+#include "storage/keys/key_identify.h"
 #include "storage/objects/s3_shell.h"
 #include "storage/queries.h"
 #include "storage/scanning/file_job.h"
@@ -91,18 +93,86 @@ static bool read_range(int fd, uint64_t offset, struct weir_buf *bytes, uint64_t
     return true;
 }
 
-uint64_t storage_scrub_hash(const struct storage *storage, const struct located *found,
-                            struct weir_bytes content)
-{
-    const char *name = storage_dataset_record_name(found->dataset, found->file);
-    WEIR_AUTO_BUF key = {0};
+/* ---- what stays out ---- */
 
-    if (found->dataset->declaration->format->is_one_sample)
-        return storage_hash(&storage->secret, HASH_PATH, weir_bytes_of(name));
-    weir_buf_append(&key, name, strlen(name) + 1);
-    if (content.at != NULL)
-        weir_buf_append(&key, content.at, content.size);
-    return storage_hash(&storage->secret, HASH_RECORD, weir_buf_view(&key));
+/* The beginning of its file, which says what the fields of a record are called. Kept from sample to sample. */
+static struct weir_bytes head_of(struct open_erasure *erasure, const struct located *found, int fd)
+{
+    struct guard_head *head = &erasure->head;
+    const struct format *format = found->dataset->declaration->format;
+    uint64_t file = storage_file_number(found->file);
+    struct weir_error err;
+
+    if (!format->canonical || found->dataset->declaration->is_remote)
+        return weir_bytes(NULL, 0);
+    if (head->dataset == found->dataset->number && head->file == file)
+        return weir_buf_view(&head->bytes);
+    head->dataset = found->dataset->number;
+    head->file = file;
+    if (storage_head_read(format, fd, found->file->size, &head->bytes, &err) != WEIR_OK)
+        weir_buf_clear(&head->bytes);
+    return weir_buf_view(&head->bytes);
+}
+
+/* What it is must not come again either, whatever else is said then. */
+static void block_key(struct storage *storage, struct open_erasure *erasure,
+                      const struct located *found)
+{
+    const struct gather_from from = storage_gather_from(storage);
+    WEIR_AUTO(key_identifier) identifier = NULL;
+    struct key_identity identity;
+
+    if (!found->dataset->declaration->has_key)
+        return;
+    identifier = storage_key_identifier_new(&from);
+    identity = storage_key_identify(identifier, found);
+    if (identity.has_key)
+        storage_id_list_add(&erasure->blocked,
+                            storage_guard_key(&storage->secret, identity.key.hash,
+                                              identity.has_subject, identity.subject.hash));
+}
+
+/* Objects of buckets are written anew by what stood where. */
+static bool wants_place(const struct declaration *d)
+{
+    return d->is_remote ||
+           (d->is_mirrored && !(d->format->is_one_sample && d->on_erase == ON_ERASE_UNLINK));
+}
+
+static void block_file(struct storage *storage, struct open_erasure *erasure,
+                       const struct located *found)
+{
+    const struct declaration *d = found->dataset->declaration;
+
+    if (!d->format->is_one_sample)
+        return;
+    storage_id_list_add(&erasure->blocked,
+                        storage_guard_file(&storage->secret, found->file, found->file->path));
+    if (wants_place(d))
+        storage_id_list_add(&erasure->blocked,
+                            storage_guard_place(&storage->secret, found->dataset, found->file->path,
+                                                weir_bytes(NULL, 0)));
+}
+
+static void block_record(struct storage *storage, struct open_erasure *erasure,
+                         const struct located *found, struct weir_bytes head,
+                         struct weir_buf *content)
+{
+    const struct declaration *d = found->dataset->declaration;
+    const struct storage_secret *secret = &storage->secret;
+
+    storage_id_list_add(&erasure->blocked,
+                        storage_guard_content(secret, d, head, weir_buf_view(content)));
+    if (wants_place(d))
+        storage_id_list_add(
+            &erasure->blocked,
+            storage_guard_place(secret, found->dataset, found->file->path, weir_buf_view(content)));
+    block_key(storage, erasure, found);
+    if (!d->format->is_one_sample || d->on_erase != ON_ERASE_SCRUB)
+        return;
+    memset(content->at, d->format->scrub_byte, content->size); /* what will stand there */
+    storage_id_list_add(&erasure->blocked,
+                        storage_guard_content(secret, d, head, weir_buf_view(content)));
 }
 
 /* ---- preparing ---- */
@@ -151,9 +221,7 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
 
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
-    if (found.dataset->declaration->format->is_one_sample)
-        storage_id_list_add(&erasure->blocked,
-                            storage_scrub_hash(storage, &found, weir_bytes(NULL, 0)));
+    block_file(storage, erasure, &found);
     path = storage_dataset_path(found.dataset, found.file);
     /* O_NONBLOCK: a pipe that took the file's place must not hold storage up. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -172,9 +240,7 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
     storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
-    if (!found.dataset->declaration->format->is_one_sample)
-        storage_id_list_add(&erasure->blocked,
-                            storage_scrub_hash(storage, &found, weir_buf_view(&content)));
+    block_record(storage, erasure, &found, head_of(erasure, &found, fd), &content);
     return WEIR_OK;
 }
 
@@ -316,10 +382,11 @@ static uint64_t end_before(struct storage *storage, const struct located *found,
 }
 
 /* False when other bytes than the sample's are there now. */
-static bool is_what_was_meant(const struct storage *storage, const struct located *found, int fd,
-                              const struct extent *extent)
+static bool is_what_was_meant(const struct storage *storage, struct open_erasure *erasure,
+                              const struct located *found, const struct extent *extent)
 {
     WEIR_AUTO_BUF content = {0};
+    int fd = erasure->target.fd;
     struct weir_error err;
 
     if (found->dataset->declaration->format->is_one_sample || extent->is_scrubbed ||
@@ -327,16 +394,17 @@ static bool is_what_was_meant(const struct storage *storage, const struct locate
         return true;
     return storage_range_read(fd, (struct format_range){found->offset, found->length}, &content,
                               &err) == WEIR_OK &&
-           storage_dataset_blocked(found->dataset,
-                                   storage_scrub_hash(storage, found, weir_buf_view(&content)));
+           storage_guard_blocked(&storage->secret, found->dataset, found->file->path,
+                                 head_of(erasure, found, fd), weir_buf_view(&content));
 }
 
 /* What belongs to the sample, as it is or as a death left it; false when other bytes are there now. */
-static bool is_there(const struct storage *storage, const struct located *found, uint64_t from,
-                     int fd, struct extent *ret_extent)
+static bool is_there(const struct storage *storage, struct open_erasure *erasure,
+                     const struct located *found, uint64_t from, struct extent *ret_extent)
 {
     const struct declaration *d = found->dataset->declaration;
     const struct format_range payload = {found->offset, found->length};
+    int fd = erasure->target.fd;
     struct extent_place place = {.fd = fd, .from = from, .payload = payload};
     struct scrub_intent intent = {.payload = payload};
     struct weir_error err;
@@ -350,7 +418,7 @@ static bool is_there(const struct storage *storage, const struct located *found,
     if (storage_scrub_intended(storage->data_dir, &intent))
         return storage_extent_resume(d, &place, intent.extent, ret_extent, &err) == WEIR_OK;
     return storage_extent_read(d, &place, ret_extent, &err) == WEIR_OK &&
-           is_what_was_meant(storage, found, fd, ret_extent);
+           is_what_was_meant(storage, erasure, found, ret_extent);
 }
 
 /* Records of one file come one after the other: it is opened, and synced, once for many. */
@@ -383,7 +451,7 @@ static enum weir_status find_extent(struct storage *storage, struct open_erasure
                                     struct extent *ret_extent, struct weir_error *err)
 {
     errno = 0;
-    if (is_there(storage, found, from, erasure->target.fd, ret_extent))
+    if (is_there(storage, erasure, found, from, ret_extent))
         return WEIR_OK;
     return errno == EIO ? storage_scrub_stuck(erasure, erasure->target.path, "read", err)
                         : WEIR_NOT_FOUND;

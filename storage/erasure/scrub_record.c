@@ -169,8 +169,10 @@ static enum weir_status withdraw(struct storage *storage, struct dataset *datase
         DB_RUN(storage->db, Q_quarantine_withdraw, &rows, err, DB_I64(dataset->number),
                DB_BYTES(weir_bytes_of(path)), DB_BOOL(true));
 
-    if (status == WEIR_OK)
+    if (status == WEIR_OK) {
         dataset->accounts.quarantined -= (uint64_t)weir_rows_i64(rows, 0, 0);
+        dataset->accounts.blocked -= (uint64_t)weir_rows_i64(rows, 0, 1);
+    }
     return status;
 }
 

@@ -194,6 +194,11 @@ struct format {
     /* Optional, with scrub. Where index() may begin behind the payload that ends at `end`, so that an
      * erasure need not begin at the beginning; a record cut off there is of no harm. */
     uint64_t (*behind)(uint64_t end);
+    /* Optional; without it a record is its bytes. Appends what a record holds, so that two records that differ in
+     * blanks, quotes or the order of their fields append the same. False, and nothing is appended, when it cannot
+     * be read. */
+    bool (*canonical)(struct weir_bytes head, const void *options, struct weir_bytes record,
+                      struct weir_buf *out);
 };
 
 /* NULL for an unknown name. */

@@ -354,6 +354,73 @@ static enum weir_status index_file(const struct format_input *input, const void 
     return WEIR_OK;
 }
 
+/* ---- what a record holds ---- */
+
+static struct weir_bytes without_blanks(struct weir_bytes text)
+{
+    while (text.size > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
+        text = weir_bytes(text.at + 1, text.size - 1);
+    while (text.size > 0 && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
+        text.size--;
+    return text;
+}
+
+/* Columns by name; of one name, in their order. */
+static int by_name(const void *a, const void *b, void *names)
+{
+    uint16_t one = *(const uint16_t *)a, other = *(const uint16_t *)b;
+    struct weir_bytes x = ((const struct weir_bytes *)names)[one];
+    struct weir_bytes y = ((const struct weir_bytes *)names)[other];
+    int order = memcmp(x.at, y.at, x.size < y.size ? x.size : y.size);
+
+    if (order == 0)
+        order = (x.size > y.size) - (x.size < y.size);
+    return order != 0 ? order : (one > other) - (one < other);
+}
+
+/* The columns of the header in the order of their names; without one, in the order of the record. */
+static size_t order_columns(struct weir_bytes head, const struct csv_options *options,
+                            struct csv_record *header, uint16_t *order)
+{
+    uint64_t lines = 0;
+    size_t mark, count = CSV_FIELDS_MAX;
+
+    for (uint16_t i = 0; i < CSV_FIELDS_MAX; i++)
+        order[i] = i;
+    if (!options->header || head.size == 0)
+        return options->header ? 0 : count;
+    mark = pass_blank(head, &lines);
+    head = weir_bytes(head.at + mark, head.size - mark);
+    if (csv_record_read(head, dialect_of(options), true, header) != CSV_RECORD)
+        return 0;
+    count = header->count;
+    for (size_t i = 0; i < count; i++)
+        header->fields[i] = without_blanks(header->fields[i]);
+    qsort_r(order, count, sizeof *order, by_name, header->fields);
+    return count;
+}
+
+static bool canonical(struct weir_bytes head, const void *options, struct weir_bytes record,
+                      struct weir_buf *out)
+{
+    WEIR_AUTO_FREE struct csv_record *header = weir_calloc(2, sizeof *header);
+    struct csv_record *values = header + 1;
+    uint16_t order[CSV_FIELDS_MAX];
+    WEIR_AUTO_BUF scratch = {0};
+    size_t count = order_columns(head, options, header, order);
+
+    if (csv_record_read(record, dialect_of(options), true, values) != CSV_RECORD ||
+        (header->count > 0 ? values->count != count : values->count > count))
+        return false;
+    for (size_t i = 0; i < values->count; i++) {
+        struct weir_bytes value = without_blanks(csv_record_value(values, order[i], &scratch));
+
+        weir_buf_append_u64(out, value.size);
+        weir_buf_append(out, value.at, value.size);
+    }
+    return true;
+}
+
 const struct format format_csv = {
     .name = "csv",
     .summary = "comma-separated values (RFC 4180), with a header line or not; fields are columns",
@@ -366,4 +433,5 @@ const struct format format_csv = {
     .scrub_byte = ' ',
     .check = check,
     .index = index_file,
+    .canonical = canonical,
 };

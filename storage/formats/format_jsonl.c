@@ -4,7 +4,9 @@
 #include "storage/formats/json_fields.h"
 #include "storage/formats/lines.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { REASON_MAX = 128 };
 
@@ -99,6 +101,22 @@ static enum weir_status index_lines(const struct format_input *input, const void
     return WEIR_OK;
 }
 
+/* Members by name, without blanks, strings unescaped. */
+static bool canonical(struct weir_bytes head, const void *options, struct weir_bytes record,
+                      struct weir_buf *out)
+{
+    json_t *value = json_loadb((const char *)record.at, record.size, JSON_ALLOW_NUL, NULL);
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+    (void)head;
+    (void)options;
+    if (text)
+        weir_buf_append_text(out, text);
+    json_decref(value);
+    free(text);
+    return text != NULL;
+}
+
 const struct format format_jsonl = {
     .name = "jsonl",
     .summary = "one JSON object a line; fields are its members",
@@ -109,4 +127,5 @@ const struct format format_jsonl = {
     .is_pushable = true,
     .scrub_byte = ' ',
     .index = index_lines,
+    .canonical = canonical,
 };

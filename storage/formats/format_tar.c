@@ -422,6 +422,34 @@ static uint64_t behind(uint64_t end)
     return (end + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
+/* The parts of a whole sample: names in an archive, owners and times are not what it holds. */
+static bool canonical(struct weir_bytes head, const void *options, struct weir_bytes record,
+                      struct weir_buf *out)
+{
+    size_t before = out->size;
+
+    (void)head;
+    if (((const struct tar_options *)options)->sample.count > 0)
+        return false; /* the payload is one part */
+    while (record.size > 0) {
+        struct tar_member member;
+        size_t base;
+
+        tar_member_read(record, &member);
+        base = member.kind == TAR_FILE ? base_of(member.name) : 0;
+        if (member.end == 0 || member.end > record.size || base == 0) {
+            out->size = before;
+            return false;
+        }
+        weir_buf_append_u64(out, member.name.size - base);
+        weir_buf_append(out, member.name.at + base, member.name.size - base);
+        weir_buf_append_u64(out, member.size);
+        weir_buf_append(out, record.at + member.data, (size_t)member.size);
+        record = weir_bytes(record.at + member.end, record.size - (size_t)member.end);
+    }
+    return true;
+}
+
 const struct format format_tar = {
     .name = "tar",
     .summary = "WebDataset's shards: members of one base name are a sample; fields are parts of it",
@@ -432,4 +460,5 @@ const struct format format_tar = {
     .index = index_members,
     .scrub = scrub,
     .behind = behind,
+    .canonical = canonical,
 };

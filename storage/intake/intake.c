@@ -17,10 +17,17 @@ enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 
 void storage_intake_fini(struct intake *intake)
 {
-    free(intake->kept_out);
+    free(intake->dropped);
     free(intake->values);
-    intake->kept_out = NULL;
+    intake->dropped = NULL;
     intake->values = NULL;
+}
+
+void storage_intake_drop(struct intake *intake, const struct format_range *range)
+{
+    intake->dropped = weir_grow(intake->dropped, intake->dropped_count, &intake->dropped_capacity,
+                                sizeof *intake->dropped);
+    intake->dropped[intake->dropped_count++] = *range;
 }
 
 /* Nor what moves text about on a screen: marks of direction and of lines. */
@@ -96,17 +103,24 @@ void storage_intake_refuse_file(struct intake *intake, const char *reason)
                                                                 .count = 1});
 }
 
-void storage_intake_finish(struct intake *intake)
+static void stage_count(struct intake *intake, const char *reason, uint64_t *count, bool is_blocked)
 {
     WEIR_AUTO_FREE char *place = name_of(intake);
 
-    if (intake->refused_more == 0)
+    if (*count == 0)
         return;
     storage_batch_refuse(intake->batch, &(struct batch_refusal){.path = intake->file->path,
                                                                 .place = place,
-                                                                .reason = "more like these",
-                                                                .count = intake->refused_more});
-    intake->refused_more = 0;
+                                                                .reason = reason,
+                                                                .count = *count,
+                                                                .is_blocked = is_blocked});
+    *count = 0;
+}
+
+void storage_intake_finish(struct intake *intake)
+{
+    stage_count(intake, "more like these", &intake->refused_more, false);
+    stage_count(intake, "erased before", &intake->blocked, true);
 }
 
 /* Quotes a value only where nobody's data can be in it. `quoted` holds QUOTE_MAX + 3 characters. */
@@ -470,82 +484,55 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
 
 /* ---- what was erased before ---- */
 
-/* The first that has this hash or a greater one. */
-static size_t erased_from(const struct erased_subjects *erased, uint64_t hash)
-{
-    size_t low = 0, high = erased->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (erased->at[middle].name.hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The clear value is looked at only when its hash was met. */
 static bool is_erased_name(const struct intake *intake, enum storage_hash_domain domain,
                            uint64_t hash, const struct format_value *value)
 {
-    const struct erased_subjects *all = intake->erased;
     char scratch[STORAGE_NUMBER_MAX];
     struct key_name name;
 
-    for (size_t i = erased_from(all, hash); i < all->count && all->at[i].name.hash == hash; i++) {
-        const struct erased_subject *erased = &all->at[i];
-
-        if (intake->mtime_us >= erased->accepted_us ||
-            (erased->dataset != 0 && erased->dataset != intake->dataset->number))
-            continue;
-        name = storage_key_name(intake->secret, domain, storage_value_text(value, scratch));
-        if (storage_key_name_is(&erased->name, &name))
-            return true;
-    }
-    return false;
+    if (!storage_erased_names_may(intake->erased, domain, hash))
+        return false;
+    name = storage_key_name(intake->secret, domain, storage_value_text(value, scratch));
+    return storage_erased_names_have(intake->erased, intake->dataset->number, &name);
 }
 
-static uint64_t hash_record(const struct intake *intake, const struct format_sample *sample)
+/* What of the sample was read: for a one-sample file what its reader has set, for bytes in a bucket nothing. */
+static struct weir_bytes content_of(const struct intake *intake, const struct format_sample *sample)
 {
-    const char *name = storage_dataset_record_name(intake->dataset, intake->file);
-    WEIR_AUTO_BUF key = {0};
-
     if (intake->dataset->declaration->format->is_one_sample)
-        return storage_hash(intake->secret, HASH_PATH, weir_bytes_of(name));
-    weir_buf_append(&key, name, strlen(name) + 1);
-    weir_buf_append(&key, intake->window.at + (sample->offset - intake->window_at), sample->length);
-    return storage_hash(intake->secret, HASH_RECORD, weir_buf_view(&key));
+        return intake->content;
+    return weir_bytes(intake->window.at + (sample->offset - intake->window_at),
+                      (size_t)sample->length);
 }
 
-static void remember_kept_out(struct intake *intake, const struct format_sample *sample)
+/* By what it holds, or by what it is. */
+static bool is_erased_record(const struct intake *intake, const struct format_sample *sample,
+                             const struct batch_row *row)
 {
-    intake->kept_out =
-        weir_realloc(intake->kept_out, intake->kept_out_count + 1, sizeof *intake->kept_out);
-    intake->kept_out[intake->kept_out_count++] =
-        sample->extent.length > 0 ? sample->extent
-                                  : (struct format_range){sample->offset, sample->length};
-}
+    const struct dataset *dataset = intake->dataset;
 
-/* True when the sample must not come in: it is counted as blocked instead. */
-static bool keep_out(struct intake *intake, const struct format_sample *sample, bool is_erased)
-{
-    struct blocked_hash *blocked;
-    uint64_t hash;
-
-    if (!is_erased && intake->dataset->blocked_count == 0)
+    if (dataset->blocked_count == 0)
         return false;
-    hash = hash_record(intake, sample);
-    blocked = storage_dataset_blocked(intake->dataset, hash);
-    if (blocked)
-        storage_batch_block(intake->batch, blocked);
-    else if (is_erased)
-        storage_batch_block_new(intake->batch, hash);
+    if (row->has_key &&
+        storage_dataset_blocked(
+            dataset, storage_guard_key(intake->secret, row->key, row->has_subject, row->subject)))
+        return true;
+    return storage_guard_blocked(intake->secret, dataset, intake->file->path, intake->head,
+                                 content_of(intake, sample)) != NULL;
+}
+
+static void keep_out(struct intake *intake, const struct format_sample *sample)
+{
+    const struct format_range payload = {sample->offset, sample->length};
+
+    intake->is_kept_out = true;
+    if (intake->dataset->declaration->format->is_one_sample) /* its name may be a person's */
+        storage_batch_meet_blocked(
+            intake->batch, storage_guard_file(intake->secret, intake->file, intake->file->path));
     else
-        return false;
-    remember_kept_out(intake, sample);
-    return true;
+        intake->blocked++;
+    storage_intake_drop(intake, sample->extent.length > 0 ? &sample->extent : &payload);
 }
 
 /* ---- the sink ---- */
@@ -611,13 +598,17 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct batch_row row = {.offset = sample->offset, .length = sample->length};
     struct format_value key = value_of(intake, FORMAT_KEY, sample);
     char reason[REASON_MAX];
+    bool returns;
 
     row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
     row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
-    if (keep_out(intake, sample,
-                 (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
-                     (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key))))
+    returns = (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
+              (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key)) ||
+              is_erased_record(intake, sample, &row);
+    if (returns && !intake->dataset->accepts_returns) {
+        keep_out(intake, sample);
         return;
+    }
     if (!convert_time(intake, &time, sample->record, &row.time, reason) ||
         !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
         refuse_at(intake, sample->record, sample->offset, reason, false);
@@ -625,6 +616,8 @@ static void on_sample(void *owner, const struct format_sample *sample)
     }
     row.values = intake->values;
     storage_batch_row(intake->batch, intake->file, &row);
+    if (returns)
+        storage_batch_returned(intake->batch);
 }
 
 static void on_refuse(void *owner, const struct format_refusal *refusal)

@@ -5,18 +5,7 @@
 
 #include "storage/chunks/batch.h"
 #include "storage/formats/manifest.h"
-#include "storage/keys/key_names.h"
-
-/* Whose data, or what, was asked to be erased, and when: what is older must not come in any more. */
-struct erased_subject {
-    struct key_name name;
-    uint32_t dataset; /* 0: all */
-    int64_t accepted_us;
-};
-struct erased_subjects {
-    struct erased_subject *at; /* by hash */
-    size_t count;
-};
+#include "storage/intake/guard.h"
 
 /* Whether the file's name holds a time. */
 enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
@@ -25,15 +14,17 @@ struct intake {
     struct dataset *dataset;
     struct batch *batch;
     const struct storage_secret *secret;
-    const struct erased_subjects *erased;
+    const struct erased_names *erased;
     struct stored_file *file;
     const struct manifest_row *row; /* NULL: not in a manifest */
     int64_t mtime_us;
     enum named named;
     int64_t name_time_us;
 
-    struct weir_bytes window; /* what the format is reading, */
-    uint64_t window_at;       /* and where it begins */
+    struct weir_bytes window;  /* what the format is reading, */
+    uint64_t window_at;        /* and where it begins */
+    struct weir_bytes head;    /* the beginning of the file */
+    struct weir_bytes content; /* of a one-sample file; not set where nothing was erased */
 
     const char *origin; /* what complaints call the file; NULL: its path */
     void (*refusing)(void *listener, uint64_t record, const char *reason); /* optional */
@@ -43,8 +34,10 @@ struct intake {
 
     size_t refused; /* listed so far */
     uint64_t refused_more;
-    struct format_range *kept_out; /* so that a copy of the file can lose them too */
-    size_t kept_out_count;
+    uint64_t blocked;             /* kept out, and not staged as such */
+    bool is_kept_out;             /* the newest sample was */
+    struct format_range *dropped; /* bytes of no sample, which a copy of the file loses too */
+    size_t dropped_count, dropped_capacity;
 };
 
 void storage_intake_fini(struct intake *intake);
@@ -54,6 +47,8 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
 bool storage_intake_records(void *owner, const struct format_records *records);
 /* The sink to hand to format->index(); its owner is `intake`. */
 struct format_sink storage_intake_sink(struct intake *intake);
+/* Bytes that become no sample. */
+void storage_intake_drop(struct intake *intake, const struct format_range *range);
 /* A record is refused that no call of index() tells. */
 void storage_intake_refuse(struct intake *intake, const struct format_refusal *refusal);
 /* A complaint about the whole file. */

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "storage/formats/lines.h"
 #include "storage/intake/extent.h"
+#include "storage/intake/guard.h"
 #include "storage/objects/s3_fetch.h"
 
 #include <errno.h>
@@ -62,14 +63,12 @@ struct looking {
 static uint64_t hash_of(const struct looking *looking, const struct format_sample *sample)
 {
     const struct s3_rewrite *rewrite = looking->rewrite;
-    const struct storage_secret *secret = &rewrite->storage->secret;
-    WEIR_AUTO_BUF key = {0};
+    struct weir_bytes content = weir_bytes(NULL, 0);
 
-    if (looking->dataset->declaration->format->is_one_sample)
-        return storage_hash(secret, HASH_PATH, weir_bytes_of(looking->name));
-    weir_buf_append(&key, looking->name, strlen(looking->name) + 1);
-    weir_buf_append(&key, rewrite->window.at + (sample->offset - rewrite->at), sample->length);
-    return storage_hash(secret, HASH_RECORD, weir_buf_view(&key));
+    if (!looking->dataset->declaration->format->is_one_sample)
+        content =
+            weir_bytes(rewrite->window.at + (sample->offset - rewrite->at), (size_t)sample->length);
+    return storage_guard_place(&rewrite->storage->secret, looking->dataset, looking->name, content);
 }
 
 static void on_sample(void *owner, const struct format_sample *sample)

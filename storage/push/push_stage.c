@@ -170,6 +170,7 @@ static struct intake intake_for(struct push_group *group, struct push_batch *bat
         .file = group->file,
         .mtime_us = weir_now_wall_us(),
         .window = weir_frames_at(&batch->frames, 0),
+        .head = weir_frames_at(&batch->frames, 0),
         .refusing = on_refusing,
         .listener = &batch->answer,
         .refused = REFUSALS_LISTED_MAX - PUSH_REASONS_MAX,

@@ -201,20 +201,22 @@ static bool is_owned(const struct declaration *declaration)
     return declaration->is_copied || (declaration->is_mirrored && !declaration->is_remote);
 }
 
-/* In a copy, what was kept out must not lie around either. */
-static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *err)
+/* What became no sample must not lie around in a copy. */
+static enum weir_status wipe_dropped(struct file_job *job, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
     WEIR_AUTO_FD int fd = -1;
 
-    if (job->intake.kept_out_count == 0 || !is_owned(job->intake.dataset->declaration))
+    if (job->intake.dropped_count == 0 || !is_owned(job->intake.dataset->declaration)) {
+        job->intake.dropped_count = 0;
         return WEIR_OK;
+    }
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return weir_fail(err, WEIR_STALE, "%s: cannot open: %s", path, strerror(errno));
-    for (size_t i = 0; i < job->intake.kept_out_count; i++) {
-        const struct format_range *range = &job->intake.kept_out[i];
+    for (size_t i = 0; i < job->intake.dropped_count; i++) {
+        const struct format_range *range = &job->intake.dropped[i];
         WEIR_AUTO_BUF bytes = {0};
         enum weir_status status = storage_range_read(fd, *range, &bytes, err);
 
@@ -225,7 +227,7 @@ static enum weir_status wipe_kept_out(struct file_job *job, struct weir_error *e
         if (pwrite(fd, bytes.at, bytes.size, (off_t)range->offset) != (ssize_t)bytes.size)
             return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
     }
-    job->intake.kept_out_count = 0;
+    job->intake.dropped_count = 0;
     if (futimens(fd, times) < 0 || fsync(fd) < 0)
         return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
     return WEIR_OK;
@@ -254,6 +256,7 @@ static enum weir_status index_window(struct file_job *job, int fd,
     input.window = weir_buf_view(&job->window);
     job->intake.window = input.window;
     job->intake.window_at = input.at;
+    job->intake.head = input.head;
     *ret_is_last = size == rest;
     return d->format->index(&input, d->options, &d->fields, &sink, ret_progress, err);
 }
@@ -337,7 +340,7 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     if (job->passed == 0)
         job->file->records = progress.record;
     job->file->prefix_hash = hash_source(job);
-    status = wipe_kept_out(job, err);
+    status = wipe_dropped(job, err);
     if (status == WEIR_OK && (is_last || progress.is_stuck))
         return finish(job, ret_done);
     return status;

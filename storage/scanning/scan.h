@@ -18,7 +18,7 @@ struct scan_tools {
     const char *data_dir;
     struct chunk_cache *cache;
     const struct storage_secret *secret;
-    const struct erased_subjects *erased;
+    const struct erased_names *erased;
     struct watch *watch;
     struct open_files *files;
     struct s3_ranges *ranges;

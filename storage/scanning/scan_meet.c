@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
+#include "storage/intake/extent.h"
 #include "storage/scanning/sidecar.h"
 #include "storage/scanning/source.h"
 
@@ -154,6 +155,20 @@ static void look_up(struct dataset *dataset, const char *path, struct said *said
         said->complaint = "found no row in the manifest, expected one";
 }
 
+/* Of what is no sample no copy stays, and of what was erased before no name either. */
+static void drop_sample(const struct dataset *dataset, const struct intake *intake)
+{
+    WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake->file);
+
+    if (dataset->declaration->is_copied)
+        unlink(copy);
+    if (!intake->is_kept_out)
+        return;
+    free(intake->file->path);
+    intake->file->path = NULL;
+    intake->file->state = FILE_ERASED;
+}
+
 static void note_sample(struct dataset *dataset, const struct listed *listed, struct intake *intake,
                         const struct said *said)
 {
@@ -171,15 +186,8 @@ static void note_sample(struct dataset *dataset, const struct listed *listed, st
         storage_intake_refuse_file(intake, said->complaint);
     else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
         storage_intake_refuse_file(intake, err.text);
-    if (intake->kept_out_count > 0) {
-        WEIR_AUTO_FREE char *copy = storage_dataset_path(dataset, intake->file);
-
-        if (d->is_copied)
-            unlink(copy);
-        free(intake->file->path);
-        intake->file->path = NULL;
-        intake->file->state = FILE_ERASED;
-    }
+    if (intake->file->samples == 0)
+        drop_sample(dataset, intake);
 }
 
 /* Once the batch is committed, no copy of the path is wanted. */
@@ -193,6 +201,20 @@ static void leave_copy(struct dataset *dataset, const char *path)
     scan->leavings[scan->leaving_count++] = weir_strdup(path);
 }
 
+/* What it holds, if that may have been erased before. STALE when it changes meanwhile. */
+static enum weir_status read_content(const struct dataset *dataset, const struct listed *listed,
+                                     struct weir_buf *content, struct weir_error *err)
+{
+    const struct format_range all = {.length = (uint64_t)listed->stat.st_size};
+    WEIR_AUTO_FD int fd = -1;
+    enum weir_status status;
+
+    if (dataset->blocked_count == 0 || dataset->declaration->is_remote)
+        return WEIR_OK;
+    status = storage_source_open(dataset, listed->path, &listed->stat, &fd, err);
+    return status == WEIR_OK ? storage_range_read(fd, all, content, err) : status;
+}
+
 /* A one-sample file: what is said of it, then its bytes. The format may refuse it, and it may be kept out;
  * then no copy of it is left. */
 static enum weir_status take_one_sample(struct dataset *dataset, const struct scan_tools *tools,
@@ -203,10 +225,14 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
     struct stat served = listed->stat;
     bool is_usable = listed->stat.st_size > 0 && listed->stat.st_size <= FORMAT_RECORD_MAX;
     struct said said = {0};
+    WEIR_AUTO_BUF content = {0};
     enum weir_status status = WEIR_OK;
 
     if (dataset->declaration->is_copied && is_usable)
         status = copy_whole(dataset, listed, &served, err);
+    if (status == WEIR_OK && is_usable)
+        status = read_content(dataset, listed, &content, err);
+    intake.content = weir_buf_view(&content);
     if (status == WEIR_STALE) { /* what it was to replace has ended */
         leave_copy(dataset, listed->path);
         storage_scan_again(dataset, listed->path);
@@ -224,17 +250,25 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
     return WEIR_OK;
 }
 
-static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools, const char *path)
+/* An erased file that has not changed since it was erased, or was last kept out. An older Weir, and a bucket whose
+ * bytes are not here, know it by its name alone. */
+static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools,
+                        const struct listed *listed)
 {
-    struct blocked_hash *blocked;
+    const struct stored_file found = {.size = (uint64_t)listed->stat.st_size,
+                                      .mtime_ns = weir_mtime_ns(&listed->stat),
+                                      .source_inode = listed->stat.st_ino};
+    uint64_t hash;
 
     if (!dataset->declaration->format->is_one_sample || dataset->blocked_count == 0)
         return false;
-    blocked = storage_dataset_blocked(dataset,
-                                      storage_hash(tools->secret, HASH_PATH, weir_bytes_of(path)));
-    if (blocked)
-        storage_batch_block(dataset->scan->batch, blocked);
-    return blocked != NULL;
+    hash = storage_guard_file(tools->secret, &found, listed->path);
+    if (!storage_dataset_blocked(dataset, hash) && !dataset->accepts_returns)
+        hash = storage_hash(tools->secret, HASH_PATH, weir_bytes_of(listed->path));
+    if (!storage_dataset_blocked(dataset, hash))
+        return false;
+    storage_batch_meet_blocked(dataset->scan->batch, hash);
+    return true;
 }
 
 /* Files of many samples go through a job; `file` is a stored one to be continued, or NULL. */
@@ -358,6 +392,13 @@ static bool is_said_anew(struct dataset *dataset, struct stored_file *file, uint
     return false;
 }
 
+static bool is_erased(const struct dataset *dataset, const struct stored_file *file)
+{
+    return file->samples > 0 &&
+           storage_dataset_is_erased(dataset, weir_sample_block(file->first_id),
+                                     weir_sample_row(file->first_id));
+}
+
 /* Not of a file that is being erased, whose sidecar goes first. */
 static bool has_other_sidecar(struct dataset *dataset, const struct scan_tools *tools,
                               struct stored_file *file, const struct manifest_row **ret_row)
@@ -367,9 +408,8 @@ static bool has_other_sidecar(struct dataset *dataset, const struct scan_tools *
     uint64_t now = storage_sidecar_identity(dataset, file->path, &sidecar);
 
     *ret_row = now == SIDECAR_NONE ? NULL : &SOME;
-    return !storage_dataset_blocked(
-               dataset, storage_hash(tools->secret, HASH_PATH, weir_bytes_of(file->path))) &&
-           is_said_anew(dataset, file, now, now == SIDECAR_NONE);
+    (void)tools;
+    return !is_erased(dataset, file) && is_said_anew(dataset, file, now, now == SIDECAR_NONE);
 }
 
 static bool has_other_row(struct dataset *dataset, const struct scan_tools *tools,
@@ -473,7 +513,7 @@ static enum weir_status meet_new(struct dataset *dataset, const struct scan_tool
 {
     enum age age;
 
-    if (is_kept_out(dataset, tools, listed->path) || (age = age_of(dataset, listed)) == YOUNG ||
+    if (is_kept_out(dataset, tools, listed) || (age = age_of(dataset, listed)) == YOUNG ||
         !is_ready(dataset, listed))
         return WEIR_OK;
     dataset->scan->is_appended = age == APPENDED;

@@ -406,8 +406,8 @@ static void what_was_erased_is_overwritten_and_stays_out(void **state)
     assert_int_equal(push("clicks", "b", 1, ANNE).answer.left_out, 1);
     assert_false(storage_lab_holds(&lab, "data/storage", "a secret of anne"));
     assert_int_equal(
-        push("clicks", "b", 2, "{\"ts\":9,\"kind\":\"x\",\"user\":\"anne\"}\n").answer.samples, 1);
-    assert_int_equal(storage_lab_dataset(&lab, "clicks").blocked, 1);
+        push("clicks", "b", 2, "{\"ts\":9,\"kind\":\"x\",\"user\":\"anne\"}\n").answer.left_out, 1);
+    assert_int_equal(storage_lab_dataset(&lab, "clicks").blocked, 2);
 }
 
 int main(void)

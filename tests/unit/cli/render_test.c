@@ -145,9 +145,9 @@ static void datasets_show_their_accounting_and_what_was_refused(void **state)
                 "\"quarantined\":1,\"classes\":[\"ham\",\"spam\"],"
                 "\"complaints\":[\"a.txt: byte 7: half a record\"]}]}",
                 "dataset  format  ingested   live  erased  removed  replaced  quarantined  "
-                "duplicate  blocked    bytes  classes\n"
+                "duplicate  blocked  returned    bytes  classes\n"
                 "mails    files      5,567  5,560       7        0         0            1          "
-                "0        0  20.0 MB  2\n"
+                "0        0         0  20.0 MB  2\n"
                 "mails: refused: a.txt: byte 7: half a record\n");
 }
 

@@ -1,0 +1,33 @@
+/* What was erased stays out. An erasure leaves keyed hashes of what it erased, without a word of it; whatever comes in
+ * later is compared with them, however it comes: under another name, written with other blanks, pushed, or copied
+ * back over a file that was scrubbed. No clock of a file has a say in it. */
+#ifndef WEIR_STORAGE_GUARD_H
+#define WEIR_STORAGE_GUARD_H
+
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/secret.h"
+#include "storage/keys/erased_names.h"
+
+#include <sys/stat.h>
+
+/* The hash that a record, or a one-sample file, is blocked under: of what it holds, wherever it is. `head` is the
+ * beginning of the file. */
+uint64_t storage_guard_content(const struct storage_secret *secret,
+                               const struct declaration *declaration, struct weir_bytes head,
+                               struct weir_bytes content);
+/* …: of its file and its bytes. Stores of an older Weir have such hashes; objects of buckets are written anew by
+ * them. Of a one-sample file, of the file's name alone. */
+uint64_t storage_guard_place(const struct storage_secret *secret, const struct dataset *dataset,
+                             const char *path, struct weir_bytes content);
+/* …: of what it is and, where that is known, whose. */
+uint64_t storage_guard_key(const struct storage_secret *secret, uint64_t key, bool has_subject,
+                           uint64_t subject);
+/* …, of a one-sample file that has not changed since it was looked at. Of its source, as the catalog has it. */
+uint64_t storage_guard_file(const struct storage_secret *secret, const struct stored_file *file,
+                            const char *path);
+/* A known hash of the record is blocked; NULL: none is. */
+struct blocked_hash *storage_guard_blocked(const struct storage_secret *secret,
+                                           const struct dataset *dataset, const char *path,
+                                           struct weir_bytes head, struct weir_bytes content);
+
+#endif
