@@ -1,5 +1,5 @@
 /* Multipart messages in and out. Everything that arrives is bounded before it is looked at: size by
- * ZMQ_MAXMSGSIZE, count and identity here, the header's content by core/wire. */
+ * ZMQ_MAXMSGSIZE (each frame) and here (all together), count and identity here, the header's content by core/wire. */
 #include "core/rpc/parts.h"
 
 #include <errno.h>
@@ -7,9 +7,9 @@
 
 enum { AT_IDENTITY, AT_ENVELOPE, AT_HEADER, AT_FRAMES, ALIGNMENT = 8 };
 
-void weir_parts_init(struct weir_parts *parts)
+void weir_parts_init(struct weir_parts *parts, size_t bytes_max)
 {
-    *parts = (struct weir_parts){0};
+    *parts = (struct weir_parts){.bytes_max = bytes_max};
     zmq_msg_init(&parts->header);
 }
 
@@ -25,7 +25,7 @@ static void begin(struct weir_parts *parts)
     zmq_msg_init(&parts->header);
     parts->route = (struct weir_route){0};
     parts->envelope = (struct weir_envelope){0};
-    parts->frame_count = 0;
+    parts->frame_count = parts->bytes = 0;
     parts->err.status = WEIR_OK;
 }
 
@@ -68,12 +68,24 @@ static void keep_frame(struct weir_frames *frames, zmq_msg_t *frame)
     zmq_msg_move(slot, frame);
 }
 
+/* What has come is given up at once, and what still comes of the message frame by frame. */
+static void refuse(struct weir_parts *parts, size_t most, const char *of_what)
+{
+    weir_fail(&parts->err, WEIR_LIMIT, "more than %zu %s", most, of_what);
+    zmq_msg_close(&parts->header);
+    zmq_msg_init(&parts->header);
+    weir_frames_clear(&parts->frames);
+}
+
 static void keep(struct weir_parts *parts, size_t index, zmq_msg_t *frame)
 {
     struct weir_bytes bytes = weir_bytes(zmq_msg_data(frame), zmq_msg_size(frame));
+    parts->bytes += bytes.size;
     if (!is_good(parts))
         return;
-    if (index == AT_IDENTITY)
+    if (parts->bytes > parts->bytes_max)
+        refuse(parts, parts->bytes_max, "bytes");
+    else if (index == AT_IDENTITY)
         keep_identity(parts, bytes);
     else if (index == AT_ENVELOPE)
         keep_envelope(parts, bytes);
@@ -82,7 +94,7 @@ static void keep(struct weir_parts *parts, size_t index, zmq_msg_t *frame)
     else if (parts->frames.count < WEIR_WIRE_FRAMES_MAX)
         keep_frame(&parts->frames, frame);
     else
-        weir_fail(&parts->err, WEIR_LIMIT, "more than %d payload frames", WEIR_WIRE_FRAMES_MAX);
+        refuse(parts, WEIR_WIRE_FRAMES_MAX, "payload frames");
 }
 
 /* A signal may interrupt even what does not wait, and must not tear a message apart. */

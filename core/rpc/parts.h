@@ -13,6 +13,8 @@ struct weir_parts {
     struct weir_envelope envelope;
     zmq_msg_t header;
     struct weir_frames frames;
+    size_t bytes_max; /* of all frames together; set by the owner */
+    size_t bytes;
     size_t frame_count;    /* of the whole message */
     struct weir_error err; /* what makes it malformed */
 };
@@ -24,7 +26,7 @@ enum weir_received {
                                 why */
 };
 
-void weir_parts_init(struct weir_parts *parts);
+void weir_parts_init(struct weir_parts *parts, size_t bytes_max);
 void weir_parts_fini(struct weir_parts *parts);
 
 /* Takes one message without waiting. `routed`: the socket is a ROUTER. */

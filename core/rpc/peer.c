@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/rpc/calls.h"
+#include "core/rpc/keys.h"
 #include "core/rpc/parts.h"
 #include "core/rpc/socket.h"
 
@@ -292,24 +293,24 @@ static void drain(void *owner)
 
 /* ---- life ---- */
 
-enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
+enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
                                   const struct weir_rpc_handler *handlers, void *owner,
                                   struct weir_rpc_peer **ret_peer, struct weir_error *err)
 {
     void *socket = NULL;
-    enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_PEER, endpoint, &socket, err);
+    enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_PEER, address, &socket, err);
     if (status != WEIR_OK)
         return status;
     struct weir_rpc_peer *peer = weir_calloc(1, sizeof *peer);
     peer->loop = loop;
     peer->socket = socket;
-    peer->endpoint = weir_strdup(endpoint);
+    peer->endpoint = weir_keys_endpoint(address);
     peer->handlers = handlers;
     peer->owner = owner;
     peer->arena = weir_arena_new();
     peer->trace = weir_random_u64();
     peer->timer_ms = INT64_MAX;
-    weir_parts_init(&peer->parts);
+    weir_parts_init(&peer->parts, weir_socket_bytes_max(WEIR_SOCKET_PEER, address));
     weir_loop_watch_socket(loop, socket, drain, peer);
     *ret_peer = peer;
     return WEIR_OK;

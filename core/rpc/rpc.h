@@ -2,8 +2,8 @@
  * idempotent by design: a peer sends a request again until it is answered or its deadline passes,
  * across restarts of the server; copies that were asked before it was taken up, or its answer got
  * there, are passed over. Every socket is opened here with LINGER 0, bounded high-water marks and
- * ZMQ_MAXMSGSIZE. Malformed messages are counted, answered with `error` when they carry a request
- * number, and never reach a handler. */
+ * ZMQ_MAXMSGSIZE, and those on TCP with keys (keys.h). Malformed messages are counted, answered with
+ * `error` when they carry a request number, and never reach a handler. */
 #ifndef WEIR_RPC_RPC_H
 #define WEIR_RPC_RPC_H
 
@@ -16,8 +16,10 @@ enum {
     WEIR_RPC_RESEND_MS = 500,             /* an unanswered request is sent again */
     WEIR_RPC_FRAMED_RESEND_MS = 1000,     /* … one with frames, at first */
     WEIR_RPC_FRAMED_RESEND_MAX_MS = 8000, /* … and at last */
-    WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* ZMQ_MAXMSGSIZE */
-    WEIR_RPC_CALLS_MAX = 4096,            /* open calls of one peer; more are refused with LIMIT */
+    WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* bytes of a message to a peer, all frames together */
+    WEIR_RPC_REQUEST_MAX = 64 << 20,      /* … of one to a server */
+    WEIR_RPC_TCP_REQUEST_MAX = 1 << 20, /* … of one to a server on TCP, where strangers can knock */
+    WEIR_RPC_CALLS_MAX = 4096,          /* open calls of one peer; more are refused with LIMIT */
 };
 
 /* ---- server: a bound ROUTER ---- */
@@ -51,8 +53,8 @@ struct weir_rpc_handler {
         MSG_##name, fn    \
     }
 
-/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback: what leaves a
- * host must be encrypted, and is not. Every socket is held to it. */
+/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback: nobody has said yet who beyond
+ * this host is to be let in. Every socket is held to it. */
 enum weir_status weir_rpc_check_endpoint(const char *endpoint,
                                          struct weir_error *err) WEIR_MUST_USE;
 
@@ -65,10 +67,15 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
                                 struct weir_error *err) WEIR_MUST_USE;
 void weir_rpc_server_close(struct weir_rpc_server *server);
 WEIR_DEFINE_AUTO(weir_rpc_server, weir_rpc_server_close)
-/* The endpoint really bound (a port chosen by the system filled in). */
+/* The endpoint really bound (a port chosen by the system filled in), for people. */
 const char *weir_rpc_endpoint(const struct weir_rpc_server *server);
+/* The endpoint, and over TCP the key behind it: what a peer connects to. To have it is to be let in: send it over local
+ * sockets only, and log it nowhere. */
+const char *weir_rpc_address(const struct weir_rpc_server *server);
 /* How many messages were turned away before a handler saw them. */
 uint64_t weir_rpc_malformed(const struct weir_rpc_server *server);
+/* How many connections were turned away because they did not have the key. */
+uint64_t weir_rpc_strangers(const struct weir_rpc_server *server);
 
 /* Sends the answer of a request. `frames` (NULL: none) are consumed. A vanished asker is not an
  * error. */
@@ -86,8 +93,8 @@ bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *rout
 struct weir_rpc_peer;
 
 /* `handlers` receive one-way messages and may be NULL. Connecting never fails for a missing server:
- * it may come. */
-enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
+ * it may come. INVALID for a TCP address without its key. */
+enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
                                   const struct weir_rpc_handler *handlers, void *owner,
                                   struct weir_rpc_peer **ret_peer,
                                   struct weir_error *err) WEIR_MUST_USE;
@@ -95,7 +102,7 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *endpoint,
 void weir_rpc_peer_close(struct weir_rpc_peer *peer);
 WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)
 
-/* As given to weir_rpc_connect(). */
+/* Of the address given to weir_rpc_connect(), without its key. */
 const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer);
 /* Connects again, and sends open calls again: ZeroMQ keeps the last kilobytes of a connection, at both of its ends,
  * for as long as it lasts. Not from a callback of this peer. */

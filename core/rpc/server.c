@@ -3,8 +3,10 @@
 
 #include "core/base/memory.h"
 #include "core/rpc/answered.h"
+#include "core/rpc/keys.h"
 #include "core/rpc/parts.h"
 #include "core/rpc/socket.h"
+#include "core/rpc/strangers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,8 @@ struct weir_rpc_server {
     struct weir_loop *loop;
     void *socket;
     char endpoint[ENDPOINT_MAX];
+    char *address;                    /* the endpoint, and its key */
+    struct weir_strangers *strangers; /* NULL: no TCP */
     const struct weir_rpc_handler *handlers;
     void *owner;
     struct weir_arena *arena; /* of the message at hand */
@@ -32,11 +36,13 @@ struct weir_rpc_server {
 
 static void free_server(struct weir_rpc_server *server)
 {
+    weir_strangers_free(server->strangers);
     weir_loop_unwatch_socket(server->loop, server->socket);
     weir_socket_close(server->socket, server->endpoint);
     weir_parts_fini(&server->parts);
     weir_buf_fini(&server->header);
     weir_arena_free(server->arena);
+    free(server->address);
     free(server);
 }
 
@@ -169,10 +175,13 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
     server->handlers = handlers;
     server->owner = owner;
     server->arena = weir_arena_new();
-    weir_parts_init(&server->parts);
+    weir_parts_init(&server->parts, weir_socket_bytes_max(WEIR_SOCKET_SERVER, endpoint));
     size_t size = sizeof server->endpoint;
     int rc = zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, server->endpoint, &size);
     weir_require(rc == 0);
+    server->address = weir_keys_address(socket, server->endpoint);
+    if (weir_keys_are_needed(server->endpoint))
+        server->strangers = weir_strangers_watch(loop, socket, server->endpoint);
     weir_loop_watch_socket(loop, socket, drain, server);
     *ret_server = server;
     return WEIR_OK;
@@ -192,6 +201,16 @@ void weir_rpc_server_close(struct weir_rpc_server *server)
 const char *weir_rpc_endpoint(const struct weir_rpc_server *server)
 {
     return server->endpoint;
+}
+
+const char *weir_rpc_address(const struct weir_rpc_server *server)
+{
+    return server->address;
+}
+
+uint64_t weir_rpc_strangers(const struct weir_rpc_server *server)
+{
+    return weir_strangers_count(server->strangers);
 }
 
 uint64_t weir_rpc_malformed(const struct weir_rpc_server *server)

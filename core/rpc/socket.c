@@ -2,7 +2,9 @@
 #include "core/rpc/socket.h"
 
 #include "core/base/file.h"
+#include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/rpc/keys.h"
 #include "core/rpc/rpc.h"
 
 #include <arpa/inet.h>
@@ -17,6 +19,8 @@
 
 enum {
     HIGH_WATER_MESSAGES = 1024, /* a last resort: flow control is credit and deadlines */
+    REQUESTS_WAITING = 64,      /* of one peer, at a server: the others wait where they come from */
+    HANDSHAKE_MS = 5000,        /* a stranger holds a connection for so long */
     RECONNECT_MS = 20,
     RECONNECT_MAX_MS = 200,
     IDENTITY_BYTES = 16,
@@ -42,7 +46,9 @@ static const struct {
 } OPTIONS[] = {
     {true, true, ZMQ_LINGER, 0},
     {true, true, ZMQ_SNDHWM, HIGH_WATER_MESSAGES},
-    {true, true, ZMQ_RCVHWM, HIGH_WATER_MESSAGES},
+    {false, true, ZMQ_RCVHWM, HIGH_WATER_MESSAGES},
+    {true, false, ZMQ_RCVHWM, REQUESTS_WAITING},
+    {true, true, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
     {true, true, ZMQ_TCP_KEEPALIVE, 1},
     {true, false, ZMQ_ROUTER_MANDATORY, 1}, /* sending to nobody fails instead of vanishing */
     {true, false, ZMQ_ROUTER_HANDOVER, 1},  /* a peer that reconnects keeps its route */
@@ -51,7 +57,14 @@ static const struct {
     {false, true, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS},
 };
 
-static void set_options(void *socket, enum weir_socket_kind kind)
+size_t weir_socket_bytes_max(enum weir_socket_kind kind, const char *endpoint)
+{
+    if (kind == WEIR_SOCKET_PEER)
+        return WEIR_RPC_MESSAGE_MAX;
+    return weir_keys_are_needed(endpoint) ? WEIR_RPC_TCP_REQUEST_MAX : WEIR_RPC_REQUEST_MAX;
+}
+
+static void set_options(void *socket, enum weir_socket_kind kind, const char *endpoint)
 {
     for (size_t i = 0; i < WEIR_COUNT(OPTIONS); i++) {
         if (kind == WEIR_SOCKET_SERVER ? !OPTIONS[i].server : !OPTIONS[i].peer)
@@ -59,7 +72,7 @@ static void set_options(void *socket, enum weir_socket_kind kind)
         int rc = zmq_setsockopt(socket, OPTIONS[i].option, &OPTIONS[i].value, sizeof(int));
         weir_require(rc == 0);
     }
-    int64_t message_max = WEIR_RPC_MESSAGE_MAX;
+    int64_t message_max = (int64_t)weir_socket_bytes_max(kind, endpoint);
     int rc = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &message_max, sizeof message_max);
     weir_require(rc == 0);
     if (kind == WEIR_SOCKET_PEER) {
@@ -119,8 +132,8 @@ enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error
     if (is_here || (is_tcp && is_loopback(endpoint + sizeof TCP - 1)))
         return WEIR_OK;
     return weir_fail(err, WEIR_UNSUPPORTED,
-                     "%s leaves this host, and connections have no keys yet: expected a loopback "
-                     "address, such as tcp://127.0.0.1:*",
+                     "%s leaves this host, which is not possible yet: expected a loopback address, "
+                     "such as tcp://127.0.0.1:*",
                      endpoint);
 }
 
@@ -145,15 +158,18 @@ static enum weir_status connect_socket(void *socket, const char *endpoint, struc
 }
 
 enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
-                                  const char *endpoint, void **ret_socket, struct weir_error *err)
+                                  const char *address, void **ret_socket, struct weir_error *err)
 {
     bool server = kind == WEIR_SOCKET_SERVER;
+    WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(address);
     void *socket = zmq_socket(weir_loop_zmq(loop), server ? ZMQ_ROUTER : ZMQ_DEALER);
     if (socket == NULL)
         return weir_fail(err, WEIR_LIMIT, "cannot open a socket for %s: %s", endpoint,
                          zmq_strerror(errno));
-    set_options(socket, kind);
+    set_options(socket, kind, endpoint);
     enum weir_status status = weir_rpc_check_endpoint(endpoint, err);
+    if (status == WEIR_OK && weir_keys_are_needed(endpoint))
+        status = server ? weir_keys_serve(socket, err) : weir_keys_ask(socket, address, err);
     if (status == WEIR_OK)
         status =
             server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);

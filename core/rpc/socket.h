@@ -5,14 +5,19 @@
 #include "core/base/error.h"
 #include "core/loop/loop.h"
 
+#include <stddef.h>
+
 enum weir_socket_kind {
     WEIR_SOCKET_SERVER, /* ROUTER, bound */
     WEIR_SOCKET_PEER,   /* DEALER, connected, with an identity of its own */
 };
 
-/* IO: "socket /run/x.sock is in use by another process …", or what the system says. */
+/* Largest message that a socket of this kind takes, all its frames together. */
+size_t weir_socket_bytes_max(enum weir_socket_kind kind, const char *endpoint);
+/* IO: "socket /run/x.sock is in use by another process …", or what the system says. A server's address is its endpoint;
+ * keys are made for it. */
 enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
-                                  const char *endpoint, void **ret_socket,
+                                  const char *address, void **ret_socket,
                                   struct weir_error *err) WEIR_MUST_USE;
 /* What was sent may leave for so long after closing: destroying the context waits for it. */
 void weir_socket_linger(void *socket, int linger_ms);

@@ -185,7 +185,7 @@ void worker_beat(struct worker *worker)
     struct msg_worker_beat beat = {
         .worker = worker->name,
         .session = worker->flow.session,
-        .endpoint = weir_rpc_endpoint(worker->server),
+        .endpoint = weir_rpc_address(worker->server),
         .want = worker_flow_want(&worker->flow),
         .queued = (uint32_t)worker->flow.ready_count,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,

@@ -175,6 +175,18 @@ static inline int set_up_inproc(void **state)
     return 0;
 }
 
+/* `endpoint` is the server's address: with its key. */
+static inline int set_up_tcp(void **state)
+{
+    struct fixture *fixture = make_fixture();
+    strcpy(fixture->endpoint, "tcp://127.0.0.1:*");
+    serve(fixture);
+    snprintf(fixture->endpoint, sizeof fixture->endpoint, "%s", weir_rpc_address(fixture->server));
+    connect_peer(fixture);
+    *state = fixture;
+    return 0;
+}
+
 static inline int tear_down(void **state)
 {
     struct fixture *fixture = *state;
@@ -187,8 +199,9 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-/* One test on a socket file, or inside the process. */
+/* One test on a socket file, inside the process, or over TCP. */
 #define IPC(name)    cmocka_unit_test_setup_teardown(name, set_up_ipc, tear_down)
 #define INPROC(name) cmocka_unit_test_setup_teardown(name, set_up_inproc, tear_down)
+#define TCP(name)    cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down)
 
 #endif

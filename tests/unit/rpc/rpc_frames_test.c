@@ -269,15 +269,63 @@ static void malformed_messages_are_counted_and_refused(void **state)
     zmq_close(socket);
 }
 
+/* ---- large in sum ---- */
+
+static void send_many(void *socket, size_t frames, const void *at, size_t size)
+{
+    uint8_t envelope[WEIR_ENVELOPE_BYTES];
+    weir_envelope_pack(&(struct weir_envelope){.type = MSG_health, .request = 9}, envelope);
+    zmq_send(socket, envelope, sizeof envelope, ZMQ_SNDMORE);
+    zmq_send(socket, "\x90", 1, ZMQ_SNDMORE);
+    for (size_t i = 0; i < frames; i++)
+        zmq_send(socket, at, size, i + 1 < frames ? ZMQ_SNDMORE : 0);
+}
+
+/* It is refused, once, and no handler sees it; who behaves is served as before. */
+static void expect_one_refusal(struct fixture *fixture, void *socket)
+{
+    assert_int_equal(receive_refusal(fixture->loop, socket), 9);
+    assert_int_equal(weir_rpc_malformed(fixture->server), 1);
+    assert_int_equal(fixture->served, 0);
+    ask(fixture, LONG_MS);
+    test_loop_until(fixture->loop, &fixture->done);
+    assert_string_equal(fixture->name, "storage");
+    zmq_close(socket);
+}
+
+static void a_message_is_bounded_by_the_sum_of_its_frames(void **state)
+{
+    enum { FRAMES = 40, FRAME_BYTES = 2 << 20 }; /* each of them alone is fine */
+    struct fixture *fixture = *state;
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc(1, FRAME_BYTES);
+    assert_true((size_t)FRAMES * FRAME_BYTES > WEIR_RPC_REQUEST_MAX);
+    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
+    send_many(socket, FRAMES, bytes, FRAME_BYTES);
+    expect_one_refusal(fixture, socket);
+}
+
+static void a_message_of_a_million_frames_is_one_refusal(void **state)
+{
+    struct fixture *fixture = *state;
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
+    send_many(socket, 1000000, "x", 1);
+    expect_one_refusal(fixture, socket);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IPC(a_reply_brings_frames_that_are_aligned),
         INPROC(a_reply_brings_frames_that_are_aligned),
+        TCP(a_reply_brings_frames_that_are_aligned),
         IPC(a_request_with_frames_is_sent_again_ever_more_seldom),
         INPROC(a_request_with_frames_is_sent_again_ever_more_seldom),
+        TCP(a_request_with_frames_is_sent_again_ever_more_seldom),
         IPC(a_push_reaches_a_peer_that_has_spoken),
         INPROC(a_push_reaches_a_peer_that_has_spoken),
+        TCP(a_push_reaches_a_peer_that_has_spoken),
         INPROC(a_push_to_nobody_keeps_its_frames),
         INPROC(a_push_with_nobody_reading_stops_at_the_mark),
         IPC(copies_that_came_before_the_answer_got_there_are_passed_over),
@@ -285,6 +333,8 @@ int main(void)
         IPC(copies_of_a_request_that_is_worked_on_are_passed_over),
         INPROC(copies_of_a_request_that_is_worked_on_are_passed_over),
         INPROC(malformed_messages_are_counted_and_refused),
+        IPC(a_message_is_bounded_by_the_sum_of_its_frames),
+        IPC(a_message_of_a_million_frames_is_one_refusal),
     };
     return cmocka_run_group_tests_name("rpc_frames", tests, NULL, NULL);
 }
