@@ -235,8 +235,9 @@ static void help_all(void)
     help_rows(NULL);
     printf("\nevery command takes:\n");
     weir_options_print(CLI_COMMON_OPTIONS);
-    printf("\nexample:\n  weir --data-dir .weir/default status\n\n"
-           "exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 an erasure is overdue\n");
+    printf(
+        "\nexample:\n  weir --data-dir .weir/default status\n\n"
+        "exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 an erasure is overdue or not verified\n");
 }
 
 void cli_help(const struct cli_call *call)

@@ -56,8 +56,8 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
     {"wait", NULL,
-     "until the receipt is written, telling how it goes; exit code 3 when it is overdue and something "
-     "stands in its way",
+     "until the receipt is written, telling how it goes; exit code 3 when it could not be verified, or "
+     "is overdue and something stands in its way",
      OPTION(wait)},
     WEIR_OPTION_END,
 };
@@ -280,12 +280,12 @@ static const struct cli_command COMMANDS[] = {
      .options = PLAN_OPTIONS, .topic = "erase_plan", .arguments = cli_arguments_erase_plan,
      .render = cli_render_erase_plan},
     {.words = "erase status", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,
-     .summary = "how far an erasure is; exit code 3 when it is overdue",
+     .summary = "how far an erasure is; exit code 3 when it is overdue, or could not be verified",
      .example = "weir erase status 1 --wait",
      .options = STATUS_OPTIONS, .topic = "erase_status", .arguments = cli_arguments_erasure,
      .follow = cli_follow_erasure, .render = cli_render_erasure,
      .exit_code = cli_exit_of_erasure},
-    {.words = "erase list", .summary = "every erasure; exit code 3 when one is overdue",
+    {.words = "erase list", .summary = "every erasure; exit code 3 when one is overdue, or could not be verified",
      .example = "weir erase list",
      .topic = "erase_list", .render = cli_render_erasures, .exit_code = cli_exit_of_erasures},
     {.words = "erase receipt", .operands = "ERASURE", .operands_min = 1, .operands_max = 1,

@@ -97,10 +97,11 @@ static bool is_finished(const json_t *answer)
     return cli_text(answer, "finished")[0] != '\0';
 }
 
-/* Or the promise is broken and something stands in the way: a person has to know. */
+/* Or something stands in the way, and the promise is broken or a whole attempt has failed: a person has to know. */
 static bool is_finished_or_given_up(const json_t *answer)
 {
-    bool given_up = cli_text(answer, "trouble")[0] != '\0' && cli_flag(answer, "overdue");
+    bool given_up = cli_text(answer, "trouble")[0] != '\0' &&
+                    (cli_flag(answer, "overdue") || cli_flag(answer, "unverified"));
     return is_finished(answer) || given_up;
 }
 

@@ -164,14 +164,15 @@ void cli_render_erase_key(const json_t *answer, struct cli_page *page)
 
 int cli_exit_of_erasure(const json_t *answer)
 {
-    return cli_flag(answer, "overdue") ? CLI_EXIT_OVERDUE : CLI_EXIT_DONE;
+    return cli_flag(answer, "overdue") || cli_flag(answer, "unverified") ? CLI_EXIT_OVERDUE
+                                                                         : CLI_EXIT_DONE;
 }
 
 int cli_exit_of_erasures(const json_t *answer)
 {
     const json_t *erasures = json_object_get(answer, "erasures");
     for (size_t i = 0; i < json_array_size(erasures); i++)
-        if (cli_flag(json_array_get(erasures, i), "overdue"))
+        if (cli_exit_of_erasure(json_array_get(erasures, i)) != CLI_EXIT_DONE)
             return CLI_EXIT_OVERDUE;
     return CLI_EXIT_DONE;
 }

@@ -306,8 +306,27 @@ static enum weir_status check_finished(struct topic_call *call, struct weir_erro
 /* Columns of Q_erasure_all. */
 enum { ALL_NUMBER = 0, ALL_STATE = 1, ALL_ACCEPTED = 8, ALL_FINISHED = 11 };
 
+/* Storage has tried, and something is left, or could not be looked at. */
+static bool tell_unverified(struct topic_call *call, int64_t number)
+{
+    WEIR_AUTO_FREE char *key = weir_format("%" PRId64, number);
+    const char *why =
+        json_string_value(json_object_get(json_object_get(call->collected, "unverified"), key));
+    if (why == NULL)
+        return false;
+    add(call, number,
+        &(struct finding){.check = "samples",
+                          .verdict = "wrong",
+                          .found = why,
+                          .expected = "every file that Weir owns searched, and nothing found",
+                          .advice = "mend it: the erasure goes on by itself"});
+    return true;
+}
+
 static void tell_open(struct topic_call *call, const struct weir_rows *rows, size_t row)
 {
+    if (tell_unverified(call, weir_rows_i64(rows, row, ALL_NUMBER)))
+        return;
     char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
     int64_t due_us =
         orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, ALL_ACCEPTED));
@@ -341,11 +360,10 @@ static enum weir_status check_open(struct topic_call *call, size_t *ret_known,
     return status;
 }
 
-void topic_erase_verify(struct topic_call *call)
+static void check_all(struct topic_call *call)
 {
     size_t known = 0;
     struct weir_error err;
-    call->collected = json_pack("{s[],s[]}", "findings", "pending");
     enum weir_status status = check_open(call, &known, &err);
     if (status == WEIR_OK && known == 0 && topic_number(call, "erasure", 0) != 0)
         status = weir_fail(&err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
@@ -356,4 +374,31 @@ void topic_erase_verify(struct topic_call *call)
         ask_next(call);
     else
         topic_refuse(call, &err);
+}
+
+static void on_troubles(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_erase_troubles *told = reply->message;
+    json_t *unverified = json_object_get(call->collected, "unverified");
+    for (size_t i = 0; i < told->unverified.count; i++) {
+        WEIR_AUTO_FREE char *key = weir_format("%" PRIu64, told->unverified.at[i]);
+        const char *why = "";
+        for (size_t j = 0; j < told->erasures.count && j < told->troubles.count; j++)
+            why = told->erasures.at[j] == told->unverified.at[i] ? told->troubles.at[j] : why;
+        json_object_set_new(unverified, key, json_string(why));
+    }
+    check_all(call);
+}
+
+void topic_erase_verify(struct topic_call *call)
+{
+    static const struct msg_erase_troubles_ask ASK;
+    call->collected = json_pack("{s[],s[],s{}}", "findings", "pending", "unverified");
+    weir_rpc_call(call->orch->storage, MSG_erase_troubles_ask, &ASK, ORCHESTRATOR_ASK_MS,
+                  on_troubles, call);
 }

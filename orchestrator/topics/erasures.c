@@ -155,7 +155,7 @@ static enum weir_status load(const struct topic_call *call, struct weir_rows **r
 }
 
 /* `trouble`: what storage says stands in the way. It may name a file, so nobody keeps it. */
-static void answer_status(struct topic_call *call, const char *trouble)
+static void answer_status(struct topic_call *call, const char *trouble, bool unverified)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -171,15 +171,17 @@ static void answer_status(struct topic_call *call, const char *trouble)
     }
     json_t *json = erasure_json(call, rows, 0);
     json_object_set_new(json, "trouble", json_string(trouble));
+    json_object_set_new(json, "unverified", json_boolean(unverified));
     json_object_set_new(json, "models", models_json(models));
     topic_answer(call, json);
 }
 
 static void on_asked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    const struct msg_erase_is *storage = reply == NULL ? NULL : reply->message;
+    bool is_told = reply != NULL && reply->type == MSG_erase_is;
+    const struct msg_erase_is *storage = is_told ? reply->message : NULL;
     (void)err; /* storage is away: what is known here is answered all the same */
-    answer_status(owner, storage == NULL || reply->type != MSG_erase_is ? "" : storage->trouble);
+    answer_status(owner, is_told ? storage->trouble : "", is_told && storage->unverified);
 }
 
 void topic_erase_status(struct topic_call *call)
@@ -199,6 +201,15 @@ static const char *trouble_of(const struct msg_erase_troubles *troubles, uint64_
     return "";
 }
 
+static bool is_unverified(const struct msg_erase_troubles *troubles, uint64_t erasure)
+{
+    for (size_t i = 0; i < troubles->unverified.count; i++) {
+        if (troubles->unverified.at[i] == erasure)
+            return true;
+    }
+    return false;
+}
+
 static void answer_list(struct topic_call *call, const struct msg_erase_troubles *troubles)
 {
     struct weir_error err;
@@ -212,6 +223,7 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
         json_t *json = erasure_json(call, rows, i);
         uint64_t number = (uint64_t)weir_rows_i64(rows, i, COL_NUMBER);
         json_object_set_new(json, "trouble", json_string(trouble_of(troubles, number)));
+        json_object_set_new(json, "unverified", json_boolean(is_unverified(troubles, number)));
         json_array_append_new(erasures, json);
     }
     topic_answer(call, json_pack("{so}", "erasures", erasures));

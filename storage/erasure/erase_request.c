@@ -240,7 +240,7 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .pages = (uint64_t)weir_rows_i64(rows, 0, 14),
         .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, 15),
     };
-    status = storage_erasing_trouble(storage, asked->erasure, arena, &answer->trouble, err);
+    status = storage_erasing_trouble(storage, asked->erasure, arena, answer, err);
     return status != WEIR_OK ? status : read_page(storage, asked, arena, answer, err);
 }
 

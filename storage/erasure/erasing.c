@@ -43,6 +43,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     free(erasure->parent);
     storage_fingerprints_fini(&erasure->prints);
     storage_search_free(erasure->search);
+    free(erasure->failing.trouble);
     weir_buf_fini(&erasure->remarks);
     free(erasure);
 }
@@ -475,65 +476,6 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     return WEIR_OK;
 }
 
-/* ---- scrubbed -> verified ---- */
-
-/* Asking for the ids again must yield nothing. */
-static enum weir_status count_readable(struct storage *storage, const struct open_erasure *erasure,
-                                       uint64_t *ret_count, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-
-    *ret_count = 0;
-    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
-        struct located found;
-
-        status = storage_find(storage, erasure->ids.at[i], &found, err);
-        *ret_count += status == WEIR_OK && found.state != WEIR_SAMPLE_ERASED;
-    }
-    return status;
-}
-
-static enum weir_status conclude(struct storage *storage, struct open_erasure *erasure,
-                                 struct weir_error *err)
-{
-    struct search_result result = storage_search_result(erasure->search);
-    uint64_t readable;
-    enum weir_status status = count_readable(storage, erasure, &readable, err);
-
-    if (status != WEIR_OK)
-        return status;
-    if (result.shared > 0)
-        storage_erasure_remark(erasure, "passages of the erased content also stand in samples of "
-                                        "others, which stay: text that they share");
-    result.found += readable + erasure->not_gone;
-    status = DB_RUN(storage->db, Q_erasure_verified, NULL, err, DB_I64(erasure->number),
-                    DB_I64(weir_now_wall_us()), DB_I64(result.bytes), DB_I64(result.found),
-                    DB_TEXT(weir_buf_text(&erasure->remarks)));
-    if (status != WEIR_OK)
-        return status;
-    erasure->state = ERASURE_VERIFIED;
-    weir_log(result.found > 0 ? WEIR_LOG_ERROR : WEIR_LOG_INFO, "erasure verified",
-             "erasure=%llu searched=%llu found=%llu", (unsigned long long)erasure->number,
-             (unsigned long long)result.bytes, (unsigned long long)result.found);
-    return WEIR_OK;
-}
-
-static enum weir_status verify(struct storage *storage, struct open_erasure *erasure,
-                               struct weir_error *err)
-{
-    bool is_done;
-    enum weir_status status;
-
-    if (!erasure->is_deep) {
-        storage_scrub_deep(storage, erasure);
-        return WEIR_OK;
-    }
-    if (!erasure->search)
-        erasure->search = storage_search_new(storage, &erasure->prints);
-    status = storage_search_step(erasure->search, &is_done, err);
-    return status == WEIR_OK && is_done ? conclude(storage, erasure, err) : status;
-}
-
 /* ---- steps ---- */
 
 static void forget_verified(struct erasing *erasing)
@@ -569,10 +511,14 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             call_within(erasure->round.again_ms - now_ms, ret_wait_ms);
             continue;
         }
+        if (erasure->state == ERASURE_SCRUBBED && storage_verify_waits(erasure, now_ms)) {
+            call_within(erasure->failing.again_ms - now_ms, ret_wait_ms);
+            continue;
+        }
         if (erasure->state == ERASURE_IN_FORCE)
             status = scrub(storage, erasure, err);
         else if (erasure->state == ERASURE_SCRUBBED)
-            status = verify(storage, erasure, err);
+            status = storage_verify_step(storage, erasure, err);
         else
             continue;
         call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);
@@ -610,20 +556,37 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     return status;
 }
 
+/* Nothing else stands in the way of an erasure that is being verified. */
+static const char *trouble_of(const struct open_erasure *erasure, struct weir_arena *arena)
+{
+    if (erasure->failing.trouble)
+        return weir_arena_format(arena,
+                                 "it is not verified: %s; let the user that Weir runs as read what "
+                                 "is there, or remove it; tried again at least every minute",
+                                 erasure->failing.trouble);
+    return storage_scrub_trouble(erasure, arena);
+}
+
+static bool is_unverified(const struct open_erasure *erasure)
+{
+    return erasure->failing.trouble || erasure->round.is_unidentified;
+}
+
 enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
-                                         struct weir_arena *arena, const char **ret_trouble,
+                                         struct weir_arena *arena, struct msg_erase_is *answer,
                                          struct weir_error *err)
 {
     const struct open_erasure *erasure = find_erasure(storage, number);
     struct owed_troubles owed = {0};
     enum weir_status status = WEIR_OK;
 
-    *ret_trouble = erasure ? storage_scrub_trouble(erasure, arena) : "";
-    if (!**ret_trouble)
+    answer->trouble = erasure ? trouble_of(erasure, arena) : "";
+    answer->unverified = erasure && is_unverified(erasure);
+    if (!*answer->trouble)
         status = storage_owed_troubles(storage, arena, &owed, err);
     for (size_t i = 0; i < owed.count; i++) {
         if (owed.at[i].erasure == number)
-            *ret_trouble = owed.at[i].text;
+            answer->trouble = owed.at[i].text;
     }
     return status;
 }
@@ -631,22 +594,26 @@ enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t numbe
 enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
                                           struct msg_erase_troubles *answer, struct weir_error *err)
 {
-    size_t open = storage->erasing ? storage->erasing->count : 0, count = 0;
+    size_t open = storage->erasing ? storage->erasing->count : 0, count = 0, failed = 0;
     struct owed_troubles owed = {0};
     enum weir_status status = storage_owed_troubles(storage, arena, &owed, err);
     uint64_t *erasures = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *erasures);
+    uint64_t *unverified = weir_arena_alloc(arena, (open + 1) * sizeof *unverified);
     const char **texts = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *texts);
 
     for (size_t i = 0; i < open; i++) {
-        texts[count] = storage_scrub_trouble(storage->erasing->at[i], arena);
+        texts[count] = trouble_of(storage->erasing->at[i], arena);
         erasures[count] = storage->erasing->at[i]->number;
+        if (is_unverified(storage->erasing->at[i]))
+            unverified[failed++] = erasures[count];
         count += *texts[count] != '\0';
     }
     for (size_t i = 0; i < owed.count; i++) {
         texts[count] = owed.at[i].text;
         erasures[count++] = owed.at[i].erasure;
     }
-    *answer =
-        (struct msg_erase_troubles){.erasures = {erasures, count}, .troubles = {texts, count}};
+    *answer = (struct msg_erase_troubles){.erasures = {erasures, count},
+                                          .troubles = {texts, count},
+                                          .unverified = {unverified, failed}};
     return status;
 }

@@ -39,9 +39,10 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
 enum weir_status storage_erase_check(struct storage *storage, const struct msg_erase_check *asked,
                                      struct msg_erase_checked *answer,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* What stands in the way of its bytes, here or in a bucket, for a person; "": nothing. */
+/* Fills `trouble`, what stands in the way of its bytes, here or in a bucket, for a person, "": nothing; and
+ * `unverified`. */
 enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
-                                         struct weir_arena *arena, const char **ret_trouble,
+                                         struct weir_arena *arena, struct msg_erase_is *answer,
                                          struct weir_error *err) WEIR_MUST_USE;
 /* The same of all. */
 enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,

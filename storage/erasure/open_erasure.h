@@ -48,7 +48,8 @@ struct scrub_round {
     struct id_list todo;   /* ascending */
     struct id_list reread; /* not read in an earlier round, ascending */
     struct id_list failed; /* of this round */
-    int error;             /* errno of the newest failure */
+    int error; /* errno of the newest failure; ESTALE: a file of Weir's own is not what was recorded */
+    bool meets_unidentified, is_unidentified; /* such a file: in this round, in the last one */
     char *found, *trouble; /* this round's first failure, and the last round's; NULL: none */
     size_t waiting;        /* samples of the last round's failures */
     int64_t pause_ms, again_ms;
@@ -73,6 +74,12 @@ struct guard_head {
     uint32_t dataset; /* 0: none */
     uint64_t file;    /* its number */
     struct weir_buf bytes;
+};
+
+/* Attempts to verify that have failed: they go on, after pauses that double. */
+struct failing {
+    char *trouble; /* the newest, for a person: it may name files; NULL: none has failed */
+    int64_t pause_ms, again_ms;
 };
 
 struct open_erasure {
@@ -105,12 +112,12 @@ struct open_erasure {
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */
     uint64_t files_scrubbed, bytes_scrubbed;
-    uint64_t not_gone;       /* samples whose bytes are still there after the scrub */
     struct weir_buf remarks; /* one a line */
     struct owing owing;
     size_t deep_at; /* next step of scrub_deep.c: ids, then tables, then cycles */
     bool is_deep;   /* Postgres's dead row versions are gone, as far as can be */
     struct search *search;
+    struct failing failing;
 };
 
 void storage_open_erasure_free(struct open_erasure *erasure);
@@ -147,6 +154,13 @@ bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
 /* What stands in the way, for a person, in `arena`; "": nothing. It may name a file. */
 const char *storage_scrub_trouble(const struct open_erasure *erasure, struct weir_arena *arena);
 void storage_scrub_round_fini(struct open_erasure *erasure);
+
+/* verify.c, a bounded piece of work: erased content is searched for, and the ids are asked for. An attempt that finds
+ * any, or cannot look everywhere, is made again: nothing is verified that was not looked at. */
+enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* Between two attempts, until failing.again_ms. */
+bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms);
 
 /* scrub.c: one sample is read, or overwritten; repeating it is harmless. IO, and round.error, when a file stands
  * in the way. */

@@ -54,6 +54,7 @@ enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *p
     const char *advice = "see to the disk or file system that it is on";
 
     erasure->round.error = errno;
+    erasure->round.meets_unidentified = erasure->round.meets_unidentified || errno == ESTALE;
     for (size_t i = 0; i < WEIR_COUNT(ADVICE); i++) {
         if (ADVICE[i].error == errno)
             advice = ADVICE[i].advice;

@@ -103,13 +103,28 @@ static enum weir_status overwrite(struct open_erasure *erasure, const struct sto
     return WEIR_OK;
 }
 
+/* Reads back what was written: a sample is scrubbed only when nothing else stands there. */
+static void check_written(struct open_erasure *erasure)
+{
+    const struct scrub_target *target = &erasure->target;
+    struct weir_error err;
+
+    for (size_t i = 0; i < target->count; i++) {
+        if (storage_scrub_is_done(target->fd, &target->records[i].extent))
+            continue;
+        errno = EIO;
+        weir_ignore(storage_scrub_stuck(erasure, target->path, "read back as written", &err));
+        storage_scrub_note_failure(erasure, &err);
+        storage_id_list_add(&erasure->round.failed, target->records[i].id);
+    }
+}
+
 static void account(struct open_erasure *erasure, struct stored_file *file)
 {
     const struct scrub_target *target = &erasure->target;
     const struct declaration *d = target->dataset->declaration;
 
     for (size_t i = 0; i < target->count; i++) {
-        erasure->not_gone += !storage_scrub_is_done(target->fd, &target->records[i].extent);
         erasure->files_scrubbed++;
         erasure->bytes_scrubbed += target->records[i].extent.at.length;
     }
@@ -145,6 +160,7 @@ void storage_scrub_group_end(struct open_erasure *erasure)
     if (status == WEIR_OK)
         status = overwrite(erasure, file, &err);
     if (status == WEIR_OK) {
+        check_written(erasure);
         account(erasure, file);
     } else {
         storage_scrub_note_failure(erasure, &err);

@@ -198,6 +198,8 @@ static void wait_for_next(struct open_erasure *erasure)
     round->waiting = round->todo.count;
     free(round->trouble);
     round->trouble = WEIR_TAKE(round->found);
+    round->is_unidentified = round->meets_unidentified;
+    round->meets_unidentified = false;
     round->is_again = true;
     round->is_read = false;
     round->at = 0;

@@ -12,16 +12,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 20, PIECES_PER_STEP = 4, FILES_PER_STEP = 200, DEPTH_MAX = 64 };
+enum { PIECE_BYTES = 1 << 20, PIECES_PER_STEP = 4, FILES_PER_STEP = 200, NAMED_MAX = 8 };
+
+/* Paths relative to the data directory. */
+struct paths {
+    char **at;
+    size_t count, capacity;
+};
 
 struct search {
     struct storage *storage;
     struct matcher *matcher;
-    char **files; /* relative to the data directory */
-    size_t count, capacity, at;
-    int fd; /* the file being read, or -1 */
+    struct paths files;
+    size_t at; /* in `files` */
+    int fd;    /* the file being read, or -1 */
     uint8_t *piece;
     struct search_result result;
+    size_t found_in;               /* 1 + the newest of `files` with a find */
+    size_t files_found;            /* with finds */
+    struct weir_buf finds, unread; /* for a person */
 
     /* What is known of the file being read. */
     struct dataset *dataset;
@@ -42,29 +51,73 @@ static bool is_skipped(const char *below, const char *name)
                               strcmp(name, "secret") == 0);
 }
 
-static void list(struct search *search, const char *below, int depth)
+static void add_path(struct paths *paths, char *path)
+{
+    paths->at = weir_grow(paths->at, paths->count, &paths->capacity, sizeof *paths->at);
+    paths->at[paths->count++] = path;
+}
+
+static void free_paths(struct paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        free(paths->at[i]);
+    free(paths->at);
+}
+
+/* errno says why; what vanished meanwhile holds nothing. */
+static void note_unread(struct search *search, const char *path)
+{
+    if (errno == ENOENT || errno == ENOTDIR)
+        return;
+    if (search->result.unread++ < NAMED_MAX)
+        weir_buf_printf(&search->unread, "%s%s: %s", search->unread.size > 0 ? "; " : "",
+                        *path ? path : ".", strerror(errno));
+}
+
+static void list_entry(struct search *search, struct paths *folders, DIR *directory,
+                       const char *below, const char *name)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s%s%s", below, *below ? "/" : "", name);
+    struct stat found;
+
+    if (fstatat(dirfd(directory), name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+        note_unread(search, path);
+    else if (S_ISDIR(found.st_mode))
+        add_path(folders, WEIR_TAKE(path));
+    else if (S_ISREG(found.st_mode))
+        add_path(&search->files, WEIR_TAKE(path));
+}
+
+static void list_folder(struct search *search, struct paths *folders, const char *below)
 {
     WEIR_AUTO_FREE char *place = weir_format("%s/%s", search->storage->data_dir, below);
     DIR *directory = opendir(place);
     const struct dirent *entry;
 
-    while (directory && (entry = readdir(directory)) != NULL) {
-        WEIR_AUTO_FREE char *path = NULL;
-        struct stat found;
-
-        if (is_skipped(below, entry->d_name) ||
-            fstatat(dirfd(directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        path = weir_format("%s%s%s", below, *below ? "/" : "", entry->d_name);
-        if (S_ISDIR(found.st_mode) && depth < DEPTH_MAX)
-            list(search, path, depth + 1);
-        if (!S_ISREG(found.st_mode))
-            continue;
-        search->files = weir_grow(search->files, search->count, &search->capacity, sizeof(char *));
-        search->files[search->count++] = WEIR_TAKE(path);
+    if (!directory) {
+        note_unread(search, below);
+        return;
     }
-    if (directory)
-        closedir(directory);
+    while (errno = 0, (entry = readdir(directory)) != NULL) {
+        if (!is_skipped(below, entry->d_name))
+            list_entry(search, folders, directory, below, entry->d_name);
+    }
+    if (errno != 0)
+        note_unread(search, below);
+    closedir(directory);
+}
+
+static void list_all(struct search *search)
+{
+    struct paths folders = {0};
+
+    add_path(&folders, weir_strdup(""));
+    for (size_t i = 0; i < folders.count; i++) {
+        WEIR_AUTO_FREE char *below = WEIR_TAKE(folders.at[i]);
+
+        list_folder(search, &folders, below);
+    }
+    free_paths(&folders);
 }
 
 struct search *storage_search_new(struct storage *storage, const struct fingerprints *prints)
@@ -75,7 +128,7 @@ struct search *storage_search_new(struct storage *storage, const struct fingerpr
     search->matcher = storage_matcher_new(prints, &storage->secret);
     search->fd = -1;
     search->piece = weir_calloc(PIECE_BYTES, 1);
-    list(search, "", 0);
+    list_all(search);
     return search;
 }
 
@@ -85,10 +138,10 @@ void storage_search_free(struct search *search)
         return;
     if (search->fd >= 0)
         close(search->fd);
-    for (size_t i = 0; i < search->count; i++)
-        free(search->files[i]);
-    free(search->files);
+    free_paths(&search->files);
     free(search->piece);
+    weir_buf_fini(&search->finds);
+    weir_buf_fini(&search->unread);
     storage_matcher_free(search->matcher);
     free(search);
 }
@@ -166,6 +219,18 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
     return false;
 }
 
+/* Once a file. */
+static void note_find(struct search *search)
+{
+    search->result.found++;
+    if (search->found_in == search->at + 1)
+        return;
+    search->found_in = search->at + 1;
+    if (search->files_found++ < NAMED_MAX)
+        weir_buf_printf(&search->finds, "%s%s", search->finds.size > 0 ? ", " : "",
+                        search->files.at[search->at]);
+}
+
 static void on_match(void *owner, uint64_t offset, size_t length)
 {
     struct search *search = owner;
@@ -175,22 +240,24 @@ static void on_match(void *owner, uint64_t offset, size_t length)
     if (is_live_place(search, offset, length))
         search->result.shared++;
     else
-        search->result.found++;
+        note_find(search);
 }
 
 /* ---- pieces ---- */
 
-/* False: it is gone, there is nothing to be found in it; or search->status. */
+/* False: it is gone, or noted as unread; or search->status. */
 static bool open_next(struct search *search)
 {
     WEIR_AUTO_FREE char *path =
-        weir_format("%s/%s", search->storage->data_dir, search->files[search->at]);
+        weir_format("%s/%s", search->storage->data_dir, search->files.at[search->at]);
 
     search->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (search->fd < 0)
+    if (search->fd < 0) {
+        note_unread(search, search->files.at[search->at]);
         return false;
+    }
     storage_matcher_reset(search->matcher);
-    search->status = identify(search, search->files[search->at], search->err);
+    search->status = identify(search, search->files.at[search->at], search->err);
     if (search->status == WEIR_OK)
         return true;
     close(search->fd);
@@ -219,6 +286,8 @@ static bool read_piece(struct search *search)
     do {
         got = read(search->fd, search->piece, PIECE_BYTES);
     } while (got < 0 && errno == EINTR);
+    if (got < 0)
+        note_unread(search, search->files.at[search->at]);
     if (got <= 0)
         return false;
     storage_matcher_feed(search->matcher, weir_bytes(search->piece, (size_t)got), on_match, search);
@@ -232,8 +301,8 @@ enum weir_status storage_search_step(struct search *search, bool *ret_done, stru
 
     search->err = err;
     search->status = WEIR_OK;
-    while (search->status == WEIR_OK && search->at < search->count && pieces < PIECES_PER_STEP &&
-           files < FILES_PER_STEP) {
+    while (search->status == WEIR_OK && search->at < search->files.count &&
+           pieces < PIECES_PER_STEP && files < FILES_PER_STEP) {
         if (search->fd < 0 && !open_next(search)) {
             search->at += search->status == WEIR_OK;
             files++;
@@ -248,11 +317,29 @@ enum weir_status storage_search_step(struct search *search, bool *ret_done, stru
         search->at++;
         files++;
     }
-    *ret_done = search->at == search->count;
+    *ret_done = search->at == search->files.count;
     return search->status;
 }
 
 struct search_result storage_search_result(const struct search *search)
 {
     return search->result;
+}
+
+char *storage_search_trouble(struct search *search)
+{
+    const struct search_result *result = &search->result;
+    WEIR_AUTO_BUF text = {0};
+
+    if (result->found == 0 && result->unread == 0)
+        return NULL;
+    if (result->found > 0)
+        weir_buf_printf(&text, "erased content still stands in %zu files: %s%s",
+                        search->files_found, weir_buf_text(&search->finds),
+                        search->files_found > NAMED_MAX ? ", …" : "");
+    if (result->unread > 0)
+        weir_buf_printf(&text, "%s%llu files or folders could not be searched: %s%s",
+                        result->found > 0 ? "; " : "", (unsigned long long)result->unread,
+                        weir_buf_text(&search->unread), result->unread > NAMED_MAX ? "; …" : "");
+    return weir_strdup(weir_buf_text(&text));
 }

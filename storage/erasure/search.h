@@ -1,5 +1,6 @@
 /* Looking for erased content in every file below the data directory but Postgres's own, in pieces. A
- * passage that stands in a live sample is text that others share, and stays; anywhere else it is a find. */
+ * passage that stands in a live sample is text that others share, and stays; anywhere else it is a find. What is gone
+ * by the time it is looked at holds nothing; what cannot be read may hold anything. */
 #ifndef WEIR_STORAGE_SEARCH_H
 #define WEIR_STORAGE_SEARCH_H
 
@@ -10,6 +11,7 @@ struct search_result {
     uint64_t bytes;  /* looked at */
     uint64_t found;  /* places outside live samples */
     uint64_t shared; /* places inside live samples */
+    uint64_t unread; /* files and folders, in whole or in part */
 };
 
 struct search;
@@ -20,5 +22,7 @@ void storage_search_free(struct search *search);
 enum weir_status storage_search_step(struct search *search, bool *ret_done,
                                      struct weir_error *err) WEIR_MUST_USE;
 struct search_result storage_search_result(const struct search *search);
+/* Returns the places of finds, and what could not be read and why, the first of each by path; NULL: none. free() it. */
+char *storage_search_trouble(struct search *search);
 
 #endif

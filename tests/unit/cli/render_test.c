@@ -262,6 +262,7 @@ static void what_is_overdue_has_its_own_exit_code(void **state)
         {cli_exit_of_erasure, "{\"overdue\":false}", CLI_EXIT_DONE},
         {cli_exit_of_erasure, "{}", CLI_EXIT_DONE},
         {cli_exit_of_erasure, "{\"overdue\":true}", CLI_EXIT_OVERDUE},
+        {cli_exit_of_erasure, "{\"overdue\":false,\"unverified\":true}", CLI_EXIT_OVERDUE},
         {cli_exit_of_erasures, "{\"erasures\":[]}", CLI_EXIT_DONE},
         {cli_exit_of_erasures, "{\"erasures\":[{\"overdue\":false},{\"overdue\":true}]}",
          CLI_EXIT_OVERDUE},

@@ -1,0 +1,62 @@
+"""What could not be searched, or still holds what was erased, is told by its path; nothing is called verified until it is mended."""
+
+import json
+import shutil
+import time
+
+from weirlab import DEADLINE_S, PIPELINE, Lab, run_tests, served
+
+
+def first_erased(place, lab, person):
+    """An erasure that somebody waits for, which ends with the exit code that says: not verified."""
+    done = lab.ask("erase", "request", "--subject", person, "--wait")
+    assert done.returncode == 3 and str(place) in done.stderr, (done.returncode, done.stdout, done.stderr)
+    assert "FINISHED" not in done.stdout, done.stdout
+
+
+def assert_unverified(lab, *paths):
+    status = json.loads(lab.weir("erase", "status", "1", "--json", expect=3))
+    assert status["unverified"] and status["state"] != "FINISHED", status
+    verify = json.loads(lab.weir("erase", "verify", "1", "--json", expect=3))
+    (wrong,) = [f for f in verify["findings"] if f["verdict"] == "wrong"]
+    for path in paths:
+        assert str(path) in status["trouble"] and str(path) in wrong["found"], (path, status, wrong)
+    lab.weir("erase", "list", expect=3)
+
+
+def waited_for(lab, is_told):
+    """What an answer says once it is about an attempt that was begun late enough."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_told(told := lab.ask("erase", "status", "1", "--wait")):
+        assert time.monotonic() < deadline, told
+    return told
+
+
+def test_an_erasure_is_verified_once_everything_could_be_searched_and_nothing_is_left():
+    lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE.replace("retrain_now", "keep"))
+    lab.run().finish()
+    person = lab.records[10]["user"]
+    text = next(json.dumps(r) for r in lab.records if r["user"] == person)
+    locked = lab.data_dir / "models" / "locked"
+    locked.mkdir()
+    (locked / "note").write_text(text)
+    deep = lab.data_dir / "receipts" / "/".join(["d"] * 100)
+    deep.mkdir(parents=True)
+    (deep / "note").write_text(f"long ago somebody wrote {text} here")
+    with served(lab):  # whoever serves it owns these folders now
+        locked.chmod(0)
+        first_erased("models/locked: Permission denied", lab, person)
+        assert_unverified(lab, "models/locked: Permission denied", (deep / "note").relative_to(lab.data_dir))
+        shutil.rmtree(lab.data_dir / "receipts" / "d")
+        locked.chmod(0o755)
+        assert "models/locked/note" in waited_for(lab, lambda told: "Permission denied" not in told.stdout).stdout
+        assert_unverified(lab, "models/locked/note")
+        shutil.rmtree(locked)
+        done = waited_for(lab, lambda told: told.returncode == 0)
+        assert "FINISHED" in done.stdout, done.stdout
+        assert "everything holds" in lab.weir("erase", "verify", "1")
+    lab.remove()
+
+
+if __name__ == "__main__":
+    run_tests(globals())
