@@ -157,14 +157,13 @@ static void show_trainers(const json_t *trainers, struct cli_page *page)
 void cli_render_status(const json_t *answer, struct cli_page *page)
 {
     const json_t *pipelines = json_object_get(answer, "pipelines");
-    const json_t *erasures = json_object_get(answer, "erasures_open");
     cli_pair(page, "data directory", "%s", cli_text(answer, "data_dir"));
     WEIR_AUTO_BUF up = {0};
     cli_put_duration(&up, cli_real(answer, "up_ms") / 1e3);
     cli_pair(page, "platform", "up for %s%s", weir_buf_text(&up),
              cli_flag(answer, "held") ? "; unfinished pipelines are left at rest" : "");
     show_trainers(json_object_get(answer, "trainers"), page);
-    cli_pair(page, "open erasures", "%zu", json_array_size(erasures));
+    cli_pair(page, "open erasures", "%lld", (long long)cli_number(answer, "erasures_open_count"));
     weir_buf_append_text(page->out, "\n");
     if (json_array_size(pipelines) == 0)
         cli_line(page, "no pipeline has run here yet");

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 /* {"event": …} first, so that a line can be told at a glance. */
-static char *one_line(const char *event, json_t *body)
+char *orchestrator_event_line(const char *event, json_t *body)
 {
     json_t *whole = json_pack("{ss}", "event", event);
     json_object_update(whole, body);
     char *text = json_dumps(whole, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     json_decref(whole);
+    json_decref(body);
+    weir_require(text != NULL);
     return text;
 }
 
@@ -20,9 +22,7 @@ enum weir_status orchestrator_event_put(struct orchestrator *orch, const struct 
                                         json_t *body, struct weir_error *err)
 {
     weir_require(body != NULL);
-    char *text = one_line(about->event, body);
-    json_decref(body);
-    weir_require(text != NULL);
+    char *text = orchestrator_event_line(about->event, body);
     enum weir_status status =
         DB_RUN(orch->db, Q_event_add, NULL, err, DB_I64(about->pipeline), DB_I64(about->erasure),
                DB_TEXT(about->key), DB_I64(weir_now_wall_us()), DB_TEXT(text));

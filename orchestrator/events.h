@@ -22,6 +22,9 @@ void orchestrator_events_show(struct orchestrator *orch);
 enum weir_status orchestrator_events_recall(struct orchestrator *orch, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 
+/* The line of an event, for statements that write many; the caller's to free. `body` is consumed. */
+char *orchestrator_event_line(const char *event, json_t *body) WEIR_MUST_USE;
+
 /* JSON text of a trusted column, or {} */
 json_t *orchestrator_json_of(const char *text);
 /* "2002-08-22T11:36:23Z" */

@@ -17,7 +17,7 @@ enum {
 };
 
 struct pipeline;
-struct erasure;
+struct erasures;
 struct wiping;
 struct run;
 struct evaluator;
@@ -79,7 +79,7 @@ struct orchestrator {
     struct run_watch *watch;              /* their processes */
     bool hold;
     struct pipeline *pipelines; /* newest first */
-    struct erasure *erasures;
+    struct erasures *erasures;
     struct wiping *wiping; /* of memory, for them */
     struct run *runs;
     struct evaluator *evaluators;

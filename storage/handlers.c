@@ -206,6 +206,36 @@ static void on_erase_ask(void *owner, struct weir_request *request)
     answer(request, MSG_erase_is, &message, status, &err);
 }
 
+static void on_erase_progress_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_progress message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_erase_progress(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_erase_progress, &message, status, &err);
+}
+
+static void on_erase_samples_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_samples message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_erase_samples(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_erase_samples, &message, status, &err);
+}
+
+static void on_erase_reports_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_reports message = {0};
+    struct weir_error err;
+    enum weir_status status =
+        storage_erase_reports(owner, request->message, request->arena, &message, &err);
+
+    answer(request, MSG_erase_reports, &message, status, &err);
+}
+
 static void on_erase_check(void *owner, struct weir_request *request)
 {
     struct msg_erase_checked message = {0};
@@ -257,6 +287,9 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(hold_end, on_hold_end),
     WEIR_ON(erase_accept, on_erase_accept),
     WEIR_ON(erase_ask, on_erase_ask),
+    WEIR_ON(erase_progress_ask, on_erase_progress_ask),
+    WEIR_ON(erase_samples_ask, on_erase_samples_ask),
+    WEIR_ON(erase_reports_ask, on_erase_reports_ask),
     WEIR_ON(erase_check, on_erase_check),
     WEIR_ON(erase_troubles_ask, on_erase_troubles_ask),
     WEIR_ON(push, on_push),

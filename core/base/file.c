@@ -139,7 +139,7 @@ bool weir_write_all(int fd, struct weir_bytes bytes)
 }
 
 static enum weir_status write_temporary(const char *temporary, const struct weir_bytes *pieces,
-                                        size_t count, struct weir_error *err)
+                                        size_t count, bool is_synced, struct weir_error *err)
 {
     WEIR_AUTO_FD int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
@@ -148,23 +148,60 @@ static enum weir_status write_temporary(const char *temporary, const struct weir
         if (!weir_write_all(fd, pieces[i]))
             return fail_errno(err, "write", temporary);
     }
-    if (fsync(fd) < 0)
+    if (is_synced && fsync(fd) < 0)
         return fail_errno(err, "fsync", temporary);
     return WEIR_OK;
+}
+
+static enum weir_status write_over(const char *path, const struct weir_bytes *pieces, size_t count,
+                                   bool is_synced, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *temporary = weir_format("%s.tmp", path);
+    enum weir_status status = write_temporary(temporary, pieces, count, is_synced, err);
+    if (status == WEIR_OK && rename(temporary, path) < 0)
+        status = fail_errno(err, "rename to", path);
+    if (status != WEIR_OK)
+        unlink(temporary);
+    return status;
 }
 
 enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
                                         size_t count, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *temporary = weir_format("%s.tmp", path);
-    enum weir_status status = write_temporary(temporary, pieces, count, err);
-    if (status == WEIR_OK && rename(temporary, path) < 0)
-        status = fail_errno(err, "rename to", path);
-    if (status != WEIR_OK) {
-        unlink(temporary);
-        return status;
+    enum weir_status status = write_over(path, pieces, count, true, err);
+    return status == WEIR_OK ? weir_sync_parent(path, err) : status;
+}
+
+enum weir_status weir_file_write_unsynced(const char *path, struct weir_bytes bytes,
+                                          struct weir_error *err)
+{
+    return write_over(path, &bytes, 1, false, err);
+}
+
+/* Opens each for a moment, so that there may be any number of them. */
+static enum weir_status sync_each(char *const *paths, size_t count, bool only_begins,
+                                  struct weir_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        WEIR_AUTO_FD int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return fail_errno(err, "open", paths[i]);
+        if (only_begins)
+            (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* a hint */
+        else if (fsync(fd) < 0)
+            return fail_errno(err, "fsync", paths[i]);
     }
-    return weir_sync_parent(path, err);
+    return WEIR_OK;
+}
+
+enum weir_status weir_files_sync(char *const *paths, size_t count, struct weir_error *err)
+{
+    if (count == 0)
+        return WEIR_OK;
+    enum weir_status status = sync_each(paths, count, true, err);
+    if (status == WEIR_OK)
+        status = sync_each(paths, count, false, err);
+    return status == WEIR_OK ? weir_sync_parent(paths[0], err) : status;
 }
 
 enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes bytes,

@@ -20,6 +20,13 @@ enum weir_status weir_file_write_atomic(const char *path, struct weir_bytes byte
  * first. */
 enum weir_status weir_file_write_pieces(const char *path, const struct weir_bytes *pieces,
                                         size_t count, struct weir_error *err) WEIR_MUST_USE;
+/* As weir_file_write_atomic(), but a power cut may lose it until weir_files_sync(). */
+enum weir_status weir_file_write_unsynced(const char *path, struct weir_bytes bytes,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* fsyncs files of one directory, and the directory: all are begun to be written before the first is
+ * waited for, which costs far less than one after the other. */
+enum weir_status weir_files_sync(char *const *paths, size_t count,
+                                 struct weir_error *err) WEIR_MUST_USE;
 /* Writes all of `bytes` where `fd` stands. False, with errno, when it cannot. */
 bool weir_write_all(int fd, struct weir_bytes bytes) WEIR_MUST_USE;
 /* Maps the whole file read-only: NOT_FOUND, IO; an empty file maps to NULL and no bytes. Unmap with

@@ -1,73 +1,333 @@
-/* ACCEPTED: waits until storage says that the erasure is in force. Then its samples and its epoch are noted: runs that
- * begin from now on never see the samples, and lineage knows it. */
+/* Listening to storage: what erasures have moved on since it was last asked, of all of them at once. Those that have
+ * come into force are noted with their samples and their epoch, many in one transaction: runs that begin from now on
+ * never see the samples, and lineage knows it. Those that storage has verified may have their receipts. Erasures that
+ * storage accepted while no orchestrator listened become known here as well. */
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/pipeline.h"
 
-enum { RANK_IN_FORCE = 2 };
+#include <stdlib.h>
 
-/* What is noted when it is in force. */
-struct in_force {
-    const struct msg_erase_is *storage;
-    const struct id_blocks *ids;
+enum {
+    RANK_IN_FORCE = 2,
+    RANK_VERIFIED = 4,
+    PAUSE_MAX_MS = 8 * ORCHESTRATOR_POLL_MS,
+    REPEAT_MS =
+        30000, /* moves are told again after this: one may have become visible after a later one */
 };
 
-static enum weir_status effect_in_force(struct erasure *erasure, const void *what,
-                                        struct weir_error *err)
+static void ask_progress(void *owner);
+
+static void ask_after(struct erasures *erasures, int64_t delay_ms)
 {
-    const struct in_force *in_force = what;
-    const struct msg_erase_is *storage = in_force->storage;
-    enum weir_status status =
-        orchestrator_lineage_note_erasure(erasure->orch, erasure->number, in_force->ids, err);
-    if (status == WEIR_OK) {
-        status =
-            DB_RUN(erasure->orch->db, Q_erasure_in_force, NULL, err, DB_I64(erasure->number),
-                   DB_I64(storage->epoch), DB_I64(storage->samples), DB_I64(storage->in_force_us));
-    }
-    return status == WEIR_OK
-               ? erasure_tell(erasure, "in_force", NULL,
-                              json_pack("{sI,sI,sI,sI}", "samples", (json_int_t)storage->samples,
-                                        "epoch", (json_int_t)storage->epoch, "holders_answered",
-                                        (json_int_t)storage->holders_answered, "holders_expired",
-                                        (json_int_t)storage->holders_expired),
-                              err)
-               : status;
+    erasures->progress.is_asking = false;
+    weir_loop_cancel(erasures->orch->loop, erasures->progress.timer);
+    erasures->progress.timer =
+        weir_loop_timer(erasures->orch->loop, delay_ms, 0, ask_progress, erasures);
 }
 
-/* Its ids come page by page; the last one brings it on. */
-static void on_erase_is(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static void forget_arrived(struct erasures *erasures)
 {
-    struct erasure *erasure = owner;
+    for (size_t i = 0; i < erasures->progress.arrived_count; i++)
+        id_blocks_fini(&erasures->progress.arrived[i].ids);
+    free(erasures->progress.arrived);
+    erasures->progress.arrived = NULL;
+    erasures->progress.arrived_count = 0;
+}
+
+/* The page is asked for again. */
+static void trouble(struct erasures *erasures, const struct weir_error *err)
+{
+    weir_log(WEIR_LOG_WARN, "cannot follow erasures, trying again", "because=\"%s\"", err->text);
+    forget_arrived(erasures);
+    ask_after(erasures, ORCHESTRATOR_AGAIN_MS);
+}
+
+/* ---- in force ---- */
+
+static json_t *in_force_json(const struct erasure_arrived *arrived)
+{
+    json_t *body =
+        json_pack("{sI,sI,sI,sI}", "samples", (json_int_t)arrived->samples, "epoch",
+                  (json_int_t)arrived->epoch, "holders_answered", (json_int_t)arrived->answered,
+                  "holders_expired", (json_int_t)arrived->expired);
+    json_t *row = json_pack("{sI,sI,sI,sI}", "number", (json_int_t)arrived->number, "epoch",
+                            (json_int_t)arrived->epoch, "samples", (json_int_t)arrived->samples,
+                            "in_force", (json_int_t)arrived->in_force_us);
+    json_object_set_new(row, "event", erasure_event_line(arrived->number, "in_force", body));
+    return row;
+}
+
+static enum weir_status effect_in_force(void *subject, const void *what, struct weir_error *err)
+{
+    const struct erasures *erasures = subject;
+    struct orchestrator *orch = erasures->orch;
+    enum weir_status status = WEIR_OK;
+    json_t *rows = json_array();
+    for (size_t i = 0; status == WEIR_OK && i < erasures->progress.arrived_count; i++) {
+        const struct erasure_arrived *arrived = &erasures->progress.arrived[i];
+        status = orchestrator_lineage_note_erasure(orch, arrived->number, &arrived->ids, err);
+        json_array_append_new(rows, in_force_json(arrived));
+    }
+    WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
+    json_decref(rows);
+    (void)what;
+    return status == WEIR_OK ? DB_RUN(orch->db, Q_erasures_in_force, NULL, err, DB_TEXT(text),
+                                      DB_TEXT(erasure_state_name(ERASURE_TRACING)),
+                                      DB_I64(orchestrator_now_us(orch)))
+                             : status;
+}
+
+/* ---- a page ---- */
+
+static void page_done(struct erasures *erasures)
+{
+    erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
+    erasures->progress.cursor = erasures->progress.page_cursor;
+    forget_arrived(erasures);
+    ask_after(erasures, 0);
+}
+
+static void note_in_force(struct erasures *erasures)
+{
+    struct orchestrator *orch = erasures->orch;
+    struct weir_error err;
+    uint64_t samples = 0;
+    for (size_t i = 0; i < erasures->progress.arrived_count; i++)
+        samples += (uint64_t)erasures->progress.arrived[i].samples;
+    enum weir_status status = orchestrator_commit(orch, effect_in_force, erasures, NULL, &err);
+    if (status == WEIR_OK)
+        status = erasures_count(erasures, &err);
+    if (status != WEIR_OK) {
+        trouble(erasures, &err);
+        return;
+    }
+    weir_log(WEIR_LOG_INFO, "erasures are in force", "erasures=%zu samples=%llu",
+             erasures->progress.arrived_count, (unsigned long long)samples);
+    for (struct pipeline *p = orch->pipelines; p != NULL; p = orchestrator_pipeline_next(p))
+        orchestrator_pipeline_erased(p, samples);
+    page_done(erasures);
+    orchestrator_erasures_look_again(orch);
+}
+
+static void ask_samples(struct erasures *erasures);
+
+static struct erasure_arrived *arrived_of(const struct erasures *erasures, uint64_t number)
+{
+    size_t from = 0, to = erasures->progress.arrived_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if ((uint64_t)erasures->progress.arrived[middle].number < number)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    struct erasure_arrived *found = &erasures->progress.arrived[from];
+    return from < erasures->progress.arrived_count && (uint64_t)found->number == number ? found
+                                                                                        : NULL;
+}
+
+static void on_samples(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct erasures *erasures = owner;
     if (reply == NULL) {
-        erasure_trouble(erasure, err);
+        trouble(erasures, err);
         return;
     }
-    const struct msg_erase_is *storage = reply->message;
-    if (erasure_storage_rank(storage->state) < RANK_IN_FORCE) {
-        erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
-        return;
+    const struct msg_erase_samples *page = reply->message;
+    size_t at = 0;
+    for (size_t i = 0; i < page->erasures.count && i < page->counts.count; i++) {
+        struct erasure_arrived *arrived = arrived_of(erasures, page->erasures.at[i]);
+        size_t rest = page->ids.count - at;
+        size_t count = page->counts.at[i] < rest ? (size_t)page->counts.at[i] : rest;
+        if (arrived != NULL)
+            id_blocks_add(&arrived->ids, page->ids.at + at, count);
+        at += count;
     }
-    id_blocks_add(&erasure->ids, storage->ids.at, storage->ids.count);
-    if (erasure->page < storage->pages) {
-        erasure->page++;
-        erasure_await(erasure);
-        return;
-    }
-    const struct in_force in_force = {.storage = storage, .ids = &erasure->ids};
-    if (!erasure_advance(erasure, ERASURE_ON_IN_FORCE, effect_in_force, &in_force))
-        return;
-    id_blocks_fini(&erasure->ids);
-    erasure->page = 0;
-    for (struct pipeline *p = erasure->orch->pipelines; p != NULL;
-         p = orchestrator_pipeline_next(p))
-        orchestrator_pipeline_erased(p, storage->samples);
+    erasures->progress.ids_cursor = page->cursor;
+    if (page->end)
+        note_in_force(erasures);
+    else
+        ask_samples(erasures);
 }
 
-void erasure_await(struct erasure *erasure)
+static void ask_samples(struct erasures *erasures)
 {
-    struct msg_erase_ask ask = {.erasure = (uint64_t)erasure->number, .page = erasure->page};
-    weir_rpc_call(erasure->orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_erase_is,
-                  erasure);
+    size_t count = erasures->progress.arrived_count;
+    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(count, sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (uint64_t)erasures->progress.arrived[i].number;
+    const struct msg_erase_samples_ask ask = {.erasures = {numbers, count},
+                                              .after = erasures->progress.ids_cursor};
+    weir_rpc_call(erasures->orch->storage, MSG_erase_samples_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_samples, erasures);
+}
+
+/* Those of the page that are in force and have not been noted. */
+static enum weir_status find_arrived(struct erasures *erasures,
+                                     const struct msg_erase_progress *page, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_unnoted, &rows, err,
+                                     DB_I64S(page->erasures.at, page->erasures.count));
+    size_t known = status == WEIR_OK ? weir_rows_count(rows) : 0;
+    forget_arrived(erasures);
+    erasures->progress.arrived = weir_calloc(known + 1, sizeof *erasures->progress.arrived);
+    for (size_t row = 0; row < known; row++) {
+        int64_t number = weir_rows_i64(rows, row, 0);
+        for (size_t i = 0; i < page->erasures.count; i++) {
+            if (page->erasures.at[i] != (uint64_t)number || page->states.at[i] < RANK_IN_FORCE)
+                continue;
+            erasures->progress.arrived[erasures->progress.arrived_count++] =
+                (struct erasure_arrived){.number = number,
+                                         .epoch = (int64_t)page->epochs.at[i],
+                                         .samples = (int64_t)page->samples.at[i],
+                                         .in_force_us = page->in_force_us.at[i],
+                                         .answered = (int64_t)page->holders_answered.at[i],
+                                         .expired = (int64_t)page->holders_expired.at[i]};
+        }
+    }
+    return status;
+}
+
+/* Whoever waits for storage alone goes on. */
+static enum weir_status note_verified(struct erasures *erasures,
+                                      const struct msg_erase_progress *page, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO_FREE uint64_t *numbers = weir_calloc(page->erasures.count + 1, sizeof *numbers);
+    size_t count = 0;
+    for (size_t i = 0; i < page->erasures.count; i++)
+        if (page->states.at[i] >= RANK_VERIFIED)
+            numbers[count++] = page->erasures.at[i];
+    if (count == 0)
+        return WEIR_OK;
+    enum weir_status status =
+        DB_RUN(erasures->orch->db, Q_erasures_verified, &rows, err, DB_I64S(numbers, count));
+    if (status == WEIR_OK && weir_rows_count(rows) > 0)
+        for (struct erasure_batch *b = erasures->batches; b != NULL; b = b->next)
+            if (b->state == ERASURE_VERIFYING && b->is_checked)
+                erasure_begin_after(b, 0);
+    return status;
+}
+
+static enum weir_status learn(struct erasures *erasures, const struct msg_erase_progress *page,
+                              struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) unknown = NULL;
+    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_unknown, &unknown, err,
+                                     DB_I64S(page->erasures.at, page->erasures.count));
+    if (status != WEIR_OK || weir_rows_count(unknown) == 0)
+        return status;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < weir_rows_count(unknown); i++) {
+        size_t at = 0;
+        while (page->erasures.at[at] != (uint64_t)weir_rows_i64(unknown, i, 0))
+            at++;
+        json_array_append_new(
+            rows, erasure_row_json(weir_rows_i64(unknown, i, 0), "", page->references.at[at]));
+    }
+    status = erasures_record(erasures->orch, rows, err);
+    json_decref(rows);
+    return status;
+}
+
+/* Columns of one length. */
+static bool is_whole(const struct msg_erase_progress *page)
+{
+    size_t count = page->erasures.count;
+    return page->states.count == count && page->epochs.count == count &&
+           page->samples.count == count && page->in_force_us.count == count &&
+           page->holders_answered.count == count && page->holders_expired.count == count &&
+           page->references.count == count;
+}
+
+static void rest(struct erasures *erasures)
+{
+    int64_t pause_ms = erasures->progress.pause_ms;
+    erasures->progress.pause_ms = 2 * pause_ms < PAUSE_MAX_MS ? 2 * pause_ms : PAUSE_MAX_MS;
+    erasures->progress.is_asking = false;
+    if (erasures->has_open)
+        ask_after(erasures, pause_ms);
+}
+
+static void on_progress(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct erasures *erasures = owner;
+    struct weir_error problem;
+    if (reply == NULL) {
+        trouble(erasures, err);
+        return;
+    }
+    const struct msg_erase_progress *page = reply->message;
+    erasures_record_accepted(erasures); /* they are told of before their moves */
+    if (page->erasures.count == 0) {
+        rest(erasures);
+        return;
+    }
+    enum weir_status status =
+        is_whole(page)
+            ? learn(erasures, page, &problem)
+            : weir_fail(&problem, WEIR_CORRUPT, "columns of erase_progress differ in length");
+    if (status == WEIR_OK)
+        status = note_verified(erasures, page, &problem);
+    if (status == WEIR_OK)
+        status = find_arrived(erasures, page, &problem);
+    if (status != WEIR_OK) {
+        trouble(erasures, &problem);
+        return;
+    }
+    erasures->progress.page_cursor = page->cursor;
+    erasures->progress.ids_cursor = 0;
+    if (erasures->progress.arrived_count == 0)
+        page_done(erasures);
+    else
+        ask_samples(erasures);
+}
+
+static void ask_progress(void *owner)
+{
+    struct erasures *erasures = owner;
+    int64_t now_ms = weir_loop_now_ms(erasures->orch->loop);
+    if (now_ms >= erasures->progress.repeat_ms) {
+        uint64_t cursor = erasures->progress.cursor;
+        erasures->progress.cursor = erasures->progress.behind;
+        erasures->progress.behind = cursor;
+        erasures->progress.repeat_ms = now_ms + REPEAT_MS;
+    }
+    const struct msg_erase_progress_ask ask = {.after = erasures->progress.cursor,
+                                               .first = erasures->progress.first};
+    erasures->progress.timer = 0;
+    erasures->progress.is_asking = true;
+    weir_rpc_call(erasures->orch->storage, MSG_erase_progress_ask, &ask, ORCHESTRATOR_ASK_MS,
+                  on_progress, erasures);
+}
+
+void erasures_listen(struct erasures *erasures)
+{
+    erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
+    erasures->progress.repeat_ms = weir_loop_now_ms(erasures->orch->loop) + REPEAT_MS;
+    ask_after(erasures, 0);
+}
+
+void erasures_listen_soon(struct erasures *erasures)
+{
+    erasures->progress.pause_ms = ORCHESTRATOR_POLL_MS;
+    if (erasures->progress.timer == 0 && !erasures->progress.is_asking)
+        ask_after(erasures, ORCHESTRATOR_POLL_MS);
+}
+
+void orchestrator_erasures_doubt(struct orchestrator *orch)
+{
+    erasures_listen_soon(orch->erasures);
+}
+
+void erasures_stop_listening(struct erasures *erasures)
+{
+    weir_loop_cancel(erasures->orch->loop, erasures->progress.timer);
+    weir_rpc_forget(erasures->orch->storage, erasures);
+    forget_arrived(erasures);
 }

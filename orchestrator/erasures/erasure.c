@@ -1,4 +1,4 @@
-/* Erasures in memory: taken up, driven from state to state. */
+/* Erasures in memory: batches, taken up and driven from state to state, and what is open at all. */
 #include "orchestrator/erasures/erasure.h"
 
 #include "core/base/clock.h"
@@ -14,275 +14,285 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-typedef void work_fn(struct erasure *erasure);
+typedef void work_fn(struct erasure_batch *batch);
 
 static work_fn *const WORK[ERASURE_STATES] = {
-    [ERASURE_ACCEPTED] = erasure_await,   [ERASURE_TRACING] = erasure_trace,
-    [ERASURE_PURGING] = erasure_purge,    [ERASURE_REPLACING] = erasure_replace,
+    [ERASURE_TRACING] = erasure_trace,
+    [ERASURE_PURGING] = erasure_purge,
+    [ERASURE_REPLACING] = erasure_replace,
     [ERASURE_VERIFYING] = erasure_verify,
 };
 
 /* ---- driving ---- */
 
-static void forget_calls(struct erasure *erasure)
+static void forget_calls(struct erasure_batch *batch)
 {
-    weir_rpc_forget(erasure->orch->storage, erasure);
-    weir_rpc_forget(erasure->orch->selector, erasure);
-    weir_rpc_forget(erasure->orch->dispatcher, erasure);
-    orchestrator_evaluator_forget(erasure->orch, erasure);
-    orchestrator_run_forget(erasure->orch, erasure);
-    weir_loop_cancel(erasure->orch->loop, erasure->timer);
-    erasure->timer = 0;
+    weir_rpc_forget(batch->orch->storage, batch);
+    weir_rpc_forget(batch->orch->selector, batch);
+    weir_rpc_forget(batch->orch->dispatcher, batch);
+    orchestrator_evaluator_forget(batch->orch, batch);
+    orchestrator_run_forget(batch->orch, batch);
+    weir_loop_cancel(batch->orch->loop, batch->timer);
+    batch->timer = 0;
 }
 
-static void free_erasure(struct erasure *erasure)
+static void free_batch(struct erasure_batch *batch)
 {
-    forget_calls(erasure);
-    id_blocks_fini(&erasure->ids);
-    free(erasure->replacing);
-    free(erasure);
+    forget_calls(batch);
+    free(batch->replacing);
+    free(batch->due.numbers);
+    free(batch);
 }
 
-static void finished(struct erasure *erasure)
+static void begin(void *owner)
 {
-    struct orchestrator *orch = erasure->orch;
-    struct erasure **at = &orch->erasures;
-    while (*at != erasure)
+    struct erasure_batch *batch = owner;
+    batch->timer = 0;
+    WORK[batch->state](batch);
+}
+
+void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms)
+{
+    weir_loop_cancel(batch->orch->loop, batch->timer);
+    batch->timer = weir_loop_timer(batch->orch->loop, delay_ms, 0, begin, batch);
+}
+
+void erasure_batch_finish(struct erasure_batch *batch)
+{
+    struct orchestrator *orch = batch->orch;
+    struct erasure_batch **at = &orch->erasures->batches;
+    struct weir_error err;
+    if (erasures_count(orch->erasures, &err) != WEIR_OK) {
+        erasure_trouble(batch, &err);
+        return;
+    }
+    while (*at != batch)
         at = &(*at)->next;
-    *at = erasure->next;
-    free_erasure(erasure);
+    *at = batch->next;
+    free_batch(batch);
     orchestrator_look_again(orch);
     if (orch->listener.rest != NULL)
         orch->listener.rest(orch->listener.owner);
 }
 
-static void begin(void *owner)
-{
-    struct erasure *erasure = owner;
-    erasure->timer = 0;
-    if (erasure->state == ERASURE_FINISHED) {
-        finished(erasure);
-        return;
-    }
-    WORK[erasure->state](erasure);
-}
-
-void erasure_begin_after(struct erasure *erasure, int64_t delay_ms)
-{
-    weir_loop_cancel(erasure->orch->loop, erasure->timer);
-    erasure->timer = weir_loop_timer(erasure->orch->loop, delay_ms, 0, begin, erasure);
-}
-
 struct edge {
-    enum erasure_state to;
+    enum erasure_state from, to;
     erasure_effect_fn *effect;
     const void *what;
 };
 
 static enum weir_status write_edge(void *subject, const void *what, struct weir_error *err)
 {
-    struct erasure *erasure = subject;
+    struct erasure_batch *batch = subject;
     const struct edge *edge = what;
-    enum weir_status status =
-        DB_RUN(erasure->orch->db, Q_erasure_state, NULL, err, DB_I64(erasure->number),
-               DB_TEXT(erasure_state_name(edge->to)));
-    return status == WEIR_OK && edge->effect != NULL ? edge->effect(erasure, edge->what, err)
+    int query = edge->from == ERASURE_TRACING ? Q_erasure_batch_close : Q_erasure_batch_state;
+    enum weir_status status = DB_RUN(batch->orch->db, query, NULL, err, DB_I64(batch->number),
+                                     DB_TEXT(erasure_state_name(edge->to)));
+    return status == WEIR_OK && edge->effect != NULL ? edge->effect(batch, edge->what, err)
                                                      : status;
 }
 
-bool erasure_advance(struct erasure *erasure, enum erasure_event event, erasure_effect_fn *effect,
-                     const void *what)
+bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
+                     erasure_effect_fn *effect, const void *what)
 {
-    struct edge edge = {.effect = effect, .what = what};
+    struct edge edge = {.from = batch->state, .effect = effect, .what = what};
     struct weir_error err;
-    bool known = erasure_next_state(erasure->state, event, &edge.to);
+    bool known = erasure_next_state(batch->state, event, &edge.to);
     weir_require(known);
-    enum weir_status status = orchestrator_commit(erasure->orch, write_edge, erasure, &edge, &err);
+    enum weir_status status = orchestrator_commit(batch->orch, write_edge, batch, &edge, &err);
     if (status != WEIR_OK) {
-        erasure_trouble(erasure, &err);
+        erasure_trouble(batch, &err);
         return false;
     }
-    weir_log(WEIR_LOG_INFO, "erasure moves on", "erasure=%" PRId64 " to=%s", erasure->number,
+    weir_log(WEIR_LOG_INFO, "erasures move on", "batch=%" PRId64 " to=%s", batch->number,
              erasure_state_name(edge.to));
-    erasure->state = edge.to;
-    erasure->told_trouble = false;
-    erasure_begin_after(erasure, 0);
-    orchestrator_erasures_look_again(erasure->orch);
+    batch->state = edge.to;
+    batch->told_trouble = false;
+    if (edge.from == ERASURE_TRACING)
+        batch->orch->erasures->has_waiting = false;
+    erasure_begin_after(batch, 0);
+    orchestrator_erasures_look_again(batch->orch);
     return true;
 }
 
-void erasure_trouble(struct erasure *erasure, const struct weir_error *err)
+void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err)
 {
     struct weir_error why = *err, inner;
-    forget_calls(erasure);
-    weir_log(WEIR_LOG_WARN, "erasure tries again", "erasure=%" PRId64 " state=%s because=\"%s\"",
-             erasure->number, erasure_state_name(erasure->state), why.text);
-    if (!orchestrator_may_pass(why.status) && !erasure->told_trouble) {
-        enum weir_status status = DB_RUN(erasure->orch->db, Q_erasure_trouble, NULL, &inner,
-                                         DB_I64(erasure->number), DB_TEXT(why.text));
-        erasure->told_trouble = status == WEIR_OK;
+    forget_calls(batch);
+    weir_log(WEIR_LOG_WARN, "erasures try again", "batch=%" PRId64 " state=%s because=\"%s\"",
+             batch->number, erasure_state_name(batch->state), why.text);
+    if (!orchestrator_may_pass(why.status) && !batch->told_trouble) {
+        enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_trouble, NULL, &inner,
+                                         DB_I64(batch->number), DB_TEXT(why.text));
+        batch->told_trouble = status == WEIR_OK;
     }
-    erasure_begin_after(erasure, orchestrator_may_pass(why.status) ? ORCHESTRATOR_AGAIN_MS
-                                                                   : 10 * ORCHESTRATOR_AGAIN_MS);
+    erasure_begin_after(batch, orchestrator_may_pass(why.status) ? ORCHESTRATOR_AGAIN_MS
+                                                                 : 10 * ORCHESTRATOR_AGAIN_MS);
 }
 
-enum weir_status erasure_tell(struct erasure *erasure, const char *step, const char *key,
+/* ---- events ---- */
+
+static json_t *step_json(int64_t number, const char *step, json_t *body)
+{
+    json_t *whole = json_pack("{sI,ss}", "erasure", (json_int_t)number, "step", step);
+    json_object_update(whole, body);
+    json_decref(body);
+    return whole;
+}
+
+enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, const char *key,
                               json_t *body, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *whole_key =
         weir_format("erasure_step/%s%s%s", step, key == NULL ? "" : "/", key == NULL ? "" : key);
-    json_t *whole = json_pack("{sI,ss}", "erasure", (json_int_t)erasure->number, "step", step);
-    json_object_update(whole, body);
-    json_decref(body);
     return orchestrator_event_put(
-        erasure->orch, &(struct event_about){0, erasure->number, whole_key, "erasure_step"}, whole,
-        err);
+        batch->orch, &(struct event_about){0, batch->number, whole_key, "erasure_step"},
+        step_json(batch->number, step, body), err);
 }
 
-bool erasure_is_first(const struct erasure *erasure)
+json_t *erasure_event_line(int64_t number, const char *step, json_t *body)
 {
-    for (const struct erasure *other = erasure->orch->erasures; other != NULL; other = other->next)
-        if (other->number < erasure->number && other->state != ERASURE_FINISHED &&
-            other->state != ERASURE_ACCEPTED)
-            return false;
-    return true;
+    WEIR_AUTO_FREE char *line =
+        orchestrator_event_line("erasure_step", step_json(number, step, body));
+    return json_string(line);
 }
 
-/* ---- in memory ---- */
+/* ---- what is open ---- */
 
-static void keep(struct orchestrator *orch, int64_t number, enum erasure_state state)
-{
-    for (struct erasure *known = orch->erasures; known != NULL; known = known->next)
-        if (known->number == number)
-            return;
-    struct erasure *erasure = weir_calloc(1, sizeof *erasure);
-    erasure->orch = orch;
-    erasure->number = number;
-    erasure->state = state;
-    erasure->next = orch->erasures;
-    orch->erasures = erasure;
-    erasure_begin_after(erasure, 0);
-}
-
-/* Columns of Q_erasure_get. */
-enum { COL_NUMBER, COL_STATE };
-
-static enum weir_status take_up(struct orchestrator *orch, int64_t number, struct weir_error *err)
+enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_erasure_get, &rows, err, DB_I64(number));
-    if (status != WEIR_OK || weir_rows_count(rows) == 0)
+    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasures_count, &rows, err);
+    if (status != WEIR_OK)
         return status;
-    enum erasure_state state = ERASURE_ACCEPTED;
-    if (!erasure_state_from_name(weir_rows_text(rows, 0, COL_STATE), &state)) {
-        return weir_fail(err, WEIR_UNSUPPORTED,
-                         "erasure %" PRId64 " is in state %s, which this program does not know",
-                         number, weir_rows_text(rows, 0, COL_STATE));
-    }
-    if (state != ERASURE_FINISHED)
-        keep(orch, number, state);
+    erasures->has_open = weir_rows_bool(rows, 0, 0);
+    erasures->has_waiting = weir_rows_bool(rows, 0, 1);
     return WEIR_OK;
 }
 
-struct accepted {
-    struct orchestrator *orch;
-    int64_t number;
-    const char *dataset, *reference;
-};
-
-static enum weir_status record(void *subject, const void *what, struct weir_error *err)
+static struct erasure_batch *add_batch(struct erasures *erasures, int64_t number,
+                                       enum erasure_state state)
 {
-    struct orchestrator *orch = subject;
-    const struct accepted *accepted = what;
-    struct erasure view = {.orch = orch, .number = accepted->number};
-    enum weir_status status =
-        DB_RUN(orch->db, Q_erasure_add, NULL, err, DB_I64(accepted->number),
-               DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_TEXT(accepted->reference),
-               DB_TEXT(accepted->dataset), DB_I64(weir_now_wall_us()));
-    return status == WEIR_OK
-               ? erasure_tell(&view, "accepted", NULL,
-                              json_pack("{ss}", "reference", accepted->reference), err)
-               : status;
+    struct erasure_batch *batch = weir_calloc(1, sizeof *batch);
+    batch->orch = erasures->orch;
+    batch->number = number;
+    batch->state = state;
+    batch->next = erasures->batches;
+    erasures->batches = batch;
+    erasure_begin_after(batch, 0);
+    return batch;
 }
 
-enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
-                                             const char *dataset, const char *reference,
-                                             struct weir_error *err)
+/* The batch that works on models, or gathers; NULL: none. Those that verify stand in nobody's way. */
+static struct erasure_batch *claiming(const struct erasures *erasures)
 {
-    struct accepted accepted = {
-        .orch = orch, .number = number, .dataset = dataset, .reference = reference};
-    enum weir_status status = orchestrator_commit(orch, record, orch, &accepted, err);
-    return status == WEIR_OK ? take_up(orch, number, err) : status;
+    struct erasure_batch *batch = erasures->batches;
+    while (batch != NULL && !erasure_claims_models(batch->state))
+        batch = batch->next;
+    return batch;
 }
 
-/* ---- erasures that storage accepted while nobody listened ---- */
-
-static void probe(struct orchestrator *orch, int64_t number);
-
-static void on_probe(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+static enum weir_status take_up_batches(struct erasures *erasures, struct weir_error *err)
 {
-    struct orchestrator *orch = owner;
-    struct weir_error inner;
     WEIR_AUTO(weir_rows) rows = NULL;
-    (void)err; /* a refusal is the expected answer: there is no such erasure */
-    if (reply == NULL || reply->type != MSG_erase_is ||
-        DB_RUN(orch->db, Q_erasure_newest, &rows, &inner) != WEIR_OK)
-        return;
-    int64_t number = weir_rows_i64(rows, 0, 0) + 1;
-    if (orchestrator_erasure_accept(orch, number, "", "", &inner) == WEIR_OK)
-        probe(orch, number + 1);
+    enum weir_status status = DB_RUN(erasures->orch->db, Q_erasure_batches, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        enum erasure_state state = ERASURE_FINISHED;
+        if (erasure_state_from_name(weir_rows_text(rows, i, 1), &state))
+            add_batch(erasures, weir_rows_i64(rows, i, 0), state);
+    }
+    return status;
 }
 
-static void probe(struct orchestrator *orch, int64_t number)
+static void free_batches(struct erasures *erasures)
 {
-    struct msg_erase_ask ask = {.erasure = (uint64_t)number};
-    weir_rpc_call(orch->storage, MSG_erase_ask, &ask, ORCHESTRATOR_ASK_MS, on_probe, orch);
+    while (erasures->batches != NULL) {
+        struct erasure_batch *batch = erasures->batches;
+        erasures->batches = batch->next;
+        free_batch(batch);
+    }
+}
+
+static void on_reload(void *owner)
+{
+    struct erasures *erasures = owner;
+    struct weir_error err;
+    erasures->reload_timer = 0;
+    free_batches(erasures);
+    enum weir_status status = erasures_count(erasures, &err);
+    if (status == WEIR_OK)
+        status = take_up_batches(erasures, &err);
+    if (status == WEIR_OK) {
+        orchestrator_look_again(erasures->orch);
+        return;
+    }
+    weir_log(WEIR_LOG_WARN, "cannot take up erasures, trying again", "because=\"%s\"", err.text);
+    erasures->reload_timer =
+        weir_loop_timer(erasures->orch->loop, ORCHESTRATOR_AGAIN_MS, 0, on_reload, erasures);
+}
+
+void erasures_reload(struct erasures *erasures)
+{
+    if (erasures->reload_timer == 0)
+        erasures->reload_timer = weir_loop_timer(erasures->orch->loop, 0, 0, on_reload, erasures);
 }
 
 enum weir_status orchestrator_erasures_load(struct orchestrator *orch, struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    WEIR_AUTO(weir_rows) newest = NULL;
+    WEIR_AUTO(weir_rows) first = NULL;
+    orch->erasures = weir_calloc(1, sizeof *orch->erasures);
+    orch->erasures->orch = orch;
     orch->wiping = wiping_new(orch);
-    enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = take_up(orch, weir_rows_i64(rows, i, 0), err);
+    enum weir_status status = erasures_count(orch->erasures, err);
     if (status == WEIR_OK)
-        status = DB_RUN(orch->db, Q_erasure_newest, &newest, err);
+        status = DB_RUN(orch->db, Q_erasure_first, &first, err);
     if (status == WEIR_OK)
-        probe(orch, weir_rows_i64(newest, 0, 0) + 1);
-    return status;
+        status = take_up_batches(orch->erasures, err);
+    if (status != WEIR_OK)
+        return status;
+    orch->erasures->progress.first = (uint64_t)weir_rows_i64(first, 0, 0);
+    erasures_listen(orch->erasures);
+    orchestrator_erasures_look_again(orch);
+    return WEIR_OK;
 }
 
 void orchestrator_erasures_free(struct orchestrator *orch)
 {
     wiping_free(orch->wiping);
     orch->wiping = NULL;
-    while (orch->erasures != NULL) {
-        struct erasure *erasure = orch->erasures;
-        orch->erasures = erasure->next;
-        free_erasure(erasure);
-    }
+    struct erasures *erasures = orch->erasures;
+    if (erasures == NULL)
+        return;
+    free_batches(erasures);
+    weir_loop_cancel(orch->loop, erasures->reload_timer);
+    erasures_drop_accepted(erasures);
+    erasures_stop_listening(erasures);
+    free(erasures);
+    orch->erasures = NULL;
 }
 
 void orchestrator_erasures_look_again(struct orchestrator *orch)
 {
-    for (struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next)
-        if (erasure->state == ERASURE_TRACING)
-            erasure_begin_after(erasure, 0);
+    struct erasures *erasures = orch->erasures;
+    if (erasures == NULL || !erasures->has_waiting)
+        return;
+    struct erasure_batch *batch = claiming(erasures);
+    if (batch == NULL)
+        add_batch(erasures, 0, ERASURE_TRACING);
+    else if (batch->state == ERASURE_TRACING)
+        erasure_begin_after(batch, 0);
 }
 
 bool orchestrator_erasures_claim(const struct orchestrator *orch)
 {
-    for (const struct erasure *erasure = orch->erasures; erasure != NULL; erasure = erasure->next)
-        if (erasure_claims_models(erasure->state))
-            return true;
-    return false;
+    return orch->erasures != NULL &&
+           (orch->erasures->has_waiting || claiming(orch->erasures) != NULL);
 }
 
 bool orchestrator_erasures_idle(const struct orchestrator *orch)
 {
-    return orch->erasures == NULL;
+    return orch->erasures == NULL ||
+           (!orch->erasures->has_open && orch->erasures->accepted.first == NULL);
 }
 
 int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us)

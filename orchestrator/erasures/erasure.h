@@ -1,7 +1,8 @@
 /* Erasures (docs/contracts.md) after storage has accepted them: waited for until in force, models
- * traced, holders purged, models replaced, everything verified, the receipt written. Several may
- * wait to come into force; one at a time works on models, in the order of their numbers, between
- * two triggers of every pipeline.
+ * traced, holders purged, models replaced, everything verified, the receipt written. Any number may be
+ * open. Those that are in force when models are traced form a batch, which is worked on as one: each
+ * model is trained again once for all of them. One batch at a time works on models, between two
+ * triggers of every pipeline; erasures that come into force meanwhile form the next one.
  *
  * Owned by: struct orchestrator. Survives: a crash between any two edges. Never sees a clear
  * subject. */
@@ -11,15 +12,28 @@
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/orchestrator.h"
 
-/* Takes up what is not finished, and what storage has accepted while no orchestrator listened. */
+/* Takes up what is not finished, and what storage has accepted while no orchestrator listened. Call
+ * once. */
 enum weir_status orchestrator_erasures_load(struct orchestrator *orch,
                                             struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_erasures_free(struct orchestrator *orch);
 void orchestrator_erasures_look_again(struct orchestrator *orch);
+/* An order to storage has no answer: perhaps it has accepted an erasure that is unknown here. */
+void orchestrator_erasures_doubt(struct orchestrator *orch);
 /* Whether an erasure works on models now, so that pipelines have to wait: which ones it concerns is known only late. */
 bool orchestrator_erasures_claim(const struct orchestrator *orch);
 
-/* Storage has accepted `number`: records it and drives it. May be repeated. */
+/* Storage has accepted an erasure: records it, with all others of this round of the loop in one transaction, and drives
+ * it. `done` is called when it is durable (`err` NULL) or could not be recorded. The names are the owner's until then.
+ * May be repeated. */
+struct erasure_names {
+    int64_t number;
+    const char *dataset, *reference;
+};
+typedef void orchestrator_erasure_accepted_fn(void *owner, const struct weir_error *err);
+void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
+                               orchestrator_erasure_accepted_fn *done, void *owner);
+/* The same at once. */
 enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
                                              const char *dataset, const char *reference,
                                              struct weir_error *err) WEIR_MUST_USE;

@@ -1,4 +1,5 @@
-/* The inside of an erasure, shared by the files of this folder: one file per state does that state's work. */
+/* The inside of erasures, shared by the files of this folder. Single erasures are rows, however many there are; in
+ * memory are only the batches that they are worked on in, and the queue of those that were accepted just now. */
 #ifndef ORCHESTRATOR_ERASURES_ERASURE_STATE_H
 #define ORCHESTRATOR_ERASURES_ERASURE_STATE_H
 
@@ -8,20 +9,19 @@
 
 #include <jansson.h>
 
-struct erasure;
+struct erasure_batch;
 
 /* How many scores of erased samples were dropped, or are still there. */
-typedef void erasure_scores_fn(struct erasure *erasure, uint64_t samples);
+typedef void erasure_scores_fn(struct erasure_batch *batch, uint64_t samples);
 
-struct erasure {
+/* Erasures that were in force when their models were traced: traced, purged and replaced as one. */
+struct erasure_batch {
     struct orchestrator *orch;
-    struct erasure *next;
-    int64_t number;
+    struct erasure_batch *next;
+    int64_t number; /* of its first erasure */
     enum erasure_state state;
     uint64_t timer;
-    uint64_t page;        /* of its ids, being asked for; 0: none yet */
-    struct id_blocks ids; /* of the pages so far; empty once they are noted */
-    int64_t purged;       /* directories of runs that were removed */
+    int64_t purged; /* directories of runs that were removed */
     struct {
         struct erasure_scores_place place;
         uint64_t samples;
@@ -29,32 +29,96 @@ struct erasure {
     } scores;
     char *replacing;  /* the model that is being replaced now */
     int64_t measured; /* pipelines up to this one have measured their new models, if they can */
-    uint64_t wipe;    /* after storage had verified: see wiping.h; 0: none yet */
+    bool is_checked;  /* nothing of the samples is left here: receipts wait for storage alone */
+    struct {
+        uint64_t
+            wipe; /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
+        int64_t *numbers;
+        size_t count;
+    } due; /* erasures whose receipts come next */
     bool told_trouble;
 };
 
-typedef enum weir_status erasure_effect_fn(struct erasure *erasure, const void *what,
+struct erasure_accepted {
+    struct erasure_accepted *next;
+    int64_t number;
+    const char *dataset, *reference; /* the owner's */
+    orchestrator_erasure_accepted_fn *done;
+    void *owner;
+};
+
+/* Erasures that storage has brought into force, while their samples are fetched. */
+struct erasure_arrived {
+    int64_t number, epoch, samples, in_force_us, answered, expired;
+    struct id_blocks ids;
+};
+
+struct erasures {
+    struct orchestrator *orch;
+    struct erasure_batch *batches;
+    bool has_open;    /* one is not FINISHED */
+    bool has_waiting; /* one is in force and in no batch yet */
+    uint64_t reload_timer;
+    struct {
+        struct erasure_accepted *first, *last;
+        uint64_t timer;
+    } accepted; /* wait for their transaction */
+    struct {
+        uint64_t timer;
+        bool is_asking; /* a page is at work */
+        int64_t pause_ms;
+        uint64_t first; /* numbers before are of no interest */
+        uint64_t cursor,
+            behind; /* how far storage was listened to; and where the next repetition begins */
+        int64_t repeat_ms;    /* when that is */
+        uint64_t page_cursor; /* of the page at work */
+        uint64_t ids_cursor;  /* of its samples */
+        struct erasure_arrived *arrived;
+        size_t arrived_count;
+    } progress;
+};
+
+typedef enum weir_status erasure_effect_fn(struct erasure_batch *batch, const void *what,
                                            struct weir_error *err);
 
-/* The only writer of the state: commits the edge with its effect, then begins the new state's work. */
-bool erasure_advance(struct erasure *erasure, enum erasure_event event, erasure_effect_fn *effect,
-                     const void *what);
-/* Notes trouble and begins the state's work again after a pause. An erasure is never given up. */
-void erasure_trouble(struct erasure *erasure, const struct weir_error *err);
-void erasure_begin_after(struct erasure *erasure, int64_t delay_ms);
-/* Inside a transaction: the event erasure_step. `body` is consumed. `key` tells repeated steps apart. */
-enum weir_status erasure_tell(struct erasure *erasure, const char *step, const char *key,
+/* The only writer of a batch's state: commits the edge of all its erasures with its effect, then begins the new state's
+ * work. */
+bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
+                     erasure_effect_fn *effect, const void *what);
+/* Notes trouble and begins the state's work again after a pause. A batch is never given up. */
+void erasure_trouble(struct erasure_batch *batch, const struct weir_error *err);
+void erasure_begin_after(struct erasure_batch *batch, int64_t delay_ms);
+/* Every receipt of the batch is written: frees it. */
+void erasure_batch_finish(struct erasure_batch *batch);
+/* Inside a transaction: the event erasure_step of the batch. `body` is consumed. `key` tells repeated steps apart. */
+enum weir_status erasure_tell(struct erasure_batch *batch, const char *step, const char *key,
                               json_t *body, struct weir_error *err);
-/* No erasure with a smaller number works on models. */
-bool erasure_is_first(const struct erasure *erasure);
+/* The line of an event erasure_step of one erasure, for statements that write many. `body` is consumed. */
+json_t *erasure_event_line(int64_t number, const char *step, json_t *body);
+/* Takes all batches up again, as the rows have them. */
+void erasures_reload(struct erasures *erasures);
+/* Looks at the rows for has_open and has_waiting, and wakes who waits for a change of them. */
+enum weir_status erasures_count(struct erasures *erasures, struct weir_error *err) WEIR_MUST_USE;
 
-void erasure_await(struct erasure *erasure);
-void erasure_trace(struct erasure *erasure);
-void erasure_purge(struct erasure *erasure);
-void erasure_replace(struct erasure *erasure);
-void erasure_verify(struct erasure *erasure);
-/* *ret_started: some models are being measured; the erasure's work begins again behind that. */
-enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started,
+/* accepting.c: in the next round, all that were accepted meanwhile are recorded in one transaction. */
+void erasures_record_accepted(struct erasures *erasures);
+void erasures_drop_accepted(struct erasures *erasures);
+/* A row for erasures_record(). */
+json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference);
+/* `rows`: an array of objects number, reference, dataset. Those that are known stay as they are. */
+enum weir_status erasures_record(struct orchestrator *orch, json_t *rows,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* awaiting.c: listens to storage, for all erasures at once, as long as one is open. */
+void erasures_listen(struct erasures *erasures);
+void erasures_listen_soon(struct erasures *erasures);
+void erasures_stop_listening(struct erasures *erasures);
+
+void erasure_trace(struct erasure_batch *batch);
+void erasure_purge(struct erasure_batch *batch);
+void erasure_replace(struct erasure_batch *batch);
+void erasure_verify(struct erasure_batch *batch);
+/* *ret_started: some models are being measured; the batch's work begins again after that. */
+enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
                                  struct weir_error *err) WEIR_MUST_USE;
 
 /* Inside a transaction: deletes what rows of the orchestrator's quote of these samples. May be repeated. */
@@ -62,16 +126,24 @@ enum weir_status erasure_forget_words(struct orchestrator *orch, const struct id
                                       struct weir_error *err) WEIR_MUST_USE;
 
 /* Asks the selector for one pipeline after the other; trouble begins the state's work again. */
-void erasure_purge_scores(struct erasure *erasure, erasure_scores_fn *done);
-void erasure_count_scores(struct erasure *erasure, erasure_scores_fn *done);
+void erasure_purge_scores(struct erasure_batch *batch, erasure_scores_fn *done);
+void erasure_count_scores(struct erasure_batch *batch, erasure_scores_fn *done);
 
-/* What storage says at the end, and the receipt made of everything. */
-struct erasure_receipt {
-    char *text; /* the file's content */
-    char hash[65];
+/* receipts.c: writes the receipts of those that storage has verified, many in one transaction. */
+void erasure_write_receipts(struct erasure_batch *batch);
+
+/* receipt.c: what the receipts of a batch have in common. */
+struct erasure_context {
+    json_t *models, *influenced, *unmeasured, *memory; /* owned */
+    int64_t batch, size;                               /* its number; how many erasures it is of */
 };
-enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_erase_is *storage,
-                                      struct erasure_receipt *ret_receipt,
+enum weir_status erasure_context_load(const struct erasure_batch *batch,
+                                      struct erasure_context *ret_context,
                                       struct weir_error *err) WEIR_MUST_USE;
+void erasure_context_fini(struct erasure_context *context);
+/* One row of Q_erasure_receipts_of and one of what storage reports of the same erasure. */
+json_t *erasure_receipt_json(const struct erasure_context *context, const struct weir_rows *rows,
+                             size_t row, const struct msg_erase_reports *reports, size_t report,
+                             const struct id_blocks *ids);
 
 #endif

@@ -14,11 +14,11 @@ enum { COL_PIPELINE, COL_MODEL, COL_EVALUATION, COL_FROM, COL_TO };
 
 static void on_measured(void *owner, const struct weir_error *err)
 {
-    struct erasure *erasure = owner;
+    struct erasure_batch *batch = owner;
     if (err != NULL)
         weir_log(WEIR_LOG_WARN, "models stay unmeasured", "erasure=%" PRId64 " because=\"%s\"",
-                 erasure->number, err->text);
-    erasure_begin_after(erasure, 0);
+                 batch->number, err->text);
+    erasure_begin_after(batch, 0);
 }
 
 /* An evaluation that the pipeline's file has no longer is not made again. */
@@ -32,7 +32,7 @@ static void add_task(struct evaluation_tasks *tasks, const struct orchestrator_c
                                  weir_rows_i64(rows, row, COL_TO));
 }
 
-static enum weir_status add_tasks(struct erasure *erasure, struct pipeline *pipeline,
+static enum weir_status add_tasks(struct erasure_batch *batch, struct pipeline *pipeline,
                                   struct evaluation_tasks *tasks, struct weir_error *err)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
@@ -40,10 +40,10 @@ static enum weir_status add_tasks(struct erasure *erasure, struct pipeline *pipe
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
     enum weir_status status =
-        DB_RUN(erasure->orch->db, Q_erasure_measures, &rows, err, DB_I64(erasure->number));
+        DB_RUN(batch->orch->db, Q_erasure_measures, &rows, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = DB_RUN(erasure->orch->db, Q_erasure_new_active, &active, err,
-                        DB_I64(erasure->number), DB_I64(id));
+        status = DB_RUN(batch->orch->db, Q_erasure_new_active, &active, err, DB_I64(batch->number),
+                        DB_I64(id));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         if (weir_rows_i64(rows, i, COL_PIPELINE) == id)
             add_task(tasks, config, rows, i);
@@ -54,20 +54,21 @@ static enum weir_status add_tasks(struct erasure *erasure, struct pipeline *pipe
     return orchestrator_pipeline_plan(pipeline, &wanted, tasks, err);
 }
 
-enum weir_status erasure_measure(struct erasure *erasure, bool *ret_started, struct weir_error *err)
+enum weir_status erasure_measure(struct erasure_batch *batch, bool *ret_started,
+                                 struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(erasure->orch->db, Q_erasure_pipelines, &rows, err,
-                                     DB_I64(erasure->number), DB_I64(erasure->measured));
+    enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_pipelines, &rows, err,
+                                     DB_I64(batch->number), DB_I64(batch->measured));
     for (size_t i = 0; status == WEIR_OK && !*ret_started && i < weir_rows_count(rows); i++) {
         struct evaluation_tasks tasks = {0};
-        erasure->measured = weir_rows_i64(rows, i, 0);
-        struct pipeline *pipeline = orchestrator_pipeline_by_id(erasure->orch, erasure->measured);
+        batch->measured = weir_rows_i64(rows, i, 0);
+        struct pipeline *pipeline = orchestrator_pipeline_by_id(batch->orch, batch->measured);
         if (pipeline != NULL)
-            status = add_tasks(erasure, pipeline, &tasks, err);
+            status = add_tasks(batch, pipeline, &tasks, err);
         *ret_started = status == WEIR_OK && tasks.count > 0;
         if (*ret_started)
-            orchestrator_evaluator_start(pipeline, &tasks, on_measured, erasure);
+            orchestrator_evaluator_start(pipeline, &tasks, on_measured, batch);
         evaluation_tasks_fini(&tasks);
     }
     return status;

@@ -50,80 +50,80 @@ static enum weir_status forget_runs(const struct orchestrator *orch, struct weir
 }
 
 /* Rows of the orchestrator's quote records; the windows of trigger policies hold labels. */
-static enum weir_status forget_samples(const struct erasure *erasure, struct weir_error *err)
+static enum weir_status forget_samples(const struct erasure_batch *batch, struct weir_error *err)
 {
     struct id_blocks blocks = {0};
     enum weir_status status =
-        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &blocks, err);
+        orchestrator_lineage_of_batch(batch->orch, batch->number, &blocks, err);
     if (status == WEIR_OK)
-        status = erasure_forget_words(erasure->orch, &blocks, err);
-    for (struct pipeline *p = erasure->orch->pipelines; p != NULL && status == WEIR_OK;
+        status = erasure_forget_words(batch->orch, &blocks, err);
+    for (struct pipeline *p = batch->orch->pipelines; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p))
         status = orchestrator_pipeline_forget(p, &blocks, err);
     id_blocks_fini(&blocks);
     return status;
 }
 
-static enum weir_status effect_purged(struct erasure *erasure, const void *what,
+static enum weir_status effect_purged(struct erasure_batch *batch, const void *what,
                                       struct weir_error *err)
 {
     const uint64_t *scores = what;
-    enum weir_status status = forget_runs(erasure->orch, err);
+    enum weir_status status = forget_runs(batch->orch, err);
     if (status == WEIR_OK)
-        status = forget_samples(erasure, err);
+        status = forget_samples(batch, err);
     if (status == WEIR_OK) {
-        status = DB_RUN(erasure->orch->db, Q_erasure_purged, NULL, err, DB_I64(erasure->number),
-                        DB_I64(erasure->purged), DB_I64(*scores));
+        status = DB_RUN(batch->orch->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
+                        DB_I64(batch->purged), DB_I64(*scores));
     }
     return status == WEIR_OK
-               ? erasure_tell(erasure, "purged", NULL,
-                              json_pack("{sI,sI}", "directories", (json_int_t)erasure->purged,
+               ? erasure_tell(batch, "purged", NULL,
+                              json_pack("{sI,sI}", "directories", (json_int_t)batch->purged,
                                         "scores", (json_int_t)*scores),
                               err)
                : status;
 }
 
-static void on_scores_purged(struct erasure *erasure, uint64_t samples)
+static void on_scores_purged(struct erasure_batch *batch, uint64_t samples)
 {
-    erasure_advance(erasure, ERASURE_ON_PURGED, effect_purged, &samples);
+    erasure_advance(batch, ERASURE_ON_PURGED, effect_purged, &samples);
 }
 
 static void on_jobs_purged(void *owner, const struct weir_reply *reply,
                            const struct weir_error *err)
 {
-    struct erasure *erasure = owner;
+    struct erasure_batch *batch = owner;
     if (reply == NULL)
-        erasure_trouble(erasure, err);
+        erasure_trouble(batch, err);
     else
-        erasure_purge_scores(erasure, on_scores_purged);
+        erasure_purge_scores(batch, on_scores_purged);
 }
 
 /* No run is under way, and those that come have greater numbers: every job so far is over. */
-static enum weir_status purge_jobs(struct erasure *erasure, struct weir_error *err)
+static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) newest = NULL;
-    enum weir_status status = DB_RUN(erasure->orch->db, Q_run_newest, &newest, err);
+    enum weir_status status = DB_RUN(batch->orch->db, Q_run_newest, &newest, err);
     if (status != WEIR_OK)
         return status;
     struct msg_jobs_purge purge = {.upto = (uint64_t)weir_rows_i64(newest, 0, 0)};
-    weir_rpc_call(erasure->orch->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
-                  on_jobs_purged, erasure);
+    weir_rpc_call(batch->orch->dispatcher, MSG_jobs_purge, &purge, ORCHESTRATOR_ASK_MS,
+                  on_jobs_purged, batch);
     return WEIR_OK;
 }
 
-void erasure_purge(struct erasure *erasure)
+void erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
-    if (erasure->orch->trainers_alive > 0) { /* told to end; they may still write */
-        erasure_begin_after(erasure, ORCHESTRATOR_POLL_MS);
+    if (batch->orch->trainers_alive > 0) { /* told to end; they may still write */
+        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }
-    erasure->purged = 0;
-    enum weir_status status = remove_runs(erasure->orch, &erasure->purged, &err);
+    batch->purged = 0;
+    enum weir_status status = remove_runs(batch->orch, &batch->purged, &err);
     if (status == WEIR_OK)
-        status = orchestrator_probes_purge(erasure->orch, &erasure->purged, &err);
+        status = orchestrator_probes_purge(batch->orch, &batch->purged, &err);
     if (status == WEIR_OK)
-        status = purge_jobs(erasure, &err);
+        status = purge_jobs(batch, &err);
     if (status != WEIR_OK)
-        erasure_trouble(erasure, &err);
+        erasure_trouble(batch, &err);
 }

@@ -1,34 +1,23 @@
 /* The receipt of an erasure: what was where, what was done when, and what is outside Weir's reach, as JSON. Receipts
- * form a chain: each names the hash of the one before it, and its own hash covers that name. */
+ * form a chain: each names the hash of the one before it, and its own hash covers that name. What became of models is
+ * told of the batch that the erasure was in: they were replaced once for all of it. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/wire/sample.h"
 #include "orchestrator/erasures/erasure_state.h"
-#include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/erasures/wiping.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { IDS_LISTED_MAX = 1000 };
 
-/* Columns of Q_erasure_get. */
-enum {
-    COL_NUMBER,
-    COL_STATE,
-    COL_REFERENCE,
-    COL_DATASET,
-    COL_EPOCH,
-    COL_SAMPLES,
-    COL_PURGED,
-    COL_ERROR,
-    COL_ACCEPTED,
-    COL_IN_FORCE,
-    COL_REPLACED,
-    COL_SCORES = 14,
-};
+/* Columns of Q_erasure_receipts_of. */
+enum { COL_NUMBER, COL_REFERENCE, COL_DATASET, COL_SAMPLES, COL_PURGED, COL_REPLACED, COL_SCORES };
+
+/* ---- what the receipts of a batch have in common ---- */
 
 static json_t *models_json(const struct weir_rows *rows)
 {
@@ -44,15 +33,14 @@ static json_t *models_json(const struct weir_rows *rows)
 }
 
 /* Live models that have not seen the samples, but whose sets were chosen by scores of one that had. */
-static enum weir_status influenced_json(const struct erasure *erasure, json_t **ret_json,
+static enum weir_status influenced_json(const struct erasure_batch *batch, json_t **ret_json,
                                         struct weir_error *err)
 {
     struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
-    enum weir_status status =
-        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, err);
+    enum weir_status status = orchestrator_lineage_of_batch(batch->orch, batch->number, &ids, err);
     if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, err);
+        status = orchestrator_lineage_ask(batch->orch, &ids, &answer, err);
     if (status == WEIR_OK)
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)
@@ -77,90 +65,120 @@ static json_t *unmeasured_json(const struct weir_rows *rows)
     return unmeasured;
 }
 
-static json_t *storage_json(const struct msg_erase_is *storage)
+enum weir_status erasure_context_load(const struct erasure_batch *batch,
+                                      struct erasure_context *ret_context, struct weir_error *err)
 {
-    json_t *remarks = json_array();
-    for (size_t i = 0; i < storage->remarks.count; i++)
-        json_array_append_new(remarks, json_string(storage->remarks.at[i]));
-    return json_pack("{sI,sI,sI,sI,sI,sI,sI,so}", "files_scrubbed",
-                     (json_int_t)storage->files_scrubbed, "bytes_scrubbed",
-                     (json_int_t)storage->bytes_scrubbed, "objects_cleaned",
-                     (json_int_t)storage->objects_cleaned, "bytes_searched",
-                     (json_int_t)storage->bytes_searched, "found", (json_int_t)storage->found,
-                     "holders_answered", (json_int_t)storage->holders_answered, "holders_expired",
-                     (json_int_t)storage->holders_expired, "outside_reach", remarks);
-}
-
-static json_t *ids_json(const struct msg_erase_is *storage)
-{
-    json_t *ids = json_array();
-    for (size_t i = 0; i < storage->ids.count && i < IDS_LISTED_MAX; i++)
-        json_array_append_new(ids, json_integer((json_int_t)storage->ids.at[i]));
-    return ids;
-}
-
-static json_t *timeline_json(const struct weir_rows *row, const struct msg_erase_is *storage)
-{
-    return json_pack("{so,so,so,so,so,so}", "accepted",
-                     orchestrator_json_time(storage->accepted_us), "in_force",
-                     orchestrator_json_time(storage->in_force_us), "scrubbed",
-                     orchestrator_json_time(storage->scrubbed_us), "models_replaced",
-                     orchestrator_json_time(weir_rows_i64(row, 0, COL_REPLACED)), "verified",
-                     orchestrator_json_time(storage->verified_us), "receipt",
-                     orchestrator_json_time(weir_now_wall_us()));
-}
-
-static enum weir_status finish_receipt(const struct erasure *erasure, json_t *body,
-                                       struct erasure_receipt *ret_receipt, struct weir_error *err)
-{
-    struct receipt_key key;
-    enum weir_status status = orchestrator_receipt_key(erasure->orch, &key, err);
-    if (status == WEIR_OK) {
-        receipt_sign(body, &key, ret_receipt->hash);
-        ret_receipt->text = json_dumps(body, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-        weir_require(ret_receipt->text != NULL);
-        receipt_key_fini(&key);
-    }
-    json_decref(body);
+    WEIR_AUTO(weir_rows) models = NULL;
+    WEIR_AUTO(weir_rows) unmeasured = NULL;
+    WEIR_AUTO(weir_rows) size = NULL;
+    struct weir_db *db = batch->orch->db;
+    json_t *influenced = NULL;
+    enum weir_status status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(batch->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_erasure_measures, &unmeasured, err, DB_I64(batch->number));
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_erasure_batch_size, &size, err, DB_I64(batch->number));
+    if (status == WEIR_OK)
+        status = influenced_json(batch, &influenced, err);
+    if (status == WEIR_OK)
+        *ret_context = (struct erasure_context){.models = models_json(models),
+                                                .influenced = influenced,
+                                                .unmeasured = unmeasured_json(unmeasured),
+                                                .memory = wiping_json(batch->orch->wiping),
+                                                .batch = batch->number,
+                                                .size = weir_rows_i64(size, 0, 0)};
     return status;
 }
 
-enum weir_status erasure_receipt_make(struct erasure *erasure, const struct msg_erase_is *storage,
-                                      struct erasure_receipt *ret_receipt, struct weir_error *err)
+void erasure_context_fini(struct erasure_context *context)
 {
-    WEIR_AUTO(weir_rows) row = NULL;
-    WEIR_AUTO(weir_rows) models = NULL;
-    WEIR_AUTO(weir_rows) unmeasured = NULL;
-    WEIR_AUTO(weir_rows) previous = NULL;
-    struct weir_db *db = erasure->orch->db;
-    enum weir_status status = DB_RUN(db, Q_erasure_get, &row, err, DB_I64(erasure->number));
-    if (status == WEIR_OK)
-        status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(erasure->number));
-    if (status == WEIR_OK)
-        status = DB_RUN(db, Q_erasure_measures, &unmeasured, err, DB_I64(erasure->number));
-    if (status == WEIR_OK)
-        status = DB_RUN(db, Q_erasure_last_receipt, &previous, err, DB_I64(erasure->number));
-    json_t *influenced = NULL;
-    if (status == WEIR_OK)
-        status = influenced_json(erasure, &influenced, err);
-    if (status != WEIR_OK)
-        return status;
-    bool first = weir_rows_count(previous) == 0;
+    json_decref(context->models);
+    json_decref(context->influenced);
+    json_decref(context->unmeasured);
+    json_decref(context->memory);
+}
+
+/* ---- one ---- */
+
+static json_t *remarks_json(const char *text)
+{
+    json_t *remarks = json_array();
+    while (*text != '\0') {
+        size_t size = strcspn(text, "\n");
+        json_array_append_new(remarks, json_stringn(text, size));
+        text += size + (text[size] == '\n');
+    }
+    return remarks;
+}
+
+static json_t *storage_json(const struct msg_erase_reports *reports, size_t at)
+{
+    return json_pack(
+        "{sI,sI,sI,sI,sI,sI,sI,so}", "files_scrubbed", (json_int_t)reports->files_scrubbed.at[at],
+        "bytes_scrubbed", (json_int_t)reports->bytes_scrubbed.at[at], "objects_cleaned",
+        (json_int_t)reports->objects_cleaned.at[at], "bytes_searched",
+        (json_int_t)reports->bytes_searched.at[at], "found", (json_int_t)reports->found.at[at],
+        "holders_answered", (json_int_t)reports->holders_answered.at[at], "holders_expired",
+        (json_int_t)reports->holders_expired.at[at], "outside_reach",
+        remarks_json(reports->remarks.at[at]));
+}
+
+/* The first ones. */
+static json_t *ids_json(const struct id_blocks *blocks)
+{
+    json_t *ids = json_array();
+    for (size_t i = 0; i < blocks->count && json_array_size(ids) < IDS_LISTED_MAX; i++) {
+        const struct id_block *block = &blocks->at[i];
+        for (size_t row = 0; row < block->rows.count && json_array_size(ids) < IDS_LISTED_MAX;
+             row++)
+            if (weir_bits_get(&block->rows, row))
+                json_array_append_new(
+                    ids, json_integer(block->block * WEIR_BLOCK_ROWS + (json_int_t)row));
+    }
+    return ids;
+}
+
+static json_t *timeline_json(const struct weir_rows *rows, size_t row,
+                             const struct msg_erase_reports *reports, size_t at)
+{
+    return json_pack("{so,so,so,so,so,so}", "accepted",
+                     orchestrator_json_time(reports->accepted_us.at[at]), "in_force",
+                     orchestrator_json_time(reports->in_force_us.at[at]), "scrubbed",
+                     orchestrator_json_time(reports->scrubbed_us.at[at]), "models_replaced",
+                     orchestrator_json_time(weir_rows_i64(rows, row, COL_REPLACED)), "verified",
+                     orchestrator_json_time(reports->verified_us.at[at]), "receipt",
+                     orchestrator_json_time(weir_now_wall_us()));
+}
+
+/* An erasure of no sample concerns no model. */
+static json_t *of_models(json_t *list, const struct weir_rows *rows, size_t row)
+{
+    return weir_rows_i64(rows, row, COL_SAMPLES) > 0 ? json_incref(list) : json_array();
+}
+
+json_t *erasure_receipt_json(const struct erasure_context *context, const struct weir_rows *rows,
+                             size_t row, const struct msg_erase_reports *reports, size_t report,
+                             const struct id_blocks *ids)
+{
     json_t *body = json_pack(
-        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,so,sI,sI,ss,ss,ss,ss}", "version", 2, "erasure",
-        (json_int_t)erasure->number, "reference", weir_rows_text(row, 0, COL_REFERENCE), "dataset",
-        weir_rows_text(row, 0, COL_DATASET), "epoch", (json_int_t)storage->epoch, "samples",
-        (json_int_t)storage->samples, "ids", ids_json(storage), "timeline",
-        timeline_json(row, storage), "storage", storage_json(storage), "memory",
-        wiping_json(erasure->orch->wiping), "models", models_json(models), "influenced", influenced,
-        "not_measured_again", unmeasured_json(unmeasured), "run_directories_removed",
-        (json_int_t)weir_rows_i64(row, 0, COL_PURGED), "scores_removed",
-        (json_int_t)weir_rows_i64(row, 0, COL_SCORES), "replacement",
+        "{si,sI,ss,ss,sI,sI,so,so,so,so,so,so,so,so,sI,sI,ss,ss,ss}", "version", 2, "erasure",
+        (json_int_t)weir_rows_i64(rows, row, COL_NUMBER), "reference",
+        weir_rows_text(rows, row, COL_REFERENCE), "dataset", weir_rows_text(rows, row, COL_DATASET),
+        "epoch", (json_int_t)reports->epochs.at[report], "samples",
+        (json_int_t)reports->samples.at[report], "ids", ids_json(ids), "timeline",
+        timeline_json(rows, row, reports, report), "storage", storage_json(reports, report),
+        "memory", json_incref(context->memory), "batch",
+        json_pack("{sI,sI}", "first_erasure", (json_int_t)context->batch, "erasures",
+                  (json_int_t)context->size),
+        "models", of_models(context->models, rows, row), "influenced",
+        of_models(context->influenced, rows, row), "not_measured_again",
+        of_models(context->unmeasured, rows, row), "run_directories_removed",
+        (json_int_t)weir_rows_i64(rows, row, COL_PURGED), "scores_removed",
+        (json_int_t)weir_rows_i64(rows, row, COL_SCORES), "replacement",
         "chain: the later triggers' sets again, in order, from the newest ancestor that had not seen the samples",
         "hash_of",
         "BLAKE2b-256 of this object without `hash` and `signature`, as compact JSON with sorted keys",
-        "signature_of", "the text of `hash`, by Ed25519 with `public_key`", "previous",
-        first ? "" : weir_rows_text(previous, 0, 1));
+        "signature_of", "the text of `hash`, by Ed25519 with `public_key`");
     weir_require(body != NULL);
-    return finish_receipt(erasure, body, ret_receipt, err);
+    return body;
 }

@@ -23,15 +23,15 @@ enum { TRIGGER_UNTIL_TIME = 4, TRIGGER_SET_DIGEST = 7, TRIGGER_SET_PATH };
 
 /* One step from a model that cannot be started from to one that may: what this erasure replaced it by, what an earlier
  * one did, or its parent. NULL: initial weights. */
-static enum weir_status step_back(const struct erasure *erasure, char **model, bool *ret_settled,
-                                  struct weir_error *err)
+static enum weir_status step_back(const struct erasure_batch *batch, char **model,
+                                  bool *ret_settled, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct stored_model row = {0};
-    enum weir_status status = DB_RUN(erasure->orch->db, Q_erasure_replacement_of, &rows, err,
-                                     DB_I64(erasure->number), DB_TEXT(*model));
+    enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_replacement_of, &rows, err,
+                                     DB_I64(batch->number), DB_TEXT(*model));
     if (status == WEIR_OK)
-        status = orchestrator_model_get(erasure->orch, *model, &row, err);
+        status = orchestrator_model_get(batch->orch, *model, &row, err);
     if (status != WEIR_OK)
         return status;
     bool tainted = weir_rows_count(rows) > 0;
@@ -49,18 +49,18 @@ static enum weir_status step_back(const struct erasure *erasure, char **model, b
     return WEIR_OK;
 }
 
-static enum weir_status find_base(const struct erasure *erasure, const char *tainted,
+static enum weir_status find_base(const struct erasure_batch *batch, const char *tainted,
                                   char **ret_base, struct weir_error *err)
 {
     struct stored_model row = {0};
-    enum weir_status status = orchestrator_model_get(erasure->orch, tainted, &row, err);
+    enum weir_status status = orchestrator_model_get(batch->orch, tainted, &row, err);
     if (status != WEIR_OK)
         return status;
     char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
     orchestrator_model_fini(&row);
     bool settled = false;
     while (status == WEIR_OK && base != NULL && !settled)
-        status = step_back(erasure, &base, &settled, err);
+        status = step_back(batch, &base, &settled, err);
     if (status != WEIR_OK) {
         free(base);
         return status;
@@ -80,12 +80,12 @@ struct replacement {
 
 static enum weir_status effect_replaced_one(void *subject, const void *what, struct weir_error *err)
 {
-    struct erasure *erasure = subject;
+    struct erasure_batch *batch = subject;
     const struct replacement *replacement = what;
-    struct orchestrator *orch = erasure->orch;
+    struct orchestrator *orch = batch->orch;
     const char *id = replacement->wanted == NULL ? NULL : replacement->wanted->id;
     enum weir_status status =
-        DB_RUN(orch->db, Q_erasure_model_done, NULL, err, DB_I64(erasure->number),
+        DB_RUN(orch->db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
                DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id));
     if (status == WEIR_OK && id != NULL)
         status = orchestrator_model_add(orch, replacement->wanted, replacement->files, err);
@@ -96,35 +96,35 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
         orchestrator_training_json(orch, orchestrator_pipeline_by_id(orch, run->pipeline), run);
     json_object_set_new(training, "model", json_string(replacement->tainted));
     json_object_set_new(training, "replacement", id == NULL ? json_null() : json_string(id));
-    return erasure_tell(erasure, "model_replaced", replacement->tainted, training, err);
+    return erasure_tell(batch, "model_replaced", replacement->tainted, training, err);
 }
 
-static enum weir_status store(struct erasure *erasure, const struct run_result *run,
+static enum weir_status store(struct erasure_batch *batch, const struct run_result *run,
                               struct weir_error *err)
 {
-    struct orchestrator *orch = erasure->orch;
+    struct orchestrator *orch = batch->orch;
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(orch, run->pipeline);
     struct stored_model tainted = {0};
-    enum weir_status status = orchestrator_model_get(orch, erasure->replacing, &tainted, err);
+    enum weir_status status = orchestrator_model_get(orch, batch->replacing, &tainted, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, run->trigger);
-    WEIR_AUTO_FREE char *id = weir_format("%s-e%" PRId64, name, erasure->number);
+    WEIR_AUTO_FREE char *id = weir_format("%s-e%" PRId64, name, batch->number);
     struct model_wanted wanted = {.id = id,
                                   .run = run,
                                   .state = "replacing",
-                                  .erasure = erasure->number,
+                                  .erasure = batch->number,
                                   .until_time = tainted.until_time,
                                   .settings = &orchestrator_pipeline_config(pipeline)->models};
     struct model_files files = {0};
-    struct replacement replacement = {.tainted = erasure->replacing, .run = run};
+    struct replacement replacement = {.tainted = batch->replacing, .run = run};
     if (!orchestrator_run_is_hollow(run)) {
         status = orchestrator_model_place(orch, &wanted, &files, err);
         replacement.wanted = &wanted;
         replacement.files = &files;
     }
     if (status == WEIR_OK)
-        status = orchestrator_commit(orch, effect_replaced_one, erasure, &replacement, err);
+        status = orchestrator_commit(orch, effect_replaced_one, batch, &replacement, err);
     orchestrator_model_files_fini(&files);
     orchestrator_model_fini(&tainted);
     return status;
@@ -132,33 +132,32 @@ static enum weir_status store(struct erasure *erasure, const struct run_result *
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
-    struct erasure *erasure = owner;
+    struct erasure_batch *batch = owner;
     struct weir_error problem;
     if (run == NULL) {
-        erasure_trouble(erasure, err);
+        erasure_trouble(batch, err);
         return;
     }
-    if (store(erasure, run, &problem) != WEIR_OK) {
-        erasure_trouble(erasure, &problem);
+    if (store(batch, run, &problem) != WEIR_OK) {
+        erasure_trouble(batch, &problem);
         return;
     }
-    if (orchestrator_run_remove_files(erasure->orch, run->number, &problem) != WEIR_OK)
+    if (orchestrator_run_remove_files(batch->orch, run->number, &problem) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    erasure_begin_after(erasure, 0);
+    erasure_begin_after(batch, 0);
 }
 
-static enum weir_status train(struct erasure *erasure, const struct weir_rows *models, size_t row,
-                              struct weir_error *err)
+static enum weir_status train(struct erasure_batch *batch, const struct weir_rows *models,
+                              size_t row, struct weir_error *err)
 {
-    struct orchestrator *orch = erasure->orch;
+    struct orchestrator *orch = batch->orch;
     int64_t pipeline = weir_rows_i64(models, row, COL_PIPELINE);
     int64_t number = weir_rows_i64(models, row, COL_TRIGGER);
     const struct orchestrator_config *config =
         orchestrator_pipeline_config(orchestrator_pipeline_by_id(orch, pipeline));
     WEIR_AUTO_FREE char *base = NULL;
     WEIR_AUTO(weir_rows) trigger = NULL;
-    enum weir_status status =
-        find_base(erasure, weir_rows_text(models, row, COL_MODEL), &base, err);
+    enum weir_status status = find_base(batch, weir_rows_text(models, row, COL_MODEL), &base, err);
     if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_trigger_get, &trigger, err, DB_I64(pipeline), DB_I64(number));
     if (status != WEIR_OK)
@@ -167,10 +166,10 @@ static enum weir_status train(struct erasure *erasure, const struct weir_rows *m
         return weir_fail(err, WEIR_NOT_FOUND,
                          "trigger %" PRId64 " of a model to be replaced is not recorded", number);
     }
-    free(erasure->replacing);
-    erasure->replacing = weir_strdup(weir_rows_text(models, row, COL_MODEL));
+    free(batch->replacing);
+    batch->replacing = weir_strdup(weir_rows_text(models, row, COL_MODEL));
     WEIR_AUTO_FREE char *purpose =
-        weir_format("replace/%" PRId64 "/%" PRId64, erasure->number, number);
+        weir_format("replace/%" PRId64 "/%" PRId64, batch->number, number);
     struct run_wanted wanted = {
         .pipeline = pipeline,
         .purpose = purpose,
@@ -182,49 +181,49 @@ static enum weir_status train(struct erasure *erasure, const struct weir_rows *m
         .seed = config->seed,
         .base_model = base,
     };
-    return orchestrator_run_start(orch, &wanted, on_run, erasure, err);
+    return orchestrator_run_start(orch, &wanted, on_run, batch, err);
 }
 
 /* ---- all of them ---- */
 
-static enum weir_status effect_swapped(struct erasure *erasure, const void *what,
+static enum weir_status effect_swapped(struct erasure_batch *batch, const void *what,
                                        struct weir_error *err)
 {
     const size_t *count = what;
-    struct weir_db *db = erasure->orch->db;
-    enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(erasure->number));
+    struct weir_db *db = batch->orch->db;
+    enum weir_status status = DB_RUN(db, Q_erasure_swap_old, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(erasure->number));
+        status = DB_RUN(db, Q_erasure_swap_new, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK)
-        status = DB_RUN(db, Q_erasure_swap_active, NULL, err, DB_I64(erasure->number));
+        status = DB_RUN(db, Q_erasure_swap_active, NULL, err, DB_I64(batch->number));
     if (status == WEIR_OK) {
-        status = DB_RUN(db, Q_erasure_replaced, NULL, err, DB_I64(erasure->number),
+        status = DB_RUN(db, Q_erasure_replaced, NULL, err, DB_I64(batch->number),
                         DB_I64(weir_now_wall_us()));
     }
-    return status == WEIR_OK ? erasure_tell(erasure, "replaced", NULL,
+    return status == WEIR_OK ? erasure_tell(batch, "replaced", NULL,
                                             json_pack("{sI}", "models", (json_int_t)*count), err)
                              : status;
 }
 
-void erasure_replace(struct erasure *erasure)
+void erasure_replace(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status =
-        DB_RUN(erasure->orch->db, Q_erasure_models, &models, &err, DB_I64(erasure->number));
+        DB_RUN(batch->orch->db, Q_erasure_models, &models, &err, DB_I64(batch->number));
     size_t count = status == WEIR_OK ? weir_rows_count(models) : 0;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         bool wanted = strcmp(weir_rows_text(models, i, COL_ACTION), "retrain") == 0;
         if (wanted && !weir_rows_bool(models, i, COL_DONE)) {
-            status = train(erasure, models, i, &err);
+            status = train(batch, models, i, &err);
             if (status == WEIR_OK)
                 return; /* on_run() goes on */
         }
     }
     if (status != WEIR_OK) {
-        erasure_trouble(erasure, &err);
+        erasure_trouble(batch, &err);
         return;
     }
-    if (erasure_advance(erasure, ERASURE_ON_REPLACED, effect_swapped, &count))
-        orchestrator_look_again(erasure->orch);
+    if (erasure_advance(batch, ERASURE_ON_REPLACED, effect_swapped, &count))
+        orchestrator_look_again(batch->orch);
 }

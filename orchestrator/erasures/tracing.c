@@ -1,5 +1,5 @@
-/* TRACING: when no pipeline is amidst a trigger, lineage says which live models have seen the
- * samples, and each pipeline's deletion policy what becomes of them. A model that is trained again
+/* TRACING: when no pipeline is amidst a trigger, all erasures that are in force become a batch. Lineage
+ * says which live models have seen their samples, and each pipeline's deletion policy what becomes of them. A model that is trained again
  * goes on from its ancestors; those whose files were dropped are trained again before it. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
@@ -32,28 +32,29 @@ static const char *action_for(const struct orchestrator *orch, const struct line
                : ACTIONS[policy];
 }
 
-static enum weir_status note(const struct erasure *erasure, const struct stored_model *model,
+static enum weir_status note(const struct erasure_batch *batch, const struct stored_model *model,
                              const char *action, struct weir_error *err)
 {
-    return DB_RUN(erasure->orch->db, Q_erasure_model_add, NULL, err, DB_I64(erasure->number),
+    return DB_RUN(batch->orch->db, Q_erasure_model_add, NULL, err, DB_I64(batch->number),
                   DB_TEXT(model->id), DB_I64(model->pipeline), DB_I64(model->trigger),
                   DB_TEXT(action));
 }
 
 /* Up to the newest one that is there. */
-static enum weir_status note_dropped_ancestors(const struct erasure *erasure, const char *parent,
-                                               const char *action, struct weir_error *err)
+static enum weir_status note_dropped_ancestors(const struct erasure_batch *batch,
+                                               const char *parent, const char *action,
+                                               struct weir_error *err)
 {
     WEIR_AUTO_FREE char *id = parent == NULL ? NULL : weir_strdup(parent);
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && id != NULL) {
         struct stored_model model = {0};
-        status = orchestrator_model_get(erasure->orch, id, &model, err);
+        status = orchestrator_model_get(batch->orch, id, &model, err);
         if (status != WEIR_OK)
             return status;
         bool dropped = orchestrator_model_is_dropped(&model);
-        if (dropped && !is_removed(erasure->orch, model.pipeline))
-            status = note(erasure, &model, action, err);
+        if (dropped && !is_removed(batch->orch, model.pipeline))
+            status = note(batch, &model, action, err);
         const char *next = orchestrator_model_is_live(&model)     ? NULL
                            : dropped || model.replaced_by == NULL ? model.parent
                                                                   : model.replaced_by;
@@ -65,34 +66,40 @@ static enum weir_status note_dropped_ancestors(const struct erasure *erasure, co
     return status;
 }
 
-static enum weir_status note_model(struct erasure *erasure, const struct lineage_seen *seen,
+static enum weir_status note_model(struct erasure_batch *batch, const struct lineage_seen *seen,
                                    json_t *models, struct weir_error *err)
 {
-    const char *action = action_for(erasure->orch, seen);
+    const char *action = action_for(batch->orch, seen);
     struct stored_model model = {0};
     json_array_append_new(models, json_pack("{ss,ss,sI}", "model", seen->model, "action", action,
                                             "samples", (json_int_t)seen->count));
-    enum weir_status status = orchestrator_model_get(erasure->orch, seen->model, &model, err);
+    enum weir_status status = orchestrator_model_get(batch->orch, seen->model, &model, err);
     if (status == WEIR_OK)
-        status = note(erasure, &model, action, err);
+        status = note(batch, &model, action, err);
     if (status == WEIR_OK && strcmp(action, "retrain") == 0)
-        status = note_dropped_ancestors(erasure, model.parent, action, err);
+        status = note_dropped_ancestors(batch, model.parent, action, err);
     orchestrator_model_fini(&model);
     return status;
 }
 
+struct traced {
+    struct lineage_answer answer;
+    int64_t erasures; /* in the batch */
+};
+
 /* What was merely influenced is told, and left as it is. */
-static enum weir_status effect_traced(struct erasure *erasure, const void *what,
+static enum weir_status effect_traced(struct erasure_batch *batch, const void *what,
                                       struct weir_error *err)
 {
-    const struct lineage_answer *answer = what;
+    const struct traced *traced = what;
+    const struct lineage_answer *answer = &traced->answer;
     json_t *models = json_array();
     json_t *influenced = json_array();
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < answer->count && status == WEIR_OK; i++) {
         const struct lineage_seen *seen = &answer->at[i];
         if (seen->live && seen->through == NULL)
-            status = note_model(erasure, seen, models, err);
+            status = note_model(batch, seen, models, err);
         else if (seen->live)
             json_array_append_new(
                 influenced, json_pack("{ss,ss}", "model", seen->model, "through", seen->through));
@@ -102,25 +109,42 @@ static enum weir_status effect_traced(struct erasure *erasure, const void *what,
         json_decref(influenced);
         return status;
     }
-    return erasure_tell(erasure, "traced", NULL,
-                        json_pack("{so,so}", "models", models, "influenced", influenced), err);
+    return erasure_tell(batch, "traced", NULL,
+                        json_pack("{sI,so,so}", "erasures", (json_int_t)traced->erasures, "models",
+                                  models, "influenced", influenced),
+                        err);
 }
 
-void erasure_trace(struct erasure *erasure)
+/* Whatever is in force now belongs to it: its number may still change. */
+static enum weir_status gather(struct erasure_batch *batch, struct traced *traced,
+                               struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) first = NULL;
+    struct id_blocks ids = {0};
+    enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_batch_first, &first, err);
+    if (status == WEIR_OK) {
+        batch->number = weir_rows_i64(first, 0, 0);
+        traced->erasures = weir_rows_i64(first, 0, 1);
+        status = orchestrator_lineage_of_batch(batch->orch, 0, &ids, err);
+    }
+    if (status == WEIR_OK)
+        status = orchestrator_lineage_ask(batch->orch, &ids, &traced->answer, err);
+    id_blocks_fini(&ids);
+    return status;
+}
+
+void erasure_trace(struct erasure_batch *batch)
 {
     struct weir_error err;
-    struct id_blocks ids = {0};
-    struct lineage_answer answer = {0};
-    if (!erasure_is_first(erasure) || !orchestrator_pipelines_make_way(erasure->orch))
+    struct traced traced = {0};
+    if (!orchestrator_pipelines_make_way(batch->orch))
         return; /* orchestrator_look_again() brings us back */
-    enum weir_status status =
-        orchestrator_lineage_of_erasure(erasure->orch, erasure->number, &ids, &err);
-    if (status == WEIR_OK)
-        status = orchestrator_lineage_ask(erasure->orch, &ids, &answer, &err);
-    if (status == WEIR_OK)
-        erasure_advance(erasure, ERASURE_ON_TRACED, effect_traced, &answer);
+    enum weir_status status = gather(batch, &traced, &err);
+    if (status == WEIR_OK && traced.erasures == 0)
+        erasures_reload(batch->orch->erasures); /* it was closed: an answer of Postgres was lost */
+    else if (status == WEIR_OK)
+        erasure_advance(batch, ERASURE_ON_TRACED, effect_traced, &traced);
     else
-        erasure_trouble(erasure, &err);
-    id_blocks_fini(&ids);
-    orchestrator_lineage_answer_fini(&answer);
+        erasure_trouble(batch, &err);
+    orchestrator_lineage_answer_fini(&traced.answer);
 }

@@ -39,16 +39,25 @@ static struct id_block *insert(struct id_blocks *blocks, size_t index, int64_t b
     return &blocks->at[index];
 }
 
+static struct id_block *of_block(struct id_blocks *blocks, int64_t block)
+{
+    size_t index = lower_bound(blocks, block);
+    bool there = index < blocks->count && blocks->at[index].block == block;
+    return there ? &blocks->at[index] : insert(blocks, index, block);
+}
+
+void id_blocks_add_rows(struct id_blocks *blocks, int64_t block, const struct weir_bits *rows)
+{
+    id_bits_add(&of_block(blocks, block)->rows, rows);
+}
+
 void id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
 {
     struct id_block *at = NULL;
     for (size_t i = 0; i < count; i++) {
         int64_t block = (int64_t)(ids[i] >> WEIR_ROW_BITS);
-        if (at == NULL || at->block != block) {
-            size_t index = lower_bound(blocks, block);
-            bool there = index < blocks->count && blocks->at[index].block == block;
-            at = there ? &blocks->at[index] : insert(blocks, index, block);
-        }
+        if (at == NULL || at->block != block)
+            at = of_block(blocks, block);
         weir_bits_set(&at->rows, weir_sample_row(ids[i]));
     }
 }
@@ -91,6 +100,14 @@ size_t id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b)
     return sum;
 }
 
+void id_bits_add(struct weir_bits *to, const struct weir_bits *what)
+{
+    if (what->count > to->count)
+        weir_bits_set(to, what->count - 1); /* the highest bit of `what` */
+    for (size_t i = 0; i < shared_words(to, what); i++)
+        to->words[i] |= what->words[i];
+}
+
 void id_bits_remove(struct weir_bits *from, const struct weir_bits *what)
 {
     for (size_t i = 0; i < shared_words(from, what); i++)
@@ -104,4 +121,23 @@ size_t id_block_ids(const struct id_block *block, uint64_t *ids)
         if (weir_bits_get(&block->rows, row))
             ids[count++] = (uint64_t)block->block * WEIR_BLOCK_ROWS + row;
     return count;
+}
+
+void id_block_pack(const struct id_block *block, struct weir_buf *bits, struct weir_buf *rows)
+{
+    weir_bits_pack(&block->rows, bits);
+    if (weir_bits_population(&block->rows) * sizeof(uint16_t) >= bits->size)
+        return;
+    weir_buf_clear(bits);
+    for (size_t row = 0; row < block->rows.count; row++) {
+        if (weir_bits_get(&block->rows, row))
+            weir_buf_append(rows, &(uint16_t){(uint16_t)row}, sizeof(uint16_t)); /* little-endian */
+    }
+}
+
+void id_block_unpack(struct weir_bytes bits, struct weir_bytes rows, struct weir_bits *ret_rows)
+{
+    weir_bits_unpack(ret_rows, bits);
+    for (size_t at = 0; at + sizeof(uint16_t) <= rows.size; at += sizeof(uint16_t))
+        weir_bits_set(ret_rows, (size_t)rows.at[at] | (size_t)rows.at[at + 1] << 8);
 }

@@ -10,19 +10,6 @@
 
 /* ---- noting ---- */
 
-static enum weir_status note_blocks(struct orchestrator *orch, int query, struct weir_param owner,
-                                    const struct id_blocks *blocks, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < blocks->count && status == WEIR_OK; i++) {
-        WEIR_AUTO_BUF bits = {0};
-        weir_bits_pack(&blocks->at[i].rows, &bits);
-        status = DB_RUN(orch->db, query, NULL, err, owner, DB_I64(blocks->at[i].block),
-                        DB_BYTES(weir_buf_view(&bits)));
-    }
-    return status;
-}
-
 enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const char *digest,
                                                const char *path, struct weir_error *err)
 {
@@ -33,7 +20,12 @@ enum weir_status orchestrator_lineage_note_set(struct orchestrator *orch, const 
     struct id_blocks blocks = {0};
     id_blocks_add(&blocks, set.ids, set.count);
     weir_sample_set_close(&set);
-    status = note_blocks(orch, Q_set_block_add, DB_TEXT(digest), &blocks, err);
+    for (size_t i = 0; i < blocks.count && status == WEIR_OK; i++) {
+        WEIR_AUTO_BUF bits = {0};
+        weir_bits_pack(&blocks.at[i].rows, &bits);
+        status = DB_RUN(orch->db, Q_set_block_add, NULL, err, DB_TEXT(digest),
+                        DB_I64(blocks.at[i].block), DB_BYTES(weir_buf_view(&bits)));
+    }
     id_blocks_fini(&blocks);
     return status;
 }
@@ -42,24 +34,38 @@ enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, in
                                                    const struct id_blocks *ids,
                                                    struct weir_error *err)
 {
-    return note_blocks(orch, Q_erasure_block_add, DB_I64(erasure), ids, err);
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < ids->count && status == WEIR_OK; i++) {
+        WEIR_AUTO_BUF bits = {0};
+        WEIR_AUTO_BUF rows = {0};
+        id_block_pack(&ids->at[i], &bits, &rows);
+        status = DB_RUN(orch->db, Q_erasure_block_add, NULL, err, DB_I64(erasure),
+                        DB_I64(ids->at[i].block), DB_BYTES(weir_buf_view(&bits)),
+                        DB_BYTES(weir_buf_view(&rows)));
+    }
+    return status;
+}
+
+void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
+                                     struct id_blocks *ids)
+{
+    struct weir_bits bits = {0};
+    id_block_unpack(weir_rows_bytes(rows, row, 1), weir_rows_bytes(rows, row, 2), &bits);
+    id_blocks_add_rows(ids, weir_rows_i64(rows, row, 0), &bits);
+    weir_bits_fini(&bits);
 }
 
 static enum weir_status load_blocks(struct orchestrator *orch, int query, struct weir_param owner,
                                     struct id_blocks *ret_ids, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, query, &rows, err, owner);
+    enum weir_status status =
+        weir_db_run(orch->db, query, &owner, owner.kind == WEIR_PARAM_NULL ? 0 : 1, &rows, err);
     if (status != WEIR_OK)
         return status;
-    size_t count = weir_rows_count(rows);
-    *ret_ids = (struct id_blocks){.at = weir_calloc(count + 1, sizeof(struct id_block)),
-                                  .count = count,
-                                  .capacity = count + 1};
-    for (size_t i = 0; i < count; i++) {
-        ret_ids->at[i].block = weir_rows_i64(rows, i, 0);
-        weir_bits_unpack(&ret_ids->at[i].rows, weir_rows_bytes(rows, i, 1));
-    }
+    *ret_ids = (struct id_blocks){0};
+    for (size_t i = 0; i < weir_rows_count(rows); i++)
+        orchestrator_lineage_take_block(rows, i, ret_ids);
     return WEIR_OK;
 }
 
@@ -67,6 +73,13 @@ enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int6
                                                  struct id_blocks *ret_ids, struct weir_error *err)
 {
     return load_blocks(orch, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
+}
+
+enum weir_status orchestrator_lineage_of_batch(struct orchestrator *orch, int64_t batch,
+                                               struct id_blocks *ret_ids, struct weir_error *err)
+{
+    return batch == 0 ? load_blocks(orch, Q_erasure_waiting_blocks, DB_NULL, ret_ids, err)
+                      : load_blocks(orch, Q_erasure_batch_blocks, DB_I64(batch), ret_ids, err);
 }
 
 enum weir_status orchestrator_lineage_of_set(struct orchestrator *orch, const char *digest,
@@ -126,7 +139,8 @@ static size_t delivered_in_block(const struct known_block *block, struct weir_by
     weir_bits_copy(&asked, &block->asked->rows);
     for (size_t i = 0; i < weir_rows_count(block->erasures); i++) {
         if (weir_rows_i64(block->erasures, i, 0) <= clean_epoch) {
-            weir_bits_unpack(&gone, weir_rows_bytes(block->erasures, i, 1));
+            id_block_unpack(weir_rows_bytes(block->erasures, i, 1),
+                            weir_rows_bytes(block->erasures, i, 2), &gone);
             id_bits_remove(&asked, &gone);
         }
     }

@@ -21,6 +21,13 @@ enum weir_status orchestrator_lineage_note_erasure(struct orchestrator *orch, in
 enum weir_status orchestrator_lineage_of_erasure(struct orchestrator *orch, int64_t erasure,
                                                  struct id_blocks *ret_ids,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* The samples of all erasures of a batch; 0: of those in force that are in no batch yet. */
+enum weir_status orchestrator_lineage_of_batch(struct orchestrator *orch, int64_t batch,
+                                               struct id_blocks *ret_ids,
+                                               struct weir_error *err) WEIR_MUST_USE;
+/* Adds a row of a statement that gives block, bits, rows of an erasure. */
+void orchestrator_lineage_take_block(const struct weir_rows *rows, size_t row,
+                                     struct id_blocks *ids);
 
 /* What a sealed set holds, as noted. */
 enum weir_status orchestrator_lineage_of_set(struct orchestrator *orch, const char *digest,

@@ -16,11 +16,20 @@ enum { STORAGE_ASK_MS = 2000 };
 
 /* ---- erase_request ---- */
 
+static void on_noted(void *owner, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (err == NULL)
+        topic_answer(call, json_incref(call->collected));
+    else
+        topic_refuse(call, err);
+}
+
 static void on_accepted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    struct weir_error problem;
     if (reply == NULL) {
+        orchestrator_erasures_doubt(call->orch);
         topic_refuse(call, err);
         return;
     }
@@ -29,16 +38,14 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
         topic_fail(call, WEIR_INTERNAL, "storage answered erase_accept with another message");
         return;
     }
-    enum weir_status status = orchestrator_erasure_accept(
-        call->orch, (int64_t)accepted->erasure, topic_text(call, "dataset", ""),
-        topic_text(call, "reference", ""), &problem);
-    if (status != WEIR_OK) {
-        topic_refuse(call, &problem);
-        return;
-    }
-    topic_answer(call, json_pack("{sI,sI,ss}", "erasure", (json_int_t)accepted->erasure, "matched",
-                                 (json_int_t)accepted->matched, "state",
-                                 erasure_state_name(ERASURE_ACCEPTED)));
+    call->number = (int64_t)accepted->erasure;
+    call->collected =
+        json_pack("{sI,sI,ss}", "erasure", (json_int_t)accepted->erasure, "matched",
+                  (json_int_t)accepted->matched, "state", erasure_state_name(ERASURE_ACCEPTED));
+    const struct erasure_names names = {.number = call->number,
+                                        .dataset = topic_text(call, "dataset", ""),
+                                        .reference = topic_text(call, "reference", "")};
+    orchestrator_erasure_note(call->orch, &names, on_noted, call);
 }
 
 void topic_erase_request(struct topic_call *call)
@@ -162,7 +169,7 @@ static void answer_status(struct topic_call *call, const char *trouble, bool unv
     WEIR_AUTO(weir_rows) models = NULL;
     enum weir_status status = load(call, &rows, &err);
     if (status == WEIR_OK) {
-        status = DB_RUN(call->orch->db, Q_erasure_models, &models, &err,
+        status = DB_RUN(call->orch->db, Q_erasure_models_of, &models, &err,
                         DB_I64(topic_number(call, "erasure", 0)));
     }
     if (status != WEIR_OK) {

@@ -8,6 +8,8 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 
+enum { ERASURES_LISTED_MAX = 1000 };
+
 static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
 {
     struct run_progress progress;
@@ -119,11 +121,18 @@ static enum weir_status pipeline_json(struct orchestrator *orch, const struct pi
     return status == WEIR_OK ? add_timeline(orch, id, *ret_json, err) : status;
 }
 
+/* The first ones, and how many there are. */
 static enum weir_status erasures_json(struct orchestrator *orch, json_t *erasures,
-                                      struct weir_error *err)
+                                      int64_t *ret_count, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_erasure_open, &rows, err);
+    WEIR_AUTO(weir_rows) count = NULL;
+    enum weir_status status =
+        DB_RUN(orch->db, Q_erasure_open, &rows, err, DB_I64(ERASURES_LISTED_MAX));
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_erasure_open_count, &count, err);
+    if (status == WEIR_OK)
+        *ret_count = weir_rows_i64(count, 0, 0);
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         json_array_append_new(erasures, json_integer(weir_rows_i64(rows, i, 0)));
     return status;
@@ -141,8 +150,9 @@ void topic_status(struct topic_call *call)
 {
     struct orchestrator *orch = call->orch;
     struct weir_error err;
+    int64_t open = 0;
     json_t *pipelines = json_array(), *erasures = json_array();
-    enum weir_status status = erasures_json(orch, erasures, &err);
+    enum weir_status status = erasures_json(orch, erasures, &open, &err);
     for (const struct pipeline *p = orch->pipelines; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
@@ -159,7 +169,8 @@ void topic_status(struct topic_call *call)
         return;
     }
     topic_answer(call,
-                 json_pack("{ss,sb,sI,so,so,so}", "data_dir", orch->data_dir, "held", orch->hold,
+                 json_pack("{ss,sb,sI,so,so,so,sI}", "data_dir", orch->data_dir, "held", orch->hold,
                            "up_ms", (json_int_t)(weir_now_ms() - orch->started_ms), "trainers",
-                           trainers_json(orch), "pipelines", pipelines, "erasures_open", erasures));
+                           trainers_json(orch), "pipelines", pipelines, "erasures_open", erasures,
+                           "erasures_open_count", (json_int_t)open));
 }

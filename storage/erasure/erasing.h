@@ -29,6 +29,20 @@ enum weir_status storage_erase_accept(struct storage *storage, const struct msg_
 enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* What has moved on since, of all erasures; the samples of those in force; what was done for them. LIMIT when more
+ * are named than one answer holds. */
+enum weir_status storage_erase_progress(struct storage *storage,
+                                        const struct msg_erase_progress_ask *asked,
+                                        struct weir_arena *arena, struct msg_erase_progress *answer,
+                                        struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_erase_samples(struct storage *storage,
+                                       const struct msg_erase_samples_ask *asked,
+                                       struct weir_arena *arena, struct msg_erase_samples *answer,
+                                       struct weir_error *err) WEIR_MUST_USE;
+enum weir_status storage_erase_reports(struct storage *storage,
+                                       const struct msg_erase_reports_ask *asked,
+                                       struct weir_arena *arena, struct msg_erase_reports *answer,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* Which samples such a request would mean now, as far as hashes tell; changes nothing. LIMIT when they are
  * more than one message holds. */
 enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,

@@ -1,0 +1,104 @@
+/* Erasures that storage has accepted become rows, all that arrived in one round of the loop in one transaction. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/events.h"
+
+#include <stdlib.h>
+
+json_t *erasure_row_json(int64_t number, const char *dataset, const char *reference)
+{
+    json_t *row = json_pack("{sI,ss,ss}", "number", (json_int_t)number, "dataset", dataset,
+                            "reference", reference);
+    json_object_set_new(
+        row, "event",
+        erasure_event_line(number, "accepted", json_pack("{ss}", "reference", reference)));
+    return row;
+}
+
+static enum weir_status add_rows(void *subject, const void *what, struct weir_error *err)
+{
+    const struct orchestrator *orch = subject;
+    return DB_RUN(orch->db, Q_erasures_add, NULL, err, DB_TEXT(what),
+                  DB_TEXT(erasure_state_name(ERASURE_ACCEPTED)), DB_I64(weir_now_wall_us()));
+}
+
+enum weir_status erasures_record(struct orchestrator *orch, json_t *rows, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
+    enum weir_status status = orchestrator_commit(orch, add_rows, orch, text, err);
+    if (status == WEIR_OK)
+        status = erasures_count(orch->erasures, err);
+    if (status == WEIR_OK)
+        erasures_listen_soon(orch->erasures);
+    return status;
+}
+
+enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
+                                             const char *dataset, const char *reference,
+                                             struct weir_error *err)
+{
+    json_t *rows = json_array();
+    json_array_append_new(rows, erasure_row_json(number, dataset, reference));
+    enum weir_status status = erasures_record(orch, rows, err);
+    json_decref(rows);
+    return status;
+}
+
+/* ---- the queue ---- */
+
+void erasures_record_accepted(struct erasures *erasures)
+{
+    struct erasure_accepted *first = erasures->accepted.first;
+    struct weir_error err;
+    if (first == NULL)
+        return;
+    json_t *rows = json_array();
+    weir_loop_cancel(erasures->orch->loop, erasures->accepted.timer);
+    erasures->accepted.timer = 0;
+    erasures->accepted.first = erasures->accepted.last = NULL;
+    for (const struct erasure_accepted *at = first; at != NULL; at = at->next)
+        json_array_append_new(rows, erasure_row_json(at->number, at->dataset, at->reference));
+    enum weir_status status = erasures_record(erasures->orch, rows, &err);
+    json_decref(rows);
+    while (first != NULL) {
+        struct erasure_accepted *accepted = first;
+        first = first->next;
+        accepted->done(accepted->owner, status == WEIR_OK ? NULL : &err);
+        free(accepted);
+    }
+}
+
+static void on_round(void *owner)
+{
+    erasures_record_accepted(owner);
+}
+
+void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
+                               orchestrator_erasure_accepted_fn *done, void *owner)
+{
+    struct erasures *erasures = orch->erasures;
+    struct erasure_accepted *accepted = weir_calloc(1, sizeof *accepted);
+    *accepted = (struct erasure_accepted){.number = names->number,
+                                          .dataset = names->dataset,
+                                          .reference = names->reference,
+                                          .done = done,
+                                          .owner = owner};
+    if (erasures->accepted.last != NULL)
+        erasures->accepted.last->next = accepted;
+    else
+        erasures->accepted.first = accepted;
+    erasures->accepted.last = accepted;
+    if (erasures->accepted.timer == 0)
+        erasures->accepted.timer = weir_loop_timer(orch->loop, 0, 0, on_round, erasures);
+}
+
+void erasures_drop_accepted(struct erasures *erasures)
+{
+    weir_loop_cancel(erasures->orch->loop, erasures->accepted.timer);
+    while (erasures->accepted.first != NULL) {
+        struct erasure_accepted *accepted = erasures->accepted.first;
+        erasures->accepted.first = accepted->next;
+        free(accepted);
+    }
+}

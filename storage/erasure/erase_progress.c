@@ -1,0 +1,169 @@
+/* What the orchestrator asks of many erasures at once: which have moved on, their samples, what was done for them. Each
+ * answer is one statement. */
+#include "storage/erasure/erasing.h"
+#include "storage/queries.h"
+
+#include "core/base/memory.h"
+
+#include <string.h>
+
+enum { PAGE_ERASURES = 1024, PAGE_IDS = 262144, PAGE_EPOCHS = 4096 };
+
+/* ---- columns of rows ---- */
+
+static struct weir_u64s u64s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    uint64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+
+    for (size_t i = 0; i < count; i++)
+        at[i] = (uint64_t)weir_rows_i64(rows, i, column);
+    return (struct weir_u64s){at, count};
+}
+
+static struct weir_i64s i64s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    int64_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+
+    for (size_t i = 0; i < count; i++)
+        at[i] = weir_rows_i64(rows, i, column);
+    return (struct weir_i64s){at, count};
+}
+
+static struct weir_u32s u32s(const struct weir_rows *rows, int column, struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    uint32_t *at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+
+    for (size_t i = 0; i < count; i++)
+        at[i] = (uint32_t)weir_rows_i64(rows, i, column);
+    return (struct weir_u32s){at, count};
+}
+
+static struct weir_strs strs(const struct weir_rows *rows, int column, struct weir_arena *arena)
+{
+    size_t count = weir_rows_count(rows);
+    const char **at = weir_arena_alloc(arena, (count + 1) * sizeof *at);
+
+    for (size_t i = 0; i < count; i++)
+        at[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, column));
+    return (struct weir_strs){at, count};
+}
+
+static enum weir_status check_count(const char *message, size_t count, struct weir_error *err)
+{
+    return count <= PAGE_ERASURES
+               ? WEIR_OK
+               : weir_fail(err, WEIR_LIMIT, "%s: found %zu erasures, expected at most %d", message,
+                           count, PAGE_ERASURES);
+}
+
+/* ---- answers ---- */
+
+enum weir_status storage_erase_progress(struct storage *storage,
+                                        const struct msg_erase_progress_ask *asked,
+                                        struct weir_arena *arena, struct msg_erase_progress *answer,
+                                        struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasures_moved, &rows, err, DB_I64(asked->after),
+               DB_I64(asked->first), DB_I64(PAGE_ERASURES));
+    size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
+
+    if (status != WEIR_OK)
+        return status;
+    *answer = (struct msg_erase_progress){
+        .cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, 0) : asked->after,
+        .erasures = u64s(rows, 1, arena),
+        .states = u32s(rows, 2, arena),
+        .epochs = u64s(rows, 3, arena),
+        .samples = u64s(rows, 4, arena),
+        .in_force_us = i64s(rows, 5, arena),
+        .holders_answered = u64s(rows, 6, arena),
+        .holders_expired = u64s(rows, 7, arena),
+        .references = strs(rows, 8, arena),
+        .end = count < PAGE_ERASURES,
+    };
+    return WEIR_OK;
+}
+
+/* The ids of all rows end to end, and how many are of each. */
+static void join_ids(const struct weir_rows *rows, struct weir_arena *arena,
+                     struct msg_erase_samples *answer)
+{
+    size_t rows_count = weir_rows_count(rows), bytes = 0, at = 0;
+    uint64_t *counts = weir_arena_alloc(arena, (rows_count + 1) * sizeof *counts);
+    uint8_t *ids;
+
+    for (size_t i = 0; i < rows_count; i++) {
+        counts[i] = weir_rows_bytes(rows, i, 2).size / sizeof(uint64_t);
+        bytes += counts[i] * sizeof(uint64_t);
+    }
+    ids = weir_arena_alloc(arena, bytes + sizeof(uint64_t));
+    for (size_t i = 0; i < rows_count; i++) {
+        if (counts[i] > 0)
+            memcpy(ids + at, weir_rows_bytes(rows, i, 2).at, counts[i] * sizeof(uint64_t));
+        at += counts[i] * sizeof(uint64_t);
+    }
+    answer->counts = (struct weir_u64s){counts, rows_count};
+    answer->ids = (struct weir_u64s){(const uint64_t *)(const void *)ids, bytes / sizeof(uint64_t)};
+}
+
+enum weir_status storage_erase_samples(struct storage *storage,
+                                       const struct msg_erase_samples_ask *asked,
+                                       struct weir_arena *arena, struct msg_erase_samples *answer,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = check_count("erase_samples_ask", asked->erasures.count, err);
+    size_t count;
+
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasures_samples, &rows, err,
+                        DB_I64S(asked->erasures.at, asked->erasures.count), DB_I64(asked->after),
+                        DB_I64(PAGE_IDS * sizeof(uint64_t)), DB_I64(PAGE_EPOCHS));
+    if (status != WEIR_OK)
+        return status;
+    count = weir_rows_count(rows);
+    answer->cursor = count > 0 ? (uint64_t)weir_rows_i64(rows, count - 1, 0) : asked->after;
+    answer->erasures = u64s(rows, 1, arena);
+    join_ids(rows, arena, answer);
+    answer->end = count < PAGE_EPOCHS && answer->ids.count < PAGE_IDS;
+    return WEIR_OK;
+}
+
+enum weir_status storage_erase_reports(struct storage *storage,
+                                       const struct msg_erase_reports_ask *asked,
+                                       struct weir_arena *arena, struct msg_erase_reports *answer,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = check_count("erase_reports_ask", asked->erasures.count, err);
+
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasures_report, &rows, err,
+                        DB_I64S(asked->erasures.at, asked->erasures.count));
+    if (status != WEIR_OK)
+        return status;
+    *answer = (struct msg_erase_reports){
+        .erasures = u64s(rows, 0, arena),
+        .states = u32s(rows, 1, arena),
+        .epochs = u64s(rows, 2, arena),
+        .samples = u64s(rows, 3, arena),
+        .accepted_us = i64s(rows, 4, arena),
+        .in_force_us = i64s(rows, 5, arena),
+        .scrubbed_us = i64s(rows, 6, arena),
+        .verified_us = i64s(rows, 7, arena),
+        .files_scrubbed = u64s(rows, 8, arena),
+        .bytes_scrubbed = u64s(rows, 9, arena),
+        .objects_cleaned = u64s(rows, 10, arena),
+        .bytes_searched = u64s(rows, 11, arena),
+        .found = u64s(rows, 12, arena),
+        .remarks = strs(rows, 13, arena),
+        .holders_answered = u64s(rows, 14, arena),
+        .holders_expired = u64s(rows, 15, arena),
+    };
+    return WEIR_OK;
+}
