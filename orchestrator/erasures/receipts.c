@@ -1,5 +1,5 @@
-/* Writing receipts: those of a batch whose erasures storage has verified, many at a time. Their files are synced together
- * and then one transaction finishes their erasures. After a death between the two they are written again. */
+/* Writing receipts: those of a batch whose erasures storage has verified, many at a time. Their files are synced
+ * together and then one transaction finishes their erasures. After a death between the two they are written again. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"

@@ -1,6 +1,6 @@
-/* TRACING: when no pipeline is amidst a trigger, all erasures that are in force become a batch. Lineage
- * says which live models have seen their samples, and each pipeline's deletion policy what becomes of them. A model that is trained again
- * goes on from its ancestors; those whose files were dropped are trained again before it. */
+/* TRACING: when no pipeline is amidst a trigger, all erasures that are in force become a batch. Lineage says which live
+ * models have seen their samples, and each pipeline's deletion policy what becomes of them. A model that is trained
+ * again goes on from its ancestors; those whose files were dropped are trained again before it. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/events.h"

@@ -82,6 +82,11 @@ void stage_kill(struct stage *stage);
 void stage_begin_anew(struct stage *stage);
 struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 /* Submits `yaml` and runs until it rests; returns the state. */
+/* Handlers of storage: orchestrator_stage_erasures.c. */
+void stage_on_erase_progress_ask(void *owner, struct weir_request *request);
+void stage_on_erase_samples_ask(void *owner, struct weir_request *request);
+void stage_on_erase_reports_ask(void *owner, struct weir_request *request);
+
 enum pipeline_state stage_run(struct stage *stage, const char *yaml);
 /* "1:DIGEST 2:…": id, checksum and parent of every model, in order. */
 void stage_models(struct stage *stage, struct weir_buf *out);
