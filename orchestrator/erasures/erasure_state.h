@@ -34,7 +34,7 @@ struct erasure_batch {
         uint64_t
             wipe; /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
         int64_t *numbers;
-        size_t count;
+        size_t count, done;
     } due; /* erasures whose receipts come next */
     bool told_trouble;
 };

@@ -157,13 +157,13 @@ static bool is_about(const struct msg_erase_reports *reports, const struct weir_
 
 static size_t group_size(const struct erasure_batch *batch)
 {
-    return batch->due.count < RECEIPTS_AT_ONCE ? batch->due.count : RECEIPTS_AT_ONCE;
+    size_t left = batch->due.count - batch->due.done;
+    return left < RECEIPTS_AT_ONCE ? left : RECEIPTS_AT_ONCE;
 }
 
-/* The last ones of those that are due. */
 static const int64_t *group_of(const struct erasure_batch *batch)
 {
-    return batch->due.numbers + batch->due.count - group_size(batch);
+    return batch->due.numbers + batch->due.done;
 }
 
 static void on_reports(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -187,11 +187,11 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
                                  "storage does not report of all erasures that it has verified");
     }
     if (status != WEIR_OK) {
-        batch->due.count = 0;
+        batch->due.done = batch->due.count; /* found again */
         erasure_trouble(batch, &problem);
         return;
     }
-    batch->due.count -= group_size(batch);
+    batch->due.done += group_size(batch);
     erasure_begin_after(batch, 0);
 }
 
@@ -213,9 +213,10 @@ static enum weir_status find_due(struct erasure_batch *batch, struct weir_error 
     if (count == 0)
         return status;
     batch->due.numbers = weir_realloc(batch->due.numbers, count, sizeof *batch->due.numbers);
-    for (size_t i = 0; i < count; i++) /* the first ones last */
+    for (size_t i = 0; i < count; i++)
         batch->due.numbers[i] = weir_rows_i64(rows, i, 0);
     batch->due.count = count;
+    batch->due.done = 0;
     batch->due.wipe = wiping_wanted(batch->orch->wiping);
     return WEIR_OK;
 }
@@ -224,8 +225,8 @@ void erasure_write_receipts(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) unfinished = NULL;
-    enum weir_status status = batch->due.count > 0 ? WEIR_OK : find_due(batch, &err);
-    if (status == WEIR_OK && batch->due.count > 0) {
+    enum weir_status status = group_size(batch) > 0 ? WEIR_OK : find_due(batch, &err);
+    if (status == WEIR_OK && group_size(batch) > 0) {
         if (wiping_is_done(batch->orch->wiping, batch->due.wipe))
             ask_reports(batch);
         else
