@@ -15,6 +15,13 @@
 
 enum { TEXT_MAX = PATH_MAX + 32 };
 
+/* Its lock file may have been removed: whoever serves it has locked the directory, too. */
+static bool is_served(const char *data_dir)
+{
+    WEIR_AUTO_FD int fd = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 static enum weir_status explain_absence(const char *data_dir, const char *path,
                                         struct weir_error *err)
 {
@@ -30,6 +37,11 @@ static enum weir_status explain_absence(const char *data_dir, const char *path,
         return weir_fail(err, WEIR_DENIED, "data directory %s: %s", data_dir, strerror(problem));
     if (problem != ENOENT && problem != ENOTDIR)
         return weir_fail(err, WEIR_IO, "%s: %s", path, strerror(problem));
+    if (is_served(data_dir))
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "data directory %s is served, but its file 'lock', which says where, was "
+                         "removed: stop that platform and start it again",
+                         data_dir);
     return weir_fail(err, WEIR_INVALID,
                      "data directory %s %s: name another one with --data-dir, or begin with: "
                      "orchestrator run PIPELINE.yaml --data-dir %s",

@@ -146,11 +146,18 @@ static enum weir_status run_initdb(const struct weir_postgres_options *options, 
                                    char *fresh, char *const *env, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *program = weir_format("%s/initdb", bin_dir);
-    char words[][24] = {"-D",         "-U",        "weir",
-                        "-A",         "peer",      "--encoding=UTF8",
-                        "--locale=C", "--no-sync", "--no-instructions"};
-    char *argv[] = {program,  words[0], fresh,    words[1], words[2], words[3],
-                    words[4], words[5], words[6], words[7], words[8], NULL};
+    char words[][24] = {"-D",
+                        "-U",
+                        "weir",
+                        "-A",
+                        "peer",
+                        "--encoding=UTF8",
+                        "--locale=C",
+                        "--no-sync",
+                        "--no-instructions",
+                        "--data-checksums"};
+    char *argv[] = {program,  words[0], fresh,    words[1], words[2], words[3], words[4],
+                    words[5], words[6], words[7], words[8], words[9], NULL};
     const struct weir_spawn spawn = {
         .argv = argv,
         .env = env,

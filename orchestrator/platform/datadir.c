@@ -18,12 +18,14 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* sun_path holds 107 characters; the longest socket beside a slash is "worker-NNNN.sock" or
  * Postgres' "../.s.PGSQL.5432", and libzmq wants some room too. */
-enum { SOCKET_DIR_MAX = 76, LOCK_TEXT_MAX = 4200 };
+enum { SOCKET_DIR_MAX = 76, LOCK_TEXT_MAX = 4200, LOCK_TRIES_MAX = 30, LOCK_RETRY_MS = 10 };
 
+static const char LOCK_FILE[] = "lock";
 static const char OUTSIDE_BASE[] = "/var/lib/weir";
 static const char LOCATION_FILE[] = "postgres.location";
 
@@ -72,23 +74,65 @@ static enum weir_status refuse_foreign(const struct weir_datadir *datadir, struc
     return WEIR_OK;
 }
 
+/* What the lock file says: "PID\nSOCKET_DIR\n". */
+static void read_lock(const struct weir_datadir *datadir, char text[LOCK_TEXT_MAX])
+{
+    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, LOCK_FILE);
+    WEIR_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t got = fd < 0 ? 0 : pread(fd, text, LOCK_TEXT_MAX - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+}
+
+static enum weir_status refuse_second(const struct weir_datadir *datadir, struct weir_error *err)
+{
+    char text[LOCK_TEXT_MAX], who[64] = "another process (its lock file was removed)";
+    read_lock(datadir, text);
+    if (text[0] != '\0')
+        (void)snprintf(who, sizeof who, "process %ld", strtol(text, NULL, 10));
+    return weir_fail(err, WEIR_LIMIT,
+                     "data directory %s is in use by %s: stop that one first, or name another "
+                     "directory with --data-dir",
+                     datadir->path, who);
+}
+
+/* Whoever only looks whether it is held holds it for a moment. */
+static bool lock_soon(int fd)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_RETRY_MS * 1000000L};
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK || tries == LOCK_TRIES_MAX)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* Opens a directory and locks it: no file in it can be removed to undo that. -1 with errno. */
+static int lock_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || lock_soon(fd))
+        return fd;
+    (void)close(fd);
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+/* The directory itself is what is locked; the file is for those who look, and for Weir of before. */
 static enum weir_status take_lock(struct weir_datadir *datadir, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, "lock");
+    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, LOCK_FILE);
+    datadir->directory_fd = lock_directory(datadir->path);
+    if (datadir->directory_fd < 0 && errno == EWOULDBLOCK)
+        return refuse_second(datadir, err);
+    if (datadir->directory_fd < 0)
+        return weir_fail(err, WEIR_IO, "data directory %s: cannot be locked: %s", datadir->path,
+                         strerror(errno));
     datadir->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (datadir->lock_fd < 0)
         return weir_fail(err, WEIR_IO, "data directory %s cannot be written to: %s: %s",
                          datadir->path, path, strerror(errno));
-    if (flock(datadir->lock_fd, LOCK_EX | LOCK_NB) == 0)
-        return WEIR_OK;
-    char text[LOCK_TEXT_MAX];
-    ssize_t got = pread(datadir->lock_fd, text, sizeof text - 1, 0);
-    text[got > 0 ? got : 0] = '\0';
-    long owner = strtol(text, NULL, 10);
-    return weir_fail(err, WEIR_LIMIT,
-                     "data directory %s is in use by process %ld: stop that one first, or name "
-                     "another directory with --data-dir",
-                     datadir->path, owner);
+    return lock_soon(datadir->lock_fd) ? WEIR_OK : refuse_second(datadir, err);
 }
 
 static enum weir_status write_lock(const struct weir_datadir *datadir, struct weir_error *err)
@@ -154,15 +198,58 @@ static enum weir_status become_owner(struct weir_datadir *datadir,
     return WEIR_OK;
 }
 
+/* The directory that the lock file names, if it is still there, ours, and of this data directory and no copy. */
+static char *former_sockets(const struct weir_datadir *datadir, const char *prefix)
+{
+    char text[LOCK_TEXT_MAX];
+    struct stat found;
+    read_lock(datadir, text);
+    const char *line = strchr(text, '\n');
+    if (line == NULL || strncmp(line + 1, prefix, strlen(prefix)) != 0)
+        return NULL;
+    WEIR_AUTO_FREE char *path = weir_strndup(line + 1, strcspn(line + 1, "\n"));
+    bool is_ours = lstat(path, &found) == 0 && S_ISDIR(found.st_mode) &&
+                   found.st_uid == geteuid() && (found.st_mode & 077) == 0;
+    return is_ours ? WEIR_TAKE(path) : NULL;
+}
+
+/* A name that cannot be foretold: whoever else may write to /tmp could take it first. */
+static enum weir_status make_short_sockets(struct weir_datadir *datadir, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *hash = path_hash(datadir);
+    WEIR_AUTO_FREE char *prefix = weir_format("/tmp/weir-%s-", hash);
+    free(datadir->socket_dir);
+    datadir->socket_dir = former_sockets(datadir, prefix);
+    if (datadir->socket_dir != NULL)
+        return WEIR_OK;
+    datadir->socket_dir = weir_format("%sXXXXXX", prefix);
+    if (mkdtemp(datadir->socket_dir) == NULL)
+        return weir_fail(err, WEIR_IO, "%s: cannot be made for sockets: %s", datadir->socket_dir,
+                         strerror(errno));
+    return WEIR_OK;
+}
+
 static enum weir_status choose_sockets(struct weir_datadir *datadir, struct weir_error *err)
 {
     datadir->socket_dir = weir_datadir_file(datadir, "run");
-    if (strlen(datadir->socket_dir) > SOCKET_DIR_MAX) {
-        WEIR_AUTO_FREE char *hash = path_hash(datadir);
-        free(datadir->socket_dir);
-        datadir->socket_dir = weir_format("/tmp/weir-%s", hash);
-    }
+    if (strlen(datadir->socket_dir) > SOCKET_DIR_MAX)
+        return make_short_sockets(datadir, err);
     return weir_ownership_private_directory(datadir->socket_dir, geteuid(), err);
+}
+
+/* A copied data directory names the cluster of the one it was copied from. */
+static enum weir_status lock_base(struct weir_datadir *datadir, const char *base,
+                                  struct weir_error *err)
+{
+    datadir->base_fd = lock_directory(base);
+    if (datadir->base_fd >= 0)
+        return WEIR_OK;
+    if (errno != EWOULDBLOCK)
+        return weir_fail(err, WEIR_IO, "%s: cannot be locked: %s", base, strerror(errno));
+    return weir_fail(err, WEIR_LIMIT,
+                     "the database in %s is in use by another platform than that of %s: stop that "
+                     "one first",
+                     base, datadir->path);
 }
 
 /* Where the cluster lies, once decided, stays decided: the location file remembers. A random part in
@@ -194,6 +281,8 @@ static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir
     weir_log(WEIR_LOG_INFO, "the Postgres cluster lies outside the data directory", "path=%s",
              datadir->cluster);
     status = weir_ownership_private_directory(base, user, err);
+    if (!status)
+        status = lock_base(datadir, base, err);
     return status ? status
                   : weir_ownership_private_directory(datadir->cluster_socket_dir, user, err);
 }
@@ -237,7 +326,7 @@ enum weir_status weir_datadir_open(const struct weir_datadir_options *options,
                                    struct weir_datadir **ret_datadir, struct weir_error *err)
 {
     WEIR_AUTO(weir_datadir) datadir = weir_calloc(1, sizeof *datadir);
-    datadir->lock_fd = -1;
+    datadir->lock_fd = datadir->directory_fd = datadir->base_fd = -1;
     enum weir_status status = open_steps(datadir, options, err);
     if (status)
         return status;
@@ -249,8 +338,10 @@ void weir_datadir_close(struct weir_datadir *datadir)
 {
     if (!datadir)
         return;
-    if (datadir->lock_fd >= 0)
-        (void)close(datadir->lock_fd);
+    const int fds[] = {datadir->base_fd, datadir->lock_fd, datadir->directory_fd};
+    for (size_t i = 0; i < WEIR_COUNT(fds); i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
     free(datadir->path);
     free(datadir->socket_dir);
     free(datadir->cluster);

@@ -25,10 +25,12 @@ struct weir_datadir_options {
 
 struct weir_datadir {
     char *path;       /* absolute */
-    char *socket_dir; /* run/, or below /tmp when that path is too long for a socket */
+    char *socket_dir; /* run/, or one below /tmp when that path is too long for a socket */
     char *cluster;    /* directory of the Postgres cluster */
     char *cluster_socket_dir;
-    int lock_fd;
+    int directory_fd;   /* what is locked: the data directory itself, */
+    int lock_fd;        /* its file "lock", which says who holds it and where its sockets are, */
+    int base_fd;        /* and the directory around a cluster outside; -1: none */
     bool cluster_drops; /* Postgres alone runs as `identity`, which cannot reach the rest */
     struct weir_identity identity; /* of the children when uid is not 0 */
 };

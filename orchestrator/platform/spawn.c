@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 enum {
-    LOG_BYTES_MAX = 16 << 20, /* a longer log is set aside as NAME.log.1 when its program starts */
     LOG_TAIL_BYTES = 4096,
     EXIT_NOT_STARTED = 126,
 };
@@ -66,13 +65,33 @@ WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, int input_fd
 
 static int open_log(const char *path)
 {
-    struct stat found;
-    if (stat(path, &found) == 0 && found.st_size > LOG_BYTES_MAX) {
-        char aside[4096];
-        (void)snprintf(aside, sizeof aside, "%s.1", path);
-        (void)rename(path, aside); /* failing, the log grows on: no reason not to start */
-    }
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
+/* Copies from where `in` stands to its end. */
+static bool copy_rest(int in, int out)
+{
+    char piece[1 << 16];
+    ssize_t got;
+    while ((got = read(in, piece, sizeof piece)) > 0)
+        if (!weir_write_all(out, weir_bytes(piece, (size_t)got)))
+            return false;
+    return got == 0;
+}
+
+void weir_log_bound(const char *path, int64_t bytes_max)
+{
+    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat found;
+    if (fd < 0 || fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size <= bytes_max)
+        return;
+    char aside[4096];
+    (void)snprintf(aside, sizeof aside, "%s.1", path);
+    (void)unlink(aside); /* its room may be what is needed */
+    WEIR_AUTO_FD int out = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (out < 0 || lseek(fd, found.st_size - bytes_max, SEEK_SET) < 0 || !copy_rest(fd, out))
+        (void)unlink(aside); /* on a full disk the newest lines go, too: room comes first */
+    (void)!ftruncate(fd, 0); /* its writers append: they go on at the beginning */
 }
 
 /* A pipe that holds all of the input already: it is gone once it has been read, and no file system ever saw it. */

@@ -28,6 +28,10 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid,
 enum weir_status weir_spawn_wait(const struct weir_spawn *spawn,
                                  struct weir_error *err) WEIR_MUST_USE;
 
+/* Keeps a log that programs are writing to within `bytes_max`: its newest `bytes_max` bytes become PATH.1, in the place
+ * of those before, and it begins at 0. What is written in the midst of this may be lost. */
+void weir_log_bound(const char *path, int64_t bytes_max);
+
 /* The last line of a log file that says something (a line with FATAL or error before others), for
  * messages about a program that ended; that the disk is full, if nothing is there for that; "" when
  * there is none. */

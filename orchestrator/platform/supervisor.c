@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 1024 };
+static const int64_t LOG_BYTES_MAX = 16 << 20; /* of each log, and once more set aside */
 
 enum child_state { RUNNING, WAITING, STOPPING };
 
@@ -128,6 +129,7 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
 {
     if (child->spec.before_start)
         child->spec.before_start(child->spec.owner);
+    weir_log_bound(child->log_path, LOG_BYTES_MAX);
     const struct weir_spawn spawn = {
         .argv = child->argv,
         .env = child->env,
@@ -282,6 +284,14 @@ static void reap(void *owner)
     }
 }
 
+static void sweep(void *owner)
+{
+    const struct weir_supervisor *supervisor = owner;
+    for (size_t i = 0; i < supervisor->count; i++)
+        weir_log_bound(supervisor->children[i]->log_path, LOG_BYTES_MAX);
+    reap(owner);
+}
+
 struct weir_supervisor *weir_supervisor_new(struct weir_loop *loop, const char *log_dir)
 {
     struct weir_supervisor *supervisor = weir_calloc(1, sizeof *supervisor);
@@ -295,7 +305,7 @@ struct weir_supervisor *weir_supervisor_new(struct weir_loop *loop, const char *
     weir_require(supervisor->signal_fd >= 0);
     weir_loop_watch_fd(loop, supervisor->signal_fd, POLLIN, reap, supervisor);
     /* A thread that was started before may swallow the signal: look by the clock as well. */
-    supervisor->sweep = weir_loop_timer(loop, SWEEP_MS, SWEEP_MS, reap, supervisor);
+    supervisor->sweep = weir_loop_timer(loop, SWEEP_MS, SWEEP_MS, sweep, supervisor);
     return supervisor;
 }
 

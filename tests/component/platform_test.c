@@ -99,6 +99,7 @@ static void case_database(const struct fixture *fixture)
     start_small(&small, fixture);
     expect(geteuid() != 0 || small.datadir->cluster_drops);
     query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
+    query(&small, "SHOW data_checksums", "on");
     pid_t first = weir_supervisor_pid(small.supervisor, "postgres");
     stop_small(&small);
     expect(kill(first, 0) != 0 && errno == ESRCH);
@@ -150,6 +151,13 @@ static void case_in_use(const struct fixture *fixture)
     (void)snprintf(expected, sizeof expected, "is in use by process %d", getpid());
     expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
     expect(strstr(err.text, expected));
+    WEIR_AUTO_FREE char *lock = weir_datadir_file(first, "lock");
+    expect(unlink(lock) == 0);
+    expect(weir_datadir_open(&options, &second, &err) == WEIR_LIMIT);
+    expect(strstr(err.text, "is in use by another process (its lock file was removed)"));
+    expect(access(lock, F_OK) != 0);
+    weir_datadir_close(first);
+    first = open_datadir(fixture);
     weir_datadir_close(first);
 }
 
@@ -186,7 +194,17 @@ static void case_long_path(const struct fixture *fixture)
     const struct weir_datadir_options options = {.path = path};
     expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
     expect(strncmp(datadir->socket_dir, "/tmp/weir-", 10) == 0);
-    expect(rmdir(datadir->socket_dir) == 0);
+    struct stat found;
+    WEIR_AUTO_FREE char *first = weir_strdup(datadir->socket_dir);
+    expect(stat(first, &found) == 0 && (found.st_mode & 0777) == 0700);
+    weir_datadir_close(datadir);
+    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    expect(strcmp(datadir->socket_dir, first) == 0); /* kept from start to start */
+    weir_datadir_close(datadir);
+    expect(chmod(first, 0777) == 0); /* whatever others may enter is not taken */
+    expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
+    expect(strcmp(datadir->socket_dir, first) != 0);
+    expect(rmdir(first) == 0 && rmdir(datadir->socket_dir) == 0);
     weir_datadir_close(datadir);
 }
 

@@ -2,6 +2,8 @@
 #include "orchestrator/platform/spawn.h"
 #include "tests/support/platform_case.h"
 
+#include <fcntl.h>
+
 static void case_restart(const struct fixture *fixture)
 {
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
@@ -25,6 +27,43 @@ static void case_restart(const struct fixture *fixture)
 static void a_killed_child_is_started_again_after_a_growing_pause(void **state)
 {
     run_case(state, case_restart);
+}
+
+static void case_log(const struct fixture *fixture)
+{
+    char path[128], aside[140], kept[16] = "";
+    struct stat found;
+    (void)snprintf(path, sizeof path, "%s/talker.log", fixture->directory);
+    (void)snprintf(aside, sizeof aside, "%s.1", path);
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    for (int round = 0; round < 3; round++) {
+        expect(dprintf(fd, "%08d%08d", round, round) == 16);
+        weir_log_bound(path, 16);
+        expect(fstat(fd, &found) == 0 && found.st_size == 16); /* not beyond its bound */
+        expect(dprintf(fd, "last%04d", round) == 8);
+        weir_log_bound(path, 16);
+        expect(fstat(fd, &found) == 0 && found.st_size == 0);
+        WEIR_AUTO_FD int old = open(aside, O_RDONLY);
+        expect(pread(old, kept, sizeof kept, 0) == 16 && pread(old, kept, 1, 16) == 0);
+        expect(memcmp(kept + 8, "last", 4) == 0);
+    }
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(weir_supervisor) supervisor = weir_supervisor_new(loop, fixture->directory);
+    struct ends ends = {0};
+    start_shell(supervisor, "talker", "yes | head -c 40000000; exec sleep 1000", WEIR_STAGE_SERVICE,
+                &ends);
+    expect(unlink(aside) == 0);
+    for (int64_t end_ms = weir_now_ms() + PATIENCE_MS; access(aside, F_OK) != 0;) {
+        expect(weir_now_ms() < end_ms);
+        weir_loop_step(loop, STEP_MS);
+    }
+    expect(stat(aside, &found) == 0 && found.st_size <= 17 << 20);
+    expect(!ends.restarted);
+}
+
+static void a_log_is_bounded_while_its_program_runs(void **state)
+{
+    run_case(state, case_log);
 }
 
 static void case_order(const struct fixture *fixture)
@@ -113,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_killed_child_is_started_again_after_a_growing_pause,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_log_is_bounded_while_its_program_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
