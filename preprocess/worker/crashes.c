@@ -3,6 +3,7 @@
 
 #include "core/base/attributes.h"
 #include "core/base/fault.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 32, HANDLER_STACK_BYTES = 64 << 10 };
+enum { NAME_BYTES = 32, HANDLER_STACK_BYTES = 64 << 10, VMSTAT_BYTES_MAX = 64 << 10 };
 static const uint64_t MAGIC = 0x3153485243524957; /* "WIRCRHS1" */
 
 struct slot {
@@ -24,7 +25,7 @@ struct slot {
     uint64_t job;
     uint64_t id; /* 0: at work on none */
     int32_t signal;
-    int32_t unused;
+    uint32_t oom_kills; /* of the kernel when the process started, plus 1; 0: not known */
 };
 
 struct crash {
@@ -91,9 +92,18 @@ static const struct crash *find(const struct crash_file *file, uint64_t job, uin
     return NULL;
 }
 
-static void count_death(struct crash_file *file, struct slot *slot)
+/* SIGKILL leaves no mark. That the kernel sent it is known by its count; that it did so to this very process is
+ * likely enough: one such death alone has no consequence. */
+static int signal_of(const struct slot *slot, uint64_t oom_kills)
 {
-    if (slot->signal == 0)
+    bool kernel_killed = slot->oom_kills != 0 && slot->oom_kills - 1 < (uint32_t)oom_kills;
+    return slot->signal == 0 && slot->id != 0 && kernel_killed ? SIGKILL : slot->signal;
+}
+
+static void count_death(struct crash_file *file, const struct slot *slot, uint64_t oom_kills)
+{
+    int signal = signal_of(slot, oom_kills);
+    if (signal == 0)
         return;
     const struct crash *known = find(file, slot->job, slot->id);
     uint64_t count = atomic_load(&file->count);
@@ -101,7 +111,7 @@ static void count_death(struct crash_file *file, struct slot *slot)
     file->crashes[at] = (struct crash){.job = slot->job,
                                        .id = slot->id,
                                        .deaths = known != NULL ? known->deaths + 1 : 1,
-                                       .signal = slot->signal};
+                                       .signal = signal};
     if (known == NULL)
         atomic_store(&file->count, count + 1);
 }
@@ -120,7 +130,7 @@ static struct slot *slot_of(struct crash_file *file, const char *name)
 }
 
 static enum weir_status take_slot(struct crashes *crashes, const char *path, const char *name,
-                                  struct weir_error *err)
+                                  uint64_t oom_kills, struct weir_error *err)
 {
     struct crash_file *file = crashes->file;
     if (file->magic != 0 && file->magic != MAGIC)
@@ -130,8 +140,8 @@ static enum weir_status take_slot(struct crashes *crashes, const char *path, con
     if (crashes->slot == NULL)
         return weir_fail(err, WEIR_LIMIT, "%s: found %d other workers, expected fewer", path,
                          CRASHES_SLOTS);
-    count_death(file, crashes->slot);
-    *crashes->slot = (struct slot){.id = 0};
+    count_death(file, crashes->slot, oom_kills);
+    *crashes->slot = (struct slot){.oom_kills = (uint32_t)oom_kills + 1};
     strncpy(crashes->slot->name, name, NAME_BYTES - 1);
     return WEIR_OK;
 }
@@ -172,8 +182,18 @@ static enum weir_status map(int fd, const char *path, struct crashes *crashes,
     return WEIR_OK;
 }
 
-enum weir_status crashes_open(const char *path, const char *name, struct crashes **ret_crashes,
-                              struct weir_error *err)
+uint64_t crashes_oom_kills(void)
+{
+    static const char NAME[] = "\noom_kill ";
+    WEIR_AUTO_BUF text = {0};
+    if (weir_file_read("/proc/vmstat", VMSTAT_BYTES_MAX, &text, NULL) != WEIR_OK)
+        return 0;
+    const char *found = strstr(weir_buf_text(&text), NAME);
+    return found == NULL ? 0 : strtoull(found + strlen(NAME), NULL, 10);
+}
+
+enum weir_status crashes_open(const char *path, const char *name, uint64_t oom_kills,
+                              struct crashes **ret_crashes, struct weir_error *err)
 {
     struct crashes *crashes = weir_calloc(1, sizeof(*crashes));
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -183,7 +203,7 @@ enum weir_status crashes_open(const char *path, const char *name, struct crashes
     if (status == WEIR_OK)
         status = map(fd, path, crashes, err);
     if (status == WEIR_OK)
-        status = take_slot(crashes, path, name, err);
+        status = take_slot(crashes, path, name, oom_kills, err);
     if (fd >= 0) {
         flock(fd, LOCK_UN); /* the mapping would keep the lock */
         close(fd);

@@ -1,7 +1,8 @@
 /* Samples that crash the process which reads them: a file, mapped by all workers of a host, that outlives
  * them. Each worker has a slot in it, where it says which sample it is at work on; a signal handler marks it
- * when the process dies of its own code (not of kill -9, nor for want of memory). Who starts again in
- * that name counts the death; a sample that has cost CRASHES_MAX is not tried any more, by nobody.
+ * when the process dies of its own code. A death that leaves no mark counts as well when the kernel has killed
+ * for want of memory meanwhile, and not otherwise (kill -9). Who starts again in that name counts the death; a
+ * sample that has cost CRASHES_MAX is not tried any more, by nobody.
  * The handler needs to find the slot: it is this module's one mutable global. */
 #ifndef WEIR_PREPROCESS_WORKER_CRASHES_H
 #define WEIR_PREPROCESS_WORKER_CRASHES_H
@@ -20,10 +21,14 @@ enum {
 
 struct crashes;
 
-/* Maps the file, makes it if it is not there, and counts how the process that had this name before died.
+/* Returns how many processes the kernel has killed for want of memory since it was started; 0 where it does not say. */
+uint64_t crashes_oom_kills(void);
+
+/* Maps the file, makes it if it is not there, and counts how the process that had this name before died; `oom_kills`
+ * is crashes_oom_kills().
  * IO; LIMIT when there is no room for it, or for another worker; CORRUPT when it is another file. */
-enum weir_status crashes_open(const char *path, const char *name, struct crashes **ret_crashes,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status crashes_open(const char *path, const char *name, uint64_t oom_kills,
+                              struct crashes **ret_crashes, struct weir_error *err) WEIR_MUST_USE;
 void crashes_close(struct crashes *crashes); /* NULL is fine */
 /* Where to say which sample of `job` is worked on; 0: none. */
 volatile uint64_t *crashes_watch(struct crashes *crashes, uint64_t job);

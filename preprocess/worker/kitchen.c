@@ -6,6 +6,7 @@
 #include "core/wire/sample.h"
 #include "preprocess/worker/rows.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static enum weir_sample_state state_of(struct kitchen *kitchen, const struct rec
     if (is_given_up(kitchen, recipe, sample->id, &signal))
         snprintf(why, sizeof(why),
                  "reading: it has crashed workers (%s), and is not tried any more",
-                 strsignal(signal));
+                 signal == SIGKILL ? "memory ran out" : strsignal(signal));
     else if (is_too_large(recipe, sample, payload_bytes))
         snprintf(why, sizeof(why),
                  "reading: a sample of %lu bytes, expected at most %lu, and %d in a batch",

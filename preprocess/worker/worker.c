@@ -102,7 +102,8 @@ enum weir_status worker_open(const struct weir_service_options *options, struct 
         worker->tasks[i].worker = worker;
     strays_end_of_the_dead(); /* one that was killed could not */
     WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
-    enum weir_status status = crashes_open(crashes, worker->name, &worker->crashes, err);
+    enum weir_status status =
+        crashes_open(crashes, worker->name, crashes_oom_kills(), &worker->crashes, err);
     if (status == WEIR_LIMIT) { /* a full disk is no reason not to work */
         weir_log(WEIR_LOG_WARN, "samples that crash workers are not listed", "reason=\"%s\"",
                  err->text);

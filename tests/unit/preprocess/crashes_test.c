@@ -22,6 +22,7 @@ enum { JOB = 7, SAMPLE = 4711 };
 struct fixture {
     struct temp_dir dir;
     const char *path;
+    uint64_t oom_kills; /* as the kernel says */
 };
 
 static int set_up(void **state)
@@ -45,7 +46,7 @@ static struct crashes *open_as(const struct fixture *fixture, const char *name)
 {
     struct weir_error err;
     struct crashes *crashes = NULL;
-    if (crashes_open(fixture->path, name, &crashes, &err) != WEIR_OK)
+    if (crashes_open(fixture->path, name, fixture->oom_kills, &crashes, &err) != WEIR_OK)
         fail_msg("%s", err.text);
     return crashes;
 }
@@ -110,6 +111,32 @@ static void who_is_killed_or_at_work_on_no_sample_counts_for_nothing(void **stat
     assert_false(is_given_up(*state, JOB, 0, &number));
 }
 
+static void a_sample_that_makes_the_kernel_kill_for_memory_is_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+    int number = 0;
+    for (int i = 0; i < CRASHES_MAX; i++) {
+        assert_false(is_given_up(fixture, JOB, SAMPLE, &number));
+        die(fixture, "worker-1", SAMPLE, SIGKILL);
+        fixture->oom_kills++;
+    }
+    assert_true(is_given_up(fixture, JOB, SAMPLE, &number));
+    assert_int_equal(number, SIGKILL);
+}
+
+static void a_kernel_that_killed_while_no_sample_was_read_counts_for_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    int number = 0;
+    for (int i = 0; i < 2 * CRASHES_MAX; i++) {
+        die(fixture, "worker-1", 0, SIGKILL);
+        fixture->oom_kills++; /* before the next one starts */
+        die(fixture, "worker-1", SAMPLE, SIGKILL);
+    }
+    assert_false(is_given_up(fixture, JOB, SAMPLE, &number));
+    assert_false(is_given_up(fixture, JOB, 0, &number));
+}
+
 static void another_file_is_refused(void **state)
 {
     const struct fixture *fixture = *state;
@@ -119,7 +146,7 @@ static void another_file_is_refused(void **state)
     assert_non_null(file);
     fputs("something else", file);
     fclose(file);
-    assert_int_equal(crashes_open(fixture->path, "worker-1", &crashes, &err), WEIR_IO);
+    assert_int_equal(crashes_open(fixture->path, "worker-1", 0, &crashes, &err), WEIR_IO);
     assert_non_null(strstr(err.text, "another size"));
 }
 
@@ -127,7 +154,7 @@ static int is_refused(const struct fixture *fixture, const char *reason)
 {
     struct crashes *crashes = NULL;
     struct weir_error err;
-    bool is_said = crashes_open(fixture->path, "worker-1", &crashes, &err) == WEIR_LIMIT &&
+    bool is_said = crashes_open(fixture->path, "worker-1", 0, &crashes, &err) == WEIR_LIMIT &&
                    strstr(err.text, fixture->path) != NULL && strstr(err.text, reason) != NULL;
     crashes_close(crashes);
     return is_said ? 0 : 1;
@@ -165,6 +192,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_deaths_of_all_workers_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_killed_or_at_work_on_no_sample_counts_for_nothing,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sample_that_makes_the_kernel_kill_for_memory_is_given_up,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_kernel_that_killed_while_no_sample_was_read_counts_for_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_file_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("crashes", tests, NULL, NULL);
