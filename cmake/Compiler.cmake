@@ -22,6 +22,7 @@ if(WEIR_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
 endif()
 
+include(CheckCCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)
 
@@ -47,9 +48,23 @@ endif()
 # Hardening. _FORTIFY_SOURCE needs optimisation and would hide findings from the sanitizers.
 target_compile_options(weir_compile_options INTERFACE -fstack-protector-strong)
 target_link_options(weir_compile_options INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
+# What people run besides checks branch targets and stack probes, and has no uninitialised variable.
 if(NOT WEIR_SANITIZE AND NOT WEIR_FUZZ)
   target_compile_options(weir_compile_options INTERFACE
     $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
+  foreach(flag IN ITEMS -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+    string(MAKE_C_IDENTIFIER "WEIR_HAS${flag}" known)
+    check_c_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(weir_compile_options INTERFACE $<$<CONFIG:Release>:${flag}>)
+    endif()
+  endforeach()
+endif()
+
+# Points where tests make a process fail or die (core/base/fault.h) are compiled out of what people run.
+option(WEIR_FAULTS "Keep the fault points of tests in a Release build" OFF)
+if(NOT WEIR_FAULTS)
+  target_compile_definitions(weir_compile_options INTERFACE $<$<CONFIG:Release>:WEIR_NO_FAULTS>)
 endif()
 
 if(WEIR_FUZZ)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef WEIR_NO_FAULTS
 enum { FAULTS_MAX = 16, POINT_NAME_MAX = 64 };
 
 struct fault {
@@ -71,3 +72,4 @@ bool weir_fault(const char *point)
     }
     return false;
 }
+#endif

@@ -255,12 +255,12 @@ enum weir_status weir_sync_parent(const char *path, struct weir_error *err)
     return WEIR_OK;
 }
 
-/* One level; an existing directory is fine. */
+/* One level, there to stay; an existing directory is fine. */
 static enum weir_status make_directory(const char *path, mode_t mode, struct weir_error *err)
 {
     struct stat found;
     if (mkdir(path, mode) == 0)
-        return WEIR_OK;
+        return weir_sync_parent(path, err);
     int code = errno; /* of any kind: what counts is whether a directory is there */
     if (stat(path, &found) == 0) {
         if (S_ISDIR(found.st_mode))

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *ret_removed,
                                     struct weir_error *err)
@@ -33,6 +34,9 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
         status = weir_remove_tree(path, err);
         (*ret_removed)++;
     }
+    if (status == WEIR_OK &&
+        fsync(dirfd(directory)) != 0) /* a power cut must not bring them back */
+        status = weir_fail(err, WEIR_IO, "%s: fsync: %s", runs, strerror(errno));
     (void)closedir(directory);
     return status;
 }
