@@ -23,6 +23,7 @@ struct cli_options {
     bool help;
     bool version;
     struct weir_option_values subjects;
+    const char *subject_file;
     struct weir_option_values keys;
     struct weir_option_values ids;
     const char *dataset;

@@ -46,8 +46,11 @@ static const struct weir_option LINEAGE_OPTIONS[] = {
 
 static const struct weir_option REQUEST_OPTIONS[] = {
     {"subject", "VALUE…",
-     "whose data it is, as the dataset's subject field has it; may be given again",
+     "whose data it is, as the dataset's subject field has it; may be given again; other users of "
+     "this machine can read it while the command runs",
      OPTION(subjects)},
+    {"subject-file", "FILE", "subjects from a file, one a line; - reads them from standard input",
+     OPTION(subject_file)},
     {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
      OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
@@ -69,8 +72,11 @@ static const struct weir_option STATUS_OPTIONS[] = {
 
 static const struct weir_option PLAN_OPTIONS[] = {
     {"subject", "VALUE…",
-     "whose data it is, as the dataset's subject field has it; may be given again",
+     "whose data it is, as the dataset's subject field has it; may be given again; other users of "
+     "this machine can read it while the command runs",
      OPTION(subjects)},
+    {"subject-file", "FILE", "subjects from a file, one a line; - reads them from standard input",
+     OPTION(subject_file)},
     {"key", "VALUE…", "what it is, as the dataset's key field has it; may be given again",
      OPTION(keys)},
     {"id", "N…", "a sample; may be given again", OPTION(ids)},

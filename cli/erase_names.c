@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const LISTS[] = {"subjects", "keys", "ids"};
 static const char *const COLUMNS[] = {"subject", "key", "id"};
-enum { LIST_SUBJECTS, LIST_KEYS, LIST_IDS, LIST_COUNT, FIELDS_MAX = 64 };
+enum { LIST_SUBJECTS, LIST_KEYS, LIST_IDS, LIST_COUNT, FIELDS_MAX = 64, INPUT_PIECE = 1 << 16 };
 
 static bool read_id(const char *text, json_int_t *ret_id)
 {
@@ -165,6 +166,59 @@ static enum weir_status add_csv(const char *file, json_t *names, struct weir_err
     return status == WEIR_OK ? cli_erase_names_csv(file, weir_buf_view(&text), names, err) : status;
 }
 
+/* ---- a file of subjects ---- */
+
+static enum weir_status read_input(struct weir_buf *text, struct weir_error *err)
+{
+    ssize_t got = 1;
+
+    while (got > 0 && text->size <= CLI_CSV_BYTES_MAX) {
+        weir_buf_reserve(text, INPUT_PIECE);
+        got = read(STDIN_FILENO, text->at + text->size, INPUT_PIECE);
+        if (got < 0 && errno != EINTR)
+            return weir_fail(err, WEIR_IO, "standard input: %s", strerror(errno));
+        text->size += got > 0 ? (size_t)got : 0;
+        got = got < 0 ? 1 : got;
+    }
+    return got == 0 ? WEIR_OK
+                    : weir_fail(err, WEIR_LIMIT, "standard input: expected at most %d bytes",
+                                CLI_CSV_BYTES_MAX);
+}
+
+/* Spaces belong to a subject; the end of a line does not. */
+static enum weir_status add_lines(const char *file, struct weir_bytes text, json_t *names,
+                                  struct weir_error *err)
+{
+    const char *at = (const char *)text.at, *end = at + text.size;
+
+    for (size_t line = 1; at < end; line++) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((next ? next : end) - at);
+
+        length -= length > 0 && at[length - 1] == '\r';
+        if (memchr(at, '\0', length) != NULL ||
+            (length > 0 && json_array_append_new(json_object_get(names, LISTS[LIST_SUBJECTS]),
+                                                 json_stringn(at, length)) != 0))
+            return weir_fail(err, WEIR_INVALID, "%s:%zu: expected a subject in UTF-8", file, line);
+        at = next ? next + 1 : end;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status add_subject_file(const char *file, json_t *names, struct weir_error *err)
+{
+    WEIR_AUTO_BUF text = {0};
+    bool is_input = strcmp(file, "-") == 0;
+    enum weir_status status =
+        is_input ? read_input(&text, err) : weir_file_read(file, CLI_CSV_BYTES_MAX, &text, err);
+
+    if (status == WEIR_OK && text.size > 0)
+        status = add_lines(is_input ? "standard input" : file, weir_buf_view(&text), names, err);
+    if (text.at != NULL)
+        explicit_bzero(text.at, text.capacity);
+    return status;
+}
+
 /* ---- options ---- */
 
 static enum weir_status add_values(const struct weir_option_values *values, int list, json_t *names,
@@ -191,8 +245,8 @@ static enum weir_status check_count(const json_t *names, const char *command,
     if (count > 0 && count <= CLI_NAMES_MAX)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
-                     "%s: expected 1 to %d of --subject VALUE, --key VALUE and --id N, or a --csv "
-                     "FILE of them, found %zu",
+                     "%s: expected 1 to %d of --subject VALUE, --key VALUE and --id N, a "
+                     "--subject-file FILE or a --csv FILE of them, found %zu",
                      command, CLI_NAMES_MAX, count);
 }
 
@@ -207,6 +261,8 @@ json_t *cli_erase_names(const struct cli_call *call, const char *command, struct
         status = add_values(&options->keys, LIST_KEYS, names, err);
     if (status == WEIR_OK)
         status = add_values(&options->ids, LIST_IDS, names, err);
+    if (status == WEIR_OK && options->subject_file)
+        status = add_subject_file(options->subject_file, names, err);
     if (status == WEIR_OK && options->csv)
         status = add_csv(options->csv, names, err);
     if (status == WEIR_OK)

@@ -136,8 +136,8 @@ static void bad_values_are_refused_in_these_words(void **state)
         const char *line, *text;
     } CASES[] = {
         {"erase request",
-         "erase request: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, or a "
-         "--csv FILE of them, found 0"},
+         "erase request: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, a "
+         "--subject-file FILE or a --csv FILE of them, found 0"},
         {"erase request --id x", "--id: expected a sample number, found 'x'"},
         {"erase request --id 1x", "--id: expected a sample number, found '1x'"},
         {"erase request --id 0", "--id: expected a sample number, found '0'"},
@@ -150,7 +150,7 @@ static void bad_values_are_refused_in_these_words(void **state)
         {"erase verify 3 --all", "erase verify: expected the number of an erasure, or --all"},
         {"erase plan",
          "erase plan: expected 1 to 65536 of --subject VALUE, --key VALUE and --id N, "
-         "or a --csv FILE of them, found 0"},
+         "a --subject-file FILE or a --csv FILE of them, found 0"},
         {"predict --from yesterday", "--from: expected a time such as 2002-12-01 or "
                                      "2002-12-01T12:00:00Z, found 'yesterday'"},
         {"predict --to 2002-13-01", "--to: expected a time such as 2002-12-01 or "
