@@ -13,6 +13,11 @@ struct time_options {
     const char *every, *from, *to;
 };
 
+static const int64_t CORRECTION_US_MAX = INT64_C(3600) * 1000000;
+
+/* As saved. */
+enum { NOT_STARTED, STARTED, CROSSED_BY_CLOCK /* the newest boundary, and not by a sample */ };
+
 struct time_state {
     const char *every;
     struct orchestrator_period period;
@@ -77,18 +82,31 @@ static bool cross(struct time_state *time, int64_t time_us)
 static bool before(void *state, const struct trigger_sample *sample)
 {
     struct time_state *time = state;
-    if (time->started == 0) {
-        time->started = 1;
+    if (time->started == NOT_STARTED) {
+        time->started = STARTED;
         time->next_us = next_boundary(time, sample->time_us);
         return false;
     }
-    return cross(time, sample->time_us);
+    bool crossed = cross(time, sample->time_us);
+    if (crossed)
+        time->started = STARTED;
+    return crossed;
 }
 
+/* A clock that jumps forwards is one trigger. Set back after that, it must not keep the next one away until it has
+ * come there again: boundaries go on from where it stands. Corrections of less than an hour are none. */
 static bool tick(void *state, int64_t now_us)
 {
     struct time_state *time = state;
-    return time->started != 0 && cross(time, now_us);
+    if (time->started == CROSSED_BY_CLOCK &&
+        next_boundary(time, now_us + CORRECTION_US_MAX) < time->next_us) {
+        time->started = STARTED;
+        time->next_us = next_boundary(time, now_us);
+    }
+    bool crossed = time->started != NOT_STARTED && cross(time, now_us);
+    if (crossed)
+        time->started = CROSSED_BY_CLOCK;
+    return crossed;
 }
 
 static void explain(const void *state, struct weir_buf *out)

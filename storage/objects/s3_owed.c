@@ -110,6 +110,14 @@ static enum weir_status store_end(const struct owed *owed, const struct s3_outco
     return status;
 }
 
+/* Pauses outlast the process, so they end by the wall clock: one that was set back must not prolong them. */
+int64_t storage_owed_wait_ms(int64_t due_us, int64_t now_us)
+{
+    bool is_pause = due_us > now_us && due_us - now_us <= 1000 * (int64_t)PAUSE_MAX_MS;
+
+    return is_pause ? (due_us - now_us) / 1000 + 1 : 0;
+}
+
 /* One silence is that of the whole bucket. */
 static enum weir_status store_failure(const struct owed *owed, const struct s3_outcome *outcome,
                                       struct weir_error *err)
@@ -309,7 +317,7 @@ void storage_owed_pump(struct owed *owed)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
-    int64_t wait_us;
+    int64_t wait_ms;
 
     if (owed->erasure != 0)
         return;
@@ -319,9 +327,9 @@ void storage_owed_pump(struct owed *owed)
     }
     if (weir_rows_count(rows) == 0 || weir_rows_i64(rows, 0, 7) == OWED_NOT_YET_US)
         return;
-    wait_us = weir_rows_i64(rows, 0, 7) - weir_now_wall_us();
-    if (wait_us > 0)
-        come_back(owed, wait_us < 1000 * (int64_t)PAUSE_MAX_MS ? wait_us / 1000 + 1 : PAUSE_MAX_MS);
+    wait_ms = storage_owed_wait_ms(weir_rows_i64(rows, 0, 7), weir_now_wall_us());
+    if (wait_ms > 0)
+        come_back(owed, wait_ms);
     else
         begin(owed, rows);
 }

@@ -18,6 +18,9 @@ void storage_owed_free(struct owed *owed);
 /* Begins with what is due, if nothing is under way. */
 void storage_owed_pump(struct owed *owed);
 
+/* How long to wait for what is due at `due_us`: never longer than the longest pause between two attempts. Pure. */
+int64_t storage_owed_wait_ms(int64_t due_us, int64_t now_us);
+
 /* s3_owed_plan.c, a bounded piece of work: writes down what the erasure owes, before its files change. */
 enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
                                    struct weir_error *err) WEIR_MUST_USE;

@@ -57,7 +57,8 @@ void storage_scan_start(struct dataset *dataset)
     storage_scope_seal(&scan->scope);
     scan->batch = storage_batch_new(dataset);
     scan->has_copied = false;
-    scan->patience_us = weir_now_wall_us() + SCAN_TICK_US + dataset->declaration->source.settle;
+    scan->patience_ms =
+        weir_now_ms() + (SCAN_TICK_US + dataset->declaration->source.settle) / 1000 + 1;
 }
 
 bool storage_scan_is_running(const struct dataset *dataset)
@@ -206,10 +207,10 @@ static enum weir_status finish(struct dataset *dataset, const struct scan_tools 
 
 static int64_t wait_for(const struct scan *scan, const struct dataset *dataset)
 {
-    int64_t patience_us = scan->patience_us - weir_now_wall_us();
-    int64_t youth_us = storage_scan_youth_us(dataset, &scan->listed.stat);
+    int64_t patience_ms = scan->patience_ms - weir_now_ms();
+    int64_t youth_ms = storage_scan_youth_us(dataset, &scan->listed.stat) / 1000;
 
-    return (youth_us < patience_us ? youth_us : patience_us) / 1000 + 1;
+    return (youth_ms < patience_ms ? youth_ms : patience_ms) + 1;
 }
 
 static enum weir_status step_compare(struct dataset *dataset, const struct scan_tools *tools,

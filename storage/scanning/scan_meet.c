@@ -525,7 +525,7 @@ static enum weir_status meet_new(struct dataset *dataset, const struct scan_tool
 /* A first scan gives ids in path order: it waits a moment for a file rather than come back to it. */
 static bool is_too_soon(const struct dataset *dataset, const struct listed *listed)
 {
-    return !dataset->is_scanned && weir_now_wall_us() < dataset->scan->patience_us &&
+    return !dataset->is_scanned && weir_now_ms() < dataset->scan->patience_ms &&
            storage_scan_youth_us(dataset, &listed->stat) > 0;
 }
 

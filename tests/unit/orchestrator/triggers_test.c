@@ -59,6 +59,54 @@ static void walk(struct trigger *trigger, const char *months, struct weir_buf *o
     }
 }
 
+static int64_t at_time(const char *text)
+{
+    int64_t time_us = 0;
+    assert_true(weir_time_parse(text, strlen(text), &time_us));
+    return time_us;
+}
+
+static bool ticks(struct fixture *fixture, const char *now)
+{
+    bool fired = orchestrator_trigger_tick(fixture->trigger, at_time(now));
+    if (fired)
+        orchestrator_trigger_fired(fixture->trigger);
+    return fired;
+}
+
+static void a_clock_that_jumps_by_years_is_one_trigger_and_the_next_boundary_counts_again(
+    void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF none = {0};
+    struct fixture fixture = a_trigger("{policy: time, every: 1 month}");
+    walk(fixture.trigger, "ab", &none);
+    assert_false(ticks(&fixture, "2002-02-20"));
+    assert_true(ticks(&fixture, "2002-03-02"));
+    assert_true(ticks(&fixture, "2040-01-15")); /* forwards */
+    assert_false(ticks(&fixture, "2040-01-20"));
+    assert_false(ticks(&fixture, "2002-04-05")); /* set right */
+    assert_true(ticks(&fixture, "2002-05-01T00:00:01Z"));
+    assert_false(ticks(&fixture, "2002-04-30T23:59:59Z")); /* a correction */
+    assert_false(ticks(&fixture, "2002-05-01T00:00:02Z"));
+    assert_false(ticks(&fixture, "1970-01-02")); /* backwards */
+    assert_true(ticks(&fixture, "2002-05-03"));
+    assert_false(ticks(&fixture, "2002-05-04"));
+    done(&fixture);
+}
+
+static void samples_of_the_future_are_no_jump_of_the_clock(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF none = {0};
+    struct fixture fixture = a_trigger("{policy: time, every: 1 month}");
+    walk(fixture.trigger, "abl", &none);
+    assert_false(ticks(&fixture, "2002-03-02"));
+    assert_false(ticks(&fixture, "2002-06-02"));
+    assert_true(ticks(&fixture, "2003-01-02"));
+    done(&fixture);
+}
+
 static void policies_fire_where_they_should(void **state)
 {
     (void)state;
@@ -236,6 +284,9 @@ static void mistakes_name_the_place_and_the_cure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_clock_that_jumps_by_years_is_one_trigger_and_the_next_boundary_counts_again),
+        cmocka_unit_test(samples_of_the_future_are_no_jump_of_the_clock),
         cmocka_unit_test(policies_fire_where_they_should),
         cmocka_unit_test(deletion_fires_when_enough_samples_were_erased),
         cmocka_unit_test(a_handful_of_samples_is_not_compared),
