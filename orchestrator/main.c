@@ -2,13 +2,13 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "core/base/rng.h"
 #include "core/service/options.h"
 #include "orchestrator/config.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
 #include "orchestrator/pipeline/machine.h"
 #include "orchestrator/platform/platform.h"
+#include "orchestrator/scratch_dir.h"
 #include "orchestrator/siblings.h"
 
 #include <inttypes.h>
@@ -258,6 +258,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
+    scratch_dir_sweep();
     weir_programs_hand_on(system.programs);
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
@@ -272,9 +273,11 @@ static int dry_run(const struct command *command, const char *file, struct weir_
 {
     struct weir_error err;
     struct command aside = *command;
-    const char *folder = getenv("TMPDIR");
-    WEIR_AUTO_FREE char *data_dir = weir_format(
-        "%s/weir-dry-run-%016" PRIx64, folder == NULL ? "/tmp" : folder, weir_random_u64());
+    WEIR_AUTO_FREE char *data_dir = NULL;
+    if (scratch_dir_make(&data_dir, &err) != WEIR_OK) {
+        (void)fprintf(stderr, "orchestrator: %s\n", err.text);
+        return EXIT_FAILED;
+    }
     aside.data_dir = data_dir;
     int code = work(&aside, file, text);
     if (weir_remove_tree(data_dir, &err) != WEIR_OK)

@@ -1,5 +1,6 @@
 """What a platform cannot do without: the secret of its hashes and the key of its receipts. And forged receipts."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -147,6 +148,43 @@ def refused_without(lab, name):
     lab.weir("status")
 
 
+def named_where_nobody_looks_on(lab):
+    """Names of people from a file or standard input: command lines can be read by everybody."""
+    person = lab.records[15]["user"]
+    names = lab.folder / "names.txt"
+    names.write_text(f"\n{person}\r\n")
+
+    def planned(*words, **options):
+        plan = json.loads(lab.ask("erase", "plan", *words, "--json", **options).stdout)
+        return plan["samples"], plan["bytes"], plan["models"]
+
+    plan = planned("--subject", person)
+    assert plan[0] > 0 and planned("--subject-file", names) == plan
+    assert planned("--subject-file", "-", input=f"{person}\n") == plan
+    for content, problem in ((b"a\n\0b\n", "names.txt:2: expected a subject"), (b"\n", "found 0"), (b"\xff", "names.txt:1:")):
+        names.write_bytes(content)
+        done = lab.ask("erase", "plan", "--subject-file", names)
+        assert done.returncode == 2 and problem in done.stderr, done
+    names.unlink()
+
+
+def swept_after_a_killed_dry_run(lab):
+    """What a dry run has copied goes with the next start, unless a process holds it, or it was made a moment ago."""
+    folder = lab.folder / "tmp"
+    for name in ("weir-dry-run-old", "weir-dry-run-held", "weir-dry-run-young", "else"):
+        (folder / name / "storage").mkdir(parents=True)
+        (folder / name / "storage/copy").write_text("somebody's data")
+        if "young" not in name:
+            os.utime(folder / name, (1e9, 1e9))
+    held = os.open(folder / "weir-dry-run-held", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.environ["TMPDIR"] = str(folder)
+    lab.run_with()
+    del os.environ["TMPDIR"]
+    os.close(held)
+    assert sorted(p.name for p in folder.iterdir()) == ["else", "weir-dry-run-held", "weir-dry-run-young"]
+
+
 def renewed_once_it_is_lost(lab, verifier, key, one):
     """Receipts that the lost key signed stay valid; later ones are signed by the new one."""
     (lab.data_dir / "receipt.key").unlink()
@@ -193,6 +231,8 @@ def main():
     key = verified_by_keys_that_were_given(lab, verifier, one, two)
     for name in LOST:
         refused_without(lab, name)
+    named_where_nobody_looks_on(lab)
+    swept_after_a_killed_dry_run(lab)
     renewed_once_it_is_lost(lab, verifier, key, one)
     lab.remove()
     stopped_between_the_key_and_its_check()

@@ -1,0 +1,63 @@
+/* Data directories of dry runs: see scratch_dir.h. */
+#include "orchestrator/scratch_dir.h"
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char PREFIX[] = "weir-dry-run-";
+enum { YOUNG_S = 60 /* made, and not locked yet */ };
+
+static const char *root(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder == NULL || *folder == '\0' ? "/tmp" : folder;
+}
+
+enum weir_status scratch_dir_make(char **ret_path, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%sXXXXXX", root(), PREFIX);
+    if (mkdtemp(path) == NULL)
+        return weir_fail(err, WEIR_IO,
+                         "%s: cannot be made for the dry run: %s: set TMPDIR to a directory that "
+                         "can be written to",
+                         path, strerror(errno));
+    *ret_path = WEIR_TAKE(path);
+    return WEIR_OK;
+}
+
+/* A platform locks its data directory for as long as it lives. */
+static bool is_left_behind(int parent, const char *name)
+{
+    struct stat found;
+    WEIR_AUTO_FD int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, &found) == 0 && llabs(time(NULL) - found.st_mtime) > YOUNG_S &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+void scratch_dir_sweep(void)
+{
+    DIR *folder = opendir(root());
+    const struct dirent *entry = NULL;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
+            !is_left_behind(dirfd(folder), entry->d_name))
+            continue;
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", root(), entry->d_name);
+        struct weir_error err;
+        if (weir_remove_tree(path, &err) != WEIR_OK)
+            weir_log(WEIR_LOG_WARN, "what a killed dry run left stays", "error=\"%s\"", err.text);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+}

@@ -1,0 +1,14 @@
+/* Data directories of dry runs, below TMPDIR. One whose process was killed holds copies of samples: whoever starts next
+ * removes it. */
+#ifndef ORCHESTRATOR_SCRATCH_DIR_H
+#define ORCHESTRATOR_SCRATCH_DIR_H
+
+#include "core/base/error.h"
+
+/* Makes one, of mode 0700 and with a name that nobody can foretell, in caller's memory. */
+enum weir_status scratch_dir_make(char **ret_path, struct weir_error *err) WEIR_MUST_USE;
+
+/* Removes those that no process has locked. Best effort. */
+void scratch_dir_sweep(void);
+
+#endif
