@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/chunks/chunk_merge.h"
 #include "storage/doctor/doctor.h"
+#include "storage/erasure/erase_page.h"
 #include "storage/erasure/erasing.h"
 #include "storage/scanning/copy.h"
 
@@ -391,7 +392,7 @@ static void on_pump(void *owner)
         bool is_scanning = step_scans(storage);
 
         more = is_scanning || more;
-        if (!storage->is_stale)
+        if (!storage->is_stale && !storage_erasing_holds_runs(storage))
             more = step_merge(storage, is_scanning) || more;
         if (!storage->is_stale && !more) /* a scan leaves most of the time to others */
             more = step_chunk_merges(storage);
@@ -485,7 +486,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->borrowed = weir_borrowed_new(loop);
     storage->replays = storage_replays_new(storage->data_dir);
     storage->erasure = storage_erasure_new(weir_now_ms());
-    storage->epoch_ids = STORAGE_ERASED_MAX;
+    storage->epoch_ids = ERASE_PAGE_IDS;
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
     storage->mirrors = storage_mirrors_new(storage);

@@ -140,6 +140,13 @@ enum weir_status storage_dataset_new(const struct catalog *catalog,
     return WEIR_OK;
 }
 
+static void free_blocked(const struct dataset *dataset)
+{
+    for (size_t s = 0; dataset->blocked && s < 1 << BLOCKED_SHARD_BITS; s++)
+        free(dataset->blocked[s].at);
+    free(dataset->blocked);
+}
+
 void storage_dataset_free(struct dataset *dataset)
 {
     if (!dataset)
@@ -163,7 +170,7 @@ void storage_dataset_free(struct dataset *dataset)
     free(dataset->dead);
     free(dataset->chunks);
     free(dataset->runs);
-    free(dataset->blocked);
+    free_blocked(dataset);
     storage_declarations_fini(&dataset->declarations);
     weir_yaml_free(dataset->document);
     free(dataset->name);
@@ -373,15 +380,23 @@ bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint
            weir_bits_get(&dead->replaced, row);
 }
 
-/* Index of the first blocked hash that is not below `hash`. */
-static size_t blocked_from(const struct dataset *dataset, uint64_t hash)
+/* ---- what must not come in again ---- */
+
+/* Sorted shards by the upper bits, so that adding one moves few. */
+static struct blocked_shard *shard_of(const struct dataset *dataset, uint64_t hash)
 {
-    size_t low = 0, high = dataset->blocked_count;
+    return &dataset->blocked[hash >> (64 - BLOCKED_SHARD_BITS)];
+}
+
+/* Index of the first hash of the shard that is not below. */
+static size_t blocked_from(const struct blocked_shard *shard, uint64_t hash)
+{
+    size_t low = 0, high = shard->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (dataset->blocked[middle].hash < hash)
+        if (shard->at[middle].word >> 1 < hash >> 1)
             low = middle + 1;
         else
             high = middle;
@@ -391,24 +406,40 @@ static size_t blocked_from(const struct dataset *dataset, uint64_t hash)
 
 struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash)
 {
-    size_t at = blocked_from(dataset, hash);
+    struct blocked_shard *shard = dataset->blocked_count > 0 ? shard_of(dataset, hash) : NULL;
+    size_t at = shard ? blocked_from(shard, hash) : 0;
 
-    return at < dataset->blocked_count && dataset->blocked[at].hash == hash ? &dataset->blocked[at]
-                                                                            : NULL;
+    return shard && at < shard->count && shard->at[at].word >> 1 == hash >> 1 ? &shard->at[at]
+                                                                              : NULL;
 }
 
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met)
 {
-    size_t at = blocked_from(dataset, hash);
+    struct blocked_shard *shard;
+    size_t at;
 
-    if (at < dataset->blocked_count && dataset->blocked[at].hash == hash)
+    if (!dataset->blocked)
+        dataset->blocked = weir_calloc(1 << BLOCKED_SHARD_BITS, sizeof *dataset->blocked);
+    shard = shard_of(dataset, hash);
+    at = blocked_from(shard, hash);
+    if (at < shard->count && shard->at[at].word >> 1 == hash >> 1)
         return;
-    dataset->blocked =
-        weir_realloc(dataset->blocked, dataset->blocked_count + 1, sizeof *dataset->blocked);
-    memmove(dataset->blocked + at + 1, dataset->blocked + at,
-            (dataset->blocked_count - at) * sizeof *dataset->blocked);
-    dataset->blocked[at] = (struct blocked_hash){.hash = hash, .is_met = is_met};
+    shard->at = weir_grow(shard->at, shard->count, &shard->capacity, sizeof *shard->at);
+    memmove(shard->at + at + 1, shard->at + at, (shard->count - at) * sizeof *shard->at);
+    shard->at[at] = (struct blocked_hash){(hash | 1) - !is_met};
+    shard->count++;
     dataset->blocked_count++;
+}
+
+uint64_t storage_dataset_met(const struct dataset *dataset)
+{
+    uint64_t met = 0;
+
+    for (size_t s = 0; dataset->blocked && s < 1 << BLOCKED_SHARD_BITS; s++) {
+        for (size_t i = 0; i < dataset->blocked[s].count; i++)
+            met += storage_blocked_is_met(&dataset->blocked[s].at[i]);
+    }
+    return met;
 }
 
 static int64_t add_class(struct dataset *dataset, const char *name, size_t size)

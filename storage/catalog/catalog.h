@@ -46,10 +46,18 @@ struct accounts {
     uint64_t bytes;
 };
 
-/* A hash that must not come in again; `met`: counted as blocked already. */
+/* A hash that must not come in again, but for its last bit: that says whether it was met, and counted as blocked. */
 struct blocked_hash {
-    uint64_t hash;
-    bool is_met;
+    uint64_t word;
+};
+static inline bool storage_blocked_is_met(const struct blocked_hash *blocked)
+{
+    return blocked->word & 1;
+}
+enum { BLOCKED_SHARD_BITS = 12 };
+struct blocked_shard {
+    struct blocked_hash *at; /* by hash */
+    size_t count, capacity;
 };
 
 struct dataset {
@@ -82,7 +90,7 @@ struct dataset {
     size_t group_count, group_capacity;
     struct dead_rows *dead; /* by block */
     size_t dead_count;
-    struct blocked_hash *blocked; /* by hash */
+    struct blocked_shard *blocked; /* by the upper bits of the hash; NULL: none */
     size_t blocked_count;
     struct key_index subjects;  /* whose the samples are */
     struct key_index keys;      /* what they are */
@@ -184,6 +192,8 @@ bool storage_dataset_is_dead(const struct dataset *dataset, uint32_t block, uint
 /* NULL when the hash may come in. */
 struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint64_t hash);
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
+/* How many of the blocked hashes were met. */
+uint64_t storage_dataset_met(const struct dataset *dataset);
 /* A declared list of classes is there from the start. */
 void storage_dataset_name_classes(struct dataset *dataset);
 /* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */

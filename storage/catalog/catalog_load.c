@@ -7,7 +7,11 @@
 
 #include <stdlib.h>
 
-enum { COL_UNTOLD = 19 /* of Q_datasets: behind the accounts */, GROUPS_PER_QUERY = 64 };
+enum {
+    COL_UNTOLD = 19 /* of Q_datasets: behind the accounts */,
+    GROUPS_PER_QUERY = 64,
+    BLOCKED_PER_QUERY = 65536
+};
 
 static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset,
                                      struct weir_error *err)
@@ -106,13 +110,23 @@ static enum weir_status load_dead(struct weir_db *db, struct dataset *dataset,
 static enum weir_status load_blocked(struct weir_db *db, struct dataset *dataset,
                                      struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(db, Q_blocked, &rows, err, DB_I64(dataset->number));
+    int64_t from = INT64_MIN;
 
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        storage_dataset_block(dataset, (uint64_t)weir_rows_i64(rows, i, 0),
-                              weir_rows_bool(rows, i, 1));
-    return status;
+    for (bool is_through = false; !is_through;) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+        enum weir_status status = DB_RUN(db, Q_blocked, &rows, err, DB_I64(dataset->number),
+                                         DB_I64(from), DB_I64(BLOCKED_PER_QUERY));
+
+        if (status != WEIR_OK)
+            return status;
+        for (size_t i = 0; i < weir_rows_count(rows); i++) {
+            from = weir_rows_i64(rows, i, 0);
+            storage_dataset_block(dataset, (uint64_t)from, weir_rows_bool(rows, i, 1));
+        }
+        is_through = weir_rows_count(rows) < BLOCKED_PER_QUERY || from == INT64_MAX;
+        from += !is_through;
+    }
+    return WEIR_OK;
 }
 
 static enum weir_status load_keys(struct weir_db *db, struct dataset *dataset,

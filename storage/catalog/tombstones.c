@@ -2,13 +2,17 @@
 #include "storage/catalog/tombstones.h"
 
 #include "core/base/clock.h"
+#include "storage/catalog/id_list.h"
 #include "storage/queries.h"
+
+#include <stdlib.h>
 
 struct writer {
     struct weir_db *db;
     struct chunk_cache *cache;
     struct dataset *dataset;
     enum weir_change_kind kind;
+    struct id_list *sequences, *firsts, *counts; /* rows of the feed */
 };
 
 /* Moves one sample between the accounts. False when it is marked already. */
@@ -43,14 +47,26 @@ static bool mark(const struct writer *w, uint32_t block, uint32_t row, int64_t l
     return true;
 }
 
-static enum weir_status tell(const struct writer *w, uint64_t first, uint64_t count,
-                             struct weir_error *err)
+static void tell(const struct writer *w, uint64_t first, uint64_t count)
 {
     if (count == 0)
-        return WEIR_OK;
-    return DB_RUN(w->db, Q_feed_add, NULL, err, DB_I64(w->dataset->number),
-                  DB_I64(++w->dataset->sequence), DB_I64(w->kind), DB_I64(first), DB_I64(count),
-                  DB_I64(weir_now_wall_us()));
+        return;
+    storage_id_list_add(w->sequences, ++w->dataset->sequence);
+    storage_id_list_add(w->firsts, first);
+    storage_id_list_add(w->counts, count);
+}
+
+/* All at once: scattered samples are a row each. */
+static enum weir_status store_feed(const struct writer *w, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (w->sequences->count > 0)
+        status = DB_RUN(w->db, Q_feed_add_chunks, NULL, err, DB_I64(w->dataset->number),
+                        DB_I64(w->kind), DB_I64S(w->sequences->at, w->sequences->count),
+                        DB_I64S(w->firsts->at, w->firsts->count),
+                        DB_I64S(w->counts->at, w->counts->count), DB_I64(weir_now_wall_us()));
+    return status;
 }
 
 /* Marks the ids of one chunk, beginning with ids[0]; tells the feed of each unbroken run. */
@@ -71,14 +87,13 @@ static enum weir_status mark_chunk(const struct writer *w, const struct chunk_re
         if (!mark(w, ref->block, row, weir_column_at(&chunk->lengths, row - ref->first_row)))
             continue;
         if (ids.at[i] != first + count) {
-            status = tell(w, first, count, err);
+            tell(w, first, count);
             first = ids.at[i];
             count = 0;
         }
         count++;
     }
-    if (status == WEIR_OK)
-        status = tell(w, first, count, err);
+    tell(w, first, count);
     *ret_done = i;
     return status;
 }
@@ -102,7 +117,14 @@ enum weir_status storage_tombstones_write(struct weir_db *db, struct chunk_cache
                                           struct dataset *dataset, enum weir_change_kind kind,
                                           const struct weir_u64s *ids, struct weir_error *err)
 {
-    const struct writer w = {.db = db, .cache = cache, .dataset = dataset, .kind = kind};
+    struct id_list sequences = {0}, firsts = {0}, counts = {0};
+    const struct writer w = {.db = db,
+                             .cache = cache,
+                             .dataset = dataset,
+                             .kind = kind,
+                             .sequences = &sequences,
+                             .firsts = &firsts,
+                             .counts = &counts};
     enum weir_status status = WEIR_OK;
 
     storage_dataset_turn(dataset);
@@ -119,6 +141,11 @@ enum weir_status storage_tombstones_write(struct weir_db *db, struct chunk_cache
         if (status == WEIR_OK && (i == ids->count || weir_sample_block(ids->at[i]) != block))
             status = store_block(&w, block, err);
     }
+    if (status == WEIR_OK)
+        status = store_feed(&w, err);
+    free(sequences.at);
+    free(firsts.at);
+    free(counts.at);
     return status;
 }
 

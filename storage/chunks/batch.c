@@ -243,9 +243,9 @@ void storage_batch_meet_blocked(struct batch *batch, uint64_t hash)
         batch->blocked.at[batch->blocked.count++] = hash;
         blocked = storage_dataset_blocked(batch->dataset, hash);
     }
-    if (blocked->is_met)
+    if (storage_blocked_is_met(blocked))
         return;
-    blocked->is_met = true;
+    blocked->word |= 1;
     MAKE_ROOM(batch->met);
     batch->met.at[batch->met.count++] = hash;
 }

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FEED_AT_ONCE = 4096 };
+enum { FEED_AT_ONCE = 4096, EPOCHS_PER_STEP = 64 };
 
 /* ---- feed ---- */
 
@@ -133,7 +133,7 @@ enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
-    uint64_t listed, met = 0;
+    uint64_t listed, met;
     enum weir_status status =
         DB_RUN(storage->db, Q_quarantined, &rows, err, DB_I64(dataset->number));
 
@@ -141,9 +141,7 @@ enum weir_status storage_doctor_refused(struct storage *storage, struct doctor *
     if (status != WEIR_OK)
         return status;
     listed = (uint64_t)weir_rows_i64(rows, 0, 0);
-    met = (uint64_t)weir_rows_i64(rows, 0, 1);
-    for (size_t i = 0; i < dataset->blocked_count; i++)
-        met += dataset->blocked[i].is_met;
+    met = (uint64_t)weir_rows_i64(rows, 0, 1) + storage_dataset_met(dataset);
     if (listed != dataset->accounts.quarantined)
         doctor_wrong(doctor, DOCTOR_REFUSED,
                      weir_format("quarantined = %" PRIu64, dataset->accounts.quarantined),
@@ -247,16 +245,12 @@ enum weir_status storage_doctor_keys(struct storage *storage, struct doctor *doc
 
 /* ---- erasures ---- */
 
-enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor *doctor,
-                                         bool *ret_done, struct weir_error *err)
+/* Pages of some epochs, from doctor->at on. */
+static void look_at_pages(struct doctor *doctor, const struct weir_rows *rows)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    WEIR_AUTO(weir_rows) rows = NULL;
-    uint64_t marked = 0;
-    enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(0));
 
-    *ret_done = true;
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
         struct id_list ids = {0};
         uint64_t missing = 0;
 
@@ -264,7 +258,7 @@ enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor 
         for (size_t k = 0; k < ids.count; k++) {
             if (weir_sample_dataset(ids.at[k]) != dataset->number)
                 continue;
-            marked++;
+            doctor->marked++;
             missing += !storage_dataset_is_erased(dataset, weir_sample_block(ids.at[k]),
                                                   weir_sample_row(ids.at[k]));
         }
@@ -276,8 +270,24 @@ enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor 
                                      missing, weir_rows_i64(rows, i, 0)),
                          weir_strdup("a mark on each"));
     }
-    if (status == WEIR_OK && !doctor->is_bad[DOCTOR_ERASURES])
+}
+
+enum weir_status storage_doctor_erasures(struct storage *storage, struct doctor *doctor,
+                                         bool *ret_done, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(doctor->at),
+                                     DB_I64(doctor->at + EPOCHS_PER_STEP));
+
+    if (status != WEIR_OK)
+        return status;
+    doctor->marked = doctor->at == 0 ? 0 : doctor->marked;
+    doctor->at += EPOCHS_PER_STEP;
+    look_at_pages(doctor, rows);
+    *ret_done = doctor->at >= storage_erasure_epoch(storage->erasure);
+    if (*ret_done && !doctor->is_bad[DOCTOR_ERASURES])
         storage_doctor_say(doctor, DOCTOR_ERASURES, DOCTOR_FINE,
-                           weir_format("%" PRIu64 " samples erased, each marked", marked), NULL);
-    return status;
+                           weir_format("%" PRIu64 " samples erased, each marked", doctor->marked),
+                           NULL);
+    return WEIR_OK;
 }

@@ -57,6 +57,7 @@ struct doctor {
     uint64_t feed_at;
     size_t added_seen;
     uint64_t entries; /* of sorted runs */
+    uint64_t marked;  /* samples of erasures */
     uint64_t files, bytes;
     int fd, source_fd; /* DOCTOR_BYTES: the copy being compared, or -1 */
 };

@@ -22,7 +22,7 @@ enum { SAMPLES_PER_ASK = 2048, BUCKET_PATIENCE_MS = 5000 };
 /* ---- samples of the same people ---- */
 
 /* The hash may be another's by chance: the record says whose it is. */
-static enum weir_status count_named(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status count_named(struct storage *storage, const struct erase_request *erasure,
                                     const struct id_list *ids, uint64_t *ret_count,
                                     struct weir_error *err)
 {
@@ -48,7 +48,7 @@ static enum weir_status count_named(struct storage *storage, const struct open_e
 static enum weir_status count_returned(struct storage *storage, const struct weir_rows *row,
                                        uint64_t *ret_count, struct weir_error *err)
 {
-    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
+    struct erase_request *erasure = weir_calloc(1, sizeof *erasure);
     struct id_list ids = {0};
     enum weir_status status = storage_open_erasure_names(
         weir_rows_bytes(row, 0, 4), weir_rows_bytes(row, 0, 3), &erasure->names, err);
@@ -56,11 +56,11 @@ static enum weir_status count_returned(struct storage *storage, const struct wei
     erasure->dataset = (uint32_t)weir_rows_i64(row, 0, 2);
     storage_open_erasure_list(erasure);
     if (status == WEIR_OK)
-        status = storage_resolve(storage, erasure, &ids, err);
+        status = storage_resolve(storage, erasure, SAMPLES_PER_ASK, &ids, err);
     if (status == WEIR_OK)
         status = count_named(storage, erasure, &ids, ret_count, err);
     free(ids.at);
-    storage_open_erasure_free(erasure);
+    storage_erase_request_free(erasure);
     return status;
 }
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UUID_MAX = 64, REFERENCE_MAX = 1000 };
+/* Beyond MATCHED_MAX nobody counts before the request is accepted. */
+enum { UUID_MAX = 64, REFERENCE_MAX = 1000, MATCHED_MAX = 65536 };
 
 /* What a request calls its samples by. */
 struct asked_names {
@@ -38,31 +39,31 @@ static enum weir_status check_names(const struct storage *storage, const struct 
     return WEIR_OK;
 }
 
-static void add_clear(const struct storage *storage, struct open_erasure *erasure,
+static void add_clear(const struct storage *storage, struct erase_request *request,
                       enum storage_hash_domain domain, const struct weir_strs *clear)
 {
     for (size_t i = 0; i < clear->count; i++) {
         struct key_name name =
             storage_key_name(&storage->secret, domain, weir_bytes_of(clear->at[i]));
 
-        storage_key_names_add(&erasure->names, &name);
+        storage_key_names_add(&request->names, &name);
     }
 }
 
 /* Hashes the clear values, which go no further. */
-static struct open_erasure *new_erasure(const struct storage *storage,
-                                        const struct asked_names *asked, uint32_t dataset)
+static struct erase_request *new_request(const struct storage *storage,
+                                         const struct asked_names *asked, uint32_t dataset)
 {
-    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
+    struct erase_request *request = weir_calloc(1, sizeof *request);
 
-    erasure->dataset = dataset;
-    add_clear(storage, erasure, HASH_SUBJECT, asked->subjects);
-    add_clear(storage, erasure, HASH_KEY, asked->keys);
-    storage_open_erasure_list(erasure);
+    request->dataset = dataset;
+    add_clear(storage, request, HASH_SUBJECT, asked->subjects);
+    add_clear(storage, request, HASH_KEY, asked->keys);
+    storage_open_erasure_list(request);
     for (size_t i = 0; i < asked->ids->count; i++)
-        storage_id_list_add(&erasure->wanted, asked->ids->at[i]);
-    storage_id_list_sort(&erasure->wanted);
-    return erasure;
+        storage_id_list_add(&request->wanted, asked->ids->at[i]);
+    storage_id_list_sort(&request->wanted);
+    return request;
 }
 
 /* ---- accepting ---- */
@@ -87,7 +88,7 @@ static enum weir_status check_accept(const struct storage *storage,
     return check_names(storage, &names, ret_dataset, err);
 }
 
-static enum weir_status insert(struct storage *storage, struct open_erasure *erasure,
+static enum weir_status insert(struct storage *storage, struct erase_request *request,
                                const struct msg_erase_accept *asked, struct weir_error *err)
 {
     WEIR_AUTO_BUF subjects = {0};
@@ -97,17 +98,17 @@ static enum weir_status insert(struct storage *storage, struct open_erasure *era
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status;
 
-    storage_key_names_pack(&erasure->names, &proofs);
-    storage_id_list_pack(&erasure->subjects, &subjects);
-    storage_id_list_pack(&erasure->keys, &keys);
-    storage_id_list_pack(&erasure->wanted, &wanted);
+    storage_key_names_pack(&request->names, &proofs);
+    storage_id_list_pack(&request->subjects, &subjects);
+    storage_id_list_pack(&request->keys, &keys);
+    storage_id_list_pack(&request->wanted, &wanted);
     status = DB_RUN(storage->db, Q_erasure_add, &rows, err, DB_TEXT(asked->uuid),
-                    DB_I64(erasure->dataset), DB_TEXT(asked->reference),
+                    DB_I64(request->dataset), DB_TEXT(asked->reference),
                     DB_BYTES(weir_buf_view(&subjects)), DB_BYTES(weir_buf_view(&wanted)),
-                    DB_I64(erasure->accepted_us), DB_BYTES(weir_buf_view(&keys)),
+                    DB_I64(request->accepted_us), DB_BYTES(weir_buf_view(&keys)),
                     DB_BYTES(weir_buf_view(&proofs)));
     if (status == WEIR_OK)
-        erasure->number = (uint64_t)weir_rows_i64(rows, 0, 0);
+        request->number = (uint64_t)weir_rows_i64(rows, 0, 0);
     else
         storage_doubt(storage);
     return status;
@@ -131,22 +132,22 @@ static enum weir_status accept_new(struct storage *storage, const struct msg_era
                                    struct weir_error *err)
 {
     const struct asked_names names = names_of(asked);
-    struct open_erasure *erasure = new_erasure(storage, &names, dataset);
+    struct erase_request *request = new_request(storage, &names, dataset);
     struct id_list matched = {0};
     enum weir_status status;
 
-    erasure->accepted_us = weir_now_wall_us();
-    status = storage_resolve(storage, erasure, &matched, err);
+    request->accepted_us = weir_now_wall_us();
+    status = storage_resolve(storage, request, MATCHED_MAX, &matched, err);
     answer->matched = matched.count;
     free(matched.at);
     if (status == WEIR_OK)
-        status = insert(storage, erasure, asked, err);
+        status = insert(storage, request, asked, err);
     if (status != WEIR_OK) {
-        storage_open_erasure_free(erasure);
+        storage_erase_request_free(request);
         return status;
     }
-    answer->erasure = erasure->number;
-    storage_erasing_take_up(storage, erasure);
+    answer->erasure = request->number;
+    storage_erasing_take_up(storage, request);
     return WEIR_OK;
 }
 
@@ -185,7 +186,6 @@ static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
     return (struct weir_strs){lines, count};
 }
 
-/* The ids of one epoch: the erasure's last one is the one it is known by. */
 static enum weir_status read_page(struct storage *storage, const struct msg_erase_ask *asked,
                                   struct weir_arena *arena, struct msg_erase_is *answer,
                                   struct weir_error *err)
@@ -197,7 +197,7 @@ static enum weir_status read_page(struct storage *storage, const struct msg_eras
     if (asked->page == 0 || asked->page > answer->pages)
         return WEIR_OK;
     status = DB_RUN(storage->db, Q_erasure_page, &rows, err, DB_I64(asked->erasure),
-                    DB_I64(answer->epoch - answer->pages + asked->page));
+                    DB_I64(asked->page));
     if (status == WEIR_OK && weir_rows_count(rows) == 0)
         status = weir_fail(err, WEIR_CORRUPT, "erasure %llu: page %llu of its ids is missing",
                            (unsigned long long)asked->erasure, (unsigned long long)asked->page);
@@ -261,12 +261,12 @@ static enum weir_status sum_bytes(struct storage *storage, const struct id_list 
     return status;
 }
 
-static enum weir_status find_all(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status find_all(struct storage *storage, const struct erase_request *request,
                                  struct weir_arena *arena, struct msg_found *answer,
                                  struct weir_error *err)
 {
     struct id_list ids = {0};
-    enum weir_status status = storage_resolve(storage, erasure, &ids, err);
+    enum weir_status status = storage_resolve(storage, request, ERASE_IDS_MAX + 1, &ids, err);
 
     if (status == WEIR_OK && ids.count > ERASE_IDS_MAX)
         status = weir_fail(err, WEIR_LIMIT,
@@ -287,7 +287,7 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
                                     struct weir_error *err)
 {
     const struct asked_names names = {asked->dataset, &asked->subjects, &asked->keys, &asked->ids};
-    struct open_erasure *erasure;
+    struct erase_request *request;
     uint32_t dataset = 0;
     enum weir_status status = storage_ready(storage, err);
 
@@ -295,8 +295,8 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
         status = check_names(storage, &names, &dataset, err);
     if (status != WEIR_OK)
         return status;
-    erasure = new_erasure(storage, &names, dataset);
-    status = find_all(storage, erasure, arena, answer, err);
-    storage_open_erasure_free(erasure);
+    request = new_request(storage, &names, dataset);
+    status = find_all(storage, request, arena, answer, err);
+    storage_erase_request_free(request);
     return status;
 }

@@ -1,52 +1,27 @@
-/* The steps of an erasure: see erasing.h. */
+/* The steps of erasures: see erasing.h. */
 #include "storage/erasure/erasing.h"
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/catalog/tombstones.h"
 #include "storage/erasure/open_erasure.h"
+#include "storage/erasure/scrub_intent.h"
 #include "storage/feed/replay.h"
-#include "storage/keys/key_identify.h"
 #include "storage/objects/s3_owed.h"
 #include "storage/queries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORCE_POLL_MS = 50 };
-
-static const char *const STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed", "verified"};
-
-struct erasing {
-    struct open_erasure **at; /* by number */
-    size_t count;
+enum {
+    FORCE_POLL_MS = 50,
+    EPOCHS_PER_QUERY = 64,
+    LANES = 4, /* open erasures whose bytes are worked on in turns: none waits for a large one */
+    ASKED_TOGETHER_MAX = 262144, /* names and ids */
 };
 
 /* ---- life ---- */
-
-void storage_open_erasure_free(struct open_erasure *erasure)
-{
-    storage_key_identifier_free(erasure->identifier);
-    storage_id_fetch_fini(&erasure->fetch);
-    free(erasure->names.at);
-    free(erasure->hashes.at);
-    free(erasure->subjects.at);
-    free(erasure->keys.at);
-    free(erasure->wanted.at);
-    free(erasure->ids.at);
-    free(erasure->blocked.at);
-    free(erasure->unread.at);
-    weir_buf_fini(&erasure->head.bytes);
-    storage_scrub_round_fini(erasure);
-    free(erasure->parent);
-    storage_fingerprints_fini(&erasure->prints);
-    storage_search_free(erasure->search);
-    free(erasure->failing.trouble);
-    weir_buf_fini(&erasure->remarks);
-    free(erasure);
-}
 
 void storage_erasing_free(struct erasing *erasing)
 {
@@ -54,14 +29,36 @@ void storage_erasing_free(struct erasing *erasing)
         return;
     for (size_t i = 0; i < erasing->count; i++)
         storage_open_erasure_free(erasing->at[i]);
+    for (size_t i = erasing->waiting_at; i < erasing->waiting_count; i++)
+        storage_erase_request_free(erasing->waiting[i]);
+    free(erasing->waiting);
     free(erasing->at);
     free(erasing);
 }
 
 static void add_erasure(struct erasing *erasing, struct open_erasure *erasure)
 {
-    erasing->at = weir_realloc(erasing->at, erasing->count + 1, sizeof(struct open_erasure *));
+    erasing->at =
+        weir_grow(erasing->at, erasing->count, &erasing->capacity, sizeof(struct open_erasure *));
     erasing->at[erasing->count++] = erasure;
+}
+
+static void remove_erasure(struct erasing *erasing, const struct open_erasure *erasure)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < erasing->count; i++) {
+        if (erasing->at[i] != erasure)
+            erasing->at[kept++] = erasing->at[i];
+    }
+    erasing->count = kept;
+}
+
+static void add_waiting(struct erasing *erasing, struct erase_request *request)
+{
+    erasing->waiting = weir_grow(erasing->waiting, erasing->waiting_count,
+                                 &erasing->waiting_capacity, sizeof(struct erase_request *));
+    erasing->waiting[erasing->waiting_count++] = request;
 }
 
 static void add_erased_names(struct storage *storage, uint32_t dataset,
@@ -71,89 +68,47 @@ static void add_erased_names(struct storage *storage, uint32_t dataset,
         storage_erased_names_add(&storage->erased, dataset, &names->at[i]);
 }
 
-enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
-                                            struct key_names *names, struct weir_error *err)
+void storage_erasing_take_up(struct storage *storage, struct erase_request *request)
 {
-    if (proofs.size > 0)
-        return storage_key_names_unpack(proofs, names, err);
-    for (size_t at = 0; at + sizeof(uint64_t) <= subjects.size; at += sizeof(uint64_t))
-        storage_key_names_add(names, &(struct key_name){.domain = HASH_SUBJECT,
-                                                        .hash = weir_get_u64(subjects.at + at)});
-    return WEIR_OK;
-}
-
-void storage_open_erasure_list(struct open_erasure *erasure)
-{
-    for (size_t i = 0; i < erasure->names.count; i++) {
-        const struct key_name *name = &erasure->names.at[i];
-
-        storage_id_list_add(name->domain == HASH_SUBJECT ? &erasure->subjects : &erasure->keys,
-                            name->hash);
-    }
-    storage_id_list_sort(&erasure->subjects);
-    storage_id_list_sort(&erasure->keys);
-}
-
-void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure)
-{
-    add_erased_names(storage, erasure->dataset, &erasure->names);
-    add_erasure(storage->erasing, erasure);
+    add_erased_names(storage, request->dataset, &request->names);
+    add_waiting(storage->erasing, request);
     storage_pump(storage);
 }
 
-static enum erasure_state state_of(const char *name)
+/* Ids of the epoch, of however many requests; those of the next epoch begin at the place that is returned. */
+static size_t add_epoch(struct storage *storage, const struct weir_rows *rows, size_t from)
 {
-    size_t i = 0;
+    int64_t epoch = weir_rows_i64(rows, from, 0);
+    struct id_list ids = {0};
+    size_t at = from;
 
-    while (i < ERASURE_VERIFIED && strcmp(STATES[i], name) != 0)
-        i++;
-    return (enum erasure_state)i;
-}
+    for (; at < weir_rows_count(rows) && weir_rows_i64(rows, at, 0) == epoch; at++) {
+        struct weir_bytes packed = weir_rows_bytes(rows, at, 1);
 
-static enum weir_status read_erasure(const struct weir_rows *rows, size_t i,
-                                     struct open_erasure **ret_erasure, struct weir_error *err)
-{
-    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
-    struct weir_bytes prints = weir_rows_bytes(rows, i, 6);
-    enum weir_status status;
-
-    erasure->number = (uint64_t)weir_rows_i64(rows, i, 0);
-    erasure->dataset = (uint32_t)weir_rows_i64(rows, i, 1);
-    erasure->state = state_of(weir_rows_text(rows, i, 2));
-    status = storage_open_erasure_names(weir_rows_bytes(rows, i, 10), weir_rows_bytes(rows, i, 3),
-                                        &erasure->names, err);
-    storage_open_erasure_list(erasure);
-    storage_id_list_unpack(weir_rows_bytes(rows, i, 4), &erasure->wanted);
-    storage_id_list_unpack(weir_rows_bytes(rows, i, 5), &erasure->ids);
-    erasure->is_prepared =
-        prints.size > 0 && storage_fingerprints_unpack(&prints, &erasure->prints);
-    if (erasure->is_prepared)
-        storage_id_list_unpack(prints, &erasure->unread);
-    erasure->epoch = (uint64_t)weir_rows_i64(rows, i, 7);
-    erasure->accepted_us = weir_rows_i64(rows, i, 8);
-    weir_buf_append_text(&erasure->remarks, weir_rows_text(rows, i, 9));
-    storage_id_list_unpack(weir_rows_bytes(rows, i, 11), &erasure->hashes);
-    if (status == WEIR_OK)
-        *ret_erasure = erasure;
-    else
-        storage_open_erasure_free(erasure);
-    return status;
+        for (size_t i = 0; i + sizeof(uint64_t) <= packed.size; i += sizeof(uint64_t))
+            storage_id_list_add(&ids, weir_get_u64(packed.at + i));
+    }
+    storage_id_list_sort(&ids);
+    (void)storage_erasure_add(storage->erasure, ids.at, ids.count);
+    free(ids.at);
+    return at;
 }
 
 static enum weir_status load_epochs(struct storage *storage, struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(storage_erasure_epoch(storage->erasure)));
+    for (bool is_through = false; !is_through;) {
+        uint64_t known = storage_erasure_epoch(storage->erasure);
+        WEIR_AUTO(weir_rows) rows = NULL;
+        enum weir_status status = DB_RUN(storage->db, Q_epochs, &rows, err, DB_I64(known),
+                                         DB_I64(known + EPOCHS_PER_QUERY));
 
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct id_list ids = {0};
-
-        storage_id_list_unpack(weir_rows_bytes(rows, i, 1), &ids);
-        (void)storage_erasure_add(storage->erasure, ids.at, ids.count);
-        free(ids.at);
+        if (status != WEIR_OK)
+            return status;
+        for (size_t at = 0; at < weir_rows_count(rows);)
+            at = add_epoch(storage, rows, at);
+        is_through = weir_rows_count(rows) == 0;
     }
-    return status;
+    return WEIR_OK;
 }
 
 static enum weir_status load_subjects(struct storage *storage, struct weir_error *err)
@@ -173,27 +128,40 @@ static enum weir_status load_subjects(struct storage *storage, struct weir_error
     return status;
 }
 
+/* They are begun in the order of their numbers, as if they had come just now. */
+static void wait_all(struct erasing *erasing, struct open_erasure *accepted)
+{
+    for (size_t i = 0; i < accepted->count; i++)
+        add_waiting(erasing, accepted->requests[i]);
+    accepted->count = 0;
+    storage_open_erasure_free(accepted);
+}
+
 enum weir_status storage_erasing_load(struct storage *storage, struct weir_error *err)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
+    struct open_erasure *by_state[ERASURE_VERIFIED + 1] = {NULL};
     enum weir_status status = load_epochs(storage, err);
 
     if (status == WEIR_OK)
         status = load_subjects(storage, err);
     if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasures_open, &rows, err);
-    if (status != WEIR_OK)
-        return status;
-    storage_erasing_free(storage->erasing);
-    storage->erasing = weir_calloc(1, sizeof *storage->erasing);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct open_erasure *erasure;
-
-        status = read_erasure(rows, i, &erasure, err);
-        if (status == WEIR_OK)
-            add_erasure(storage->erasing, erasure);
+        status = storage_erase_load(storage, by_state, err);
+    if (status == WEIR_OK) {
+        storage_erasing_free(storage->erasing);
+        storage->erasing = weir_calloc(1, sizeof *storage->erasing);
     }
-    storage_erasing_hint(storage);
+    for (size_t state = 0; state < WEIR_COUNT(by_state); state++) {
+        if (!by_state[state])
+            continue;
+        if (status != WEIR_OK)
+            storage_open_erasure_free(by_state[state]);
+        else if (state == ERASURE_ACCEPTED)
+            wait_all(storage->erasing, by_state[state]);
+        else
+            add_erasure(storage->erasing, by_state[state]);
+    }
+    if (status == WEIR_OK)
+        storage_erasing_hint(storage);
     return status;
 }
 
@@ -207,48 +175,44 @@ void storage_erasing_hint(struct storage *storage)
         (void)weir_rpc_push(storage->server, &storage->routes[slots[i]], MSG_erased, &hint, NULL);
 }
 
-static struct open_erasure *find_erasure(const struct storage *storage, uint64_t number)
+/* ---- from one state to the next ---- */
+
+/* Some requests of it, in a transaction; *ret_done with the last. */
+typedef enum weir_status move_fn(struct storage *storage, struct open_erasure *erasure,
+                                 const struct id_list *numbers, struct weir_error *err);
+
+static enum weir_status move_some(struct storage *storage, struct open_erasure *erasure,
+                                  move_fn *move, bool *ret_done, struct weir_error *err)
 {
-    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
-        if (storage->erasing->at[i]->number == number)
-            return storage->erasing->at[i];
-    }
-    return NULL;
+    struct id_list numbers = storage_open_erasure_numbers(erasure, erasure->moved, ERASE_SLICE);
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    if (status == WEIR_OK)
+        status = move(storage, erasure, &numbers, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    else
+        erasure->moved += numbers.count;
+    free(numbers.at);
+    *ret_done = status == WEIR_OK && erasure->moved == erasure->count;
+    if (*ret_done)
+        erasure->moved = 0;
+    return status;
 }
 
-bool storage_erasing_is_open(const struct storage *storage, uint64_t number)
+static void tell(const struct open_erasure *erasure, const char *what)
 {
-    const struct open_erasure *erasure = find_erasure(storage, number);
-
-    return erasure && erasure->state < ERASURE_SCRUBBED;
-}
-
-bool storage_erasing_is_scrubbing(const struct storage *storage)
-{
-    for (size_t i = 0; i < storage->erasing->count; i++) {
-        const struct open_erasure *erasure = storage->erasing->at[i];
-
-        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten &&
-            !storage_scrub_waits(erasure, weir_now_ms()))
-            return true;
-    }
-    return false;
-}
-
-bool storage_erasing_is_half_way(const struct storage *storage)
-{
-    for (size_t i = 0; i < storage->erasing->count; i++) {
-        const struct open_erasure *erasure = storage->erasing->at[i];
-
-        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten)
-            return true;
-    }
-    return false;
+    weir_log(WEIR_LOG_INFO, what, "erasures=%zu first=%llu last=%llu epoch=%llu samples=%llu",
+             erasure->count, (unsigned long long)erasure->requests[0]->number,
+             (unsigned long long)erasure->requests[erasure->count - 1]->number,
+             (unsigned long long)erasure->epoch, (unsigned long long)erasure->samples);
 }
 
 /* ---- accepted -> tombstoned ---- */
 
-static enum weir_status flush_scans(struct storage *storage, struct weir_error *err)
+enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error *err)
 {
     const struct scan_tools tools = storage_tools(storage);
     enum weir_status status = WEIR_OK;
@@ -258,113 +222,103 @@ static enum weir_status flush_scans(struct storage *storage, struct weir_error *
     return status;
 }
 
-static enum weir_status tombstone_datasets(struct storage *storage, const struct id_list *ids,
-                                           struct weir_error *err)
+/* As many of those that wait as are looked up together. */
+static struct open_erasure *begin_waiting(struct erasing *erasing)
 {
-    enum weir_status status = WEIR_OK;
-    size_t end;
+    struct open_erasure *erasure;
+    size_t asked = 0;
 
-    for (size_t at = 0; status == WEIR_OK && at < ids->count; at = end) {
-        uint32_t number = weir_sample_dataset(ids->at[at]);
-        struct dataset *dataset = storage_catalog_at(storage->catalog, number);
-        uint64_t before = dataset->sequence;
+    if (erasing->waiting_at == erasing->waiting_count)
+        return NULL;
+    erasure = storage_open_erasure_new(ERASURE_ACCEPTED);
+    while (erasing->waiting_at < erasing->waiting_count && erasure->count < ERASE_REQUESTS_MAX &&
+           asked < ASKED_TOGETHER_MAX) {
+        struct erase_request *request = erasing->waiting[erasing->waiting_at++];
 
-        for (end = at; end < ids->count && weir_sample_dataset(ids->at[end]) == number;)
-            end++;
-        status = storage_tombstones_write(storage->db, storage->cache, dataset, WEIR_CHANGE_ERASED,
-                                          &(struct weir_u64s){ids->at + at, end - at}, err);
-        if (status == WEIR_OK)
-            status = storage_dataset_store(storage->db, dataset, before, err);
+        asked += request->names.count + request->wanted.count;
+        storage_open_erasure_add(erasure, request);
     }
-    return status;
+    if (erasing->waiting_at == erasing->waiting_count)
+        erasing->waiting_at = erasing->waiting_count = 0;
+    add_erasure(erasing, erasure);
+    return erasure;
 }
 
-/* The ids of one epoch, borrowed. */
-static struct id_list piece_at(const struct storage *storage, const struct open_erasure *erasure,
-                               size_t at)
+static enum weir_status move_tombstoned(struct storage *storage, struct open_erasure *erasure,
+                                        const struct id_list *numbers, struct weir_error *err)
 {
-    size_t rest = erasure->ids.count - at;
-
-    return (struct id_list){.at = erasure->ids.at + at,
-                            .count = rest < storage->epoch_ids ? rest : storage->epoch_ids};
-}
-
-static enum weir_status write_epochs(struct storage *storage, const struct open_erasure *erasure,
-                                     uint64_t *ret_last, struct weir_error *err)
-{
-    uint64_t epoch = storage_erasure_epoch(storage->erasure);
-    enum weir_status status = WEIR_OK;
-
-    for (size_t at = 0; status == WEIR_OK && at < erasure->ids.count; at += storage->epoch_ids) {
-        struct id_list piece = piece_at(storage, erasure, at);
-        WEIR_AUTO_BUF packed = {0};
-
-        storage_id_list_pack(&piece, &packed);
-        status = DB_RUN(storage->db, Q_epoch_add, NULL, err, DB_I64(++epoch),
-                        DB_I64(erasure->number), DB_BYTES(weir_buf_view(&packed)));
-    }
-    *ret_last = epoch;
-    return status;
-}
-
-static enum weir_status commit_tombstones(struct storage *storage, struct open_erasure *erasure,
-                                          struct weir_error *err)
-{
-    WEIR_AUTO_BUF packed = {0};
-    WEIR_AUTO_BUF hashes = {0};
-    enum weir_status status = weir_db_begin(storage->db, err);
-
-    storage_id_list_pack(&erasure->ids, &packed);
-    storage_id_list_pack(&erasure->hashes, &hashes);
-    if (status == WEIR_OK)
-        status = tombstone_datasets(storage, &erasure->ids, err);
-    if (status == WEIR_OK)
-        status = write_epochs(storage, erasure, &erasure->epoch, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_tombstoned, NULL, err, DB_I64(erasure->number),
-                        DB_BYTES(weir_buf_view(&packed)), DB_I64(erasure->epoch),
-                        DB_BYTES(weir_buf_view(&hashes)));
-    if (status == WEIR_OK && weir_fault("storage.erase.tombstone"))
-        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.tombstone");
-    if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
-    return status;
+    return DB_RUN(storage->db, Q_erasures_tombstoned, NULL, err,
+                  DB_I64S(numbers->at, numbers->count), DB_I64(erasure->epoch));
 }
 
 static enum weir_status tombstone(struct storage *storage, struct open_erasure *erasure,
                                   struct weir_error *err)
 {
     bool is_done = false;
-    enum weir_status status = erasure->identifier ? WEIR_OK : flush_scans(storage, err);
+    enum weir_status status = WEIR_OK;
 
-    if (status == WEIR_OK)
-        status = storage_resolve_step(storage, erasure, &is_done, err);
-    if (status == WEIR_OK && is_done)
-        status = commit_tombstones(storage, erasure, err);
+    if (!erasure->is_resolved) {
+        if (!erasure->resolving) {
+            status = storage_scrub_flush(storage, err);
+            if (status == WEIR_OK)
+                status = storage_stop_merge(storage, err);
+        }
+        return status == WEIR_OK
+                   ? storage_tombstone_step(storage, erasure, &erasure->is_resolved, err)
+                   : status;
+    }
+    /* Not in force before what it relies on: others may have taken samples that it means. */
+    if (erasure->moved == 0)
+        erasure->epoch = storage_erasure_epoch(storage->erasure);
+    status = move_some(storage, erasure, move_tombstoned, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;
-    for (size_t at = 0; at < erasure->ids.count; at += storage->epoch_ids) {
-        const struct id_list piece = piece_at(storage, erasure, at);
-
-        (void)storage_erasure_add(storage->erasure, piece.at, piece.count);
-    }
+    for (size_t i = 0; i < erasure->count; i++)
+        storage_erase_request_forget_names(erasure->requests[i]);
     erasure->state = ERASURE_TOMBSTONED;
-    weir_log(WEIR_LOG_INFO, "erasure tombstoned", "erasure=%llu epoch=%llu samples=%zu",
-             (unsigned long long)erasure->number, (unsigned long long)erasure->epoch,
-             erasure->ids.count);
-    storage_erasing_hint(storage);
-    return WEIR_OK;
+    tell(erasure, "erasures tombstoned");
+    return storage_erase_load_epochs(storage, erasure, err);
+}
+
+static enum weir_status step_accepted(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
+                                      struct weir_error *err)
+{
+    struct erasing *erasing = storage->erasing;
+    struct open_erasure *erasure = NULL;
+    enum weir_status status;
+
+    for (size_t i = 0; i < erasing->count; i++) {
+        if (erasing->at[i]->state == ERASURE_ACCEPTED)
+            erasure = erasing->at[i];
+    }
+    if (!erasure)
+        erasure = begin_waiting(erasing);
+    if (!erasure)
+        return WEIR_OK;
+    status = tombstone(storage, erasure, err);
+    *ret_wait_ms = storage_id_fetch_wait_ms(&erasure->fetch);
+    *ret_more = *ret_wait_ms == 0;
+    return status;
 }
 
 /* ---- tombstoned -> in force ---- */
 
+static enum weir_status move_in_force(struct storage *storage, struct open_erasure *erasure,
+                                      const struct id_list *numbers, struct weir_error *err)
+{
+    struct storage_force force =
+        storage_erasure_force(storage->erasure, erasure->epoch, weir_now_ms());
+
+    return DB_RUN(storage->db, Q_erasures_in_force, NULL, err, DB_I64S(numbers->at, numbers->count),
+                  DB_I64(weir_now_wall_us()), DB_I64(force.answered), DB_I64(force.expired));
+}
+
 static enum weir_status enforce(struct storage *storage, struct open_erasure *erasure,
-                                int64_t *ret_wait_ms, struct weir_error *err)
+                                bool *ret_more, int64_t *ret_wait_ms, struct weir_error *err)
 {
     int64_t now_ms = weir_now_ms();
     struct storage_force force = storage_erasure_force(storage->erasure, erasure->epoch, now_ms);
+    bool is_done = false;
     enum weir_status status;
 
     if (!force.in_force) {
@@ -373,13 +327,14 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
         *ret_wait_ms = wait_ms < FORCE_POLL_MS ? wait_ms : FORCE_POLL_MS;
         return WEIR_OK;
     }
-    status = DB_RUN(storage->db, Q_erasure_in_force, NULL, err, DB_I64(erasure->number),
-                    DB_I64(weir_now_wall_us()), DB_I64(force.answered), DB_I64(force.expired));
-    if (status != WEIR_OK)
+    *ret_more = true;
+    status = move_some(storage, erasure, move_in_force, &is_done, err);
+    if (status != WEIR_OK || !is_done)
         return status;
     erasure->state = ERASURE_IN_FORCE;
-    weir_log(WEIR_LOG_INFO, "erasure in force", "erasure=%llu epoch=%llu answered=%zu expired=%zu",
-             (unsigned long long)erasure->number, (unsigned long long)erasure->epoch,
+    weir_log(WEIR_LOG_INFO, "erasures in force",
+             "erasures=%zu first=%llu epoch=%llu answered=%zu expired=%zu", erasure->count,
+             (unsigned long long)erasure->requests[0]->number, (unsigned long long)erasure->epoch,
              force.answered, force.expired);
     return WEIR_OK;
 }
@@ -389,58 +344,66 @@ static enum weir_status enforce(struct storage *storage, struct open_erasure *er
 /* Times and labels of the erased stand in the orders of replays, and some may be half-made. */
 static void drop_orders(struct storage *storage, const struct open_erasure *erasure)
 {
-    uint32_t dropped = 0;
-
-    for (size_t i = 0; i < erasure->ids.count; i++) {
-        uint32_t dataset = weir_sample_dataset(erasure->ids.at[i]);
-
-        if (dataset != dropped)
-            storage_replays_drop(storage->replays, dataset);
-        dropped = dataset;
-    }
+    for (size_t i = 0; i < erasure->datasets.count; i++)
+        storage_replays_drop(storage->replays, (uint32_t)erasure->datasets.at[i]);
 }
 
-static enum weir_status commit_scrubbed(struct storage *storage, struct open_erasure *erasure,
-                                        struct weir_error *err)
+static enum weir_status move_scrubbed(struct storage *storage, struct open_erasure *erasure,
+                                      const struct id_list *numbers, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(storage->db, err);
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasures_scrubbed, NULL, err, DB_I64S(numbers->at, numbers->count),
+               DB_I64(weir_now_wall_us()));
 
-    if (status == WEIR_OK)
-        status = storage_stop_merge(storage, err);
-    if (status == WEIR_OK)
-        status = storage_scrub_rows(storage, erasure, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_scrubbed, NULL, err, DB_I64(erasure->number),
-                        DB_I64(weir_now_wall_us()), DB_I64(erasure->files_scrubbed),
-                        DB_I64(erasure->bytes_scrubbed), DB_TEXT(weir_buf_text(&erasure->remarks)),
-                        DB_I64(erasure->owing.cleaned));
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_owed_drop_done, NULL, err, DB_I64(erasure->number));
+    if (status == WEIR_OK && erasure->owing.is_any)
+        status = storage_owed_remark(storage, erasure, numbers, err);
+    if (status == WEIR_OK && erasure->owing.is_any)
+        status =
+            DB_RUN(storage->db, Q_owed_drop_done, NULL, err, DB_I64S(numbers->at, numbers->count));
     if (status == WEIR_OK && weir_fault("storage.erase.scrub"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.scrub");
-    if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
     return status;
 }
 
 /* What it owes to buckets, once files are overwritten: waits until that is done, or has failed often enough. */
 static enum weir_status settle_buckets(struct storage *storage, struct open_erasure *erasure,
-                                       bool *ret_done, struct weir_error *err)
+                                       struct weir_error *err)
 {
     struct owing *owing = &erasure->owing;
     enum weir_status status = WEIR_OK;
 
-    *ret_done = !owing->is_any;
-    if (*ret_done)
-        return WEIR_OK;
     if (!owing->is_due)
         status = storage_owed_release(storage, erasure, err);
-    if (status == WEIR_OK)
-        status = storage_owed_is_settled(storage, erasure, ret_done, err);
-    owing->is_waiting = status == WEIR_OK && !*ret_done;
-    return status == WEIR_OK && *ret_done ? storage_owed_remark(storage, erasure, err) : status;
+    if (status == WEIR_OK && owing->is_any)
+        status = storage_owed_is_settled(storage, erasure, &erasure->is_settled, err);
+    else if (status == WEIR_OK)
+        erasure->is_settled = true;
+    owing->is_waiting = status == WEIR_OK && !erasure->is_settled;
+    if (erasure->is_settled)
+        storage_page_rewind(erasure);
+    return status;
+}
+
+/* Those that a file stands in the way of come later. */
+static void part(struct storage *storage, struct open_erasure *erasure)
+{
+    struct open_erasure *stuck = storage_scrub_part(erasure);
+
+    if (stuck)
+        add_erasure(storage->erasing, stuck);
+    if (erasure->is_overwritten && !storage_erasing_is_half_way(storage))
+        storage_scrub_intend_nothing(storage->data_dir);
+}
+
+static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
+                                  struct weir_error *err)
+{
+    bool is_through;
+    enum weir_status status = storage_scrub_step(storage, erasure, &is_through, err);
+
+    if (status == WEIR_OK && is_through)
+        part(storage, erasure);
+    return status;
 }
 
 static enum weir_status scrub(struct storage *storage, struct open_erasure *erasure,
@@ -449,47 +412,62 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     bool is_done = false;
     enum weir_status status;
 
-    if (!erasure->owing.is_planned)
-        return storage_owed_plan(storage, erasure, err);
-    status = storage_scrub_step(storage, erasure, &is_done, err);
-    if (status == WEIR_OK && is_done)
-        status = settle_buckets(storage, erasure, &is_done, err);
-    if (status == WEIR_OK && is_done && erasure->blanked == 0)
-        status = flush_scans(storage, err); /* no rows of it are only staged */
-    if (status == WEIR_OK && is_done)
-        status = storage_scrub_columns(storage, erasure, &is_done, err);
+    if (!erasure->is_overwritten)
+        return overwrite(storage, erasure, err);
+    if (!erasure->is_settled)
+        return settle_buckets(storage, erasure, err);
+    if (!erasure->is_blank) {
+        status = storage_scrub_flush(storage, err); /* no rows of it are only staged */
+        return status == WEIR_OK ? storage_scrub_records(storage, erasure, &erasure->is_blank, err)
+                                 : status;
+    }
+    if (!erasure->is_thin)
+        return storage_scrub_runs(storage, erasure, &erasure->is_thin, err);
+    if (erasure->moved == 0)
+        drop_orders(storage, erasure);
+    status = move_some(storage, erasure, move_scrubbed, &is_done, err);
     if (status != WEIR_OK || !is_done)
-        return status;
-    drop_orders(storage, erasure);
-    status = flush_scans(storage,
-                         err); /* file groups are written: none with rows that are only staged */
-    if (status == WEIR_OK)
-        status = commit_scrubbed(storage, erasure, err);
-    if (status != WEIR_OK)
         return status;
     storage_chunk_cache_clear(storage->cache);
     storage_open_files_clear(storage->files);
+    storage_page_rewind(erasure);
     erasure->state = ERASURE_SCRUBBED;
-    weir_log(WEIR_LOG_INFO, "erasure scrubbed", "erasure=%llu files=%llu bytes=%llu",
-             (unsigned long long)erasure->number, (unsigned long long)erasure->files_scrubbed,
-             (unsigned long long)erasure->bytes_scrubbed);
+    tell(erasure, "erasures scrubbed");
+    return WEIR_OK;
+}
+
+/* ---- scrubbed -> verified ---- */
+
+/* Those of which something was found are tried again. */
+static void part_found(struct storage *storage, struct open_erasure *erasure)
+{
+    struct open_erasure *found = storage_verify_part(erasure);
+
+    if (found)
+        add_erasure(storage->erasing, found);
+}
+
+static enum weir_status verify(struct storage *storage, struct open_erasure *erasure,
+                               struct weir_error *err)
+{
+    bool is_done = false;
+    enum weir_status status;
+
+    if (!erasure->is_attributed) {
+        status = storage_verify_step(storage, erasure, err);
+        if (status == WEIR_OK && erasure->is_attributed)
+            part_found(storage, erasure);
+        return status;
+    }
+    status = move_some(storage, erasure, storage_move_verified, &is_done, err);
+    if (status != WEIR_OK || !is_done)
+        return status;
+    erasure->state = ERASURE_VERIFIED;
+    tell(erasure, "erasures verified");
     return WEIR_OK;
 }
 
 /* ---- steps ---- */
-
-static void forget_verified(struct erasing *erasing)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < erasing->count; i++) {
-        if (erasing->at[i]->state == ERASURE_VERIFIED)
-            storage_open_erasure_free(erasing->at[i]);
-        else
-            erasing->at[kept++] = erasing->at[i];
-    }
-    erasing->count = kept;
-}
 
 static void call_within(int64_t wait_ms, int64_t *ret_wait_ms)
 {
@@ -497,16 +475,74 @@ static void call_within(int64_t wait_ms, int64_t *ret_wait_ms)
         *ret_wait_ms = wait_ms;
 }
 
-/* The bytes of the first erasure that has nothing to wait for. */
+static bool has_bytes_to_do(const struct open_erasure *erasure)
+{
+    return erasure->state == ERASURE_IN_FORCE || erasure->state == ERASURE_SCRUBBED;
+}
+
+static void take_over(struct erasing *erasing, struct open_erasure *to, struct open_erasure *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        storage_open_erasure_add(to, from->requests[i]);
+    from->count = 0;
+    for (size_t i = 0; i < from->epochs.count; i++)
+        storage_id_list_add(&to->epochs, from->epochs.at[i]);
+    storage_id_list_sort(&to->epochs);
+    for (size_t i = 0; i < from->hashes.count; i++)
+        storage_id_list_add(&to->hashes, from->hashes.at[i]);
+    storage_id_list_sort(&to->hashes);
+    to->is_blind = to->is_blind || from->is_blind;
+    to->inherited = to->inherited > from->inherited ? to->inherited : from->inherited;
+    to->epoch = to->epoch > from->epoch ? to->epoch : from->epoch;
+    remove_erasure(erasing, from);
+    storage_open_erasure_free(from);
+}
+
+static struct open_erasure *next_not_begun(const struct erasing *erasing,
+                                           const struct open_erasure *but)
+{
+    for (size_t i = 0; i < erasing->count; i++) {
+        struct open_erasure *erasure = erasing->at[i];
+
+        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_begun && erasure != but)
+            return erasure;
+    }
+    return NULL;
+}
+
+/* All whose bytes wait begin together, as soon as there is a lane for them. Those that wait for a file need none. */
+static void begin_bytes(struct erasing *erasing)
+{
+    struct open_erasure *first = next_not_begun(erasing, NULL), *next;
+    int64_t now_ms = weir_now_ms();
+    size_t lanes = 0;
+
+    for (size_t i = 0; i < erasing->count; i++)
+        lanes += has_bytes_to_do(erasing->at[i]) && erasing->at[i]->is_begun &&
+                 !storage_scrub_waits(erasing->at[i], now_ms) &&
+                 !storage_verify_waits(erasing->at[i], now_ms);
+    if (!first || lanes >= LANES)
+        return;
+    while ((next = next_not_begun(erasing, first)) &&
+           first->count + next->count <= ERASE_REQUESTS_MAX)
+        take_over(erasing, first, next);
+    first->is_begun = true;
+}
+
+/* One piece of the bytes of the next erasure that has nothing to wait for. */
 static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                    struct weir_error *err)
 {
+    struct erasing *erasing = storage->erasing;
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && !*ret_more && i < storage->erasing->count; i++) {
-        struct open_erasure *erasure = storage->erasing->at[i];
+    begin_bytes(erasing);
+    for (size_t i = 0; status == WEIR_OK && !*ret_more && i < erasing->count; i++) {
+        struct open_erasure *erasure = erasing->at[erasing->turn++ % erasing->count];
         int64_t now_ms = weir_now_ms();
 
+        if (!has_bytes_to_do(erasure) || (erasure->state == ERASURE_IN_FORCE && !erasure->is_begun))
+            continue;
         if (erasure->state == ERASURE_IN_FORCE && storage_scrub_waits(erasure, now_ms)) {
             call_within(erasure->round.again_ms - now_ms, ret_wait_ms);
             continue;
@@ -515,105 +551,38 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             call_within(erasure->failing.again_ms - now_ms, ret_wait_ms);
             continue;
         }
-        if (erasure->state == ERASURE_IN_FORCE)
-            status = scrub(storage, erasure, err);
-        else if (erasure->state == ERASURE_SCRUBBED)
-            status = storage_verify_step(storage, erasure, err);
-        else
-            continue;
+        status = erasure->state == ERASURE_IN_FORCE ? scrub(storage, erasure, err)
+                                                    : verify(storage, erasure, err);
         call_within(storage_id_fetch_wait_ms(&erasure->fetch), ret_wait_ms);
         *ret_more = !erasure->owing.is_waiting && storage_id_fetch_wait_ms(&erasure->fetch) == 0;
+        if (erasure->state != ERASURE_VERIFIED)
+            continue;
+        remove_erasure(erasing, erasure);
+        storage_open_erasure_free(erasure);
     }
     return status;
 }
 
-/* What protects people comes first: tombstones of all, then force of all, then bytes one by one. */
+/* What protects people comes first: tombstones of all, then force of all, then bytes. */
 enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err)
 {
-    struct erasing *erasing = storage->erasing;
-    enum weir_status status = WEIR_OK;
+    const struct erasing *erasing = storage->erasing;
+    bool is_busy = false;
+    enum weir_status status;
 
     *ret_more = false;
     *ret_wait_ms = 0;
-    for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
-        if (erasing->at[i]->state == ERASURE_ACCEPTED)
-            status = tombstone(storage, erasing->at[i], err);
-        call_within(storage_id_fetch_wait_ms(&erasing->at[i]->fetch), ret_wait_ms);
-        *ret_more = *ret_more || (erasing->at[i]->state == ERASURE_ACCEPTED &&
-                                  storage_id_fetch_wait_ms(&erasing->at[i]->fetch) == 0);
-    }
+    status = step_accepted(storage, ret_more, ret_wait_ms, err);
     for (size_t i = 0; status == WEIR_OK && i < erasing->count; i++) {
         int64_t wait_ms = 0;
 
         if (erasing->at[i]->state == ERASURE_TOMBSTONED)
-            status = enforce(storage, erasing->at[i], &wait_ms, err);
+            status = enforce(storage, erasing->at[i], ret_more, &wait_ms, err);
         call_within(wait_ms, ret_wait_ms);
     }
-    if (status == WEIR_OK && !*ret_more)
-        status = step_bytes(storage, ret_more, ret_wait_ms, err);
-    forget_verified(erasing);
-    return status;
-}
-
-/* Nothing else stands in the way of an erasure that is being verified. */
-static const char *trouble_of(const struct open_erasure *erasure, struct weir_arena *arena)
-{
-    if (erasure->failing.trouble)
-        return weir_arena_format(arena,
-                                 "it is not verified: %s; let the user that Weir runs as read what "
-                                 "is there, or remove it; tried again at least every minute",
-                                 erasure->failing.trouble);
-    return storage_scrub_trouble(erasure, arena);
-}
-
-static bool is_unverified(const struct open_erasure *erasure)
-{
-    return erasure->failing.trouble || erasure->round.is_unidentified;
-}
-
-enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
-                                         struct weir_arena *arena, struct msg_erase_is *answer,
-                                         struct weir_error *err)
-{
-    const struct open_erasure *erasure = find_erasure(storage, number);
-    struct owed_troubles owed = {0};
-    enum weir_status status = WEIR_OK;
-
-    answer->trouble = erasure ? trouble_of(erasure, arena) : "";
-    answer->unverified = erasure && is_unverified(erasure);
-    if (!*answer->trouble)
-        status = storage_owed_troubles(storage, arena, &owed, err);
-    for (size_t i = 0; i < owed.count; i++) {
-        if (owed.at[i].erasure == number)
-            answer->trouble = owed.at[i].text;
-    }
-    return status;
-}
-
-enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
-                                          struct msg_erase_troubles *answer, struct weir_error *err)
-{
-    size_t open = storage->erasing ? storage->erasing->count : 0, count = 0, failed = 0;
-    struct owed_troubles owed = {0};
-    enum weir_status status = storage_owed_troubles(storage, arena, &owed, err);
-    uint64_t *erasures = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *erasures);
-    uint64_t *unverified = weir_arena_alloc(arena, (open + 1) * sizeof *unverified);
-    const char **texts = weir_arena_alloc(arena, (open + owed.count + 1) * sizeof *texts);
-
-    for (size_t i = 0; i < open; i++) {
-        texts[count] = trouble_of(storage->erasing->at[i], arena);
-        erasures[count] = storage->erasing->at[i]->number;
-        if (is_unverified(storage->erasing->at[i]))
-            unverified[failed++] = erasures[count];
-        count += *texts[count] != '\0';
-    }
-    for (size_t i = 0; i < owed.count; i++) {
-        texts[count] = owed.at[i].text;
-        erasures[count++] = owed.at[i].erasure;
-    }
-    *answer = (struct msg_erase_troubles){.erasures = {erasures, count},
-                                          .troubles = {texts, count},
-                                          .unverified = {unverified, failed}};
+    if (status == WEIR_OK)
+        status = step_bytes(storage, &is_busy, ret_wait_ms, err);
+    *ret_more = *ret_more || is_busy;
     return status;
 }

@@ -6,7 +6,11 @@
 
 #include "storage/storage.h"
 
-enum { ERASE_SUBJECTS_MAX = 65536, ERASE_IDS_MAX = 1 << 20 };
+enum {
+    ERASE_SUBJECTS_MAX = 65536,
+    ERASE_IDS_MAX = 1 << 20,
+    ERASE_TROUBLES_MAX = 1000, /* told at once */
+};
 
 /* Loads what is open, whose data must stay out, and the epochs that the state machine lacks. */
 enum weir_status storage_erasing_load(struct storage *storage,
@@ -15,9 +19,11 @@ void storage_erasing_free(struct erasing *erasing);
 
 /* An accepted erasure whose files and objects are not all dealt with. */
 bool storage_erasing_is_open(const struct storage *storage, uint64_t number);
-/* True while scans must wait: files are being overwritten. Not while a file stands in the way of that, nor while
- * objects of buckets are dealt with. */
+/* True while scans must wait: a death may have left files half-way, and they are not looked at again yet. Not while
+ * a file stands in the way of that. */
 bool storage_erasing_is_scrubbing(const struct storage *storage);
+/* True while no sorted runs may be merged: they are gone over in pieces. */
+bool storage_erasing_holds_runs(const struct storage *storage);
 /* One piece of work. *ret_more: there is more to do now. *ret_wait_ms: else, when to call again; 0: when
  * something happens. After an error the catalog must be loaded again. */
 enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISTINCT_LONG_MIN = 10, DISTINCT_SHORT_MIN = 5, FILTER_BITS = 1 << 20 };
+enum {
+    DISTINCT_LONG_MIN = 10,
+    DISTINCT_SHORT_MIN = 5,
+    STRIDE = 7,
+    FILTER_BITS_MIN = 1 << 20,
+    FILTER_BITS_EACH = 16,
+};
 
 struct key {
     uint64_t factor; /* odd */
@@ -58,23 +64,24 @@ static void append(uint64_t **list, size_t *count, uint64_t value)
 }
 
 void storage_fingerprints_add(struct fingerprints *prints, const struct storage_secret *secret,
-                              struct weir_bytes content)
+                              size_t passages, struct weir_bytes content)
 {
     const struct key key = derive(secret);
     bool is_long = content.size >= PASSAGE_LONG;
     size_t window = is_long ? PASSAGE_LONG : PASSAGE_SHORT;
     size_t room = content.size >= window ? content.size - window : 0;
-    size_t last = SIZE_MAX;
+    size_t added = 0;
 
     if (content.size < window)
         return;
-    for (size_t i = 0; i < PASSAGES_PER_SAMPLE; i++) {
-        size_t at = room * i / (PASSAGES_PER_SAMPLE - 1);
+    for (size_t i = 0; i < PASSAGES_PER_SAMPLE && added < passages; i++) {
+        size_t place = i * STRIDE % PASSAGES_PER_SAMPLE; /* few are as far apart as many */
+        size_t at = room * place / (PASSAGES_PER_SAMPLE - 1);
 
-        if (at == last ||
+        if ((place > 0 && at == room * (place - 1) / (PASSAGES_PER_SAMPLE - 1)) ||
             !is_telling(content.at + at, window, is_long ? DISTINCT_LONG_MIN : DISTINCT_SHORT_MIN))
             continue;
-        last = at;
+        added++;
         append(is_long ? &prints->longs : &prints->shorts,
                is_long ? &prints->long_count : &prints->short_count,
                weir_mix64(roll_over(&key, content.at + at, window) ^ key.seed));
@@ -115,28 +122,18 @@ static bool unpack_list(struct weir_bytes *packed, uint64_t **list, size_t *coun
     return true;
 }
 
-bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *ret_prints)
+bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *prints)
 {
-    struct fingerprints prints = {0};
-
-    if (!unpack_list(packed, &prints.longs, &prints.long_count) ||
-        !unpack_list(packed, &prints.shorts, &prints.short_count)) {
-        storage_fingerprints_fini(&prints);
-        return false;
-    }
-    *ret_prints = prints;
-    return true;
+    return unpack_list(packed, &prints->longs, &prints->long_count) &&
+           unpack_list(packed, &prints->shorts, &prints->short_count);
 }
 
 /* ---- matching ---- */
 
-/* One window length: what is searched for, and the rolling sum of the newest bytes. */
+/* One window length, and the rolling sum of the newest bytes. */
 struct roller {
     size_t window;
-    uint64_t *table; /* open addressing; 0 is free */
-    size_t mask;
-    size_t count;
-    uint8_t *filter;  /* one bit per low hash bits: most bytes are done with here */
+    size_t count;     /* fingerprints of this length */
     uint64_t leaving; /* factor^(window - 1): weight of the byte that leaves */
     uint64_t sum;
 };
@@ -144,55 +141,78 @@ struct roller {
 struct matcher {
     struct key key;
     struct roller rollers[2];
+    uint64_t *table; /* of both; open addressing; 0 is free */
+    size_t mask, room;
+    uint8_t *filter; /* one bit per low hash bits: most bytes are done with here */
+    size_t filter_mask;
     uint8_t ring[PASSAGE_LONG]; /* the newest bytes */
     uint64_t seen;              /* of this stream */
 };
 
-static void open_roller(struct roller *roller, const struct key *key, size_t window,
-                        const uint64_t *list, size_t count)
+static void open_roller(struct roller *roller, const struct key *key, size_t window)
 {
-    size_t size = 16;
-
-    while (size < 4 * count)
-        size *= 2;
-    *roller = (struct roller){.window = window, .mask = size - 1, .count = count, .leaving = 1};
-    if (count == 0)
-        return;
-    roller->table = weir_calloc(size, sizeof *roller->table);
-    roller->filter = weir_calloc(FILTER_BITS / 8, 1);
+    *roller = (struct roller){.window = window, .leaving = 1};
     for (size_t i = 1; i < window; i++)
         roller->leaving *= key->factor;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = list[i] & roller->mask;
-
-        while (roller->table[at] && roller->table[at] != list[i])
-            at = (at + 1) & roller->mask;
-        roller->table[at] = list[i];
-        roller->filter[list[i] % FILTER_BITS / 8] |= (uint8_t)(1u << list[i] % 8);
-    }
 }
 
-struct matcher *storage_matcher_new(const struct fingerprints *prints,
-                                    const struct storage_secret *secret)
+static size_t power_from(size_t least)
+{
+    size_t power = 16;
+
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+struct matcher *storage_matcher_new(size_t count, const struct storage_secret *secret)
 {
     struct matcher *matcher = weir_calloc(1, sizeof *matcher);
+    size_t size = power_from(2 * count), bits = power_from(FILTER_BITS_EACH * count);
 
+    bits = bits < FILTER_BITS_MIN ? FILTER_BITS_MIN : bits;
     matcher->key = derive(secret);
-    open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG, prints->longs,
-                prints->long_count);
-    open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT, prints->shorts,
-                prints->short_count);
+    matcher->room = count;
+    matcher->mask = size - 1;
+    matcher->table = weir_calloc(size, sizeof *matcher->table);
+    matcher->filter_mask = bits - 1;
+    matcher->filter = weir_calloc(bits / 8, 1);
+    open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG);
+    open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT);
     return matcher;
+}
+
+static void add_all(struct matcher *matcher, struct roller *roller, const uint64_t *list,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = list[i] & matcher->mask, bit = list[i] & matcher->filter_mask;
+
+        while (matcher->table[at] && matcher->table[at] != list[i])
+            at = (at + 1) & matcher->mask;
+        matcher->table[at] = list[i];
+        matcher->filter[bit / 8] |= (uint8_t)(1u << bit % 8);
+    }
+    roller->count += count;
+}
+
+bool storage_matcher_add(struct matcher *matcher, const struct fingerprints *prints)
+{
+    size_t count = prints->long_count + prints->short_count;
+
+    if (matcher->rollers[0].count + matcher->rollers[1].count + count > matcher->room)
+        return false;
+    add_all(matcher, &matcher->rollers[0], prints->longs, prints->long_count);
+    add_all(matcher, &matcher->rollers[1], prints->shorts, prints->short_count);
+    return true;
 }
 
 void storage_matcher_free(struct matcher *matcher)
 {
     if (!matcher)
         return;
-    for (size_t i = 0; i < WEIR_COUNT(matcher->rollers); i++) {
-        free(matcher->rollers[i].table);
-        free(matcher->rollers[i].filter);
-    }
+    free(matcher->table);
+    free(matcher->filter);
     free(matcher);
 }
 
@@ -202,27 +222,32 @@ void storage_matcher_reset(struct matcher *matcher)
     matcher->rollers[0].sum = matcher->rollers[1].sum = 0;
 }
 
-static bool holds(const struct roller *roller, uint64_t print)
+static bool holds(const struct matcher *matcher, uint64_t print)
 {
-    size_t at = print & roller->mask;
+    size_t at = print & matcher->mask, bit = print & matcher->filter_mask;
 
-    if (!(roller->filter[print % FILTER_BITS / 8] >> print % 8 & 1))
+    if (!(matcher->filter[bit / 8] >> bit % 8 & 1))
         return false;
-    while (roller->table[at] && roller->table[at] != print)
-        at = (at + 1) & roller->mask;
-    return roller->table[at] == print;
+    while (matcher->table[at] && matcher->table[at] != print)
+        at = (at + 1) & matcher->mask;
+    return matcher->table[at] == print;
 }
 
-static bool advance(const struct matcher *matcher, struct roller *roller, uint8_t byte)
+/* The fingerprint of the newest window, if it is searched for; else 0. */
+static uint64_t advance(const struct matcher *matcher, struct roller *roller, uint8_t byte)
 {
+    uint64_t print;
+
     if (matcher->seen >= roller->window) {
         uint8_t leaving = matcher->ring[(matcher->seen - roller->window) % PASSAGE_LONG];
 
         roller->sum -= ((uint64_t)leaving + 1) * roller->leaving;
     }
     roller->sum = roller->sum * matcher->key.factor + byte + 1;
-    return matcher->seen + 1 >= roller->window &&
-           holds(roller, weir_mix64(roller->sum ^ matcher->key.seed));
+    if (matcher->seen + 1 < roller->window)
+        return 0;
+    print = weir_mix64(roller->sum ^ matcher->key.seed);
+    return holds(matcher, print) ? print : 0;
 }
 
 void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
@@ -231,9 +256,10 @@ void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
     for (size_t i = 0; i < bytes.size; i++) {
         for (size_t r = 0; r < WEIR_COUNT(matcher->rollers); r++) {
             struct roller *roller = &matcher->rollers[r];
+            uint64_t print = roller->count > 0 ? advance(matcher, roller, bytes.at[i]) : 0;
 
-            if (roller->count > 0 && advance(matcher, roller, bytes.at[i]))
-                on_match(owner, matcher->seen + 1 - roller->window, roller->window);
+            if (print != 0)
+                on_match(owner, matcher->seen + 1 - roller->window, roller->window, print);
         }
         matcher->ring[matcher->seen % PASSAGE_LONG] = bytes.at[i];
         matcher->seen++;

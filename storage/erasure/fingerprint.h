@@ -11,6 +11,8 @@ enum {
     PASSAGE_LONG = 64,
     PASSAGE_SHORT = 16, /* of samples shorter than a long one; below nothing is searched */
     PASSAGES_PER_SAMPLE = 16,
+    PRINTS_MAX = 32 << 20,    /* of all samples of an erasure, unless one each is more */
+    PRINTS_AT_ONCE = 4 << 20, /* that a matcher looks for, in about 100 MiB */
 };
 
 /* What is searched for. Zeroed is empty. */
@@ -20,21 +22,23 @@ struct fingerprints {
 };
 
 void storage_fingerprints_fini(struct fingerprints *prints);
-/* Adds passages from all over `content`; monotonous ones (padding, rulers) say nothing and are left out. */
+/* Adds at most `passages` from all over `content`; monotonous ones (padding, rulers) say nothing and are left out. */
 void storage_fingerprints_add(struct fingerprints *prints, const struct storage_secret *secret,
-                              struct weir_bytes content);
+                              size_t passages, struct weir_bytes content);
+/* Moves `packed` behind one packed set of them, whose fingerprints are added. False when the bytes are none. */
+bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *prints);
 void storage_fingerprints_pack(const struct fingerprints *prints, struct weir_buf *out);
-/* Moves `packed` behind them. False when the bytes are no packed fingerprints. */
-bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints *ret_prints);
 
 /* Looks for fingerprints in a stream of bytes. */
 struct matcher;
 
-typedef void storage_match_fn(void *owner, uint64_t offset, size_t length);
+typedef void storage_match_fn(void *owner, uint64_t offset, size_t length, uint64_t print);
 
-struct matcher *storage_matcher_new(const struct fingerprints *prints,
-                                    const struct storage_secret *secret);
+/* Has room for `count` fingerprints: 16 bytes each. */
+struct matcher *storage_matcher_new(size_t count, const struct storage_secret *secret);
 void storage_matcher_free(struct matcher *matcher);
+/* False, and none is added, when there is no room for them. */
+bool storage_matcher_add(struct matcher *matcher, const struct fingerprints *prints);
 /* A new stream begins. */
 void storage_matcher_reset(struct matcher *matcher);
 /* The next bytes of the stream; calls `on_match` with where each found passage lies in it. */

@@ -1,13 +1,15 @@
-/* An erasure that is not verified yet, between erasing.c (its steps), scrub.c (bytes) and
- * scrub_record.c (rows). */
+/* Erasures that are not verified yet. Requests that wait together are worked on together, as one open erasure: one
+ * look-up, one pass over files, one search, however many they are. Between erasing.c (its steps), tombstoning.c
+ * (which samples it takes), scrub_round.c and scrub.c (bytes), scrub_record.c (rows) and search.c. */
 #ifndef WEIR_STORAGE_OPEN_ERASURE_H
 #define WEIR_STORAGE_OPEN_ERASURE_H
 
 #include "storage/catalog/id_list.h"
+#include "storage/erasure/erase_page.h"
 #include "storage/erasure/erasing.h"
-#include "storage/erasure/fingerprint.h"
 #include "storage/erasure/search.h"
 #include "storage/intake/extent.h"
+#include "storage/keys/key_index.h"
 #include "storage/keys/key_names.h"
 #include "storage/reading/serve.h"
 
@@ -17,6 +19,34 @@ enum erasure_state {
     ERASURE_IN_FORCE,
     ERASURE_SCRUBBED,
     ERASURE_VERIFIED
+};
+
+enum {
+    ERASE_REQUESTS_MAX =
+        65536,          /* worked on as one; what numbers of requests are stored in relies on it */
+    ERASE_SLICE = 512,  /* requests that one transaction moves on */
+    ERASE_TURN_MS = 20, /* after which a piece of work ends, if it is not done before */
+};
+
+/* What was asked for, and what its receipt will say. */
+struct erase_request {
+    uint64_t number;
+    uint32_t dataset; /* 0: all */
+    int64_t accepted_us;
+    struct key_names names;  /* subjects and keys, sorted; these four only until it is tombstoned */
+    struct id_list subjects; /* their hashes, ascending */
+    struct id_list keys;     /* … */
+    struct id_list wanted;
+    uint64_t samples, pages; /* tombstoned */
+    struct weir_buf remarks; /* one a line */
+    bool is_remarked;        /* `remarks` has more than its row */
+    size_t failed,
+        stuck; /* samples that a file stands in the way of: in this round, and in the last one */
+    char *found, *trouble; /* the first of them, for a person; NULL: none */
+    bool meets_unidentified,
+        is_unidentified; /* a file of Weir's own is not what was recorded: the same */
+    uint64_t left;       /* places where something of it still is */
+    bool is_shared;      /* others' samples have passages in common with it */
 };
 
 /* A record that is to be overwritten. */
@@ -39,34 +69,26 @@ struct scrub_target {
     size_t syncs; /* so far */
 };
 
-/* A round goes over all samples, the rounds behind it over those that a file stood in the way of. */
+/* Over all pages that are not overwritten. */
 struct scrub_round {
-    bool is_again;         /* over `todo` */
-    bool is_read;          /* what is to be overwritten has been looked at, as far as can be */
-    size_t at;             /* the next of those that are read, then of those that are overwritten */
-    size_t synced;         /* those before are on disk */
-    struct id_list todo;   /* ascending */
-    struct id_list reread; /* not read in an earlier round, ascending */
-    struct id_list failed; /* of this round */
+    size_t at;     /* the next sample of the page: read, then planned for, then overwritten */
+    size_t synced; /* those before are on disk */
+    size_t failed; /* samples that a file stood in the way of */
     int error; /* errno of the newest failure; ESTALE: a file of Weir's own is not what was recorded */
-    bool meets_unidentified, is_unidentified; /* such a file: in this round, in the last one */
-    char *found, *trouble; /* this round's first failure, and the last round's; NULL: none */
-    size_t waiting;        /* samples of the last round's failures */
     int64_t pause_ms, again_ms;
 };
 
 /* What is owed to buckets (s3_owed.h), as far as this start knows. */
 struct owing {
-    int pass;         /* of the planning, */
-    size_t at;        /* and where in `ids` it is */
-    uint32_t dataset; /* of the newest file that was planned for; 0: none yet */
+    int pass;         /* of the planning of this page, */
+    size_t at;        /* and where it is */
+    uint64_t request; /* whose newest file was planned for; 0: none yet */
+    uint32_t dataset;
     uint64_t planned; /* and its number */
-    bool is_planned;
-    bool is_any; /* something is owed at all */
-    bool is_due; /* the mirror is overwritten */
+    bool is_any;      /* something is owed at all */
+    bool is_due;      /* the mirror is overwritten */
     bool is_waiting;
-    size_t asked;     /* when it was not settled yet */
-    uint64_t cleaned; /* objects */
+    size_t asked; /* when it was not settled yet */
 };
 
 /* The beginning of the file that was looked at last. */
@@ -75,6 +97,8 @@ struct guard_head {
     uint64_t file;    /* its number */
     struct weir_buf bytes;
 };
+struct key_identifier;
+struct resolving;
 
 /* Attempts to verify that have failed: they go on, after pauses that double. */
 struct failing {
@@ -83,102 +107,175 @@ struct failing {
 };
 
 struct open_erasure {
-    uint64_t number;
-    uint32_t dataset; /* 0: all */
     enum erasure_state state;
-    int64_t accepted_us;
-    struct key_names names;  /* subjects and keys */
-    struct id_list subjects; /* their hashes, ascending */
-    struct id_list keys;     /* … */
-    struct id_list wanted;
-    struct id_list ids;    /* ascending; known once tombstoned */
-    struct id_list hashes; /* of subjects and keys of `ids`, ascending; empty: not all are known */
-    uint64_t epoch;
+    struct erase_request **requests; /* by number */
+    size_t count, capacity;
+    size_t moved;   /* requests that have their next state in Postgres already */
+    uint64_t epoch; /* the newest of its pages */
+    uint64_t samples;
+    struct resolving *resolving; /* NULL: not begun, or done */
+    bool is_resolved;
+    struct id_fetch fetch;
 
-    /* While ids are being resolved. */
-    struct key_identifier *identifier; /* NULL: not begun */
-    struct id_fetch fetch;             /* also when bytes are read before they are overwritten */
-    size_t checked, kept;              /* of `ids` */
-    bool is_blind;                     /* a sample could not be read: its hashes are not known */
-
-    struct fingerprints prints;
-    struct id_list blocked; /* hashes to be blocked, with `prints` */
+    struct id_list epochs;  /* of its pages, ascending */
+    size_t epoch_at;        /* the next one to look into */
+    struct erase_page page; /* at work; page.epoch 0: none */
+    bool is_begun;          /* its bytes are being worked on */
+    uint64_t inherited;     /* up to this epoch a death may have left files half-way; 0: none */
+    struct id_list blocked, blocked_in; /* hashes to be blocked, and in which dataset */
     struct guard_head head;
-    struct id_list unread; /* could not be read yet: neither in `prints` nor blocked */
-    bool is_prepared;      /* prints, blocked and unread are stored: bytes may be overwritten */
+    struct key_identifier *identifier; /* NULL: no page is being read */
     struct scrub_round round;
     bool is_overwritten; /* the last round is through */
-    size_t blanked;      /* of `ids`: their rows in chunks tell nothing any more */
+    bool is_settled;     /* nothing is to be waited for in buckets */
+    uint64_t blanked;    /* first sample of the newest chunk that is blank, */
+    uint32_t blanked_rows;
+    bool is_blank; /* no row of its samples tells anything */
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */
-    uint64_t files_scrubbed, bytes_scrubbed;
-    struct weir_buf remarks; /* one a line */
     struct owing owing;
-    size_t deep_at; /* next step of scrub_deep.c: ids, then tables, then cycles */
-    bool is_deep;   /* Postgres's dead row versions are gone, as far as can be */
-    struct search *search;
+
+    struct id_list hashes;   /* of subjects and keys of its samples */
+    bool is_blind;           /* they are not all known, or too many */
+    struct id_list datasets; /* of its samples */
+    struct run_walk {
+        size_t dataset; /* index into `datasets` */
+        int kind;       /* 0: subjects, 1: keys */
+        struct key_walk runs;
+    } thinning;
+    bool is_thin; /* no run has an entry of its samples */
+
+    bool is_counted;           /* who can still be read */
+    struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
+    size_t deep_at;            /* next step of scrub_deep.c: partitions, then tables, then cycles */
+    bool is_deep;              /* Postgres's dead row versions are gone, as far as can be */
+    struct weir_buf remarks;   /* on all of it, one a line */
+    struct search *search;     /* of this round; NULL: none is under way */
+    struct prints_place {
+        size_t from;            /* requests */
+        uint64_t erasure, page; /* behind this row */
+        bool is_full;           /* the next row waits for another round */
+        bool is_through;
+    } prints;
+    struct search_result result;
+    struct search_prints found, shared; /* ascending once is_searched */
+    bool is_searched, is_attributed;
+    struct attempt {
+        char *trouble; /* of this one */
+        uint64_t unread;
+    } attempt;
     struct failing failing;
 };
 
-void storage_open_erasure_free(struct open_erasure *erasure);
-/* Subjects and keys as an erasure's row has them: what was asked for before there were proofs is known by its hashes
+/* ---- requests ---- */
+
+void storage_erase_request_free(struct erase_request *request);
+/* Subjects and keys as a request's row has them: what was asked for before there were proofs is known by its hashes
  * alone. */
 enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
                                             struct key_names *names,
                                             struct weir_error *err) WEIR_MUST_USE;
-/* Fills `subjects` and `keys` from `names`. */
-void storage_open_erasure_list(struct open_erasure *erasure);
-/* An accepted erasure begins: it is storage's from now on. */
-void storage_erasing_take_up(struct storage *storage, struct open_erasure *erasure);
+/* Sorts its names, and fills `subjects` and `keys` from them. */
+void storage_open_erasure_list(struct erase_request *request);
+/* An accepted request begins: it is storage's from now on. */
+void storage_erasing_take_up(struct storage *storage, struct erase_request *request);
+/* It is known by what is in Postgres from now on. */
+void storage_erase_request_forget_names(struct erase_request *request);
+/* Adds a line unless it is there. */
+void storage_remark(struct weir_buf *remarks, const char *remark);
+
+/* ---- all of them ---- */
+
+struct open_erasure *storage_open_erasure_new(enum erasure_state state);
+void storage_open_erasure_free(struct open_erasure *erasure);
+/* Parts those requests from it that `is_parted` says, as an open erasure of their own with the same epochs. */
+struct open_erasure *storage_open_erasure_part(struct open_erasure *erasure,
+                                               bool (*is_parted)(const struct erase_request *));
+/* Takes the request over. */
+void storage_open_erasure_add(struct open_erasure *erasure, struct erase_request *request);
+/* All of them. */
+struct erasing {
+    struct open_erasure **at;
+    size_t count, capacity;
+    size_t turn;
+    struct erase_request **waiting; /* accepted, and not begun */
+    size_t waiting_count, waiting_capacity, waiting_at;
+};
+
+/* NULL: it is of another open erasure. */
+struct erase_request *storage_open_erasure_find(const struct open_erasure *erasure,
+                                                uint64_t number);
+/* The numbers of its requests from the one at `from` on, at most `max`: for = ANY ($n). The caller frees `at`. */
+struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
+                                            size_t max);
 /* Whether one of them may have been stopped in the middle of a sample. */
 bool storage_erasing_is_half_way(const struct storage *storage);
-/* Adds a line unless it is there. */
+/* A remark on all of it. */
 void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
+/* A remark on the request that a sample of the page is of. */
+void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark);
 
-/* resolve.c: the ids that the erasure may mean and that are not erased yet: all that have the hash. */
-enum weir_status storage_resolve(struct storage *storage, const struct open_erasure *erasure,
-                                 struct id_list *ids, struct weir_error *err) WEIR_MUST_USE;
+/* erase_load.c: the requests and open erasures that Postgres knows of, behind `after`, at most some thousand. */
+enum weir_status storage_erase_load(struct storage *storage, struct open_erasure **by_state,
+                                    struct weir_error *err) WEIR_MUST_USE;
+/* erase_load.c: which epochs its pages are of, and which a death may have left half-way. */
+enum weir_status storage_erase_load_epochs(struct storage *storage, struct open_erasure *erasure,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
-/* resolve.c, a bounded piece of work: fills erasure->ids with those it does mean, by what their records say,
- * and erasure->hashes. A sample whose record cannot be read any more counts as meant. */
-enum weir_status storage_resolve_step(struct storage *storage, struct open_erasure *erasure,
-                                      bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* ---- which samples ---- */
+
+/* resolve.c: the ids that the request may mean and that are not erased yet: all that have the hash; no more than
+ * `max` and some. */
+enum weir_status storage_resolve(struct storage *storage, const struct erase_request *request,
+                                 size_t max, struct id_list *ids,
+                                 struct weir_error *err) WEIR_MUST_USE;
+
+/* tombstoning.c, a bounded piece of work: looks its samples up and puts them under tombstones, a page at a time. */
+enum weir_status storage_tombstone_step(struct storage *storage, struct open_erasure *erasure,
+                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+void storage_resolving_free(struct resolving *resolving);
+
+/* ---- bytes ---- */
 
 /* scrub_round.c, a bounded piece of work: reads what is to be overwritten, so that it can be searched for and
- * kept out later, then overwrites or unlinks it. A file that cannot be read or written holds up nothing but its
- * own samples: they are tried again, after pauses that double. */
+ * kept out later, then overwrites or unlinks it, page by page. A file that cannot be read or written holds up nothing
+ * but its own samples: they are tried again, after pauses that double. *ret_done: all pages have been gone over. */
 enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Between two rounds, until round.again_ms. */
 bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
+/* The requests that a file stands in the way of, as an open erasure of their own that waits; NULL: none. */
+struct open_erasure *storage_scrub_part(struct open_erasure *erasure);
 /* What stands in the way, for a person, in `arena`; "": nothing. It may name a file. */
-const char *storage_scrub_trouble(const struct open_erasure *erasure, struct weir_arena *arena);
+const char *storage_scrub_trouble(const struct erase_request *request, struct weir_arena *arena);
 void storage_scrub_round_fini(struct open_erasure *erasure);
 
-/* verify.c, a bounded piece of work: erased content is searched for, and the ids are asked for. An attempt that finds
- * any, or cannot look everywhere, is made again: nothing is verified that was not looked at. */
-enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
-                                     struct weir_error *err) WEIR_MUST_USE;
-/* Between two attempts, until failing.again_ms. */
-bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms);
-
-/* scrub.c: one sample is read, or overwritten; repeating it is harmless. IO, and round.error, when a file stands
- * in the way. */
+/* scrub.c: one sample of the page is read, or overwritten; repeating it is harmless. IO, and round.error, when a file
+ * stands in the way. */
 enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
                                    uint64_t id, struct weir_error *err) WEIR_MUST_USE;
-/* What was read is kept out, and will be searched for. */
-enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
-                                     struct weir_error *err) WEIR_MUST_USE;
+/* The hash must not come in again; it is stored with the page at the latest. */
+void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dataset,
+                         uint64_t hash);
+/* What scans have staged is committed: no row of theirs depends on what is written next. */
+enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_record.c: file groups that have changed in memory, of the page's datasets, inside the caller's transaction. */
+enum weir_status storage_scrub_write_groups(struct storage *storage,
+                                            const struct open_erasure *erasure,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* Stores the hashes so far. */
+enum weir_status storage_scrub_store_blocked(struct storage *storage, struct open_erasure *erasure,
+                                             struct weir_error *err) WEIR_MUST_USE;
 /* Everything overwritten or unlinked so far is on disk. */
 enum weir_status storage_scrub_sync(struct open_erasure *erasure,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* IO, with errno: the erasure comes back to this file. */
 enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *path,
                                      const char *what, struct weir_error *err) WEIR_MUST_USE;
-/* scrub_round.c: the first of a round is told. */
-void storage_scrub_note_failure(struct open_erasure *erasure, const struct weir_error *err);
+/* scrub_round.c: the sample is left to another round; the first failure of its request is told. */
+void storage_scrub_fail(struct open_erasure *erasure, uint64_t id, const struct weir_error *err);
 /* scrub_group.c: takes the extent over; it is overwritten with others of the open file. */
 void storage_scrub_group_add(struct open_erasure *erasure, const struct located *found, uint64_t id,
                              struct extent *extent);
@@ -190,13 +287,33 @@ void storage_scrub_group_drop(struct open_erasure *erasure);
 bool storage_scrub_is_done(int fd, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */
 bool storage_scrub_has_bytes(const struct located *found);
-/* scrub_record.c, a bounded piece of work in a transaction of its own: times, labels and vectors in chunks. Begins at
- * the front again after a failure, and with every start; repeating it is harmless. */
-enum weir_status storage_scrub_columns(struct storage *storage, struct open_erasure *erasure,
+
+/* ---- rows ---- */
+
+/* scrub_record.c, a bounded piece of work: what Postgres holds of its samples, times, labels, vectors and paths, page
+ * by page. Repeating it is harmless. */
+enum weir_status storage_scrub_records(struct storage *storage, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
-/* scrub_record.c: what else Postgres holds of the samples, inside the caller's transaction. */
-enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
-                                    struct weir_error *err) WEIR_MUST_USE;
+/* scrub_record.c, a bounded piece of work: its samples are taken out of the sorted runs, which nobody may merge
+ * meanwhile. */
+enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure *erasure,
+                                    bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* verify.c, a bounded piece of work: who can still be read is counted, old row versions go (scrub_deep.c), every owned
+ * file is searched for passages of all that was erased, and each request learns what of it was found. is_attributed
+ * with the last. */
+enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
+                                     struct weir_error *err) WEIR_MUST_USE;
+/* What an attempt that found something, or could not look everywhere, leads to: another one, for nothing is verified
+ * that was not looked at. Returns the requests that something was found of, as an open erasure of their own that waits;
+ * NULL: none, or all of them wait. */
+struct open_erasure *storage_verify_part(struct open_erasure *erasure);
+/* Between two attempts, until failing.again_ms. */
+bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms);
+/* Inside the caller's transaction: some of its requests are verified. */
+enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
+                                       const struct id_list *numbers,
+                                       struct weir_error *err) WEIR_MUST_USE;
+
 /* scrub_deep.c: rewrites the touched tables and cycles the WAL, one at a time, so that old row versions are
  * gone as well; is_deep with the last. */
 void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure);

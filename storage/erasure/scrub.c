@@ -21,17 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HASHES_PER_QUERY = 65536 };
-
 static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
                               "as it is; if that still is the person's data, remove it there";
-
-void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
-{
-    if (erasure->remarks.size > 0 && strstr(weir_buf_text(&erasure->remarks), remark))
-        return;
-    weir_buf_printf(&erasure->remarks, "%s%s", erasure->remarks.size > 0 ? "\n" : "", remark);
-}
 
 /* ---- what stands in the way ---- */
 
@@ -54,7 +45,6 @@ enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *p
     const char *advice = "see to the disk or file system that it is on";
 
     erasure->round.error = errno;
-    erasure->round.meets_unidentified = erasure->round.meets_unidentified || errno == ESTALE;
     for (size_t i = 0; i < WEIR_COUNT(ADVICE); i++) {
         if (ADVICE[i].error == errno)
             advice = ADVICE[i].advice;
@@ -120,15 +110,15 @@ static void block_key(struct storage *storage, struct open_erasure *erasure,
                       const struct located *found)
 {
     const struct gather_from from = storage_gather_from(storage);
-    WEIR_AUTO(key_identifier) identifier = NULL;
     struct key_identity identity;
 
     if (!found->dataset->declaration->has_key)
         return;
-    identifier = storage_key_identifier_new(&from);
-    identity = storage_key_identify(identifier, found);
+    if (!erasure->identifier)
+        erasure->identifier = storage_key_identifier_new(&from);
+    identity = storage_key_identify(erasure->identifier, found);
     if (identity.has_key)
-        storage_id_list_add(&erasure->blocked,
+        storage_scrub_block(erasure, found->dataset,
                             storage_guard_key(&storage->secret, identity.key.hash,
                                               identity.has_subject, identity.subject.hash));
 }
@@ -147,10 +137,10 @@ static void block_file(struct storage *storage, struct open_erasure *erasure,
 
     if (!d->format->is_one_sample)
         return;
-    storage_id_list_add(&erasure->blocked,
+    storage_scrub_block(erasure, found->dataset,
                         storage_guard_file(&storage->secret, found->file, found->file->path));
     if (wants_place(d))
-        storage_id_list_add(&erasure->blocked,
+        storage_scrub_block(erasure, found->dataset,
                             storage_guard_place(&storage->secret, found->dataset, found->file->path,
                                                 weir_bytes(NULL, 0)));
 }
@@ -162,17 +152,17 @@ static void block_record(struct storage *storage, struct open_erasure *erasure,
     const struct declaration *d = found->dataset->declaration;
     const struct storage_secret *secret = &storage->secret;
 
-    storage_id_list_add(&erasure->blocked,
+    storage_scrub_block(erasure, found->dataset,
                         storage_guard_content(secret, d, head, weir_buf_view(content)));
     if (wants_place(d))
-        storage_id_list_add(
-            &erasure->blocked,
+        storage_scrub_block(
+            erasure, found->dataset,
             storage_guard_place(secret, found->dataset, found->file->path, weir_buf_view(content)));
     block_key(storage, erasure, found);
     if (!d->format->is_one_sample || d->on_erase != ON_ERASE_SCRUB)
         return;
     memset(content->at, d->format->scrub_byte, content->size); /* what will stand there */
-    storage_id_list_add(&erasure->blocked,
+    storage_scrub_block(erasure, found->dataset,
                         storage_guard_content(secret, d, head, weir_buf_view(content)));
 }
 
@@ -211,6 +201,14 @@ static enum weir_status read_object(struct storage *storage, struct open_erasure
                      erasure->fetch.why);
 }
 
+/* Of many samples fewer each, so that what is searched for stays bounded; of each at least one. */
+static size_t passages_of(const struct open_erasure *erasure)
+{
+    uint64_t each = PRINTS_MAX / (erasure->samples + 1);
+
+    return each < 1 ? 1 : each > PASSAGES_PER_SAMPLE ? PASSAGES_PER_SAMPLE : (size_t)each;
+}
+
 enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure *erasure,
                                     uint64_t id, struct weir_error *err)
 {
@@ -229,7 +227,7 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     if (fd < 0 && !is_missing(errno))
         return storage_scrub_stuck(erasure, path, "read", err);
     if (fd < 0 || !is_untouched(fd, found.file)) {
-        storage_erasure_remark(erasure, CHANGED);
+        storage_scrub_remark(erasure, id, CHANGED);
         return WEIR_OK;
     }
     if (found.dataset->declaration->is_remote)
@@ -237,70 +235,37 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     else if (!read_range(fd, found.offset, &content, found.length))
         status = errno != 0 ? storage_scrub_stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
     if (status == WEIR_NOT_FOUND)
-        storage_erasure_remark(erasure, CHANGED);
+        storage_scrub_remark(erasure, id, CHANGED);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
-    storage_fingerprints_add(&erasure->prints, &storage->secret, weir_buf_view(&content));
+    storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &storage->secret,
+                             passages_of(erasure), weir_buf_view(&content));
     block_record(storage, erasure, &found, head_of(erasure, &found, fd), &content);
     return WEIR_OK;
 }
 
-/* `blocked` holds hashes of all datasets together: blocking one in a dataset it is not of is harmless. */
-static enum weir_status store_blocked(struct storage *storage, const struct open_erasure *erasure,
-                                      struct weir_error *err)
+void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dataset, uint64_t hash)
 {
+    storage_id_list_add(&erasure->blocked, hash);
+    storage_id_list_add(&erasure->blocked_in, dataset->number);
+}
+
+enum weir_status storage_scrub_store_blocked(struct storage *storage, struct open_erasure *erasure,
+                                             struct weir_error *err)
+{
+    struct id_list *hashes = &erasure->blocked, *datasets = &erasure->blocked_in;
     enum weir_status status = WEIR_OK;
-    size_t count;
 
-    for (size_t d = 0; d < storage->catalog->count; d++) {
-        const struct dataset *dataset = storage->catalog->datasets[d];
-
-        if (erasure->ids.count == 0 ||
-            (erasure->dataset != 0 && erasure->dataset != dataset->number))
-            continue;
-        for (size_t at = 0; status == WEIR_OK && at < erasure->blocked.count; at += count) {
-            count = erasure->blocked.count - at;
-            count = count < HASHES_PER_QUERY ? count : HASHES_PER_QUERY;
-            status = DB_RUN(storage->db, Q_blocked_add_all, NULL, err, DB_I64(dataset->number),
-                            DB_I64S(erasure->blocked.at + at, count));
-        }
-    }
-    return status;
-}
-
-static void remember_blocked(struct storage *storage, struct open_erasure *erasure)
-{
-    for (size_t d = 0; d < storage->catalog->count; d++) {
-        struct dataset *dataset = storage->catalog->datasets[d];
-
-        if (erasure->dataset != 0 && erasure->dataset != dataset->number)
-            continue;
-        for (size_t i = 0; i < erasure->blocked.count; i++)
-            storage_dataset_block(dataset, erasure->blocked.at[i], false);
-    }
-    erasure->blocked.count = 0;
-}
-
-enum weir_status storage_scrub_store(struct storage *storage, struct open_erasure *erasure,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_BUF packed = {0};
-    enum weir_status status = weir_db_begin(storage->db, err);
-
-    storage_fingerprints_pack(&erasure->prints, &packed);
-    storage_id_list_pack(&erasure->unread, &packed);
-    if (status == WEIR_OK)
-        status = store_blocked(storage, erasure, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_probes, NULL, err, DB_I64(erasure->number),
-                        DB_BYTES(weir_buf_view(&packed)));
-    if (status == WEIR_OK)
-        status = weir_db_commit(storage->db, err);
+    if (hashes->count > 0)
+        status = DB_RUN(storage->db, Q_blocked_add_pairs, NULL, err,
+                        DB_I64S(datasets->at, datasets->count), DB_I64S(hashes->at, hashes->count));
     if (status != WEIR_OK)
-        weir_db_rollback(storage->db);
-    else
-        remember_blocked(storage, erasure);
-    return status;
+        return status;
+    for (size_t i = 0; i < hashes->count; i++)
+        storage_dataset_block(storage_catalog_at(storage->catalog, datasets->at[i]), hashes->at[i],
+                              false);
+    hashes->count = datasets->count = 0;
+    return WEIR_OK;
 }
 
 /* ---- overwriting ---- */
@@ -348,21 +313,22 @@ static enum weir_status sync_later(struct open_erasure *erasure, const char *pat
 }
 
 static enum weir_status unlink_sample(struct open_erasure *erasure, const struct located *found,
-                                      const char *path, struct weir_error *err)
+                                      uint64_t id, const char *path, struct weir_error *err)
 {
+    struct page_row *row = storage_page_row(&erasure->page, id);
     struct stat now;
 
     if (lstat(path, &now) < 0) {
         if (!is_missing(errno))
             return storage_scrub_stuck(erasure, path, "looked at", err);
     } else if (now.st_ino != found->file->inode) {
-        storage_erasure_remark(erasure, CHANGED);
+        storage_scrub_remark(erasure, id, CHANGED);
         return WEIR_OK;
     } else if (unlink(path) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
-    erasure->files_scrubbed++;
-    erasure->bytes_scrubbed += found->length;
+    row->files++;
+    row->bytes += found->length;
     return sync_later(erasure, path, err);
 }
 
@@ -472,7 +438,7 @@ static enum weir_status overwrite_sample(struct storage *storage, struct open_er
     storage_extent_fini(&extent);
     if (status != WEIR_NOT_FOUND)
         return status;
-    storage_erasure_remark(erasure, CHANGED);
+    storage_scrub_remark(erasure, id, CHANGED);
     return WEIR_OK;
 }
 
@@ -494,7 +460,7 @@ static enum weir_status unlink_sidecar(struct open_erasure *erasure, const struc
 }
 
 /* What was read from elsewhere is still there. */
-static void remark_source(struct open_erasure *erasure, const struct dataset *dataset)
+static void remark_source(struct open_erasure *erasure, uint64_t id, const struct dataset *dataset)
 {
     const struct declaration *d = dataset->declaration;
     WEIR_AUTO_FREE char *remark = NULL;
@@ -504,7 +470,7 @@ static void remark_source(struct open_erasure *erasure, const struct dataset *da
                              "Weir's reach and was not changed",
                              dataset->name, dataset->root);
     if (remark)
-        storage_erasure_remark(erasure, remark);
+        storage_scrub_remark(erasure, id, remark);
 }
 
 enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
@@ -516,7 +482,7 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
 
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
-    remark_source(erasure, found.dataset);
+    remark_source(erasure, id, found.dataset);
     status = unlink_sidecar(erasure, &found, err);
     if (status != WEIR_OK)
         return status;
@@ -524,7 +490,7 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (found.dataset->declaration->is_remote)
         s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)
-        return unlink_sample(erasure, &found, path, err);
+        return unlink_sample(erasure, &found, id, path, err);
     if (found.dataset->declaration->is_remote) /* the object is written anew without it */
         return s3_shell_empty(path, err) == WEIR_OK
                    ? WEIR_OK

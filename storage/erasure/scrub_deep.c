@@ -4,7 +4,7 @@
 
 #include "core/base/memory.h"
 
-enum { BLOCKS_PER_PARTITION = 64, WAL_CYCLES = 3 };
+enum { WAL_CYCLES = 3 };
 
 static const char *const TABLES[] = {"file_group", "run_segment", "quarantine", "object", "owed"};
 
@@ -18,21 +18,12 @@ static void rewrite(struct storage *storage, struct open_erasure *erasure, const
                                         "FULL: it could not be run now");
 }
 
-static uint64_t partition_of(uint64_t id)
-{
-    return (uint64_t)weir_sample_dataset(id) << 32 | weir_sample_block(id) / BLOCKS_PER_PARTITION;
-}
-
-/* The partition of the next id, which is that of all ids up to the next partition's first. */
 static void rewrite_partition(struct storage *storage, struct open_erasure *erasure)
 {
-    uint64_t partition = partition_of(erasure->ids.at[erasure->deep_at]);
+    uint64_t partition = erasure->partitions.at[erasure->deep_at++];
     WEIR_AUTO_FREE char *table =
         weir_format("chunk_%u_%u", (uint32_t)(partition >> 32), (uint32_t)partition);
 
-    while (erasure->deep_at < erasure->ids.count &&
-           partition_of(erasure->ids.at[erasure->deep_at]) == partition)
-        erasure->deep_at++;
     rewrite(storage, erasure, table);
 }
 
@@ -51,11 +42,11 @@ void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure)
 {
     size_t done;
 
-    if (erasure->deep_at < erasure->ids.count) {
+    if (erasure->deep_at < erasure->partitions.count) {
         rewrite_partition(storage, erasure);
         return;
     }
-    done = erasure->deep_at - erasure->ids.count;
+    done = erasure->deep_at - erasure->partitions.count;
     if (done < WEIR_COUNT(TABLES))
         rewrite(storage, erasure, TABLES[done]);
     else

@@ -114,19 +114,20 @@ static void check_written(struct open_erasure *erasure)
             continue;
         errno = EIO;
         weir_ignore(storage_scrub_stuck(erasure, target->path, "read back as written", &err));
-        storage_scrub_note_failure(erasure, &err);
-        storage_id_list_add(&erasure->round.failed, target->records[i].id);
+        storage_scrub_fail(erasure, target->records[i].id, &err);
     }
 }
 
-static void account(struct open_erasure *erasure, struct stored_file *file)
+static void account(const struct open_erasure *erasure, struct stored_file *file)
 {
     const struct scrub_target *target = &erasure->target;
     const struct declaration *d = target->dataset->declaration;
 
     for (size_t i = 0; i < target->count; i++) {
-        erasure->files_scrubbed++;
-        erasure->bytes_scrubbed += target->records[i].extent.at.length;
+        struct page_row *row = storage_page_row(&erasure->page, target->records[i].id);
+
+        row->files++;
+        row->bytes += target->records[i].extent.at.length;
     }
     if (d->is_copied || d->format->is_one_sample)
         return;
@@ -163,9 +164,8 @@ void storage_scrub_group_end(struct open_erasure *erasure)
         check_written(erasure);
         account(erasure, file);
     } else {
-        storage_scrub_note_failure(erasure, &err);
         for (size_t i = 0; i < target->count; i++)
-            storage_id_list_add(&erasure->round.failed, target->records[i].id);
+            storage_scrub_fail(erasure, target->records[i].id, &err);
     }
     storage_scrub_group_drop(erasure);
 }

@@ -1,6 +1,7 @@
 /* What Postgres holds of erased samples: time, label, subject hash, path, complaints. */
 #include "storage/erasure/open_erasure.h"
 
+#include "core/base/clock.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "core/wire/column.h"
@@ -10,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { CHUNKS_A_TURN = 16 };
 
 /* ---- columns ---- */
 
@@ -80,82 +79,103 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
                   DB_BYTES(weir_buf_view(&vectors)));
 }
 
+static const struct chunk_ref *chunk_of(const struct storage *storage, uint64_t id)
+{
+    const struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
+
+    return dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
+                   : NULL;
+}
+
+/* A chunk is made blank as a whole: later samples of it, of this page or another, have nothing left to do. */
 static enum weir_status blank_some(struct storage *storage, struct open_erasure *erasure,
                                    struct weir_error *err)
 {
-    const struct chunk_ref *done = NULL;
+    const struct erase_page *page = &erasure->page;
+    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    for (size_t chunks = 0; status == WEIR_OK && erasure->blanked < erasure->ids.count;
-         erasure->blanked++) {
-        uint64_t id = erasure->ids.at[erasure->blanked];
-        const struct dataset *dataset =
-            storage_catalog_at(storage->catalog, weir_sample_dataset(id));
-        const struct chunk_ref *ref =
-            dataset ? storage_dataset_chunk(dataset, weir_sample_block(id), weir_sample_row(id))
-                    : NULL;
+    while (status == WEIR_OK && erasure->round.at < page->ids.count && weir_now_ms() < until_ms) {
+        uint64_t id = page->ids.at[erasure->round.at++];
+        const struct chunk_ref *ref = chunk_of(storage, id);
+        uint64_t first =
+            ref ? weir_sample_id(weir_sample_dataset(id), ref->block, ref->first_row) : 0;
 
-        if (!ref || ref == done)
+        if (!ref || (first == erasure->blanked && ref->count == erasure->blanked_rows))
             continue;
-        if (chunks++ == CHUNKS_A_TURN)
-            return WEIR_OK;
-        status = blank_chunk(storage, dataset, ref, err);
-        done = ref;
+        status = blank_chunk(storage, storage_catalog_at(storage->catalog, weir_sample_dataset(id)),
+                             ref, err);
+        erasure->blanked = first;
+        erasure->blanked_rows = ref->count;
     }
     return status;
 }
 
-enum weir_status storage_scrub_columns(struct storage *storage, struct open_erasure *erasure,
-                                       bool *ret_done, struct weir_error *err)
+static enum weir_status blank_in_transaction(struct storage *storage, struct open_erasure *erasure,
+                                             struct weir_error *err)
 {
-    enum weir_status status;
+    enum weir_status status = weir_db_begin(storage->db, err);
 
-    *ret_done = erasure->blanked == erasure->ids.count;
-    if (*ret_done)
-        return WEIR_OK;
-    status = weir_db_begin(storage->db, err);
     if (status == WEIR_OK)
         status = blank_some(storage, erasure, err);
     if (status == WEIR_OK && weir_fault("storage.erase.columns"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.erase.columns");
     if (status == WEIR_OK)
         status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         weir_db_rollback(storage->db);
-        erasure->blanked = 0;
-    }
     storage_chunk_cache_clear(storage->cache); /* what a merge of chunks reads next must be blank */
     return status;
 }
 
 /* ---- subjects ---- */
 
-/* The places (block << 16 | row) of the erased samples of one dataset, ascending as the ids are. */
-static void places_in(const struct open_erasure *erasure, const struct dataset *dataset,
-                      struct id_list *places)
+static bool is_erased(const void *owner, uint64_t place)
 {
-    for (size_t i = 0; i < erasure->ids.count; i++) {
-        uint64_t id = erasure->ids.at[i];
-
-        if (weir_sample_dataset(id) == dataset->number)
-            storage_id_list_add(places, id ^ storage_dataset_id(dataset, 0));
-    }
+    return storage_dataset_is_erased(owner, (uint32_t)(place >> WEIR_ROW_BITS),
+                                     weir_sample_row(place));
 }
 
-static enum weir_status thin_runs(struct storage *storage, const struct open_erasure *erasure,
-                                  struct dataset *dataset, struct weir_error *err)
+static enum weir_status thin_some(struct storage *storage, struct open_erasure *erasure,
+                                  struct weir_error *err)
 {
-    struct id_list places = {0};
-    const struct key_erasure what = {.ids = &places,
-                                     .hashes = erasure->hashes.count > 0 ? &erasure->hashes : NULL};
+    struct run_walk *walk = &erasure->thinning;
+    struct dataset *dataset =
+        storage_catalog_at(storage->catalog, erasure->datasets.at[walk->dataset]);
+    const struct key_erasure what = {.is_erased = is_erased, .owner = dataset};
+    bool is_through = !erasure->is_blind && erasure->hashes.count == 0;
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    walk->runs.hashes = erasure->is_blind ? NULL : erasure->hashes.at;
+    walk->runs.hash_count = erasure->hashes.count;
+    if (status == WEIR_OK && !is_through)
+        status = storage_key_store_erase(storage->db,
+                                         walk->kind == 0 ? &dataset->subjects : &dataset->keys,
+                                         &what, &walk->runs, &is_through, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    if (status != WEIR_OK || !is_through)
+        return status;
+    storage_key_walk_fini(&walk->runs);
+    walk->dataset += walk->kind == 1;
+    walk->kind = 1 - walk->kind;
+    return WEIR_OK;
+}
+
+enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure *erasure,
+                                    bool *ret_done, struct weir_error *err)
+{
+    const struct run_walk *walk = &erasure->thinning;
+    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    places_in(erasure, dataset, &places);
-    if (places.count > 0)
-        status = storage_key_store_erase(storage->db, &dataset->subjects, &what, err);
-    if (places.count > 0 && status == WEIR_OK)
-        status = storage_key_store_erase(storage->db, &dataset->keys, &what, err);
-    free(places.at);
+    if (walk->dataset == 0 && walk->kind == 0 && !walk->runs.segments && walk->runs.run == 0)
+        status = storage_stop_merge(storage, err);
+    while (status == WEIR_OK && walk->dataset < erasure->datasets.count && weir_now_ms() < until_ms)
+        status = thin_some(storage, erasure, err);
+    *ret_done = status == WEIR_OK && walk->dataset == erasure->datasets.count;
     return status;
 }
 
@@ -203,36 +223,105 @@ static enum weir_status write_groups(const struct dataset *dataset, struct weir_
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < dataset->group_count; i++) {
-        if (dataset->groups[i]->is_touched)
+        if (dataset->groups[i]->is_touched || dataset->groups[i]->is_ahead)
             status =
                 storage_file_shelf_write(dataset->shelf, dataset->number, dataset->groups[i], err);
     }
     return status;
 }
 
-enum weir_status storage_scrub_rows(struct storage *storage, struct open_erasure *erasure,
-                                    struct weir_error *err)
+enum weir_status storage_scrub_write_groups(struct storage *storage,
+                                            const struct open_erasure *erasure,
+                                            struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    uint32_t last = 0;
+
+    for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
+        uint32_t number = weir_sample_dataset(erasure->page.ids.at[i]);
+
+        if (number != last)
+            status = write_groups(storage_catalog_at(storage->catalog, number), err);
+        last = number;
+    }
+    return status;
+}
+
+static enum weir_status store_datasets(struct storage *storage, const struct open_erasure *erasure,
+                                       struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    uint32_t last = 0;
+
+    for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
+        const struct dataset *dataset =
+            storage_catalog_at(storage->catalog, weir_sample_dataset(erasure->page.ids.at[i]));
+
+        if (dataset->number != last)
+            status = storage_dataset_store(storage->db, dataset, dataset->sequence, err);
+        last = dataset->number;
+    }
+    return status;
+}
+
+static void note_datasets(struct open_erasure *erasure)
+{
+    for (size_t i = 0; i < erasure->page.ids.count; i++) {
+        uint32_t number = weir_sample_dataset(erasure->page.ids.at[i]);
+
+        if (!storage_id_list_has(&erasure->datasets, number)) {
+            storage_id_list_add(&erasure->datasets, number);
+            storage_id_list_sort(&erasure->datasets);
+        }
+    }
+}
+
+static enum weir_status forget_paths(struct storage *storage, const struct open_erasure *erasure,
+                                     struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
+    for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
         struct located found;
 
-        status = storage_find(storage, erasure->ids.at[i], &found, err);
+        status = storage_find(storage, erasure->page.ids.at[i], &found, err);
         if (status == WEIR_OK)
             status = forget_path(storage, &found, err);
     }
-    for (size_t d = 0; status == WEIR_OK && erasure->ids.count > 0 && d < storage->catalog->count;
-         d++) {
-        struct dataset *dataset = storage->catalog->datasets[d];
-
-        if (erasure->dataset != 0 && erasure->dataset != dataset->number)
-            continue;
-        status = thin_runs(storage, erasure, dataset, err);
-        if (status == WEIR_OK)
-            status = write_groups(dataset, err);
-        if (status == WEIR_OK)
-            status = storage_dataset_store(storage->db, dataset, dataset->sequence, err);
-    }
     return status;
+}
+
+/* What else Postgres holds of the page. */
+static enum weir_status end_page(struct storage *storage, struct open_erasure *erasure,
+                                 struct weir_error *err)
+{
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    if (status == WEIR_OK)
+        status = forget_paths(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = storage_scrub_write_groups(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = store_datasets(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = storage_page_store_step(storage, &erasure->page, PAGE_BLANK, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    note_datasets(erasure);
+    storage_page_fini(&erasure->page);
+    return status;
+}
+
+enum weir_status storage_scrub_records(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err)
+{
+    *ret_done = false;
+    if (erasure->page.epoch == 0) {
+        erasure->round.at = 0;
+        return storage_page_next(storage, erasure, PAGE_BLANK, ret_done, err);
+    }
+    return erasure->round.at < erasure->page.ids.count ? blank_in_transaction(storage, erasure, err)
+                                                       : end_page(storage, erasure, err);
 }

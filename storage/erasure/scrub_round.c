@@ -1,51 +1,33 @@
-/* Rounds over the samples of an erasure: see open_erasure.h. A round reads and overwrites what it can; what a file
- * stood in the way of is left to the next one. After a death the first round goes over all samples again. */
+/* Rounds over the pages of an erasure: see open_erasure.h. A page is read, what that gave is stored, then it is
+ * overwritten. What a file stood in the way of is left to another round. */
 #include "storage/erasure/open_erasure.h"
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "storage/erasure/scrub_intent.h"
+#include "storage/keys/key_identify.h"
+#include "storage/objects/s3_owed.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SAMPLES_PER_STEP = 512,
-    SYNCS_PER_STEP = 16,
+    SYNCS_PER_STEP = 4,
+    SAMPLES_PER_LOOK = 32, /* at the clock */
     PAUSE_FIRST_MS = 500,
     PAUSE_MAX_MS = 60000,
     BUCKET_PATIENCE_MS = 60000,
 };
 
-static void forget_list(struct id_list *list)
-{
-    free(list->at);
-    *list = (struct id_list){0};
-}
-
-static struct id_list take_list(struct id_list *list)
-{
-    struct id_list taken = *list;
-
-    *list = (struct id_list){0};
-    return taken;
-}
-
 void storage_scrub_round_fini(struct open_erasure *erasure)
 {
-    struct scrub_round *round = &erasure->round;
     struct weir_error err;
 
     storage_scrub_group_drop(erasure);
-    weir_ignore(storage_scrub_sync(erasure, &err)); /* a round that is not through is repeated */
-    forget_list(&round->todo);
-    forget_list(&round->reread);
-    forget_list(&round->failed);
-    free(round->found);
-    free(round->trouble);
-    *round = (struct scrub_round){0};
+    weir_ignore(storage_scrub_sync(erasure, &err)); /* a page that is not through is repeated */
+    erasure->round = (struct scrub_round){0};
 }
 
 bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms)
@@ -53,83 +35,112 @@ bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms)
     return now_ms < erasure->round.again_ms;
 }
 
-const char *storage_scrub_trouble(const struct open_erasure *erasure, struct weir_arena *arena)
+const char *storage_scrub_trouble(const struct erase_request *request, struct weir_arena *arena)
 {
-    const struct scrub_round *round = &erasure->round;
-
-    if (!round->trouble)
+    if (!request->trouble)
         return "";
     return weir_arena_format(arena,
-                             "%zu of %zu samples are in force but not overwritten: %s; tried again "
-                             "at least every %d s",
-                             round->waiting, erasure->ids.count, round->trouble,
+                             "%zu of %" PRIu64 " samples are in force but not overwritten: %s; "
+                             "tried again at least every %d s",
+                             request->stuck, request->samples, request->trouble,
                              PAUSE_MAX_MS / 1000);
 }
 
-void storage_scrub_note_failure(struct open_erasure *erasure, const struct weir_error *err)
+void storage_scrub_fail(struct open_erasure *erasure, uint64_t id, const struct weir_error *err)
 {
-    if (!erasure->round.found)
-        erasure->round.found = weir_strdup(err->text);
+    struct page_row *row = storage_page_row(&erasure->page, id);
+
+    row->is_stuck = true;
+    row->request->failed++;
+    row->request->meets_unidentified =
+        row->request->meets_unidentified || erasure->round.error == ESTALE;
+    erasure->round.failed++;
+    if (!row->request->found)
+        row->request->found = weir_strdup(err->text);
 }
 
 /* ---- reading ---- */
 
-/* OK and the sample is in `unread` when a file stands in the way. */
-static enum weir_status look(struct storage *storage, struct open_erasure *erasure, uint64_t id,
-                             struct weir_error *err)
-{
-    enum weir_status status = storage_scrub_look(storage, erasure, id, err);
-
-    if (status != WEIR_IO)
-        return status;
-    storage_scrub_note_failure(erasure, err);
-    storage_id_list_add(&erasure->unread, id);
-    return WEIR_OK;
-}
-
 /* What lies in buckets comes together. */
-static bool is_fetched(struct storage *storage, struct open_erasure *erasure,
-                       const struct id_list *list)
+static bool is_fetched(struct storage *storage, struct open_erasure *erasure)
 {
-    const struct id_fetching asked = {.ids = list->at,
-                                      .count = list->count,
+    const struct id_fetching asked = {.ids = erasure->page.ids.at,
+                                      .count = erasure->page.ids.count,
                                       .at = erasure->round.at,
                                       .patience_ms = BUCKET_PATIENCE_MS};
 
     return storage_id_fetch(storage, &erasure->fetch, &asked);
 }
 
+/* OK and the sample is in `unread` when a file stands in the way. */
+static enum weir_status look(struct storage *storage, struct open_erasure *erasure, uint64_t id,
+                             struct weir_error *err)
+{
+    struct erase_page *page = &erasure->page;
+    bool was_unread = storage_id_list_has(&page->unread, id);
+    enum weir_status status = WEIR_OK;
+
+    if (!was_unread && storage_page_row(page, id)->step >= PAGE_READ)
+        return WEIR_OK;
+    status = storage_scrub_look(storage, erasure, id, err);
+    if (status == WEIR_OK && was_unread)
+        storage_id_list_add(&page->read, id);
+    if (status != WEIR_IO)
+        return status;
+    storage_id_list_add(&page->still_unread, id);
+    storage_scrub_fail(erasure, id, err);
+    return WEIR_OK;
+}
+
+static enum weir_status store_read(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
+{
+    enum weir_status status = storage_scrub_store_blocked(storage, erasure, err);
+
+    if (status == WEIR_OK)
+        status = weir_db_begin(storage->db, err);
+    if (status == WEIR_OK)
+        status = storage_page_store_read(storage, &erasure->page, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    return status;
+}
+
 static enum weir_status look_at_some(struct storage *storage, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
+    struct erase_page *page = &erasure->page;
     struct scrub_round *round = &erasure->round;
-    const struct id_list *list = erasure->is_prepared ? &round->reread : &erasure->ids;
+    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
     enum weir_status status = WEIR_OK;
 
-    if (!is_fetched(storage, erasure, list))
+    if (!is_fetched(storage, erasure))
         return WEIR_OK;
-    for (size_t i = 0; status == WEIR_OK && i < SAMPLES_PER_STEP && round->at < list->count &&
-                       round->at < erasure->fetch.upto;
-         i++)
-        status = look(storage, erasure, list->at[round->at++], err);
-    if (status != WEIR_OK || round->at < list->count)
+    while (status == WEIR_OK && round->at < page->ids.count && round->at < erasure->fetch.upto) {
+        status = look(storage, erasure, page->ids.at[round->at++], err);
+        if (round->at % SAMPLES_PER_LOOK == 0 && weir_now_ms() >= until_ms)
+            break;
+    }
+    if (status == WEIR_OK && erasure->blocked.count >= ERASE_PAGE_IDS)
+        status = storage_scrub_store_blocked(storage, erasure, err);
+    if (status != WEIR_OK || round->at < page->ids.count)
         return status;
-    status = storage_scrub_store(storage, erasure, err);
+    status = store_read(storage, erasure, err);
     if (status != WEIR_OK)
         return status;
-    erasure->is_prepared = round->is_read = true;
     storage_id_fetch_fini(&erasure->fetch);
-    forget_list(&round->reread);
+    storage_key_identifier_free(erasure->identifier);
+    erasure->identifier = NULL;
+    erasure->owing.pass = 0;
+    erasure->owing.at = 0;
     round->at = round->synced = 0;
+    page->stage = PAGE_IS_READ;
     return WEIR_OK;
 }
 
 /* ---- overwriting ---- */
-
-static const struct id_list *list_of(const struct open_erasure *erasure)
-{
-    return erasure->round.is_again ? &erasure->round.todo : &erasure->ids;
-}
 
 /* What could not be synced is not overwritten. */
 static bool sync_all(struct open_erasure *erasure)
@@ -141,113 +152,175 @@ static bool sync_all(struct open_erasure *erasure)
         round->synced = round->at;
         return true;
     }
-    storage_scrub_note_failure(erasure, &err);
     while (round->synced < round->at)
-        storage_id_list_add(&round->failed, list_of(erasure)->at[round->synced++]);
+        storage_scrub_fail(erasure, erasure->page.ids.at[round->synced++], &err);
     return false;
 }
 
 static enum weir_status overwrite(struct storage *storage, struct open_erasure *erasure,
                                   uint64_t id, struct weir_error *err)
 {
-    struct scrub_round *round = &erasure->round;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status;
 
-    if (!storage_id_list_has(&erasure->unread, id)) {
-        status = storage_scrub_one(storage, erasure, id, err);
-        if (status != WEIR_IO)
-            return status;
-        storage_scrub_note_failure(erasure, err);
-    }
-    storage_id_list_add(&round->failed, id);
+    if (storage_id_list_has(&erasure->page.unread, id))
+        return WEIR_OK; /* failed already */
+    status = storage_scrub_one(storage, erasure, id, err);
+    if (status != WEIR_IO)
+        return status;
+    storage_scrub_fail(erasure, id, err);
     return WEIR_OK;
 }
 
-/* ---- between rounds ---- */
-
-static void begin_round(struct open_erasure *erasure)
+static enum weir_status store_overwritten(struct storage *storage, struct open_erasure *erasure,
+                                          struct weir_error *err)
 {
-    struct scrub_round *round = &erasure->round;
+    enum weir_status status = storage_scrub_flush(storage, err);
 
-    round->again_ms = 0;
-    round->at = round->synced = 0;
-    if (!erasure->is_prepared)
-        return;
-    forget_list(&round->reread);
-    round->reread = take_list(&erasure->unread);
-    round->is_read = round->reread.count == 0;
+    if (status == WEIR_OK)
+        status = weir_db_begin(storage->db, err);
+    if (status == WEIR_OK)
+        status = storage_scrub_write_groups(storage, erasure, err);
+    if (status == WEIR_OK)
+        status = storage_page_store_remarks(storage, &erasure->page, err);
+    if (status == WEIR_OK)
+        status = storage_page_store_step(storage, &erasure->page, PAGE_OVERWRITTEN, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    return status;
 }
+
+static enum weir_status overwrite_some(struct storage *storage, struct open_erasure *erasure,
+                                       struct weir_error *err)
+{
+    const struct erase_page *page = &erasure->page;
+    struct scrub_round *round = &erasure->round;
+    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    enum weir_status status = WEIR_OK;
+
+    erasure->target.syncs = 0;
+    while (status == WEIR_OK && round->at < page->ids.count &&
+           erasure->target.syncs < SYNCS_PER_STEP) {
+        status = overwrite(storage, erasure, page->ids.at[round->at++], err);
+        if (round->at % SAMPLES_PER_LOOK == 0 && weir_now_ms() >= until_ms)
+            break;
+    }
+    if (status != WEIR_OK)
+        return status;
+    (void)sync_all(erasure); /* what failed is tried again */
+    if (round->at < page->ids.count)
+        return WEIR_OK;
+    status = store_overwritten(storage, erasure, err);
+    storage_page_fini(&erasure->page);
+    return status;
+}
+
+/* ---- between rounds ---- */
 
 /* The log does not name the file: its name may be a person's. */
 static void tell_waiting(const struct open_erasure *erasure)
 {
     weir_log(WEIR_LOG_WARN, "a file stands in the way of an erasure, which comes back to it",
              "erasure=%" PRIu64 " samples=%zu because=\"%s\" see=\"weir erase status %" PRIu64 "\"",
-             erasure->number, erasure->round.waiting, strerror(erasure->round.error),
-             erasure->number);
+             erasure->requests[0]->number, erasure->requests[0]->stuck,
+             strerror(erasure->round.error), erasure->requests[0]->number);
 }
 
 static void wait_for_next(struct open_erasure *erasure)
 {
     struct scrub_round *round = &erasure->round;
-    bool is_first = !round->trouble;
+    bool is_first = round->pause_ms == 0;
 
-    storage_id_list_sort(&round->failed);
-    forget_list(&round->todo);
-    round->todo = take_list(&round->failed);
-    round->waiting = round->todo.count;
-    free(round->trouble);
-    round->trouble = WEIR_TAKE(round->found);
-    round->is_unidentified = round->meets_unidentified;
-    round->meets_unidentified = false;
-    round->is_again = true;
-    round->is_read = false;
-    round->at = 0;
-    round->pause_ms = round->pause_ms == 0 ? PAUSE_FIRST_MS : 2 * round->pause_ms;
+    storage_page_rewind(erasure);
+    round->failed = 0;
+    round->pause_ms = is_first ? PAUSE_FIRST_MS : 2 * round->pause_ms;
     round->pause_ms = round->pause_ms < PAUSE_MAX_MS ? round->pause_ms : PAUSE_MAX_MS;
     round->again_ms = weir_now_ms() + round->pause_ms;
     if (is_first)
         tell_waiting(erasure);
 }
 
-static bool end_round(const struct storage *storage, struct open_erasure *erasure)
+/* Told until another round is over. */
+static void note_stuck(struct erase_request *request)
 {
-    struct scrub_round *round = &erasure->round;
+    free(request->trouble);
+    request->trouble = WEIR_TAKE(request->found);
+    request->stuck = request->failed;
+    request->is_unidentified = request->meets_unidentified;
+    request->meets_unidentified = false;
+    request->failed = 0;
+}
 
-    if (sync_all(erasure) && round->failed.count == 0) {
-        storage_scrub_round_fini(erasure);
-        erasure->is_overwritten = true;
-        if (!storage_erasing_is_half_way(storage))
-            storage_scrub_intend_nothing(storage->data_dir);
-        return true;
-    }
+static bool is_stuck(const struct erase_request *request)
+{
+    return request->stuck > 0;
+}
+
+static struct open_erasure *part_stuck(struct open_erasure *erasure)
+{
+    struct open_erasure *stuck;
+
+    for (size_t i = 0; i < erasure->count; i++)
+        note_stuck(erasure->requests[i]);
+    stuck = storage_open_erasure_part(erasure, is_stuck);
+    stuck->round.pause_ms = erasure->round.pause_ms;
+    stuck->round.error = erasure->round.error;
+    return stuck;
+}
+
+/* All are stuck: it waits as it is. */
+static void take_back(struct open_erasure *erasure, struct open_erasure *stuck)
+{
+    for (size_t i = 0; i < stuck->count; i++)
+        storage_open_erasure_add(erasure, stuck->requests[i]);
+    stuck->count = 0;
+    storage_open_erasure_free(stuck);
     wait_for_next(erasure);
-    return false;
+}
+
+struct open_erasure *storage_scrub_part(struct open_erasure *erasure)
+{
+    struct open_erasure *stuck = part_stuck(erasure);
+
+    if (erasure->count == 0 && stuck->count > 0) {
+        take_back(erasure, stuck);
+        return NULL;
+    }
+    storage_scrub_round_fini(erasure);
+    erasure->is_overwritten = true;
+    if (stuck->count > 0) {
+        wait_for_next(stuck);
+        return stuck;
+    }
+    storage_open_erasure_free(stuck);
+    return NULL;
 }
 
 enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err)
 {
-    struct scrub_round *round = &erasure->round;
-    const struct id_list *list;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status;
+    bool is_planned = false;
 
-    *ret_done = erasure->is_overwritten;
-    if (*ret_done)
-        return WEIR_OK;
-    if (round->at == 0 && !round->is_read && erasure->fetch.upto == 0)
-        begin_round(erasure);
-    if (!round->is_read)
+    *ret_done = false;
+    erasure->round.again_ms = 0;
+    if (erasure->page.epoch == 0) {
+        status = storage_page_next(storage, erasure, PAGE_OVERWRITTEN, ret_done, err);
+        erasure->round.at = 0;
+        if (erasure->page.epoch > erasure->inherited)
+            erasure->inherited = 0;
+        return status;
+    }
+    switch (erasure->page.stage) {
+    case PAGE_IS_NEW:
         return look_at_some(storage, erasure, err);
-    list = list_of(erasure);
-    erasure->target.syncs = 0;
-    for (size_t i = 0; status == WEIR_OK && i < SAMPLES_PER_STEP && round->at < list->count &&
-                       erasure->target.syncs < SYNCS_PER_STEP;
-         i++)
-        status = overwrite(storage, erasure, list->at[round->at++], err);
-    if (status == WEIR_OK && round->at == list->count)
-        *ret_done = end_round(storage, erasure);
-    else if (status == WEIR_OK)
-        (void)sync_all(erasure); /* what failed is tried again */
-    return status;
+    case PAGE_IS_READ:
+        status = storage_owed_plan(storage, erasure, &is_planned, err);
+        erasure->page.stage = is_planned ? PAGE_IS_PLANNED : PAGE_IS_READ;
+        return status;
+    case PAGE_IS_PLANNED:
+        return overwrite_some(storage, erasure, err);
+    }
+    return WEIR_OK;
 }

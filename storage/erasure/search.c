@@ -1,6 +1,7 @@
 /* The search: see search.h. */
 #include "storage/erasure/search.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 
@@ -12,7 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 20, PIECES_PER_STEP = 4, FILES_PER_STEP = 200, NAMED_MAX = 8 };
+enum {
+    PIECE_BYTES = 1 << 18,
+    TURN_MS = 20, /* after which a step ends */
+    ENTRIES_PER_STEP = 1000,
+    NAMED_MAX = 8,
+    PRINTS_TOLD = 65536,
+};
 
 /* Paths relative to the data directory. */
 struct paths {
@@ -23,12 +30,15 @@ struct paths {
 struct search {
     struct storage *storage;
     struct matcher *matcher;
-    struct paths files;
-    size_t at; /* in `files` */
-    int fd;    /* the file being read, or -1 */
+    struct paths folders; /* that are still to be gone through */
+    DIR *directory;       /* being gone through; NULL: none */
+    char *below;          /* … its path; "" is the data directory */
+    char *path;           /* of the file being read, relative to the data directory; NULL: none */
+    int fd;               /* … or -1 */
     uint8_t *piece;
     struct search_result result;
-    size_t found_in;               /* 1 + the newest of `files` with a find */
+    struct search_prints found, shared;
+    bool is_found_here;            /* in the file being read */
     size_t files_found;            /* with finds */
     struct weir_buf finds, unread; /* for a person */
 
@@ -51,17 +61,12 @@ static bool is_skipped(const char *below, const char *name)
                               strcmp(name, "secret") == 0);
 }
 
-static void add_path(struct paths *paths, char *path)
+static void add_folder(struct search *search, char *path)
 {
-    paths->at = weir_grow(paths->at, paths->count, &paths->capacity, sizeof *paths->at);
-    paths->at[paths->count++] = path;
-}
+    struct paths *folders = &search->folders;
 
-static void free_paths(struct paths *paths)
-{
-    for (size_t i = 0; i < paths->count; i++)
-        free(paths->at[i]);
-    free(paths->at);
+    folders->at = weir_grow(folders->at, folders->count, &folders->capacity, sizeof *folders->at);
+    folders->at[folders->count++] = path;
 }
 
 /* errno says why; what vanished meanwhile holds nothing. */
@@ -74,53 +79,55 @@ static void note_unread(struct search *search, const char *path)
                         *path ? path : ".", strerror(errno));
 }
 
-static void list_entry(struct search *search, struct paths *folders, DIR *directory,
-                       const char *below, const char *name)
+static void leave(struct search *search)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s%s%s", below, *below ? "/" : "", name);
+    if (search->directory)
+        closedir(search->directory);
+    search->directory = NULL;
+    free(search->below);
+    search->below = NULL;
+}
+
+static void enter_next(struct search *search)
+{
+    WEIR_AUTO_FREE char *place = NULL;
+
+    search->below = search->folders.at[--search->folders.count];
+    place = weir_format("%s/%s", search->storage->data_dir, search->below);
+    search->directory = opendir(place);
+    if (search->directory)
+        return;
+    note_unread(search, search->below);
+    leave(search);
+}
+
+/* The next entry of the folder, which may be a file to be searched: then it is search->path. */
+static void look_further(struct search *search)
+{
+    const struct dirent *entry;
+    WEIR_AUTO_FREE char *path = NULL;
     struct stat found;
 
-    if (fstatat(dirfd(directory), name, &found, AT_SYMLINK_NOFOLLOW) < 0)
-        note_unread(search, path);
-    else if (S_ISDIR(found.st_mode))
-        add_path(folders, WEIR_TAKE(path));
-    else if (S_ISREG(found.st_mode))
-        add_path(&search->files, WEIR_TAKE(path));
-}
-
-static void list_folder(struct search *search, struct paths *folders, const char *below)
-{
-    WEIR_AUTO_FREE char *place = weir_format("%s/%s", search->storage->data_dir, below);
-    DIR *directory = opendir(place);
-    const struct dirent *entry;
-
-    if (!directory) {
-        note_unread(search, below);
+    errno = 0;
+    entry = readdir(search->directory);
+    if (!entry) {
+        if (errno != 0)
+            note_unread(search, search->below);
+        leave(search);
         return;
     }
-    while (errno = 0, (entry = readdir(directory)) != NULL) {
-        if (!is_skipped(below, entry->d_name))
-            list_entry(search, folders, directory, below, entry->d_name);
-    }
-    if (errno != 0)
-        note_unread(search, below);
-    closedir(directory);
+    if (is_skipped(search->below, entry->d_name))
+        return;
+    path = weir_format("%s%s%s", search->below, *search->below ? "/" : "", entry->d_name);
+    if (fstatat(dirfd(search->directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+        note_unread(search, path);
+    else if (S_ISDIR(found.st_mode))
+        add_folder(search, WEIR_TAKE(path));
+    else if (S_ISREG(found.st_mode))
+        search->path = WEIR_TAKE(path);
 }
 
-static void list_all(struct search *search)
-{
-    struct paths folders = {0};
-
-    add_path(&folders, weir_strdup(""));
-    for (size_t i = 0; i < folders.count; i++) {
-        WEIR_AUTO_FREE char *below = WEIR_TAKE(folders.at[i]);
-
-        list_folder(search, &folders, below);
-    }
-    free_paths(&folders);
-}
-
-struct search *storage_search_new(struct storage *storage, const struct fingerprints *prints)
+struct search *storage_search_new(struct storage *storage, size_t prints)
 {
     struct search *search = weir_calloc(1, sizeof *search);
 
@@ -128,20 +135,38 @@ struct search *storage_search_new(struct storage *storage, const struct fingerpr
     search->matcher = storage_matcher_new(prints, &storage->secret);
     search->fd = -1;
     search->piece = weir_calloc(PIECE_BYTES, 1);
-    list_all(search);
+    add_folder(search, weir_strdup(""));
     return search;
+}
+
+bool storage_search_add(struct search *search, const struct fingerprints *prints)
+{
+    return storage_matcher_add(search->matcher, prints);
+}
+
+static void close_file(struct search *search)
+{
+    if (search->fd >= 0)
+        close(search->fd);
+    search->fd = -1;
+    free(search->path);
+    search->path = NULL;
 }
 
 void storage_search_free(struct search *search)
 {
     if (!search)
         return;
-    if (search->fd >= 0)
-        close(search->fd);
-    free_paths(&search->files);
-    free(search->piece);
+    close_file(search);
+    leave(search);
+    for (size_t i = 0; i < search->folders.count; i++)
+        free(search->folders.at[i]);
+    free(search->folders.at);
     weir_buf_fini(&search->finds);
     weir_buf_fini(&search->unread);
+    free(search->found.at.at);
+    free(search->shared.at.at);
+    free(search->piece);
     storage_matcher_free(search->matcher);
     free(search);
 }
@@ -219,50 +244,54 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
     return false;
 }
 
+static void note(struct search_prints *prints, uint64_t print)
+{
+    if (prints->at.count < PRINTS_TOLD)
+        storage_id_list_add(&prints->at, print);
+    else
+        prints->is_cut = true;
+}
+
 /* Once a file. */
 static void note_find(struct search *search)
 {
     search->result.found++;
-    if (search->found_in == search->at + 1)
+    if (search->is_found_here)
         return;
-    search->found_in = search->at + 1;
+    search->is_found_here = true;
     if (search->files_found++ < NAMED_MAX)
-        weir_buf_printf(&search->finds, "%s%s", search->finds.size > 0 ? ", " : "",
-                        search->files.at[search->at]);
+        weir_buf_printf(&search->finds, "%s%s", search->finds.size > 0 ? ", " : "", search->path);
 }
 
-static void on_match(void *owner, uint64_t offset, size_t length)
+static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print)
 {
     struct search *search = owner;
+    bool is_live;
 
     if (search->status != WEIR_OK)
         return;
-    if (is_live_place(search, offset, length))
-        search->result.shared++;
-    else
+    is_live = is_live_place(search, offset, length);
+    search->result.shared += is_live;
+    if (!is_live)
         note_find(search);
+    note(is_live ? &search->shared : &search->found, print);
 }
 
 /* ---- pieces ---- */
 
-/* False: it is gone, or noted as unread; or search->status. */
-static bool open_next(struct search *search)
+/* Without a descriptor: it is gone, or noted as unread. */
+static void open_file(struct search *search)
 {
-    WEIR_AUTO_FREE char *path =
-        weir_format("%s/%s", search->storage->data_dir, search->files.at[search->at]);
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", search->storage->data_dir, search->path);
 
     search->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (search->fd < 0) {
-        note_unread(search, search->files.at[search->at]);
-        return false;
+        note_unread(search, search->path);
+        return;
     }
+    search->is_found_here = false;
     storage_matcher_reset(search->matcher);
-    search->status = identify(search, search->files.at[search->at], search->err);
-    if (search->status == WEIR_OK)
-        return true;
-    close(search->fd);
-    search->fd = -1;
-    return false;
+    search->status = identify(search, search->path, search->err);
 }
 
 /* Passes over what was never written: segments have their full size from the start. */
@@ -287,7 +316,7 @@ static bool read_piece(struct search *search)
         got = read(search->fd, search->piece, PIECE_BYTES);
     } while (got < 0 && errno == EINTR);
     if (got < 0)
-        note_unread(search, search->files.at[search->at]);
+        note_unread(search, search->path);
     if (got <= 0)
         return false;
     storage_matcher_feed(search->matcher, weir_bytes(search->piece, (size_t)got), on_match, search);
@@ -295,35 +324,55 @@ static bool read_piece(struct search *search)
     return true;
 }
 
+/* One entry, or one piece of a file; false when all is searched. */
+static bool go_on(struct search *search)
+{
+    if (search->path) {
+        if (search->status == WEIR_OK && !read_piece(search))
+            close_file(search);
+        return true;
+    }
+    if (!search->directory && search->folders.count == 0)
+        return false;
+    if (!search->directory) {
+        enter_next(search);
+        return true;
+    }
+    look_further(search);
+    if (search->path)
+        open_file(search);
+    if (search->fd < 0)
+        close_file(search);
+    return true;
+}
+
 enum weir_status storage_search_step(struct search *search, bool *ret_done, struct weir_error *err)
 {
-    size_t pieces = 0, files = 0;
+    int64_t until_ms = weir_now_ms() + TURN_MS;
 
     search->err = err;
     search->status = WEIR_OK;
-    while (search->status == WEIR_OK && search->at < search->files.count &&
-           pieces < PIECES_PER_STEP && files < FILES_PER_STEP) {
-        if (search->fd < 0 && !open_next(search)) {
-            search->at += search->status == WEIR_OK;
-            files++;
-            continue;
-        }
-        if (read_piece(search)) {
-            pieces += lseek(search->fd, 0, SEEK_CUR) >= PIECE_BYTES;
-            continue;
-        }
-        close(search->fd);
-        search->fd = -1;
-        search->at++;
-        files++;
-    }
-    *ret_done = search->at == search->files.count;
+    *ret_done = false;
+    for (size_t i = 0; i < ENTRIES_PER_STEP && search->status == WEIR_OK && !*ret_done &&
+                       weir_now_ms() < until_ms;
+         i++)
+        *ret_done = !go_on(search);
     return search->status;
 }
 
 struct search_result storage_search_result(const struct search *search)
 {
     return search->result;
+}
+
+const struct search_prints *storage_search_found(const struct search *search)
+{
+    return &search->found;
+}
+
+const struct search_prints *storage_search_shared(const struct search *search)
+{
+    return &search->shared;
 }
 
 char *storage_search_trouble(struct search *search)

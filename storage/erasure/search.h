@@ -4,6 +4,7 @@
 #ifndef WEIR_STORAGE_SEARCH_H
 #define WEIR_STORAGE_SEARCH_H
 
+#include "storage/catalog/id_list.h"
 #include "storage/erasure/fingerprint.h"
 #include "storage/storage.h"
 
@@ -14,15 +15,27 @@ struct search_result {
     uint64_t unread; /* files and folders, in whole or in part */
 };
 
+/* What was searched for and is there: as many fingerprints as are told apart. Beyond, `is_cut`: it may be anybody's. */
+struct search_prints {
+    struct id_list at;
+    bool is_cut;
+};
+
 struct search;
 
-struct search *storage_search_new(struct storage *storage, const struct fingerprints *prints);
+/* For at most `prints` fingerprints, which are added before the first step. */
+struct search *storage_search_new(struct storage *storage, size_t prints);
 void storage_search_free(struct search *search);
-/* A few MiB; *ret_done when all is searched. UNAVAILABLE when positions cannot be looked up. */
+/* False, and none is added, when there is no room for them. */
+bool storage_search_add(struct search *search, const struct fingerprints *prints);
+/* A few milliseconds; *ret_done when all is searched. UNAVAILABLE when positions cannot be looked up. */
 enum weir_status storage_search_step(struct search *search, bool *ret_done,
                                      struct weir_error *err) WEIR_MUST_USE;
 struct search_result storage_search_result(const struct search *search);
 /* Returns the places of finds, and what could not be read and why, the first of each by path; NULL: none. free() it. */
 char *storage_search_trouble(struct search *search);
+/* Borrowed, a fingerprint for each place. */
+const struct search_prints *storage_search_found(const struct search *search);
+const struct search_prints *storage_search_shared(const struct search *search);
 
 #endif

@@ -1,4 +1,4 @@
-/* The last step of an erasure: see open_erasure.h. Only an attempt that looked at everything, and found nothing, ends
+/* The last steps of an erasure: see open_erasure.h. Only an attempt that looked at everything, and found nothing, ends
  * it. */
 #include "storage/erasure/open_erasure.h"
 
@@ -10,99 +10,380 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 60000 };
+enum {
+    BLOCKS_PER_PARTITION = 64,
+    PRINTS_PER_QUERY = 1 << 16,
+    ROWS_PER_QUERY = 1024,
+    PAUSE_FIRST_MS = 500,
+    PAUSE_MAX_MS = 60000
+};
+
+/* ---- who can still be read ---- */
+
+/* Asking for the ids again must yield nothing. */
+static enum weir_status count_page(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
+{
+    const struct erase_page *page = &erasure->page;
+    enum weir_status status = WEIR_OK;
+    uint64_t last = 0;
+
+    for (size_t i = 0; status == WEIR_OK && i < page->ids.count; i++) {
+        uint64_t id = page->ids.at[i];
+        uint64_t partition =
+            (uint64_t)weir_sample_dataset(id) << 32 | weir_sample_block(id) / BLOCKS_PER_PARTITION;
+        struct located found;
+
+        status = storage_find(storage, id, &found, err);
+        if (status == WEIR_OK && found.state != WEIR_SAMPLE_ERASED)
+            storage_page_row(page, id)->request->left++;
+        if (partition != last && !storage_id_list_has(&erasure->partitions, partition)) {
+            storage_id_list_add(&erasure->partitions, partition);
+            storage_id_list_sort(&erasure->partitions);
+        }
+        last = partition;
+    }
+    return status;
+}
+
+static enum weir_status count_some(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
+{
+    enum weir_status status =
+        storage_page_next(storage, erasure, PAGE_BLANK + 1, &erasure->is_counted, err);
+
+    return status == WEIR_OK ? count_page(storage, erasure, err) : status;
+}
+
+/* ---- what is searched for ---- */
+
+/* A request's fingerprints, or what was found of them. */
+typedef bool prints_fn(struct open_erasure *erasure, struct erase_request *request,
+                       const struct fingerprints *prints);
+
+/* Rows of about as many fingerprints as one step takes. */
+static int64_t rows_per_query(const struct open_erasure *erasure)
+{
+    uint64_t pages = 1, each;
+
+    for (size_t i = 0; i < erasure->count; i++)
+        pages += erasure->requests[i]->pages;
+    each = erasure->samples * PASSAGES_PER_SAMPLE / pages + 1;
+    return each > PRINTS_PER_QUERY                    ? 1
+           : PRINTS_PER_QUERY / each < ROWS_PER_QUERY ? (int64_t)(PRINTS_PER_QUERY / each)
+                                                      : ROWS_PER_QUERY;
+}
+
+/* One row; false when there is no room for it now. */
+static bool take_row(struct open_erasure *erasure, const struct weir_rows *rows, size_t i,
+                     prints_fn *take)
+{
+    struct erase_request *request =
+        storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
+    struct weir_bytes packed = weir_rows_bytes(rows, i, 2);
+    struct fingerprints prints = {0};
+    bool is_taken = true;
+
+    while (packed.size > 0 && storage_fingerprints_unpack(&packed, &prints))
+        ;
+    if (request)
+        is_taken = take(erasure, request, &prints);
+    storage_fingerprints_fini(&prints);
+    if (!is_taken)
+        return false;
+    erasure->prints.erasure = (uint64_t)weir_rows_i64(rows, i, 0);
+    erasure->prints.page = (uint64_t)weir_rows_i64(rows, i, 1);
+    return true;
+}
+
+/* Some of them, from where erasure->prints is. */
+static enum weir_status read_prints(struct storage *storage, struct open_erasure *erasure,
+                                    prints_fn *take, struct weir_error *err)
+{
+    struct prints_place *place = &erasure->prints;
+    struct id_list numbers = storage_open_erasure_numbers(erasure, place->from, ERASE_SLICE);
+    int64_t limit = rows_per_query(erasure);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasure_prints_next, &rows, err, DB_I64S(numbers.at, numbers.count),
+               DB_I64(place->erasure), DB_I64(place->page), DB_I64(limit));
+    size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
+
+    free(numbers.at);
+    if (status != WEIR_OK)
+        return status;
+    place->is_full = false;
+    for (size_t i = 0; i < count && !place->is_full; i++)
+        place->is_full = !take_row(erasure, rows, i, take);
+    if (!place->is_full && (int64_t)count < limit)
+        place->from += ERASE_SLICE;
+    place->is_through = place->from >= erasure->count;
+    return WEIR_OK;
+}
+
+static void rewind_prints(struct open_erasure *erasure)
+{
+    erasure->prints = (struct prints_place){0};
+}
+
+static bool search_for(struct open_erasure *erasure, struct erase_request *request,
+                       const struct fingerprints *prints)
+{
+    (void)request;
+    return storage_search_add(erasure->search, prints);
+}
+
+/* ---- searching, in rounds of as many fingerprints as there is room for ---- */
+
+static size_t room_for(const struct open_erasure *erasure)
+{
+    uint64_t most = (erasure->samples + 1) * PASSAGES_PER_SAMPLE;
+
+    return most < PRINTS_AT_ONCE ? (size_t)most : PRINTS_AT_ONCE;
+}
+
+static void add_all(struct search_prints *to, const struct search_prints *from)
+{
+    for (size_t i = 0; i < from->at.count; i++)
+        storage_id_list_add(&to->at, from->at.at[i]);
+    to->is_cut = to->is_cut || from->is_cut;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void sort_prints(struct search_prints *prints)
+{
+    if (prints->at.count > 0)
+        qsort(prints->at.at, prints->at.count, sizeof *prints->at.at, by_value);
+}
+
+static void end_round(struct open_erasure *erasure)
+{
+    struct search_result result = storage_search_result(erasure->search);
+
+    if (erasure->result.bytes == 0) /* every round looks at the same */
+        erasure->result.bytes = result.bytes;
+    if (!erasure->attempt.trouble)
+        erasure->attempt.trouble = storage_search_trouble(erasure->search);
+    erasure->attempt.unread += result.unread;
+    erasure->result.found += result.found;
+    erasure->result.shared += result.shared;
+    add_all(&erasure->found, storage_search_found(erasure->search));
+    add_all(&erasure->shared, storage_search_shared(erasure->search));
+    storage_search_free(erasure->search);
+    erasure->search = NULL;
+    erasure->prints.is_full = false;
+    if (!erasure->prints.is_through)
+        return;
+    sort_prints(&erasure->found);
+    sort_prints(&erasure->shared);
+    erasure->is_searched = true;
+    rewind_prints(erasure);
+}
+
+static enum weir_status search_some(struct storage *storage, struct open_erasure *erasure,
+                                    struct weir_error *err)
+{
+    bool is_done = false;
+    enum weir_status status;
+
+    if (!erasure->search)
+        erasure->search = storage_search_new(storage, room_for(erasure));
+    if (!erasure->prints.is_full && !erasure->prints.is_through)
+        return read_prints(storage, erasure, search_for, err);
+    status = storage_search_step(erasure->search, &is_done, err);
+    if (status == WEIR_OK && is_done)
+        end_round(erasure);
+    return status;
+}
+
+/* ---- whose it is ---- */
+
+static size_t count_in(const struct search_prints *found, const uint64_t *prints, size_t count)
+{
+    size_t places = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t low = 0, high = found->at.count;
+
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+
+            if (found->at.at[middle] < prints[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < found->at.count && found->at.at[low] == prints[i]; low++)
+            places++;
+    }
+    return places;
+}
+
+static bool attribute(struct open_erasure *erasure, struct erase_request *request,
+                      const struct fingerprints *prints)
+{
+    request->left += count_in(&erasure->found, prints->longs, prints->long_count) +
+                     count_in(&erasure->found, prints->shorts, prints->short_count);
+    request->is_shared = request->is_shared ||
+                         count_in(&erasure->shared, prints->longs, prints->long_count) > 0 ||
+                         count_in(&erasure->shared, prints->shorts, prints->short_count) > 0;
+    return true;
+}
+
+/* What cannot be told apart is said of each. */
+static void attribute_to_all(struct open_erasure *erasure)
+{
+    for (size_t i = 0; i < erasure->count; i++) {
+        struct erase_request *request = erasure->requests[i];
+
+        if (erasure->found.is_cut && request->samples > 0)
+            request->left = erasure->result.found;
+        if (erasure->shared.is_cut && request->samples > 0)
+            request->is_shared = true;
+    }
+}
+
+static enum weir_status attribute_some(struct storage *storage, struct open_erasure *erasure,
+                                       struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    erasure->is_attributed = erasure->found.at.count + erasure->shared.at.count == 0;
+    if (!erasure->is_attributed) {
+        status = read_prints(storage, erasure, attribute, err);
+        erasure->is_attributed = status == WEIR_OK && erasure->prints.is_through;
+    }
+    if (erasure->is_attributed)
+        attribute_to_all(erasure);
+    return status;
+}
+
+/* ---- what was found is looked for again ---- */
+
+static bool has_left(const struct erase_request *request)
+{
+    return request->left > 0;
+}
 
 bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms)
 {
     return now_ms < erasure->failing.again_ms;
 }
 
-/* Asking for the ids again must yield nothing. */
-static enum weir_status count_readable(struct storage *storage, const struct open_erasure *erasure,
-                                       uint64_t *ret_count, struct weir_error *err)
+/* As if nothing had been looked at yet. */
+static void start_again(struct open_erasure *erasure)
 {
-    enum weir_status status = WEIR_OK;
-
-    *ret_count = 0;
-    for (size_t i = 0; status == WEIR_OK && i < erasure->ids.count; i++) {
-        struct located found;
-
-        status = storage_find(storage, erasure->ids.at[i], &found, err);
-        *ret_count += status == WEIR_OK && found.state != WEIR_SAMPLE_ERASED;
-    }
-    return status;
+    erasure->is_counted = erasure->is_searched = erasure->is_attributed = false;
+    erasure->found.at.count = erasure->shared.at.count = 0;
+    erasure->found.is_cut = erasure->shared.is_cut = false;
+    erasure->result = (struct search_result){0};
+    free(erasure->attempt.trouble);
+    erasure->attempt = (struct attempt){0};
+    for (size_t i = 0; i < erasure->count; i++)
+        erasure->requests[i]->left = 0;
+    rewind_prints(erasure);
+    storage_page_rewind(erasure);
 }
 
-/* The log does not name the file: its name may be a person's. */
+/* The log does not name the file: its name may be a person's. Takes `trouble` over. */
 static void try_again_later(struct open_erasure *erasure, char *trouble)
 {
     struct failing *failing = &erasure->failing;
-    struct search_result result = storage_search_result(erasure->search);
 
     if (!failing->trouble)
-        weir_log(WEIR_LOG_ERROR, "erasure not verified, which is tried again",
-                 "erasure=%" PRIu64 " found=%" PRIu64 " unread=%" PRIu64
+        weir_log(WEIR_LOG_ERROR, "erasures not verified, which is tried again",
+                 "erasures=%zu first=%" PRIu64 " found=%" PRIu64 " unread=%" PRIu64
                  " see=\"weir erase status %" PRIu64 "\"",
-                 erasure->number, result.found, result.unread, erasure->number);
+                 erasure->count, erasure->requests[0]->number, erasure->requests[0]->left,
+                 erasure->attempt.unread, erasure->requests[0]->number);
+    start_again(erasure);
     free(failing->trouble);
     failing->trouble = trouble;
     failing->pause_ms = failing->pause_ms == 0 ? PAUSE_FIRST_MS : 2 * failing->pause_ms;
     failing->pause_ms = failing->pause_ms < PAUSE_MAX_MS ? failing->pause_ms : PAUSE_MAX_MS;
     failing->again_ms = weir_now_ms() + failing->pause_ms;
-    storage_search_free(erasure->search);
-    erasure->search = NULL;
 }
 
-static enum weir_status commit_verified(struct storage *storage, struct open_erasure *erasure,
-                                        struct weir_error *err)
+static char *take_trouble(struct open_erasure *erasure)
 {
-    struct search_result result = storage_search_result(erasure->search);
+    char *trouble = WEIR_TAKE(erasure->attempt.trouble);
+
+    return trouble ? trouble : weir_strdup("some of its samples can still be read");
+}
+
+struct open_erasure *storage_verify_part(struct open_erasure *erasure)
+{
+    struct open_erasure *found;
+    size_t clean = 0;
+
+    for (size_t i = 0; i < erasure->count; i++)
+        clean += !has_left(erasure->requests[i]);
+    if (erasure->attempt.unread == 0 && clean == erasure->count)
+        return NULL;
+    if (erasure->attempt.unread > 0 || clean == 0) {
+        try_again_later(erasure, take_trouble(erasure));
+        return NULL;
+    }
+    found = storage_open_erasure_part(erasure, has_left);
+    found->is_deep = true;
+    try_again_later(found, take_trouble(erasure));
+    return found;
+}
+
+/* ---- the end ---- */
+
+static void finish_remarks(struct open_erasure *erasure, struct erase_request *request)
+{
+    if (erasure->remarks.size > 0 && request->samples > 0)
+        storage_remark(&request->remarks, weir_buf_text(&erasure->remarks));
+    if (request->is_shared)
+        storage_remark(&request->remarks, "passages of the erased content also stand in samples of "
+                                          "others, which stay: text that they share");
+}
+
+enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
+                                       const struct id_list *numbers, struct weir_error *err)
+{
+    struct pieces remarks = {0};
+    struct id_list left = {0};
     enum weir_status status;
 
-    if (result.shared > 0)
-        storage_erasure_remark(erasure, "passages of the erased content also stand in samples of "
-                                        "others, which stay: text that they share");
-    status = DB_RUN(storage->db, Q_erasure_verified, NULL, err, DB_I64(erasure->number),
-                    DB_I64(weir_now_wall_us()), DB_I64(result.bytes), DB_I64(result.found),
-                    DB_TEXT(weir_buf_text(&erasure->remarks)));
-    if (status != WEIR_OK)
-        return status;
-    erasure->state = ERASURE_VERIFIED;
-    weir_log(WEIR_LOG_INFO, "erasure verified", "erasure=%" PRIu64 " searched=%" PRIu64,
-             erasure->number, result.bytes);
-    return WEIR_OK;
-}
+    for (size_t i = 0; i < numbers->count; i++) {
+        struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
 
-static enum weir_status conclude(struct storage *storage, struct open_erasure *erasure,
-                                 struct weir_error *err)
-{
-    uint64_t readable;
-    char *trouble;
-    enum weir_status status = count_readable(storage, erasure, &readable, err);
-
-    if (status != WEIR_OK)
-        return status;
-    trouble = storage_search_trouble(erasure->search);
-    if (!trouble && readable > 0)
-        trouble = weir_format("%" PRIu64 " of its samples can still be read", readable);
-    if (!trouble)
-        return commit_verified(storage, erasure, err);
-    try_again_later(erasure, trouble);
-    return WEIR_OK;
+        finish_remarks(erasure, request);
+        storage_id_list_add(&left, request->left);
+        storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
+    }
+    status = DB_RUN(storage->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
+                    DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
+                    DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
+                    DB_I64S(remarks.at.at, remarks.at.count),
+                    DB_I64S(remarks.sizes.at, remarks.sizes.count));
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasure_prints_drop, NULL, err,
+                        DB_I64S(numbers->at, numbers->count));
+    storage_pieces_fini(&remarks);
+    free(left.at);
+    return status;
 }
 
 enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
-    bool is_done;
-    enum weir_status status;
-
+    if (!erasure->is_counted)
+        return count_some(storage, erasure, err);
     if (!erasure->is_deep) {
         storage_scrub_deep(storage, erasure);
         return WEIR_OK;
     }
-    if (!erasure->search)
-        erasure->search = storage_search_new(storage, &erasure->prints);
-    status = storage_search_step(erasure->search, &is_done, err);
-    return status == WEIR_OK && is_done ? conclude(storage, erasure, err) : status;
+    if (!erasure->is_searched)
+        return search_some(storage, erasure, err);
+    return attribute_some(storage, erasure, err);
 }

@@ -159,40 +159,96 @@ static void match(const struct run_entry *entries, size_t entry_count, const uin
     }
 }
 
-static enum weir_status find_in_run(const struct key_run *run, const uint64_t *hashes, size_t count,
-                                    const struct key_source *source, struct key_hits *hits,
-                                    struct weir_error *err)
+static enum weir_status match_all(const struct weir_bytes *segments, size_t segment_count,
+                                  const struct key_walk *walk, struct key_hits *hits,
+                                  struct weir_error *err)
 {
-    WEIR_AUTO_FREE uint64_t *segments = NULL;
-    size_t found = storage_key_run_segments(run, hashes, count, &segments);
-    struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
     struct run_entry entries[RUN_SEGMENT_ENTRIES];
     enum weir_status status = WEIR_OK;
 
-    for (size_t at = 0; status == WEIR_OK && at < found; at += KEY_SEGMENTS_AT_ONCE) {
-        size_t here = found - at < KEY_SEGMENTS_AT_ONCE ? found - at : KEY_SEGMENTS_AT_ONCE;
+    for (size_t i = 0; status == WEIR_OK && i < segment_count; i++) {
+        size_t entry_count;
 
-        status = source->segments(source->owner, run->number, segments + at, here, bytes, err);
-        for (size_t i = 0; status == WEIR_OK && i < here; i++) {
-            size_t entry_count;
-
-            if (bytes[i].size == 0) /* all of it was erased */
-                continue;
-            status = storage_run_segment_unpack(bytes[i], entries, &entry_count, err);
-            if (status == WEIR_OK)
-                match(entries, entry_count, hashes, count, hits);
-        }
+        if (segments[i].size == 0) /* all of it was erased */
+            continue;
+        status = storage_run_segment_unpack(segments[i], entries, &entry_count, err);
+        if (status == WEIR_OK)
+            match(entries, entry_count, walk->hashes, walk->hash_count, hits);
     }
     return status;
+}
+
+/* ---- one piece after the other ---- */
+
+void storage_key_walk_fini(struct key_walk *walk)
+{
+    free(walk->segments);
+    *walk = (struct key_walk){0};
+}
+
+static void list_segments(const struct key_run *run, struct key_walk *walk)
+{
+    if (walk->hashes) {
+        walk->count =
+            storage_key_run_segments(run, walk->hashes, walk->hash_count, &walk->segments);
+        return;
+    }
+    walk->count = run->segments;
+    walk->segments = weir_calloc(run->segments + 1, sizeof *walk->segments);
+    for (size_t i = 0; i < run->segments; i++)
+        walk->segments[i] = i;
+}
+
+struct key_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
+                                      size_t *ret_first)
+{
+    while (walk->run < index->run_count) {
+        struct key_run *run = &index->runs[walk->run];
+        size_t left;
+
+        if (!walk->segments)
+            list_segments(run, walk);
+        left = walk->count - walk->at;
+        if (left > 0) {
+            *ret_first = walk->at;
+            walk->at += left < KEY_SEGMENTS_AT_ONCE ? left : KEY_SEGMENTS_AT_ONCE;
+            return run;
+        }
+        free(walk->segments);
+        walk->segments = NULL;
+        walk->at = 0;
+        walk->run++;
+    }
+    return NULL;
+}
+
+enum weir_status storage_key_index_walk(const struct key_index *index, struct key_walk *walk,
+                                        const struct key_source *source, struct key_hits *hits,
+                                        bool *ret_done, struct weir_error *err)
+{
+    struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
+    size_t first = 0;
+    const struct key_run *run =
+        walk->hash_count > 0 ? storage_key_walk_next(index, walk, &first) : NULL;
+    enum weir_status status;
+
+    *ret_done = !run;
+    if (!run)
+        return WEIR_OK;
+    status = source->segments(source->owner, run->number, walk->segments + first, walk->at - first,
+                              bytes, err);
+    return status == WEIR_OK ? match_all(bytes, walk->at - first, walk, hits, err) : status;
 }
 
 enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
                                         size_t count, const struct key_source *source,
                                         struct key_hits *hits, struct weir_error *err)
 {
+    struct key_walk walk = {.hashes = hashes, .hash_count = count};
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && i < index->run_count; i++)
-        status = find_in_run(&index->runs[i], hashes, count, source, hits, err);
+    for (bool is_done = false; status == WEIR_OK && !is_done;)
+        status = storage_key_index_walk(index, &walk, source, hits, &is_done, err);
+    storage_key_walk_fini(&walk);
     return status;
 }

@@ -59,6 +59,24 @@ struct key_hits {
     size_t count, capacity;
 };
 
+/* Where going over the segments of all runs that may hold some hashes has come to; no run may leave the index
+ * meanwhile. The start has nothing but the hashes. */
+struct key_walk {
+    const uint64_t *hashes; /* ascending, distinct, borrowed; NULL: all segments */
+    size_t hash_count;
+    size_t run;
+    uint64_t *segments; /* of the run, that are looked into; NULL: not listed yet */
+    size_t count, at;
+};
+void storage_key_walk_fini(struct key_walk *walk);
+/* The run and its next segments, in walk->segments from `*ret_first` to walk->at: at most KEY_SEGMENTS_AT_ONCE. NULL
+ * when all runs are through. */
+struct key_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
+                                      size_t *ret_first);
+/* A bounded piece of a look-up: the entries of the walk's hashes in the next segments. */
+enum weir_status storage_key_index_walk(const struct key_index *index, struct key_walk *walk,
+                                        const struct key_source *source, struct key_hits *hits,
+                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* All entries of `hashes` (ascending, distinct). */
 enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
                                         size_t count, const struct key_source *source,

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 1 + 8 + STORAGE_PROOF_BYTES };
@@ -29,10 +30,35 @@ bool storage_key_name_is(const struct key_name *a, const struct key_name *b)
            (!a->has_proof || !b->has_proof || memcmp(a->proof, b->proof, sizeof a->proof) == 0);
 }
 
+static int by_hash(const void *a, const void *b)
+{
+    const struct key_name *x = a, *y = b;
+
+    if (x->domain != y->domain)
+        return x->domain < y->domain ? -1 : 1;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+void storage_key_names_sort(struct key_names *names)
+{
+    if (names->count > 0)
+        qsort(names->at, names->count, sizeof *names->at, by_hash);
+}
+
 bool storage_key_names_have(const struct key_names *names, const struct key_name *name)
 {
-    for (size_t i = 0; i < names->count; i++) {
-        if (storage_key_name_is(&names->at[i], name))
+    size_t low = 0, high = names->count;
+
+    while (low < high) { /* the first that is not below */
+        size_t middle = low + (high - low) / 2;
+
+        if (by_hash(&names->at[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < names->count && by_hash(&names->at[low], name) == 0; low++) {
+        if (storage_key_name_is(&names->at[low], name))
             return true;
     }
     return false;

@@ -159,19 +159,6 @@ enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,
 
 /* ---- erasing ---- */
 
-/* The segments to look into: those that may hold the hashes, or all. */
-static size_t segments_of(const struct key_run *run, const struct key_erasure *erasure,
-                          uint64_t **ret_segments)
-{
-    if (erasure->hashes)
-        return storage_key_run_segments(run, erasure->hashes->at, erasure->hashes->count,
-                                        ret_segments);
-    *ret_segments = weir_calloc(run->segments + 1, sizeof **ret_segments);
-    for (size_t i = 0; i < run->segments; i++)
-        (*ret_segments)[i] = i;
-    return run->segments;
-}
-
 static enum weir_status thin_segment(struct weir_db *db, struct key_run *run, uint64_t segment,
                                      struct weir_bytes packed, const struct key_erasure *erasure,
                                      struct weir_error *err)
@@ -185,7 +172,7 @@ static enum weir_status thin_segment(struct weir_db *db, struct key_run *run, ui
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < count; i++) {
-        if (!storage_id_list_has(erasure->ids, entries[i].id))
+        if (!erasure->is_erased(erasure->owner, entries[i].id))
             entries[kept++] = entries[i];
     }
     if (kept == count)
@@ -197,45 +184,27 @@ static enum weir_status thin_segment(struct weir_db *db, struct key_run *run, ui
                   DB_BYTES(weir_buf_view(&thinned)));
 }
 
-static enum weir_status thin_segments(struct weir_db *db, struct key_run *run,
-                                      const uint64_t *segments, size_t count,
-                                      const struct key_erasure *erasure, struct weir_error *err)
+enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *index,
+                                         const struct key_erasure *erasure, struct key_walk *walk,
+                                         bool *ret_done, struct weir_error *err)
 {
     struct key_reader reader = {.db = db};
     struct weir_bytes bytes[KEY_SEGMENTS_AT_ONCE];
+    size_t first = 0, count;
+    struct key_run *run = storage_key_walk_next(index, walk, &first);
+    uint64_t before = run ? run->count : 0;
     enum weir_status status = WEIR_OK;
 
-    for (size_t at = 0; status == WEIR_OK && at < count; at += KEY_SEGMENTS_AT_ONCE) {
-        size_t here = count - at < KEY_SEGMENTS_AT_ONCE ? count - at : KEY_SEGMENTS_AT_ONCE;
-
-        status = read_segments(&reader, run->number, segments + at, here, bytes, err);
-        for (size_t i = 0; status == WEIR_OK && i < here; i++)
-            status = thin_segment(db, run, segments[at + i], bytes[i], erasure, err);
-    }
+    *ret_done = !run;
+    if (!run)
+        return WEIR_OK;
+    count = walk->at - first;
+    status = read_segments(&reader, run->number, walk->segments + first, count, bytes, err);
+    for (size_t i = 0; status == WEIR_OK && i < count; i++)
+        status = thin_segment(db, run, walk->segments[first + i], bytes[i], erasure, err);
     storage_key_reader_fini(&reader);
-    return status;
-}
-
-static enum weir_status thin_run(struct weir_db *db, struct key_run *run,
-                                 const struct key_erasure *erasure, struct weir_error *err)
-{
-    WEIR_AUTO_FREE uint64_t *segments = NULL;
-    size_t count = segments_of(run, erasure, &segments);
-    uint64_t before = run->count;
-    enum weir_status status = thin_segments(db, run, segments, count, erasure, err);
-
-    if (status != WEIR_OK || run->count == before)
-        return status;
-    return DB_RUN(db, Q_run_thinned, NULL, err, DB_I64(run->number), DB_I64(run->count));
-}
-
-enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *index,
-                                         const struct key_erasure *erasure, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-
-    for (size_t i = 0; status == WEIR_OK && i < index->run_count; i++)
-        status = thin_run(db, &index->runs[i], erasure, err);
+    if (status == WEIR_OK && run->count != before)
+        status = DB_RUN(db, Q_run_thinned, NULL, err, DB_I64(run->number), DB_I64(run->count));
     return status;
 }
 

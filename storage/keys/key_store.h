@@ -47,15 +47,14 @@ enum weir_status storage_key_store_drop(struct weir_db *db, uint64_t run, bool i
 /* The run in memory; takes the filter out of `writer`. */
 struct key_run storage_key_store_run(uint64_t number, bool is_own, struct run_writer *writer);
 
-/* Takes the entries of `ids` (ascending, without their dataset) out of the segments that may hold one of
- * `hashes`, or out of all when `hashes` is NULL; inside the caller's transaction. What a filter
- * knows of them, and half a hash in 1024 as a fence, go with the next merge of the run. */
+/* Takes the entries of erased samples out of the next segments of a walk; inside the caller's transaction. What a
+ * filter knows of them, and half a hash in 1024 as a fence, go with the next merge of the run. */
 struct key_erasure {
-    const struct id_list *ids;
-    const struct id_list *hashes;
+    bool (*is_erased)(const void *owner, uint64_t id); /* without its dataset */
+    const void *owner;
 };
 enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *index,
-                                         const struct key_erasure *erasure,
-                                         struct weir_error *err) WEIR_MUST_USE;
+                                         const struct key_erasure *erasure, struct key_walk *walk,
+                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -340,13 +340,16 @@ enum weir_status storage_owed_is_settled(struct storage *storage, struct open_er
                                          bool *ret_settled, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = WEIR_OK;
+    struct id_list numbers;
+    enum weir_status status;
 
     *ret_settled = false;
     if (erasure->owing.asked == storage->owed->settled + 1)
         return WEIR_OK;
-    status =
-        DB_RUN(storage->db, Q_owed_fresh, &rows, err, DB_I64(erasure->number), DB_I64(OWED_TRIES));
+    numbers = storage_open_erasure_numbers(erasure, 0, erasure->count);
+    status = DB_RUN(storage->db, Q_owed_fresh, &rows, err, DB_I64S(numbers.at, numbers.count),
+                    DB_I64(OWED_TRIES));
+    free(numbers.at);
     if (status != WEIR_OK)
         return status;
     *ret_settled = weir_rows_i64(rows, 0, 0) == 0;

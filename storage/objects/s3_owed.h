@@ -21,17 +21,18 @@ void storage_owed_pump(struct owed *owed);
 /* How long to wait for what is due at `due_us`: never longer than the longest pause between two attempts. Pure. */
 int64_t storage_owed_wait_ms(int64_t due_us, int64_t now_us);
 
-/* s3_owed_plan.c, a bounded piece of work: writes down what the erasure owes, before its files change. */
+/* s3_owed_plan.c, a bounded piece of work: writes down what is owed for the erasure's page, before its files change. */
 enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
-                                   struct weir_error *err) WEIR_MUST_USE;
+                                   bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* Its files are overwritten: what it owes is due. */
 enum weir_status storage_owed_release(struct storage *storage, struct open_erasure *erasure,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Whether everything it owes is done or has failed five times; storage is pumped when that may have changed. */
 enum weir_status storage_owed_is_settled(struct storage *storage, struct open_erasure *erasure,
                                          bool *ret_settled, struct weir_error *err) WEIR_MUST_USE;
-/* Remarks on what is still there. */
-enum weir_status storage_owed_remark(struct storage *storage, struct open_erasure *erasure,
+/* Remarks on what is still there, inside the caller's transaction. */
+enum weir_status storage_owed_remark(struct storage *storage, const struct open_erasure *erasure,
+                                     const struct id_list *numbers,
                                      struct weir_error *err) WEIR_MUST_USE;
 
 /* What every erasure that has something in its way is told, in `arena`; at most 1000. */

@@ -9,6 +9,7 @@
 #include "storage/scanning/sidecar.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { IDS_PER_STEP = 1024, NAMES_MAX = 32 };
@@ -36,8 +37,8 @@ static enum weir_status find_etag(struct storage *storage, const struct located 
     return WEIR_OK;
 }
 
-static enum weir_status owe(struct storage *storage, const struct open_erasure *erasure,
-                            const struct located *found, const char *path, struct weir_error *err)
+static enum weir_status owe(struct storage *storage, uint64_t request, const struct located *found,
+                            const char *path, struct weir_error *err)
 {
     const struct declaration *d = found->dataset->declaration;
     bool is_rewrite = d->on_erase != ON_ERASE_UNLINK;
@@ -48,7 +49,7 @@ static enum weir_status owe(struct storage *storage, const struct open_erasure *
     if (!is_rewrite)
         status = find_etag(storage, found, key, path != found->file->path, &etag, err);
     return status != WEIR_OK ? status
-                             : DB_RUN(storage->db, Q_owed_add, NULL, err, DB_I64(erasure->number),
+                             : DB_RUN(storage->db, Q_owed_add, NULL, err, DB_I64(request),
                                       DB_I64(found->dataset->number), DB_BYTES(weir_bytes_of(key)),
                                       DB_BOOL(is_rewrite), DB_BOOL(found->file->state == FILE_LIVE),
                                       DB_TEXT(weir_buf_text(&etag)), DB_I64(OWED_NOT_YET_US));
@@ -61,22 +62,24 @@ static enum weir_status plan_one(struct storage *storage, struct open_erasure *e
     struct located found;
     WEIR_AUTO_FREE char *beside = NULL;
     const struct declaration *d;
+    uint64_t request = storage_page_row(&erasure->page, id)->request->number;
     enum weir_status status = storage_find(storage, id, &found, err);
 
     d = status == WEIR_OK && found.dataset ? found.dataset->declaration : NULL;
     if (!d || !d->is_mirrored || !found.file || !found.file->path ||
         (found.file->state == FILE_LIVE) != (erasure->owing.pass == PASS_LIVE) ||
-        (erasure->owing.dataset == found.dataset->number &&
+        (erasure->owing.request == request && erasure->owing.dataset == found.dataset->number &&
          erasure->owing.planned == storage_file_number(found.file)))
         return status;
+    erasure->owing.request = request;
     erasure->owing.dataset = found.dataset->number;
     erasure->owing.planned = storage_file_number(found.file);
     erasure->owing.is_any = true;
-    status = owe(storage, erasure, &found, found.file->path, err);
+    status = owe(storage, request, &found, found.file->path, err);
     if (status != WEIR_OK || !d->wants_sidecar || d->on_erase != ON_ERASE_UNLINK)
         return status;
     beside = storage_sidecar_path(found.dataset, found.file->path);
-    return owe(storage, erasure, &found, beside, err);
+    return owe(storage, request, &found, beside, err);
 }
 
 static bool has_buckets(const struct storage *storage)
@@ -88,45 +91,65 @@ static bool has_buckets(const struct storage *storage)
     return false;
 }
 
-enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
-                                   struct weir_error *err)
+static enum weir_status plan_some(struct storage *storage, struct open_erasure *erasure,
+                                  struct weir_error *err)
 {
+    const struct id_list *ids = &erasure->page.ids;
     struct owing *owing = &erasure->owing;
     enum weir_status status = weir_db_begin(storage->db, err);
 
-    for (size_t i = 0; status == WEIR_OK && i < IDS_PER_STEP && owing->at < erasure->ids.count; i++)
-        status = plan_one(storage, erasure, erasure->ids.at[owing->at++], err);
+    for (size_t i = 0; status == WEIR_OK && i < IDS_PER_STEP && owing->at < ids->count; i++)
+        status = plan_one(storage, erasure, ids->at[owing->at++], err);
     if (status == WEIR_OK)
         status = weir_db_commit(storage->db, err);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK)
         weir_db_rollback(storage->db);
+    return status;
+}
+
+enum weir_status storage_owed_plan(struct storage *storage, struct open_erasure *erasure,
+                                   bool *ret_done, struct weir_error *err)
+{
+    struct owing *owing = &erasure->owing;
+    enum weir_status status;
+
+    *ret_done = !has_buckets(storage);
+    if (*ret_done)
+        return WEIR_OK;
+    status = plan_some(storage, erasure, err);
+    if (status != WEIR_OK || owing->at < erasure->page.ids.count)
         return status;
-    }
-    owing->dataset = 0;
-    if (owing->at == erasure->ids.count) {
-        owing->at = 0;
-        owing->pass++;
-    }
-    owing->is_planned = owing->pass == PASS_END || !has_buckets(storage);
+    owing->request = 0;
+    owing->at = 0;
+    owing->pass++;
+    *ret_done = owing->pass == PASS_END;
     return WEIR_OK;
 }
 
 enum weir_status storage_owed_release(struct storage *storage, struct open_erasure *erasure,
                                       struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(storage->db, Q_owed_release, NULL, err,
-                                     DB_I64(erasure->number), DB_I64(OWED_NOT_YET_US));
+    struct id_list numbers = storage_open_erasure_numbers(erasure, 0, erasure->count);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
 
-    erasure->owing.is_due = status == WEIR_OK;
-    if (status == WEIR_OK)
+    if (has_buckets(storage))
+        status = DB_RUN(storage->db, Q_owed_release, &rows, err, DB_I64S(numbers.at, numbers.count),
+                        DB_I64(OWED_NOT_YET_US));
+    free(numbers.at);
+    if (status != WEIR_OK)
+        return status;
+    erasure->owing.is_due = true;
+    erasure->owing.is_any = rows && weir_rows_i64(rows, 0, 0) > 0;
+    if (erasure->owing.is_any)
         storage_owed_pump(storage->owed);
-    return status;
+    return WEIR_OK;
 }
 
 /* ---- telling ---- */
 
 /* Objects are named percent-encoded: a key may hold anything. */
-static void remark_object(const struct dataset *dataset, struct open_erasure *erasure,
+static void remark_object(const struct dataset *dataset, struct erase_request *request,
                           const struct weir_rows *rows, size_t row)
 {
     const struct declaration *d = dataset->declaration;
@@ -143,32 +166,56 @@ static void remark_object(const struct dataset *dataset, struct open_erasure *er
         d->name, d->s3.bucket, d->s3.prefix, weir_buf_text(&encoded), weir_rows_text(rows, row, 3),
         is_left ? "look at it, and delete there what is the person's"
                 : "Weir tries again until it is done, which weir erase status tells");
-    storage_erasure_remark(erasure, remark);
+    storage_remark(&request->remarks, remark);
 }
 
-enum weir_status storage_owed_remark(struct storage *storage, struct open_erasure *erasure,
-                                     struct weir_error *err)
+static enum weir_status remark_on(struct storage *storage, struct erase_request *request,
+                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    WEIR_AUTO(weir_rows) cleaned = NULL;
     WEIR_AUTO_FREE char *more = NULL;
-    enum weir_status status = DB_RUN(storage->db, Q_owed_left, &rows, err, DB_I64(erasure->number),
+    enum weir_status status = DB_RUN(storage->db, Q_owed_left, &rows, err, DB_I64(request->number),
                                      DB_I64(NAMES_MAX + 1));
 
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_owed_cleaned, &cleaned, err, DB_I64(erasure->number));
     if (status != WEIR_OK)
         return status;
-    erasure->owing.cleaned = (uint64_t)weir_rows_i64(cleaned, 0, 0);
     for (size_t i = 0; i < weir_rows_count(rows) && i < NAMES_MAX; i++)
         remark_object(storage_catalog_at(storage->catalog, (uint64_t)weir_rows_i64(rows, i, 0)),
-                      erasure, rows, i);
+                      request, rows, i);
     if (weir_rows_count(rows) <= NAMES_MAX)
         return WEIR_OK;
     more = weir_format("the same is true of %" PRId64 " more objects",
                        weir_rows_i64(rows, 0, 4) - NAMES_MAX);
-    storage_erasure_remark(erasure, more);
+    storage_remark(&request->remarks, more);
     return WEIR_OK;
+}
+
+static enum weir_status store_remarks(struct storage *storage, const struct erase_request *request,
+                                      struct weir_error *err)
+{
+    const uint64_t start = 0, size = request->remarks.size;
+
+    return DB_RUN(storage->db, Q_erasure_remarks, NULL, err,
+                  DB_BYTES(weir_bytes(request->remarks.at, request->remarks.size)),
+                  DB_I64S(&request->number, 1), DB_I64S(&start, 1), DB_I64S(&size, 1));
+}
+
+enum weir_status storage_owed_remark(struct storage *storage, const struct open_erasure *erasure,
+                                     const struct id_list *numbers, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_owed_left_of, &rows, err, DB_I64S(numbers->at, numbers->count));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        struct erase_request *request =
+            storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
+
+        status = remark_on(storage, request, err);
+        if (status == WEIR_OK)
+            status = store_remarks(storage, request, err);
+    }
+    return status;
 }
 
 enum weir_status storage_owed_troubles(struct storage *storage, struct weir_arena *arena,

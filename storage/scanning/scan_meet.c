@@ -465,7 +465,7 @@ static enum weir_status meet_same(struct dataset *dataset, const struct scan_too
         return take_in(dataset, tools, listed, file, file->layout, err);
     if (!scan->has_checked && scan->scope.is_whole && !check_served(dataset, listed, file) &&
         dataset->declaration->format->is_one_sample && file->samples > 0 &&
-        is_ready(dataset, listed))
+        !is_erased(dataset, file) && is_ready(dataset, listed))
         return copy_again(dataset, listed, file, err);
     return WEIR_OK;
 }

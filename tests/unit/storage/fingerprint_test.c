@@ -20,10 +20,11 @@ struct hits {
     size_t length;
 };
 
-static void on_match(void *owner, uint64_t offset, size_t length)
+static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print)
 {
     struct hits *hits = owner;
 
+    (void)print;
     if (hits->count++ == 0) {
         hits->first = offset;
         hits->length = length;
@@ -39,6 +40,15 @@ static void fill(uint8_t *bytes, size_t size, uint64_t seed)
         bytes[i] = (uint8_t)weir_rng_next(&rng);
 }
 
+static struct matcher *matcher_of(const struct fingerprints *prints)
+{
+    struct matcher *matcher =
+        storage_matcher_new(prints->long_count + prints->short_count, &SECRET);
+
+    assert_true(storage_matcher_add(matcher, prints));
+    return matcher;
+}
+
 /* Searches `text` for `erased`, in pieces of `piece` bytes. */
 static struct hits search(struct weir_bytes erased, struct weir_bytes text, size_t piece)
 {
@@ -46,8 +56,8 @@ static struct hits search(struct weir_bytes erased, struct weir_bytes text, size
     struct matcher *matcher;
     struct hits hits = {0};
 
-    storage_fingerprints_add(&prints, &SECRET, erased);
-    matcher = storage_matcher_new(&prints, &SECRET);
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE, erased);
+    matcher = matcher_of(&prints);
     storage_matcher_reset(matcher);
     for (size_t at = 0; at < text.size; at += piece)
         storage_matcher_feed(
@@ -109,9 +119,10 @@ static void a_hole_is_so_many_zeroes(void **state)
 
     (void)state;
     fill(erased, 250, 1);
-    storage_fingerprints_add(&prints, &SECRET, weir_bytes(erased, sizeof erased));
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE,
+                             weir_bytes(erased, sizeof erased));
     for (size_t i = 0; i < WEIR_COUNT(HOLES); i++) {
-        struct matcher *matcher = storage_matcher_new(&prints, &SECRET);
+        struct matcher *matcher = matcher_of(&prints);
         struct hits whole = {0}, holed = {0};
 
         memset(text, 0, sizeof text);
@@ -143,14 +154,15 @@ static void nothing_is_found_where_nothing_is(void **state)
 
 static void they_can_be_stored_and_damage_is_noticed(void **state)
 {
-    struct fingerprints prints = {0}, back;
+    struct fingerprints prints = {0}, back = {0};
     WEIR_AUTO_BUF packed = {0};
     struct weir_bytes rest;
     uint8_t erased[500];
 
     (void)state;
     fill(erased, sizeof erased, 1);
-    storage_fingerprints_add(&prints, &SECRET, weir_bytes(erased, sizeof erased));
+    storage_fingerprints_add(&prints, &SECRET, PASSAGES_PER_SAMPLE,
+                             weir_bytes(erased, sizeof erased));
     storage_fingerprints_pack(&prints, &packed);
     weir_buf_append_text(&packed, "behind");
     rest = weir_buf_view(&packed);
@@ -158,12 +170,12 @@ static void they_can_be_stored_and_damage_is_noticed(void **state)
     assert_true(weir_bytes_equal(rest, weir_bytes_of("behind")));
     assert_int_equal(back.long_count, prints.long_count);
     assert_memory_equal(back.longs, prints.longs, prints.long_count * sizeof(uint64_t));
-    storage_fingerprints_fini(&back);
     rest = weir_bytes(packed.at, packed.size - strlen("behind") - 1);
     assert_false(storage_fingerprints_unpack(&rest, &back));
     weir_put_u64(packed.at, UINT64_MAX);
     rest = weir_buf_view(&packed);
     assert_false(storage_fingerprints_unpack(&rest, &back));
+    storage_fingerprints_fini(&back);
     storage_fingerprints_fini(&prints);
 }
 

@@ -1,0 +1,162 @@
+/* What Postgres knows of erasures that are not verified, when a store is opened or a commit was in doubt. */
+#include "core/base/memory.h"
+#include "storage/erasure/open_erasure.h"
+#include "storage/queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REQUESTS_PER_QUERY = 1024, ACCEPTED_PER_QUERY = 64 };
+
+static const char *const STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed", "verified"};
+
+static enum erasure_state state_of(const char *name)
+{
+    size_t i = 0;
+
+    while (i < ERASURE_VERIFIED && strcmp(STATES[i], name) != 0)
+        i++;
+    return (enum erasure_state)i;
+}
+
+enum weir_status storage_open_erasure_names(struct weir_bytes proofs, struct weir_bytes subjects,
+                                            struct key_names *names, struct weir_error *err)
+{
+    if (proofs.size > 0)
+        return storage_key_names_unpack(proofs, names, err);
+    for (size_t at = 0; at + sizeof(uint64_t) <= subjects.size; at += sizeof(uint64_t))
+        storage_key_names_add(names, &(struct key_name){.domain = HASH_SUBJECT,
+                                                        .hash = weir_get_u64(subjects.at + at)});
+    return WEIR_OK;
+}
+
+void storage_open_erasure_list(struct erase_request *request)
+{
+    storage_key_names_sort(&request->names);
+    for (size_t i = 0; i < request->names.count; i++) {
+        const struct key_name *name = &request->names.at[i];
+
+        storage_id_list_add(name->domain == HASH_SUBJECT ? &request->subjects : &request->keys,
+                            name->hash);
+    }
+    storage_id_list_sort(&request->subjects);
+    storage_id_list_sort(&request->keys);
+}
+
+static void read_request(const struct weir_rows *rows, size_t i, struct open_erasure **by_state)
+{
+    struct erase_request *request = weir_calloc(1, sizeof *request);
+    enum erasure_state state = state_of(weir_rows_text(rows, i, 2));
+    struct open_erasure *erasure;
+    uint64_t epoch = (uint64_t)weir_rows_i64(rows, i, 3);
+
+    request->number = (uint64_t)weir_rows_i64(rows, i, 0);
+    request->dataset = (uint32_t)weir_rows_i64(rows, i, 1);
+    request->accepted_us = weir_rows_i64(rows, i, 4);
+    weir_buf_append_text(&request->remarks, weir_rows_text(rows, i, 5));
+    request->samples = (uint64_t)weir_rows_i64(rows, i, 6);
+    request->pages = (uint64_t)weir_rows_i64(rows, i, 7);
+    if (!by_state[state])
+        by_state[state] = storage_open_erasure_new(state);
+    erasure = by_state[state];
+    erasure->epoch = erasure->epoch < epoch ? epoch : erasure->epoch;
+    storage_open_erasure_add(erasure, request);
+}
+
+static enum weir_status load_requests(struct storage *storage, struct open_erasure **by_state,
+                                      struct weir_error *err)
+{
+    int64_t after = 0;
+
+    for (bool is_through = false; !is_through;) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+        enum weir_status status = DB_RUN(storage->db, Q_erasures_open, &rows, err, DB_I64(after),
+                                         DB_I64(REQUESTS_PER_QUERY));
+
+        if (status != WEIR_OK)
+            return status;
+        for (size_t i = 0; i < weir_rows_count(rows); i++) {
+            read_request(rows, i, by_state);
+            after = weir_rows_i64(rows, i, 0);
+        }
+        is_through = weir_rows_count(rows) < REQUESTS_PER_QUERY;
+    }
+    return WEIR_OK;
+}
+
+/* What they ask for: until it is known which samples that is. */
+static enum weir_status load_accepted(struct storage *storage, struct open_erasure *accepted,
+                                      struct weir_error *err)
+{
+    int64_t after = 0;
+
+    for (bool is_through = false; !is_through;) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+        enum weir_status status = DB_RUN(storage->db, Q_erasures_accepted, &rows, err,
+                                         DB_I64(after), DB_I64(ACCEPTED_PER_QUERY));
+
+        for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+            struct erase_request *request;
+
+            after = weir_rows_i64(rows, i, 0);
+            request = storage_open_erasure_find(accepted, (uint64_t)after);
+            if (!request)
+                continue;
+            storage_id_list_unpack(weir_rows_bytes(rows, i, 2), &request->wanted);
+            status = storage_open_erasure_names(weir_rows_bytes(rows, i, 3),
+                                                weir_rows_bytes(rows, i, 1), &request->names, err);
+            storage_open_erasure_list(request);
+        }
+        if (status != WEIR_OK)
+            return status;
+        is_through = weir_rows_count(rows) < ACCEPTED_PER_QUERY;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status load_some_epochs(struct storage *storage, struct open_erasure *erasure,
+                                         size_t from, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    struct id_list numbers = storage_open_erasure_numbers(erasure, from, REQUESTS_PER_QUERY);
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasure_epochs, &rows, err, DB_I64S(numbers.at, numbers.count));
+
+    free(numbers.at);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        uint64_t epoch = (uint64_t)weir_rows_i64(rows, i, 0);
+
+        storage_id_list_add(&erasure->epochs, epoch);
+        if (weir_rows_bool(rows, i, 1) && erasure->inherited < epoch)
+            erasure->inherited = epoch;
+    }
+    return status;
+}
+
+enum weir_status storage_erase_load_epochs(struct storage *storage, struct open_erasure *erasure,
+                                           struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    erasure->epochs.count = 0;
+    for (size_t from = 0; status == WEIR_OK && from < erasure->count; from += REQUESTS_PER_QUERY)
+        status = load_some_epochs(storage, erasure, from, err);
+    storage_id_list_sort(&erasure->epochs);
+    return status;
+}
+
+enum weir_status storage_erase_load(struct storage *storage, struct open_erasure **by_state,
+                                    struct weir_error *err)
+{
+    enum weir_status status = load_requests(storage, by_state, err);
+
+    if (status == WEIR_OK && by_state[ERASURE_ACCEPTED])
+        status = load_accepted(storage, by_state[ERASURE_ACCEPTED], err);
+    for (int state = ERASURE_TOMBSTONED; status == WEIR_OK && state < ERASURE_VERIFIED; state++) {
+        if (by_state[state])
+            status = storage_erase_load_epochs(storage, by_state[state], err);
+        if (by_state[state])
+            by_state[state]->is_blind = true; /* where it stands in runs was not stored */
+    }
+    return status;
+}

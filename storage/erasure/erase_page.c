@@ -1,0 +1,290 @@
+/* Pages of an erasure: see erase_page.h. */
+#include "storage/erasure/erase_page.h"
+
+#include "core/base/memory.h"
+#include "storage/erasure/open_erasure.h"
+#include "storage/queries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EPOCHS_PER_LOOK = 64 };
+
+/* ---- life ---- */
+
+static void drop_list(struct id_list *list)
+{
+    free(list->at);
+    *list = (struct id_list){0};
+}
+
+void storage_page_fini(struct erase_page *page)
+{
+    for (size_t i = 0; i < page->row_count; i++)
+        storage_fingerprints_fini(&page->rows[i].prints);
+    free(page->rows);
+    free(page->row_of);
+    drop_list(&page->ids);
+    drop_list(&page->unread);
+    drop_list(&page->still_unread);
+    drop_list(&page->read);
+    *page = (struct erase_page){0};
+}
+
+void storage_page_rewind(struct open_erasure *erasure)
+{
+    storage_page_fini(&erasure->page);
+    erasure->epoch_at = 0;
+}
+
+static size_t place_of(const struct erase_page *page, uint64_t id)
+{
+    size_t low = 0, high = page->ids.count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (page->ids.at[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct page_row *storage_page_row(const struct erase_page *page, uint64_t id)
+{
+    return &page->rows[page->row_of[place_of(page, id)]];
+}
+
+/* ---- loading ---- */
+
+struct owned_id {
+    uint64_t id;
+    uint32_t row;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct owned_id *x = a, *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Rows come one request after the other; their ids are wanted in one order. */
+static void sort_ids(struct erase_page *page, struct owned_id *owned, size_t count)
+{
+    qsort(owned, count, sizeof *owned, by_id);
+    page->row_of = weir_calloc(count + 1, sizeof *page->row_of);
+    for (size_t i = 0; i < count; i++) {
+        storage_id_list_add(&page->ids, owned[i].id);
+        page->row_of[i] = owned[i].row;
+    }
+}
+
+static void fill(struct erase_page *page, const struct open_erasure *erasure,
+                 const struct weir_rows *rows)
+{
+    struct owned_id *owned = NULL;
+    size_t count = 0;
+
+    page->rows = weir_calloc(weir_rows_count(rows) + 1, sizeof *page->rows);
+    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+        struct erase_request *request =
+            storage_open_erasure_find(erasure, (uint64_t)weir_rows_i64(rows, i, 0));
+        struct weir_bytes ids = weir_rows_bytes(rows, i, 3);
+
+        if (!request)
+            continue;
+        owned = weir_realloc(owned, count + ids.size / sizeof(uint64_t) + 1, sizeof *owned);
+        for (size_t at = 0; at + sizeof(uint64_t) <= ids.size; at += sizeof(uint64_t))
+            owned[count++] =
+                (struct owned_id){weir_get_u64(ids.at + at), (uint32_t)page->row_count};
+        page->rows[page->row_count++] =
+            (struct page_row){.request = request,
+                              .number = (uint64_t)weir_rows_i64(rows, i, 1),
+                              .step = (enum page_step)weir_rows_i64(rows, i, 2)};
+    }
+    sort_ids(page, owned, count);
+    free(owned);
+}
+
+static enum weir_status load_unread(struct storage *storage, struct erase_page *page,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    bool is_read = false;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < page->row_count; i++)
+        is_read = is_read || page->rows[i].step >= PAGE_READ;
+    if (is_read)
+        status = DB_RUN(storage->db, Q_erasure_unread, &rows, err,
+                        DB_I64S(page->ids.at, page->ids.count));
+    for (size_t i = 0; is_read && status == WEIR_OK && i < weir_rows_count(rows); i++)
+        storage_id_list_add(&page->unread, (uint64_t)weir_rows_i64(rows, i, 0));
+    storage_id_list_sort(&page->unread);
+    return status;
+}
+
+static enum weir_status load(struct storage *storage, struct open_erasure *erasure, uint64_t epoch,
+                             enum page_step step, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_erasure_rows, &rows, err, DB_I64(epoch), DB_I64(step));
+
+    if (status != WEIR_OK)
+        return status;
+    fill(&erasure->page, erasure, rows);
+    if (erasure->page.row_count == 0) {
+        storage_page_fini(&erasure->page);
+        return WEIR_OK;
+    }
+    erasure->page.epoch = epoch;
+    return step <= PAGE_OVERWRITTEN ? load_unread(storage, &erasure->page, err) : WEIR_OK;
+}
+
+enum weir_status storage_page_next(struct storage *storage, struct open_erasure *erasure,
+                                   enum page_step step, bool *ret_done, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    storage_page_fini(&erasure->page);
+    for (size_t i = 0; status == WEIR_OK && i < EPOCHS_PER_LOOK && erasure->page.epoch == 0 &&
+                       erasure->epoch_at < erasure->epochs.count;
+         i++)
+        status = load(storage, erasure, erasure->epochs.at[erasure->epoch_at++], step, err);
+    *ret_done = erasure->page.epoch == 0 && erasure->epoch_at == erasure->epochs.count;
+    return status;
+}
+
+/* ---- storing ---- */
+
+void storage_pieces_add(struct pieces *pieces, struct weir_bytes piece)
+{
+    storage_id_list_add(&pieces->at, pieces->bytes.size);
+    storage_id_list_add(&pieces->sizes, piece.size);
+    if (piece.size > 0)
+        weir_buf_append(&pieces->bytes, piece.at, piece.size);
+}
+
+void storage_pieces_fini(struct pieces *pieces)
+{
+    weir_buf_fini(&pieces->bytes);
+    drop_list(&pieces->at);
+    drop_list(&pieces->sizes);
+}
+
+static enum weir_status store_prints(struct storage *storage, const struct erase_page *page,
+                                     struct weir_error *err)
+{
+    struct pieces packed = {0};
+    struct id_list numbers = {0}, pages = {0};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < page->row_count; i++) {
+        const struct fingerprints *found = &page->rows[i].prints;
+        WEIR_AUTO_BUF prints = {0};
+
+        if (page->rows[i].step >= PAGE_READ && found->long_count + found->short_count == 0)
+            continue;
+        storage_fingerprints_pack(found, &prints);
+        storage_pieces_add(&packed, weir_buf_view(&prints));
+        storage_id_list_add(&numbers, page->rows[i].request->number);
+        storage_id_list_add(&pages, page->rows[i].number);
+    }
+    if (numbers.count > 0)
+        status = DB_RUN(storage->db, Q_erasure_prints_add, NULL, err,
+                        DB_BYTES(weir_buf_view(&packed.bytes)), DB_I64S(numbers.at, numbers.count),
+                        DB_I64S(pages.at, pages.count), DB_I64S(packed.at.at, packed.at.count),
+                        DB_I64S(packed.sizes.at, packed.sizes.count));
+    storage_pieces_fini(&packed);
+    free(numbers.at);
+    free(pages.at);
+    return status;
+}
+
+static enum weir_status store_unread(struct storage *storage, struct erase_page *page,
+                                     struct weir_error *err)
+{
+    struct id_list numbers = {0};
+    enum weir_status status = WEIR_OK;
+
+    drop_list(&page->unread);
+    page->unread = page->still_unread;
+    page->still_unread = (struct id_list){0};
+
+    for (size_t i = 0; i < page->unread.count; i++)
+        storage_id_list_add(&numbers, storage_page_row(page, page->unread.at[i])->request->number);
+    if (numbers.count > 0)
+        status =
+            DB_RUN(storage->db, Q_erasure_unread_add, NULL, err, DB_I64S(numbers.at, numbers.count),
+                   DB_I64S(page->unread.at, page->unread.count));
+    free(numbers.at);
+    if (status == WEIR_OK && page->read.count > 0)
+        status = DB_RUN(storage->db, Q_erasure_unread_drop, NULL, err,
+                        DB_I64S(page->read.at, page->read.count));
+    return status;
+}
+
+enum weir_status storage_page_store_read(struct storage *storage, struct erase_page *page,
+                                         struct weir_error *err)
+{
+    enum weir_status status = store_prints(storage, page, err);
+
+    if (status == WEIR_OK)
+        status = store_unread(storage, page, err);
+    if (status == WEIR_OK)
+        status = storage_page_store_step(storage, page, PAGE_READ, err);
+    return status;
+}
+
+enum weir_status storage_page_store_step(struct storage *storage, const struct erase_page *page,
+                                         enum page_step step, struct weir_error *err)
+{
+    struct id_list columns[4] = {{0}};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < page->row_count; i++) {
+        const struct page_row *row = &page->rows[i];
+        const uint64_t values[] = {row->request->number, row->number, row->files, row->bytes};
+
+        for (size_t c = 0; c < WEIR_COUNT(columns) && !(row->is_stuck && step > PAGE_READ); c++)
+            storage_id_list_add(&columns[c], values[c]);
+    }
+    if (columns[0].count > 0)
+        status = DB_RUN(
+            storage->db, Q_erasure_step, NULL, err, DB_I64(step),
+            DB_I64S(columns[0].at, columns[0].count), DB_I64S(columns[1].at, columns[1].count),
+            DB_I64S(columns[2].at, columns[2].count), DB_I64S(columns[3].at, columns[3].count));
+    for (size_t c = 0; c < WEIR_COUNT(columns); c++)
+        free(columns[c].at);
+    return status;
+}
+
+enum weir_status storage_page_store_remarks(struct storage *storage, const struct erase_page *page,
+                                            struct weir_error *err)
+{
+    struct pieces texts = {0};
+    struct id_list numbers = {0};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < page->row_count; i++) {
+        struct erase_request *request = page->rows[i].request;
+
+        if (!request->is_remarked)
+            continue;
+        storage_id_list_add(&numbers, request->number);
+        storage_pieces_add(&texts, weir_buf_view(&request->remarks));
+        request->is_remarked = false;
+    }
+    if (numbers.count > 0)
+        status =
+            DB_RUN(storage->db, Q_erasure_remarks, NULL, err, DB_BYTES(weir_buf_view(&texts.bytes)),
+                   DB_I64S(numbers.at, numbers.count), DB_I64S(texts.at.at, texts.at.count),
+                   DB_I64S(texts.sizes.at, texts.sizes.count));
+    storage_pieces_fini(&texts);
+    free(numbers.at);
+    return status;
+}

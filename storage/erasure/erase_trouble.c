@@ -1,0 +1,143 @@
+/* What is asked about erasures on their way: how far they are, what they keep others from, what stands in their way. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "storage/erasure/open_erasure.h"
+#include "storage/objects/s3_owed.h"
+
+static struct open_erasure *find_erasure(const struct storage *storage, uint64_t number,
+                                         struct erase_request **ret_request)
+{
+    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++) {
+        *ret_request = storage_open_erasure_find(storage->erasing->at[i], number);
+        if (*ret_request)
+            return storage->erasing->at[i];
+    }
+    return NULL;
+}
+
+bool storage_erasing_is_open(const struct storage *storage, uint64_t number)
+{
+    struct erase_request *request;
+    const struct open_erasure *erasure = find_erasure(storage, number, &request);
+
+    return erasure && erasure->state < ERASURE_SCRUBBED;
+}
+
+bool storage_erasing_is_scrubbing(const struct storage *storage)
+{
+    for (size_t i = 0; i < storage->erasing->count; i++) {
+        const struct open_erasure *erasure = storage->erasing->at[i];
+
+        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten &&
+            erasure->inherited != 0 && !storage_scrub_waits(erasure, weir_now_ms()))
+            return true;
+    }
+    return false;
+}
+
+bool storage_erasing_holds_runs(const struct storage *storage)
+{
+    for (size_t i = 0; i < storage->erasing->count; i++) {
+        const struct open_erasure *erasure = storage->erasing->at[i];
+
+        if (erasure->resolving || (erasure->is_blank && !erasure->is_thin))
+            return true;
+    }
+    return false;
+}
+
+bool storage_erasing_is_half_way(const struct storage *storage)
+{
+    for (size_t i = 0; i < storage->erasing->count; i++) {
+        const struct open_erasure *erasure = storage->erasing->at[i];
+
+        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten)
+            return true;
+    }
+    return false;
+}
+
+/* ---- troubles ---- */
+
+/* Nothing else stands in the way of an erasure that is being verified. */
+static const char *trouble_of(const struct open_erasure *erasure,
+                              const struct erase_request *request, struct weir_arena *arena)
+{
+    if (erasure->failing.trouble)
+        return weir_arena_format(arena,
+                                 "it is not verified: %s; let the user that Weir runs as read what "
+                                 "is there, or remove it; tried again at least every minute",
+                                 erasure->failing.trouble);
+    return storage_scrub_trouble(request, arena);
+}
+
+static bool is_unverified(const struct open_erasure *erasure, const struct erase_request *request)
+{
+    return erasure->failing.trouble || request->is_unidentified;
+}
+
+enum weir_status storage_erasing_trouble(struct storage *storage, uint64_t number,
+                                         struct weir_arena *arena, struct msg_erase_is *answer,
+                                         struct weir_error *err)
+{
+    struct erase_request *request = NULL;
+    const struct open_erasure *erasure = find_erasure(storage, number, &request);
+    struct owed_troubles owed = {0};
+    enum weir_status status = WEIR_OK;
+
+    answer->trouble = erasure ? trouble_of(erasure, request, arena) : "";
+    answer->unverified = erasure && is_unverified(erasure, request);
+    if (!*answer->trouble)
+        status = storage_owed_troubles(storage, arena, &owed, err);
+    for (size_t i = 0; i < owed.count; i++) {
+        if (owed.at[i].erasure == number)
+            answer->trouble = owed.at[i].text;
+    }
+    return status;
+}
+
+/* Lists that grow with each erasure; `texts` and `erasures` have an entry for each trouble. */
+struct troubles {
+    struct weir_arena *arena;
+    uint64_t *erasures, *unverified;
+    const char **texts;
+    size_t count, failed;
+};
+
+static void add_troubles(const struct open_erasure *erasure, struct troubles *troubles)
+{
+    for (size_t i = 0; i < erasure->count && troubles->count < ERASE_TROUBLES_MAX; i++) {
+        const struct erase_request *request = erasure->requests[i];
+
+        troubles->texts[troubles->count] = trouble_of(erasure, request, troubles->arena);
+        troubles->erasures[troubles->count] = request->number;
+        if (*troubles->texts[troubles->count] == '\0')
+            continue;
+        troubles->count++;
+        if (is_unverified(erasure, request))
+            troubles->unverified[troubles->failed++] = request->number;
+    }
+}
+
+enum weir_status storage_erasing_troubles(struct storage *storage, struct weir_arena *arena,
+                                          struct msg_erase_troubles *answer, struct weir_error *err)
+{
+    struct owed_troubles owed = {0};
+    enum weir_status status = storage_owed_troubles(storage, arena, &owed, err);
+    size_t most = ERASE_TROUBLES_MAX + owed.count + 1;
+    struct troubles all = {.arena = arena,
+                           .erasures = weir_arena_alloc(arena, most * sizeof *all.erasures),
+                           .unverified = weir_arena_alloc(arena, most * sizeof *all.unverified),
+                           .texts = weir_arena_alloc(arena, most * sizeof *all.texts)};
+
+    for (size_t i = 0; storage->erasing && i < storage->erasing->count; i++)
+        add_troubles(storage->erasing->at[i], &all);
+    for (size_t i = 0; i < owed.count; i++) {
+        all.texts[all.count] = owed.at[i].text;
+        all.erasures[all.count++] = owed.at[i].erasure;
+    }
+    *answer = (struct msg_erase_troubles){.erasures = {all.erasures, all.count},
+                                          .troubles = {all.texts, all.count},
+                                          .unverified = {all.unverified, all.failed}};
+    return status;
+}

@@ -1,0 +1,168 @@
+/* Requests, and what is worked on together: see open_erasure.h. */
+#include "storage/erasure/open_erasure.h"
+
+#include "core/base/memory.h"
+#include "storage/keys/key_identify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- requests ---- */
+
+static void drop_list(struct id_list *list)
+{
+    free(list->at);
+    *list = (struct id_list){0};
+}
+
+void storage_erase_request_forget_names(struct erase_request *request)
+{
+    free(request->names.at);
+    request->names = (struct key_names){0};
+    drop_list(&request->subjects);
+    drop_list(&request->keys);
+    drop_list(&request->wanted);
+}
+
+void storage_erase_request_free(struct erase_request *request)
+{
+    storage_erase_request_forget_names(request);
+    weir_buf_fini(&request->remarks);
+    free(request->found);
+    free(request->trouble);
+    free(request);
+}
+
+/* ---- remarks ---- */
+
+void storage_remark(struct weir_buf *remarks, const char *remark)
+{
+    if (remarks->size > 0 && strstr(weir_buf_text(remarks), remark))
+        return;
+    weir_buf_printf(remarks, "%s%s", remarks->size > 0 ? "\n" : "", remark);
+}
+
+void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
+{
+    storage_remark(&erasure->remarks, remark);
+}
+
+void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark)
+{
+    struct erase_request *request = storage_page_row(&erasure->page, id)->request;
+    size_t before = request->remarks.size;
+
+    storage_remark(&request->remarks, remark);
+    request->is_remarked = request->is_remarked || request->remarks.size != before;
+}
+
+/* ---- together ---- */
+
+struct open_erasure *storage_open_erasure_new(enum erasure_state state)
+{
+    struct open_erasure *erasure = weir_calloc(1, sizeof *erasure);
+
+    erasure->state = state;
+    return erasure;
+}
+
+void storage_open_erasure_free(struct open_erasure *erasure)
+{
+    if (!erasure)
+        return;
+    storage_scrub_round_fini(erasure);
+    storage_resolving_free(erasure->resolving);
+    storage_id_fetch_fini(&erasure->fetch);
+    storage_page_fini(&erasure->page);
+    storage_key_walk_fini(&erasure->thinning.runs);
+    drop_list(&erasure->epochs);
+    drop_list(&erasure->blocked);
+    drop_list(&erasure->blocked_in);
+    weir_buf_fini(&erasure->head.bytes);
+    storage_key_identifier_free(erasure->identifier);
+    drop_list(&erasure->hashes);
+    drop_list(&erasure->datasets);
+    drop_list(&erasure->partitions);
+    free(erasure->parent);
+    storage_search_free(erasure->search);
+    drop_list(&erasure->found.at);
+    drop_list(&erasure->shared.at);
+    free(erasure->failing.trouble);
+    free(erasure->attempt.trouble);
+    weir_buf_fini(&erasure->remarks);
+    for (size_t i = 0; i < erasure->count; i++)
+        storage_erase_request_free(erasure->requests[i]);
+    free(erasure->requests);
+    free(erasure);
+}
+
+/* The one with this number, or where it would stand. */
+static size_t place_of(const struct open_erasure *erasure, uint64_t number)
+{
+    size_t low = 0, high = erasure->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (erasure->requests[middle]->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void storage_open_erasure_add(struct open_erasure *erasure, struct erase_request *request)
+{
+    size_t at = place_of(erasure, request->number);
+
+    erasure->requests =
+        weir_grow(erasure->requests, erasure->count, &erasure->capacity, sizeof *erasure->requests);
+    memmove(erasure->requests + at + 1, erasure->requests + at,
+            (erasure->count++ - at) * sizeof *erasure->requests);
+    erasure->requests[at] = request;
+    erasure->samples += request->samples;
+}
+
+struct open_erasure *storage_open_erasure_part(struct open_erasure *erasure,
+                                               bool (*is_parted)(const struct erase_request *))
+{
+    struct open_erasure *parted = storage_open_erasure_new(erasure->state);
+    size_t kept = 0;
+
+    parted->is_begun = parted->is_blind = true;
+    parted->epoch = erasure->epoch;
+    parted->inherited = erasure->inherited;
+    for (size_t i = 0; i < erasure->epochs.count; i++)
+        storage_id_list_add(&parted->epochs, erasure->epochs.at[i]);
+    for (size_t i = 0; i < erasure->count; i++) {
+        struct erase_request *request = erasure->requests[i];
+
+        if (!is_parted(request)) {
+            erasure->requests[kept++] = request;
+            continue;
+        }
+        erasure->samples -= request->samples;
+        storage_open_erasure_add(parted, request);
+    }
+    erasure->count = kept;
+    return parted;
+}
+
+struct erase_request *storage_open_erasure_find(const struct open_erasure *erasure, uint64_t number)
+{
+    size_t at = place_of(erasure, number);
+
+    return at < erasure->count && erasure->requests[at]->number == number ? erasure->requests[at]
+                                                                          : NULL;
+}
+
+struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
+                                            size_t max)
+{
+    struct id_list numbers = {0};
+
+    for (size_t i = from; i < erasure->count && i - from < max; i++)
+        storage_id_list_add(&numbers, erasure->requests[i]->number);
+    return numbers;
+}
