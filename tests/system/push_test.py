@@ -165,6 +165,17 @@ class Feeder:
         return json.loads(out)
 
 
+def run_beside(feeder, lab):
+    """A run. A push that began while nobody ran serves the data directory itself until it is killed."""
+    while True:
+        run = Run(lab.pipeline, lab.data_dir)
+        while run.process.poll() is None and not run.has_data_dir():
+            threading.Event().wait(0.01)
+        if run.has_data_dir():
+            return run
+        feeder.kill()
+
+
 def kill_test(victims, seed, kills):
     draw = random.Random(f"{seed} {victims}")
     lab = Lab(samples=1, every=10**9, pipeline=LIVE)
@@ -182,7 +193,7 @@ def kill_test(victims, seed, kills):
         elif victim == "orchestrator":
             run.process.kill()
             run.finish(expect=None)
-            run = Run(lab.pipeline, lab.data_dir)
+            run = run_beside(feeder, lab)
             done += 1
         else:
             done += run.kill(victim)

@@ -255,6 +255,13 @@ class Run:
             raise AssertionError(f"exit {code}, expected {expect}\n{''.join(self.stderr[-30:])}\n{logs(self.data_dir)}")
         return self
 
+    def has_data_dir(self):
+        """It holds the lock: before that, a command would start a platform of its own there."""
+        try:
+            return (self.data_dir / "lock").read_text().split("\n")[0] == str(self.process.pid)
+        except FileNotFoundError:
+            return False
+
     def victims(self, name):
         return victims(self.data_dir, name)
 
@@ -275,9 +282,10 @@ class Run:
 def await_dataset(run, lab, name):
     """Until the run's pipeline has declared its dataset."""
     while run.process.poll() is None:
-        done = lab.ask("datasets", "--json")
-        if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
-            return
+        if run.has_data_dir():
+            done = lab.ask("datasets", "--json")
+            if done.returncode == 0 and any(d["dataset"] == name for d in json.loads(done.stdout)["datasets"]):
+                return
         threading.Event().wait(0.05)  # nothing else tells that a data directory has come up
     raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
 
