@@ -78,7 +78,7 @@ bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many
 
 /* figures_transport.c */
 bench_side_fn transport_small_lent, transport_small_frames, transport_lent, transport_frames,
-    transport_large_lent, transport_large_frames;
+    transport_large_lent, transport_large_frames, transport_tcp;
 
 void tabular_fini(struct preprocess_bench *bench);
 

@@ -1,5 +1,6 @@
-/* How large batches reach a reader on the same host: in memory that it lends, or in frames over ipc (decision
- * 006). A process of its own makes them and sends them; all its CPU time and the reader's count. */
+/* How large batches reach a reader on the same host: in memory that it lends, or in frames over ipc (decision 006), or
+ * in frames over TCP, encrypted (decision 008). A process of its own makes them and sends them; all its CPU time and
+ * the reader's count. */
 #include "benchmarks/preprocess/bench.h"
 
 #include "core/base/clock.h"
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 512 << 20, CALL_MS = 60000, STEP_MS = 100 };
+enum { BYTES = 512 << 20, CALL_MS = 60000, STEP_MS = 100, ADDRESS_MAX = 512 };
 
 /* ---- the process that makes them ---- */
 
@@ -53,8 +54,8 @@ static void on_read(void *state, struct weir_request *request)
 
 static const struct weir_rpc_handler HANDLERS[] = {WEIR_ON(read, on_read), {MSG_none, NULL}};
 
-/* Until it is killed. */
-static void make(const char *endpoint, size_t size, pid_t reader)
+/* Until it is killed. Where it is found goes to `tell`. */
+static void make(const char *endpoint, size_t size, pid_t reader, int tell)
 {
     struct weir_error err;
     struct weir_rpc_server *server = NULL;
@@ -62,6 +63,8 @@ static void make(const char *endpoint, size_t size, pid_t reader)
     struct weir_loop *loop = weir_loop_new();
     struct maker maker = {.borrowed = weir_borrowed_new(loop), .size = size};
     weir_require(weir_rpc_serve(loop, endpoint, HANDLERS, &maker, &server, &err) == WEIR_OK);
+    const char *address = weir_rpc_address(server);
+    weir_require(write(tell, address, strlen(address) + 1) > 0);
     weir_loop_run(loop);
     _exit(0);
 }
@@ -122,51 +125,69 @@ static double cpu_seconds(int who)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static enum weir_status carry(const struct preprocess_bench *bench, size_t size, bool lends,
-                              double *ret_rate, struct weir_error *err)
+static enum weir_status carry(const char *endpoint, size_t size, bool lends, double *ret_rate,
+                              struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/transport.sock", bench->directory);
+    char address[ADDRESS_MAX] = "";
+    int ends[2];
+    weir_require(pipe(ends) == 0);
     struct reader reader = {.size = size, .segment = lends ? weir_segment_new(size) : NULL};
     double before = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
     pid_t self = getpid(), maker = fork();
     weir_require(maker >= 0);
     if (maker == 0)
-        make(endpoint, size, self);
-    enum weir_status status = read_all(&reader, endpoint, err);
+        make(endpoint, size, self, ends[1]);
+    weir_require(read(ends[0], address, sizeof address) > 0);
+    enum weir_status status = read_all(&reader, address, err);
     kill(maker, SIGKILL);
     waitpid(maker, NULL, 0);
+    close(ends[0]);
+    close(ends[1]);
     double spent = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN) - before;
     weir_segment_free(reader.segment);
     *ret_rate = (double)BYTES / spent;
     return status;
 }
 
+static enum weir_status over_ipc(const struct preprocess_bench *bench, size_t size, bool lends,
+                                 double *ret_rate, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/transport.sock", bench->directory);
+    return carry(endpoint, size, lends, ret_rate, err);
+}
+
 enum weir_status transport_small_lent(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 64 << 10, true, ret_rate, err);
+    return over_ipc(state, 64 << 10, true, ret_rate, err);
 }
 
 enum weir_status transport_small_frames(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 64 << 10, false, ret_rate, err);
+    return over_ipc(state, 64 << 10, false, ret_rate, err);
 }
 
 enum weir_status transport_lent(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 1 << 20, true, ret_rate, err);
+    return over_ipc(state, 1 << 20, true, ret_rate, err);
 }
 
 enum weir_status transport_frames(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 1 << 20, false, ret_rate, err);
+    return over_ipc(state, 1 << 20, false, ret_rate, err);
 }
 
 enum weir_status transport_large_lent(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 16 << 20, true, ret_rate, err);
+    return over_ipc(state, 16 << 20, true, ret_rate, err);
 }
 
 enum weir_status transport_large_frames(void *state, double *ret_rate, struct weir_error *err)
 {
-    return carry(state, 16 << 20, false, ret_rate, err);
+    return over_ipc(state, 16 << 20, false, ret_rate, err);
+}
+
+enum weir_status transport_tcp(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    return carry("tcp://127.0.0.1:*", 1 << 20, false, ret_rate, err);
 }

@@ -89,6 +89,8 @@ static const struct bench_figure FIGURES[] = {
      .unit = "bytes/CPU s", .bar = 1, .ours = transport_lent, .theirs = transport_frames},
     {.name = "preprocess.transport.16mb", .against = "frames over ipc; lent memory, CPU time of both ends",
      .unit = "bytes/CPU s", .bar = 1, .ours = transport_large_lent, .theirs = transport_large_frames},
+    {.name = "preprocess.transport.tcp", .against = "the same frames over ipc, without keys; CPU time of both ends",
+     .unit = "bytes/CPU s", .ours = transport_tcp, .theirs = transport_frames},
     {.name = "preprocess.leases.1.simulated", .against = "20 000 a CPU second, to one worker",
      .unit = "leases/CPU s", .bar = 1, .runs_max = 1, .ours = leases_one, .theirs = leases_wanted},
     {.name = "preprocess.leases.100.simulated", .against = "20 000 a CPU second, to 100 workers",
