@@ -102,7 +102,7 @@ static void list_gpus(uint64_t gpus, struct weir_buf *out)
             weir_buf_printf(out, "%s%d", out->size == 0 ? "" : ",", i);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus,
+static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, const char *base,
                                       struct weir_error *err)
 {
     struct local *local = owner;
@@ -112,11 +112,16 @@ static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus,
     trainer_name(run, name);
     (void)snprintf(number, sizeof number, "%" PRId64, run);
     const char *const arguments[] = {"--run", number};
+    WEIR_AUTO_FREE char *directory =
+        weir_format("%s/runs/%s", weir_platform_data_dir(local->platform), number);
+    const char *const open[] = {directory, NULL}, *const readable[] = {base, NULL};
     struct weir_program program = {
         .program = "trainer",
         .name = name,
         .arguments = arguments,
         .argument_count = WEIR_COUNT(arguments),
+        .open = open,
+        .readable = readable,
         .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&visible) : NULL,
         .exited = on_trainer_exit,
         .owner = local,

@@ -1,4 +1,5 @@
 /* orchestrator: the command line of whoever runs pipelines. */
+#include "core/base/dumps.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -347,5 +348,6 @@ int main(int argc, char **argv)
     if (!weir_log_level_from_name(command.log_level, &level))
         return usage("--log-level: expected debug, info, warn or error");
     weir_log_setup("orchestrator", level);
+    weir_dumps_forbid(true);
     return dispatch(&command, operands, argv);
 }

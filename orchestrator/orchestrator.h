@@ -26,8 +26,9 @@ struct topic_call;
 /* How a trainer's process is started and ended; main.c backs it with the platform, tests with a script. */
 struct orchestrator_trainers {
     void *owner;
-    /* `gpus`: the slots that are its own, a bit each. */
-    enum weir_status (*start)(void *owner, int64_t run, uint64_t gpus, struct weir_error *err);
+    /* `gpus`: the slots that are its own, a bit each. `base`: file of the model it starts from; NULL: none. */
+    enum weir_status (*start)(void *owner, int64_t run, uint64_t gpus, const char *base,
+                              struct weir_error *err);
     void (*end)(void *owner, int64_t run);
 };
 

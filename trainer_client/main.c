@@ -20,6 +20,7 @@ static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf
 }
 
 static const struct weir_service TRAINER = {
+    .lends_memory = true,
     .name = "trainer",
     .summary = "makes or applies the model of one run",
     .example = "trainer --run 7 --data-dir .weir --socket-dir .weir/run",

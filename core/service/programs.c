@@ -1,12 +1,16 @@
 /* Programs of the user that pipelines may name. */
 #include "core/service/programs.h"
 
+#include "core/base/jail.h"
+#include "core/base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS_MAX = 64, COMMAND_MAX = 32 };
+enum { PROGRAMS_MAX = 64, COMMAND_MAX = 32, CLOSED_MAX = 6 };
 
 static const char VARIABLE[] = "WEIR_PROGRAMS";
+static const char CLOSED[] = "WEIR_CLOSED"; /* directories, a line each */
 
 static const struct cfg_key KEYS[] = {
     CFG_TEXTS(struct weir_allowed, command, .required = true,
@@ -113,4 +117,29 @@ void weir_programs_describe(struct weir_buf *out)
     weir_buf_append_text(
         out, "\n## programs.NAME\n\nPrograms that pipelines may name (`op: exec`).\n\n");
     cfg_document(KEYS, out);
+}
+
+/* ---- their jail ---- */
+
+void weir_programs_close(const char *const *directories)
+{
+    WEIR_AUTO_BUF text = {0};
+    for (; *directories != NULL; directories++)
+        weir_buf_printf(&text, "%s%s", text.size > 0 ? "\n" : "", *directories);
+    (void)setenv(CLOSED, weir_buf_text(&text), 1);
+}
+
+int weir_programs_jail(void)
+{
+    const char *closed[CLOSED_MAX + 1] = {NULL};
+    const char *told = getenv(CLOSED);
+    WEIR_AUTO_FREE char *text = weir_strdup(told != NULL ? told : "");
+    char *rest = text;
+    for (size_t i = 0; i < CLOSED_MAX && rest != NULL && *rest != '\0'; i++)
+        closed[i] = strsep(&rest, "\n");
+    int rules = -1;
+    struct weir_error err;
+    if (weir_jail_prepare(&(const struct weir_jail){.closed = closed}, &rules, &err) != WEIR_OK)
+        return -1;
+    return rules;
 }

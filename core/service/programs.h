@@ -25,6 +25,10 @@ void weir_programs_hand_on(const struct weir_yaml_node *programs);
  * because a pipeline file is checked by itself, any name is fine, and `command` is empty: nothing can be run. */
 enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_allowed,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* Closes directories, a list that ends with NULL, to the programs of processes that are started from now on. */
+void weir_programs_close(const char *const *directories);
+/* Rules for weir_jail_enter(), made of what was handed on; -1: none could be made. */
+int weir_programs_jail(void);
 void weir_allowed_fini(struct weir_allowed *allowed);
 /* Appends the keys of a program to the reference page. */
 void weir_programs_describe(struct weir_buf *out);

@@ -2,6 +2,7 @@
 #include "core/service/service.h"
 
 #include "core/base/clock.h"
+#include "core/base/dumps.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -354,5 +355,6 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
         return complain(service, &err, EXIT_USAGE);
     weir_log_setup(command.options.name, level);
     weir_memory_keep();
+    weir_dumps_forbid(!service->lends_memory);
     return run(service, &command.options);
 }

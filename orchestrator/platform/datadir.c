@@ -1,6 +1,7 @@
 /* Opens a data directory: path, lock, identity, layout; each step leaves what a second try accepts. */
 #include "orchestrator/platform/datadir.h"
 
+#include "core/base/dumps.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
@@ -192,9 +193,10 @@ static enum weir_status become_owner(struct weir_datadir *datadir,
     if (failed)
         return weir_fail(err, WEIR_IO, "cannot become user %s: %s", datadir->identity.name,
                          strerror(failed));
-    /* The change of identity forbids debuggers and the leak checker; there is nothing of root's
-     * left in this memory to protect. Best effort. */
+    /* The change of identity forbids debuggers and the leak checker, which developers want: nothing of root's is left
+     * in this memory. */
     (void)prctl(PR_SET_DUMPABLE, 1);
+    weir_dumps_forbid(true);
     return WEIR_OK;
 }
 
@@ -264,8 +266,9 @@ static enum weir_status choose_cluster(struct weir_datadir *datadir, struct weir
         base = weir_strndup(weir_buf_text(&text), strcspn(weir_buf_text(&text), "\n"));
     } else if (!datadir->cluster_drops) {
         datadir->cluster = weir_datadir_file(datadir, "postgres");
-        datadir->cluster_socket_dir = weir_strdup(datadir->socket_dir);
-        return WEIR_OK;
+        /* Of its own, so that it can be hidden from trainers. */
+        datadir->cluster_socket_dir = weir_format("%s/db", datadir->socket_dir);
+        return weir_ownership_private_directory(datadir->cluster_socket_dir, geteuid(), err);
     } else {
         WEIR_AUTO_FREE char *hash = path_hash(datadir);
         base = weir_format("%s/%s-%08" PRIx32, OUTSIDE_BASE, hash, (uint32_t)weir_random_u64());

@@ -2,9 +2,11 @@
 #include "orchestrator/platform/platform.h"
 
 #include "core/base/bytes.h"
+#include "core/base/jail.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/rpc/rpc.h"
+#include "core/service/programs.h"
 #include "core/service/service.h"
 #include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/datadir.h"
@@ -30,6 +32,7 @@ enum {
     HEALTH_ASK_MS = 5000,   /* then it is asked again */
     RETRY_MS_MIN = 100,     /* between attempts to make the cluster */
     ARGUMENTS_MAX = 32,
+    CLOSED_MAX = 5, /* NULL at the end included */
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
 
@@ -218,16 +221,50 @@ static enum weir_status start_service(struct weir_platform *platform, const char
     return status;
 }
 
+/* What programs of the user have no business in. */
+static const char *const *list_closed(const struct weir_platform *platform,
+                                      const char *ret_closed[CLOSED_MAX])
+{
+    const struct weir_datadir *datadir = platform->datadir;
+    const char *const all[CLOSED_MAX] = {datadir->path, datadir->socket_dir, datadir->cluster,
+                                         datadir->cluster_socket_dir, NULL};
+    memcpy(ret_closed, all, sizeof all);
+    return ret_closed;
+}
+
+/* Operators' programs are started by workers, which are told. */
+static void close_to_programs(const struct weir_platform *platform)
+{
+    const char *closed[CLOSED_MAX];
+    weir_programs_close(list_closed(platform, closed));
+    if (!weir_jail_is_possible())
+        weir_log(WEIR_LOG_WARN,
+                 "programs of the user are not jailed: they may read all of the data directory",
+                 "because=\"this kernel has no Landlock\"");
+    else if (!weir_jail_can_hide())
+        weir_log(WEIR_LOG_WARN, "trainers can reach the socket of Postgres", "because=\"%s\"",
+                 geteuid() == 0 ? "Weir runs as root" : "user namespaces are not allowed here");
+}
+
 static enum weir_status launch(struct weir_platform *platform, const struct weir_program *program,
                                struct weir_error *err)
 {
     char **argv = command(platform, program);
     char **env = weir_environment_apart(program->gpus);
+    const char *closed[CLOSED_MAX];
+    const struct weir_jail jail = {
+        .closed = list_closed(platform, closed),
+        .open = program->open,
+        .readable = program->readable,
+        .hidden = platform->datadir->cluster_socket_dir,
+        .has_sockets = true,
+    };
     const struct weir_child child = {
         .name = program->name,
         .argv = argv,
         .env = env,
         .restart = program->restart,
+        .jail = program->open != NULL ? &jail : NULL,
         .stage = WEIR_STAGE_LAUNCHED,
         .exited = program->exited,
         .owner = program->owner,
@@ -464,6 +501,7 @@ static enum weir_status start_steps(struct weir_platform *platform,
     enum weir_status status = weir_datadir_open(&place, &platform->datadir, err);
     if (status)
         return status;
+    close_to_programs(platform);
     WEIR_AUTO_FREE char *log_dir = weir_datadir_file(platform->datadir, "log");
     platform->supervisor = weir_supervisor_new(platform->loop, log_dir);
     status = choose_launcher(platform, options->launcher, err);

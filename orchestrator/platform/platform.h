@@ -59,7 +59,11 @@ struct weir_program {
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
     bool restart;
-    const char *gpus;           /* it may see: "0,2"; NULL: whatever there is */
+    const char *const
+        *open; /* of the data directory, in lists that end with NULL: what it may change … */
+    const char *const
+        *readable;    /* … and files that it may read; both NULL: everything, it is Weir's own */
+    const char *gpus; /* it may see: "0,2"; NULL: whatever there is */
     weir_child_exit_fn *exited; /* optional */
     void *owner;
 };

@@ -4,6 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/base/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +32,15 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int prepare_child(const struct weir_spawn *spawn, int input_fd, int log_fd, pid_t parent)
+/* What a child is given besides its command. */
+struct given {
+    int input_fd, log_fd;
+    int rules; /* of its jail; -1: none */
+};
+
+static int prepare_child(const struct weir_spawn *spawn, const struct given *given, pid_t parent)
 {
-    if (dup2(input_fd, 0) < 0 || dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0)
+    if (dup2(given->input_fd, 0) < 0 || dup2(given->log_fd, 1) < 0 || dup2(given->log_fd, 2) < 0)
         return errno;
     if (setsid() < 0)
         return errno;
@@ -48,13 +55,13 @@ static int prepare_child(const struct weir_spawn *spawn, int input_fd, int log_f
     if (spawn->directory && chdir(spawn->directory) != 0)
         return errno;
     reset_signals();
-    return 0;
+    return spawn->jail != NULL ? weir_jail_enter(spawn->jail, given->rules) : 0;
 }
 
-WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, int input_fd, int log_fd,
+WEIR_NORETURN static void run_child(const struct weir_spawn *spawn, const struct given *given,
                                     int report_fd, pid_t parent)
 {
-    int failed = prepare_child(spawn, input_fd, log_fd, parent);
+    int failed = prepare_child(spawn, given, parent);
     if (!failed) {
         (void)execve(spawn->argv[0], spawn->argv, spawn->env ? spawn->env : environ);
         failed = errno;
@@ -127,10 +134,13 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     WEIR_AUTO_FD int log_fd = open_log(spawn->log_path);
     if (log_fd < 0)
         return weir_fail(err, WEIR_IO, "cannot write log %s: %s", spawn->log_path, strerror(errno));
-    WEIR_AUTO_FD int input_fd = -1;
+    WEIR_AUTO_FD int input_fd = -1, rules = -1;
     enum weir_status status = open_input(spawn, &input_fd, err);
+    if (status == WEIR_OK && spawn->jail != NULL)
+        status = weir_jail_prepare(spawn->jail, &rules, err);
     if (status != WEIR_OK)
         return status;
+    const struct given given = {.input_fd = input_fd, .log_fd = log_fd, .rules = rules};
     int report_fds[2];
     if (pipe2(report_fds, O_CLOEXEC) != 0)
         return weir_fail(err, WEIR_IO, "cannot make a pipe: %s", strerror(errno));
@@ -138,7 +148,7 @@ enum weir_status weir_spawn(const struct weir_spawn *spawn, pid_t *ret_pid, stru
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        run_child(spawn, input_fd, log_fd, report_fds[1], parent);
+        run_child(spawn, &given, report_fds[1], parent);
     int failed = errno;
     (void)close(report_fds[1]);
     if (pid < 0)

@@ -10,7 +10,10 @@
 
 #include <sys/types.h>
 
+struct weir_jail;
+
 struct weir_spawn {
+    const struct weir_jail *jail;         /* NULL: none */
     char *const *argv;                    /* argv[0] is a path; NULL-terminated */
     char *const *env;                     /* NULL: the caller's environment */
     const char *input;                    /* its standard input, at most 4096 bytes; NULL: empty */

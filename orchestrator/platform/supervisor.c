@@ -137,10 +137,12 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
         .directory = child->directory,
         .log_path = child->log_path,
         .identity = child->spec.identity,
+        .jail = child->spec.jail,
         /* As politely as a stop: Postgres shuts down cleanly when its supervisor is killed. */
         .death_signal = child->spec.kill_signal ? child->spec.stop_signal : SIGKILL,
     };
     enum weir_status status = weir_spawn(&spawn, &child->pid, err);
+    child->spec.jail = NULL; /* it was borrowed, and there is no second start */
     if (status)
         return status;
     child->state = RUNNING;

@@ -47,6 +47,7 @@ struct weir_child {
     const char *directory;                /* NULL: ours */
     const struct weir_identity *identity; /* NULL: as we are */
     bool restart;                         /* whenever it ends by itself */
+    const struct weir_jail *jail;         /* borrowed; of what is not restarted alone; NULL: none */
     enum weir_stage stage;
     int stop_signal;                   /* 0: SIGTERM */
     int kill_signal;                   /* after stop_ms; 0: SIGKILL, to its whole process group */
@@ -56,6 +57,7 @@ struct weir_child {
     void *owner;
 };
 
+struct weir_jail;
 struct weir_supervisor;
 
 /* Blocks SIGCHLD for this thread: make it before anything starts threads. */

@@ -141,7 +141,8 @@ static void start_trainer(struct run *run)
                         DB_I64(weir_now_wall_us()), DB_I64(config_of(run)->gpus));
     if (status == WEIR_OK)
         status = run->orch->trainers.start(run->orch->trainers.owner, run->number,
-                                           arbiter_gpus(run->orch->arbiter, run->number), &err);
+                                           arbiter_gpus(run->orch->arbiter, run->number),
+                                           run->start_from, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
         return;

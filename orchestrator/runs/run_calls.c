@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void refuse(struct weir_request *request, enum weir_status status, struct weir_error *err)
 {
@@ -102,6 +103,24 @@ static enum weir_status record(struct run *run, const struct msg_run_done *done,
     return status == WEIR_OK ? run_load(run, err) : status;
 }
 
+/* A trainer hands over files of its own, in the run's directory: no name leads elsewhere. */
+static enum weir_status check_file(const struct run *run, const char *name, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, name);
+    struct stat about;
+    bool is_plain = strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    if (*name == '\0' ||
+        (is_plain && lstat(path, &about) != 0)) /* what is missing is missed later */
+        return WEIR_OK;
+    if (is_plain && S_ISREG(about.st_mode) && about.st_nlink == 1)
+        return WEIR_OK;
+    return weir_fail(
+        err, WEIR_INVALID,
+        "run_done: found '%.200s', expected a regular file in %s, without another name or a "
+        "link on the way",
+        name, run->directory);
+}
+
 void orchestrator_on_run_done(void *owner, struct weir_request *request)
 {
     struct orchestrator *orch = owner;
@@ -124,7 +143,11 @@ void orchestrator_on_run_done(void *owner, struct weir_request *request)
                &err);
         return;
     }
-    enum weir_status status = record(run, done, &err);
+    enum weir_status status = check_file(run, done->model, &err);
+    if (status == WEIR_OK)
+        status = check_file(run, done->outputs, &err);
+    if (status == WEIR_OK)
+        status = record(run, done, &err);
     if (status != WEIR_OK) {
         refuse(request, status, &err);
         return;

@@ -2,6 +2,7 @@
 #include "preprocess/worker/worker.h"
 
 static const struct weir_service WORKER = {
+    .lends_memory = true,
     .name = "worker",
     .summary = "turns samples into batches of tensors and sends them to trainers",
     .example = "worker --data-dir .weir --socket-dir .weir/run --name worker-1",

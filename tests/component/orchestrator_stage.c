@@ -442,29 +442,28 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     weir_require(!job->is_noted); /* nothing is done again that is on record */
     bool learns = strcmp(order->mode, "train") == 0;
     weir_require(weir_sample_set_open(job->set_path, &set, &problem) == WEIR_OK);
-    if (learns) {
+    if (learns)
         write_model(trainer->stage, job, &set, order);
-    } else {
+    else
         write_outputs(trainer->stage, &set, order);
-    }
     weir_sample_set_close(&set);
     struct msg_run_done done = {.run = (uint64_t)trainer->run,
                                 .session = trainer->session,
                                 .busy_ns = 1000,
-                                .model = learns ? "model" : "",
+                                .model = learns ? trainer->stage->model_name : "",
                                 .outputs = learns ? "" : "outputs"};
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }
 
-static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus,
+static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, const char *base,
                                       struct weir_error *err)
 {
     struct stage *stage = owner;
     struct stage_trainer *trainer = stage->trainers;
+    (void)base;
     stage->gpus = gpus;
-    while (trainer->peer != NULL) {
+    while (trainer->peer != NULL)
         weir_require(++trainer < stage->trainers + STAGE_TRAINERS_MAX);
-    }
     *trainer = (struct stage_trainer){.stage = stage, .run = run, .session = weir_random_u64()};
     WEIR_AUTO_FREE char *endpoint = weir_format("ipc://%s/orchestrator.sock", stage->dir.path);
     enum weir_status status =
@@ -515,7 +514,7 @@ void stage_found(struct stage *stage)
 {
     static const char *const FOLDERS[] = {"runs", "models", "fitted", "receipts"};
     struct weir_error err;
-    *stage = (struct stage){0};
+    *stage = (struct stage){.model_name = "model"};
     weir_test_postgres_start(&stage->postgres);
     temp_dir_make(&stage->dir);
     for (size_t i = 0; i < WEIR_COUNT(FOLDERS); i++) {

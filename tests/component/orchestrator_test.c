@@ -2,6 +2,7 @@
  * changes nothing, and what an erasure does to models. */
 #include "tests/component/orchestrator_stage.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/models/lineage.h"
@@ -112,6 +113,23 @@ static void a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again
     stage->trainers_fail = 0;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     assert_int_equal(stage_told(stage, "\"event\":\"trigger_fired\""), 3);
+}
+
+/* A model that would be taken from elsewhere. */
+static void a_trainer_hands_over_files_of_its_run_alone(void **state)
+{
+    static const char *const NAMES[] = {"../../receipt.key", "/etc/passwd", "..", "a/b"};
+    struct stage *stage = *state;
+    WEIR_AUTO_FREE char *key = weir_format("%s/receipt.key", stage->dir.path);
+    struct weir_error err;
+    assert_int_equal(weir_file_write_atomic(key, weir_bytes_of("a key"), &err), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(NAMES); i++) {
+        stage->model_name = NAMES[i];
+        assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FAILED);
+        assert_int_equal(access(key, F_OK), 0);
+    }
+    stage->model_name = "model";
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
 }
 
 static void a_lost_sample_fails_the_pipeline(void **state)
@@ -336,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, stage_setup,
             stage_teardown),
+        cmocka_unit_test_setup_teardown(a_trainer_hands_over_files_of_its_run_alone, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(a_lost_sample_fails_the_pipeline, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(lineage_tells_who_has_seen_a_sample, stage_setup,

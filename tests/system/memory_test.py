@@ -49,6 +49,18 @@ def remembering(lab, names, wanted):
             if (places := places_in_memory(pid, wanted))}
 
 
+def test_no_process_would_be_dumped():
+    lab = Lab(samples=100, every=100, epochs=1)
+    with served(lab):
+        for name in (*SERVICES, "postgres"):
+            (pid, *_) = victims(lab.data_dir, name)
+            limits = Path(f"/proc/{pid}/limits").read_text()
+            (core,) = [line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core file size")]
+            assert core == ["0", "0"], (name, core)
+            assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) == 0, name
+    lab.remove()
+
+
 def canary_lab():
     lab = Lab(samples=400, every=200, epochs=1, pipeline=PIPELINE)
     for part in sorted((lab.folder / "stream").iterdir()):

@@ -202,7 +202,7 @@ OLD_FILES = [  # bytes, second, layout, first row, samples, keyed hash, state (0
 
 
 def psql(lab, text):
-    return subprocess.run(["psql", "-h", lab.data_dir / "run", "-U", "weir", "-qAt", "-v", "ON_ERROR_STOP=1", "weir"], input=text,
+    return subprocess.run(["psql", "-h", lab.data_dir / "run/db", "-U", "weir", "-qAt", "-v", "ON_ERROR_STOP=1", "weir"], input=text,
                           capture_output=True, text=True, check=True).stdout.split()
 
 

@@ -2,6 +2,7 @@
 #include "preprocess/operators/exec/program.h"
 
 #include "core/base/clock.h"
+#include "core/base/jail.h"
 #include "core/base/memory.h"
 #include "preprocess/operators/exec/frame.h"
 #include "preprocess/operators/exec/strays.h"
@@ -104,7 +105,6 @@ static void become(const struct program *program, char *const *argv, char *const
     if (is_root && (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
         _exit(EXIT_NOT_STARTED);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (getppid() != parent || dup2(pipes[TO][0], 0) < 0 || dup2(pipes[FROM][1], 1) < 0 ||
         dup2(pipes[WORDS][1], 2) < 0)
         _exit(EXIT_NOT_STARTED);
@@ -112,6 +112,8 @@ static void become(const struct program *program, char *const *argv, char *const
         (void)signal(number, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (weir_jail_enter(&(const struct weir_jail){.has_sockets = false}, program->rules) != 0)
+        _exit(EXIT_NOT_STARTED);
     (void)close_range(3, ~0u, 0);
     limit(RLIMIT_AS, program->allowed->memory);
     limit(RLIMIT_CORE, 0);
@@ -161,10 +163,13 @@ static bool spawn(struct program *program)
         return false;
     strays_mark(program->mark);
     char **argv = words_of(&program->allowed->command);
+    program->rules = weir_programs_jail();
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
         become(program, argv, env, pipes, parent);
     free_words(argv);
+    if (program->rules >= 0)
+        (void)close(program->rules);
     (void)close(pipes[TO][0]);
     (void)close(pipes[FROM][1]);
     (void)close(pipes[WORDS][1]);

@@ -30,6 +30,7 @@ struct program {
     const struct weir_allowed *allowed;
     pid_t pid; /* 0: it does not run */
     char mark[STRAYS_MARK_MAX];
+    int rules; /* of its jail, while it is started */
     int to, from;
     int life;                 /* readable when it has ended, whoever holds its pipes */
     int words;                /* its standard error; -1: it has closed that */
