@@ -27,7 +27,7 @@ def main(seed=1, count=400):
         for name in SERVICES:
             endpoint = f"ipc://{socket_of(lab, name)}"
             done = child.run([Path(os.environ["WEIR_TEST_BIN_DIR"]) / "nonsense", endpoint, str(seed), str(count), lab.pipeline],
-                             capture_output=True, text=True, timeout=DEADLINE_S)
+                             capture_output=True, text=True, timeout=DEADLINE_S + count / 10)
             print(done.stdout.strip(), flush=True)
             assert done.returncode == 0, f"{done.stderr}\n{logs(lab.data_dir)}"
     lab.remove()
