@@ -109,14 +109,15 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Those that are started from now on know which programs of the user are allowed. */
-static enum weir_status hand_on_programs(const char *system_file, struct weir_error *err)
+/* Those that are started from now on know which programs and folders of the user are allowed. */
+static enum weir_status hand_on_allowed(const char *system_file, struct weir_error *err)
 {
     struct orchestrator_system system;
     enum weir_status status = orchestrator_system_load(system_file, &system, err);
     if (status != WEIR_OK)
         return status;
     weir_programs_hand_on(system.programs);
+    weir_roots_hand_on(system.roots);
     orchestrator_system_fini(&system);
     return WEIR_OK;
 }
@@ -261,6 +262,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
     int code = EXIT_USAGE;
     scratch_dir_sweep();
     weir_programs_hand_on(system.programs);
+    weir_roots_hand_on(system.roots);
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
     else
@@ -292,7 +294,7 @@ static int run(const struct command *command, const char *file)
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
     int code = EXIT_USAGE;
-    if (hand_on_programs(command->system, &err) == WEIR_OK)
+    if (hand_on_allowed(command->system, &err) == WEIR_OK)
         code = check_file(file, &text, &complaints);
     else
         weir_buf_append_text(&complaints, err.text);

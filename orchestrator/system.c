@@ -14,7 +14,7 @@ enum { WORKERS_MAX = 200 };
 struct system_section {
     uint64_t workers, trainers, gpus;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches;
+    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *roots;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -43,6 +43,10 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_NODE(struct system_section, batches, .doc = "how they come from workers to trainers"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
+    CFG_NODE(struct system_section, roots,
+             .doc =
+                 "folders that the source.path of pipelines may be, or lie below; by default any "
+                 "folder"),
     CFG_END,
 };
 
@@ -151,6 +155,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = budgets_check(section.budgets, err);
     if (status == WEIR_OK)
         status = weir_programs_check(section.programs, err);
+    if (status == WEIR_OK)
+        status = weir_roots_check(section.roots, err);
     system->sharing = (struct orchestrator_sharing){
         .trainers = section.trainers == 0 ? default_trainers() : (size_t)section.trainers,
         .gpus = (size_t)section.gpus,
@@ -158,6 +164,7 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     };
     system->budgets = section.budgets;
     system->programs = section.programs;
+    system->roots = section.roots;
     system->workers = section.workers;
     system->launcher = section.launcher;
     system->user = section.user;

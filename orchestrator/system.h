@@ -3,6 +3,7 @@
 #define ORCHESTRATOR_SYSTEM_H
 
 #include "core/service/programs.h"
+#include "core/service/roots.h"
 #include "orchestrator/budget.h"
 #include "orchestrator/prices.h"
 #include "orchestrator/sharing/quotas.h"
@@ -21,6 +22,7 @@ struct orchestrator_system {
     const struct weir_yaml_node *budgets;  /* checked: orchestrator/budget.h */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;                  /* how batches are compressed on their way */
+    const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
 };
 

@@ -188,9 +188,16 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
     struct declarations all = {0};
     enum weir_status status = storage_declarations_load(root, &all, err);
 
+    if (!list)
+        list = weir_yaml_get(root, "dataset");
     if (status == WEIR_OK)
-        status =
-            storage_declarations_agree(&all, list ? list : weir_yaml_get(root, "dataset"), err);
+        status = storage_declarations_agree(&all, list, err);
+    for (size_t i = 0; status == WEIR_OK && i < all.count; i++) {
+        WEIR_AUTO_FREE char *path = weir_format("datasets[%zu]", i);
+
+        status = storage_source_check_place(&all.at[i], path,
+                                            weir_yaml_get(weir_yaml_at(list, i), "source"), err);
+    }
     if (status == WEIR_OK)
         *ret_declarations = all;
     else

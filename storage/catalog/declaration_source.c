@@ -6,6 +6,7 @@
 
 #include "core/base/memory.h"
 #include "core/config/schema.h"
+#include "core/service/roots.h"
 
 #include <string.h>
 
@@ -129,6 +130,18 @@ enum weir_status storage_source_declared(struct declaration *d, const char *data
     d->says_on_return = weir_yaml_get(node, "on_return") != NULL;
     d->is_copied = (d->source.import == 1 && !d->is_mirrored) || d->is_pushed;
     return cfg_read(d->format->options, CFG_OPEN, node, path, NULL, d->options, err);
+}
+
+enum weir_status storage_source_check_place(const struct declaration *d, const char *dataset,
+                                            const struct weir_yaml_node *source,
+                                            struct weir_error *err)
+{
+    if (!d->source.path || weir_roots_allow(d->source.path))
+        return WEIR_OK;
+    return weir_yaml_fail(weir_yaml_get(source, "path"), err,
+                          "%s.source.path: found %s, expected a folder below one of `roots` of the "
+                          "system file",
+                          dataset, d->source.path);
 }
 
 enum weir_status storage_erase_declared(struct declaration *d, const char *path,

@@ -12,6 +12,10 @@ extern const char *const STORAGE_ON_ERASES[]; /* enum on_erase */
 enum weir_status storage_source_declared(struct declaration *d, const char *dataset,
                                          const struct weir_yaml_node *node,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* INVALID when the folder lies in none of the system file's roots. */
+enum weir_status storage_source_check_place(const struct declaration *d, const char *dataset,
+                                            const struct weir_yaml_node *source,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* What an erasure does to the bytes. The subject was read. */
 enum weir_status storage_erase_declared(struct declaration *d, const char *dataset,
                                         const struct weir_yaml_node *source,

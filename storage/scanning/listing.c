@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/service/roots.h"
 #include "storage/scanning/name_window.h"
 
 #include <dirent.h>
@@ -332,11 +333,23 @@ static enum weir_status fail_source(const struct listing *listing, struct weir_e
                      strerror(errno));
 }
 
+/* Weir keeps it in the data directory. */
+static bool is_mine(const struct dataset *dataset)
+{
+    return dataset->declaration->is_pushed || dataset->declaration->is_mirrored;
+}
+
 static enum weir_status open_root(struct listing *listing, struct weir_error *err)
 {
     listing->root = open(listing->dataset->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (listing->root < 0 || fstat(listing->root, &listing->root_stat) < 0)
         return fail_source(listing, err);
+    if (!is_mine(listing->dataset) && !weir_roots_allow_open(listing->root))
+        return weir_fail(
+            err, WEIR_DENIED,
+            "%s: lies in none of `roots` of the system file, or leads out of them: add "
+            "its folder there",
+            listing->dataset->root);
     return WEIR_OK;
 }
 

@@ -1,0 +1,21 @@
+/* Folders that sources may lie in: `roots` of the system file. Without that key any folder may be named, as the person
+ * at the shell could read it, too.
+ *
+ * The orchestrator puts the list into the environment variable WEIR_ROOTS; the processes it starts find it there. */
+#ifndef WEIR_SERVICE_ROOTS_H
+#define WEIR_SERVICE_ROOTS_H
+
+#include "core/config/schema.h"
+
+/* Checks the list (NULL: none): absolute paths of folders. INVALID with file:line:column. */
+enum weir_status weir_roots_check(const struct weir_yaml_node *roots,
+                                  struct weir_error *err) WEIR_MUST_USE;
+/* Lets the processes that are started from now on know the list (NULL: any folder). */
+void weir_roots_hand_on(const struct weir_yaml_node *roots);
+/* True when `path`, with symbolic links and dots resolved, is one of the roots or lies below one. A path that does not
+ * exist is judged as it is written. */
+bool weir_roots_allow(const char *path);
+/* The same of an open folder, wherever it is now. */
+bool weir_roots_allow_open(int fd);
+
+#endif
