@@ -17,7 +17,8 @@ enum {
     LINES = 40,
     EPOCH_IDS = 3,
     MINE = 13,
-    PAGES = 5
+    PAGES = 5,
+    CROWD = 600,
 }; /* every third line but the first is mine */
 
 static int begin(void **state)
@@ -172,6 +173,56 @@ static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
     await(inside, "verified");
 }
 
+/* Requests that wait together share look-ups, tombstones, passes and the search; what each is told is its own. */
+static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **state)
+{
+    struct storage_inside *inside = *state;
+    struct msg_erase_accepted accepted;
+    struct weir_error err;
+    WEIR_AUTO_BUF text = {0};
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    inside->storage->epoch_ids = CROWD;
+    for (int i = 0; i < CROWD; i++)
+        weir_buf_printf(&text,
+                        "{\"ts\":%d,\"user\":\"person-%d\",\"text\":\"words that nobody "
+                        "but person %d has written down\"}\n",
+                        i + 1, i, i);
+    storage_inside_write(inside, "crowd.jsonl", weir_buf_text(&text));
+    while (inside->storage->catalog->datasets[0]->accounts.live < LINES + CROWD) {
+        assert_true(weir_now_ms() < limit_ms);
+        storage_scope_add_all(&inside->storage->catalog->datasets[0]->dirty);
+        storage_scan_dirty(inside->storage);
+        weir_loop_step(inside->loop, TEST_STEP_MS);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        WEIR_AUTO_FREE char *uuid = weir_format("crowd-%d", i);
+        WEIR_AUTO_FREE char *person = weir_format("person-%d", i);
+        const char *const subjects[] = {person};
+        const struct msg_erase_accept accept = {
+            .uuid = uuid, .dataset = "", .subjects = {subjects, 1}, .reference = ""};
+
+        assert_int_equal(storage_erase_accept(inside->storage, &accept, &accepted, &err), WEIR_OK);
+    }
+    for (uint64_t number = 1; number <= CROWD; number++) {
+        struct msg_erase_is answer = {.state = ""};
+
+        while (strcmp(answer.state, "verified") != 0) {
+            assert_true(weir_now_ms() < limit_ms);
+            weir_loop_step(inside->loop, TEST_STEP_MS);
+            assert_int_equal(storage_erase_ask(inside->storage, &(struct msg_erase_ask){number, 1},
+                                               inside->arena, &answer, &err),
+                             WEIR_OK);
+        }
+        assert_int_equal(answer.epoch, 1);
+        assert_int_equal(answer.samples, 1);
+        assert_int_equal(answer.files_scrubbed, 1);
+        assert_int_equal(answer.found, 0);
+        assert_int_equal(answer.ids.count, 1);
+        assert_int_equal(answer.ids.at[0], weir_sample_id(1, 0, (uint32_t)(LINES + number - 1)));
+    }
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -179,6 +230,7 @@ int main(void)
         CASE(pages_are_all_of_the_erasure),
         CASE(they_are_the_same_after_a_restart_with_other_pages),
         CASE(it_is_in_force_when_the_last_of_its_epochs_is),
+        CASE(many_requests_cost_one_epoch_and_each_has_its_own_sample),
     };
     return cmocka_run_group_tests_name("storage: erasures of several pages", tests, NULL, NULL);
 }
