@@ -20,6 +20,7 @@
 #include "storage/queries.h"
 #include "storage/reading/late_reads.h"
 #include "storage/reading/serve.h"
+#include "storage/restored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -467,7 +468,9 @@ static enum weir_status open_store(struct storage *storage,
         status = weir_db_migrate(storage->db, STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count, err);
     if (status == WEIR_OK)
         status = storage_secret_open(options->data_dir, storage->db, &storage->secret, err);
-    return status == WEIR_OK ? load(storage, err) : status;
+    if (status == WEIR_OK)
+        status = load(storage, err);
+    return status == WEIR_OK ? storage_restored_check(storage, err) : status;
 }
 
 enum weir_status storage_open(const struct weir_service_options *options, struct weir_loop *loop,

@@ -12,6 +12,7 @@
 #include "storage/objects/s3_shell.h"
 #include "storage/queries.h"
 #include "storage/scanning/file_job.h"
+#include "storage/scanning/owned.h"
 #include "storage/scanning/sidecar.h"
 
 #include <errno.h>
@@ -21,8 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char CHANGED[] = "a file has changed since it was indexed: what it holds now was left "
-                              "as it is; if that still is the person's data, remove it there";
+enum { REMARKS_BYTES = 4096 };
 
 /* ---- what stands in the way ---- */
 
@@ -56,6 +56,70 @@ enum weir_status storage_scrub_stuck(struct open_erasure *erasure, const char *p
 static bool is_missing(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
+
+/* A receipt names files by number: their names may be a person's. */
+static void remark_file(struct open_erasure *erasure, const struct located *found, uint64_t id,
+                        const char *what)
+{
+    WEIR_AUTO_FREE char *remark =
+        storage_page_row(&erasure->page, id)->request->remarks.size < REMARKS_BYTES
+            ? weir_format("dataset '%s': file %llu %s", found->dataset->name,
+                          (unsigned long long)storage_file_number(found->file), what)
+            : weir_format("dataset '%s': another file %s", found->dataset->name, what);
+
+    storage_scrub_remark(erasure, id, remark);
+}
+
+static void remark_gone(struct open_erasure *erasure, const struct located *found, uint64_t id)
+{
+    remark_file(erasure, found, id, "is gone: nothing of it could be overwritten");
+}
+
+/* Of a source that is only referred to. */
+static void remark_changed(struct open_erasure *erasure, const struct located *found, uint64_t id)
+{
+    remark_file(erasure, found, id,
+                "has changed since it was indexed: what it holds now was left as it is; if that "
+                "still is the person's data, remove it there");
+}
+
+/* IO: nobody can say what became of the sample, and it is not called scrubbed. */
+static enum weir_status fail_unidentified(struct open_erasure *erasure, const char *path,
+                                          struct weir_error *err)
+{
+    errno = ESTALE;
+    erasure->round.error = errno;
+    return weir_fail(
+        err, WEIR_IO,
+        "%.250s is not the file that Weir wrote there, or does not hold the sample any "
+        "more: put that file back from a backup, or remove what is there",
+        path);
+}
+
+/* A file of Weir's own is the one in its place, whatever its inode; NOT_FOUND when it is gone. */
+static enum weir_status recognise(struct open_erasure *erasure, const struct located *found,
+                                  const char *path, struct weir_error *err)
+{
+    enum owned_state state = storage_owns(found->dataset)
+                                 ? storage_owned_recognise(found->dataset, found->file)
+                                 : OWNED_SAME;
+
+    if (state == OWNED_OTHER)
+        return fail_unidentified(erasure, path, err);
+    if (state == OWNED_RECOGNISED)
+        found->file->group->is_ahead = true; /* written with the rows of the erasure */
+    return state == OWNED_GONE ? WEIR_NOT_FOUND : WEIR_OK;
+}
+
+/* The sample does not stand where it was indexed. */
+static enum weir_status miss(struct open_erasure *erasure, const struct located *found, uint64_t id,
+                             const char *path, struct weir_error *err)
+{
+    if (storage_owns(found->dataset))
+        return fail_unidentified(erasure, path, err);
+    remark_changed(erasure, found, id);
+    return WEIR_OK;
 }
 
 bool storage_scrub_has_bytes(const struct located *found)
@@ -226,18 +290,21 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && !is_missing(errno))
         return storage_scrub_stuck(erasure, path, "read", err);
-    if (fd < 0 || !is_untouched(fd, found.file)) {
-        storage_scrub_remark(erasure, id, CHANGED);
-        return WEIR_OK;
-    }
+    if (fd < 0)
+        return WEIR_OK; /* gone, as is remarked when it was to be overwritten */
+    status = recognise(erasure, &found, path, err);
+    if (status != WEIR_OK)
+        return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+    if (!is_untouched(fd, found.file))
+        return miss(erasure, &found, id, path, err);
     if (found.dataset->declaration->is_remote)
         status = read_object(storage, erasure, &found, &content, err);
     else if (!read_range(fd, found.offset, &content, found.length))
         status = errno != 0 ? storage_scrub_stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
     if (status == WEIR_NOT_FOUND)
-        storage_scrub_remark(erasure, id, CHANGED);
+        return miss(erasure, &found, id, path, err);
     if (status != WEIR_OK)
-        return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+        return status;
     storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &storage->secret,
                              passages_of(erasure), weir_buf_view(&content));
     block_record(storage, erasure, &found, head_of(erasure, &found, fd), &content);
@@ -322,8 +389,7 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
         if (!is_missing(errno))
             return storage_scrub_stuck(erasure, path, "looked at", err);
     } else if (now.st_ino != found->file->inode) {
-        storage_scrub_remark(erasure, id, CHANGED);
-        return WEIR_OK;
+        return miss(erasure, found, id, path, err);
     } else if (unlink(path) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
@@ -412,16 +478,20 @@ static enum weir_status open_target(struct storage *storage, struct open_erasure
     return WEIR_OK;
 }
 
-/* NOT_FOUND when the open file is not the one that was indexed, or holds something else there. */
+/* OK without an extent: the file is only referred to, and is not the one that was indexed, or holds something else
+ * there. */
 static enum weir_status find_extent(struct storage *storage, struct open_erasure *erasure,
-                                    const struct located *found, uint64_t from,
+                                    const struct located *found, uint64_t id,
                                     struct extent *ret_extent, struct weir_error *err)
 {
+    uint64_t from = end_before(storage, found, id);
+
     errno = 0;
     if (is_there(storage, erasure, found, from, ret_extent))
         return WEIR_OK;
-    return errno == EIO ? storage_scrub_stuck(erasure, erasure->target.path, "read", err)
-                        : WEIR_NOT_FOUND;
+    if (errno == EIO)
+        return storage_scrub_stuck(erasure, erasure->target.path, "read", err);
+    return miss(erasure, found, id, erasure->target.path, err);
 }
 
 static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
@@ -432,13 +502,13 @@ static enum weir_status overwrite_sample(struct storage *storage, struct open_er
     enum weir_status status = open_target(storage, erasure, path, err);
 
     if (status == WEIR_OK)
-        status = find_extent(storage, erasure, found, end_before(storage, found, id), &extent, err);
-    if (status == WEIR_OK)
+        status = find_extent(storage, erasure, found, id, &extent, err);
+    if (status == WEIR_OK && extent.erased.size > 0)
         storage_scrub_group_add(erasure, found, id, &extent);
     storage_extent_fini(&extent);
     if (status != WEIR_NOT_FOUND)
         return status;
-    storage_scrub_remark(erasure, id, CHANGED);
+    remark_gone(erasure, found, id);
     return WEIR_OK;
 }
 
@@ -487,6 +557,11 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     if (status != WEIR_OK)
         return status;
     path = storage_dataset_path(found.dataset, found.file);
+    status = recognise(erasure, &found, path, err);
+    if (status == WEIR_NOT_FOUND)
+        remark_gone(erasure, &found, id);
+    if (status != WEIR_OK && status != WEIR_NOT_FOUND)
+        return status;
     if (found.dataset->declaration->is_remote)
         s3_ranges_forget(storage->ranges, found.dataset, found.file->path);
     if (found.dataset->declaration->on_erase == ON_ERASE_UNLINK)

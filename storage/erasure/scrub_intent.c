@@ -173,6 +173,29 @@ bool storage_scrub_is_of(const char *data_dir, const struct stat *found)
     return false;
 }
 
+enum weir_status storage_scrub_intents_follow(const char *data_dir,
+                                              const struct stored_file *before,
+                                              const struct stored_file *now, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *place = place_of(data_dir);
+    WEIR_AUTO_BUF slots = {0};
+    bool has_moved = false;
+
+    read_slots(data_dir, &slots);
+    for (size_t i = 0; i < slots.size / SLOT_BYTES; i++) {
+        struct scrub_intent intent;
+
+        if (!unpack(slots.at + i * SLOT_BYTES, &intent) || intent.device != before->device ||
+            intent.inode != before->inode)
+            continue;
+        intent.device = now->device;
+        intent.inode = now->inode;
+        pack(&intent, slots.at + i * SLOT_BYTES);
+        has_moved = true;
+    }
+    return has_moved ? weir_file_write_atomic(place, weir_buf_view(&slots), err) : WEIR_OK;
+}
+
 void storage_scrub_intend_nothing(const char *data_dir)
 {
     WEIR_AUTO_FREE char *place = place_of(data_dir);

@@ -5,6 +5,7 @@
 #ifndef WEIR_STORAGE_SCRUB_INTENT_H
 #define WEIR_STORAGE_SCRUB_INTENT_H
 
+#include "storage/catalog/file_group.h"
 #include "storage/formats/format.h"
 
 #include <sys/stat.h>
@@ -25,6 +26,11 @@ enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_i
 bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent);
 /* They are overwritten, and on disk. */
 void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count);
+/* What is intended in a file is intended in the one that it is known to be now. */
+enum weir_status storage_scrub_intents_follow(const char *data_dir,
+                                              const struct stored_file *before,
+                                              const struct stored_file *now,
+                                              struct weir_error *err) WEIR_MUST_USE;
 /* True when what `found` describes is being overwritten. */
 bool storage_scrub_is_of(const char *data_dir, const struct stat *found);
 /* Nothing of any erasure is half-way. */

@@ -58,5 +58,24 @@ def test_an_erasure_is_verified_once_everything_could_be_searched_and_nothing_is
     lab.remove()
 
 
+def test_a_sample_whose_file_is_not_what_was_recorded_is_never_called_scrubbed():
+    lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE.replace("retrain_now", "keep"))
+    lab.run().finish()
+    person = lab.records[10]["user"]
+    part = lab.data_dir / "storage" / "notes" / "part0.jsonl"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-1])
+    with served(lab):
+        first_erased(part, lab, person)
+        assert_unverified(lab, part)
+        part.unlink()
+        done = waited_for(lab, lambda told: told.returncode == 0)
+        assert "FINISHED" in done.stdout, done.stdout
+        receipt = lab.weir("erase", "receipt", "1", "--json")
+        assert "is gone: nothing of it could be overwritten" in receipt and "part0" not in receipt, receipt
+        assert "everything holds" in lab.weir("erase", "verify", "1")
+    lab.remove()
+
+
 if __name__ == "__main__":
     run_tests(globals())
