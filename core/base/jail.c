@@ -166,16 +166,16 @@ static int forbid_sockets(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__x86_64__)
-    enum { ARCHITECTURE = AUDIT_ARCH_X86_64, FOREIGN = 0x40000000 };
+    const uint32_t architecture = AUDIT_ARCH_X86_64, foreign = 0x40000000;
 #else
-    enum { ARCHITECTURE = AUDIT_ARCH_AARCH64, FOREIGN = 0x7fffffff };
+    const uint32_t architecture = AUDIT_ARCH_AARCH64, foreign = 0x7fffffff;
 #endif
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)ARCHITECTURE, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FOREIGN, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, foreign, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
