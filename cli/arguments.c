@@ -183,7 +183,7 @@ json_t *cli_arguments_erase_plan(const struct cli_call *call, struct weir_error 
 }
 
 /* RFC 4122, version 4. */
-static json_t *draw_uuid(void)
+json_t *cli_draw_uuid(void)
 {
     uint8_t bytes[UUID_BYTES];
     char hex[2 * UUID_BYTES + 1];
@@ -199,7 +199,7 @@ json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_err
     json_t *arguments = cli_erase_names(call, "erase request", err);
     if (arguments == NULL)
         return NULL;
-    json_object_set_new(arguments, "uuid", draw_uuid());
+    json_object_set_new(arguments, "uuid", cli_draw_uuid());
     return finish(arguments,
                   set_text(arguments, "dataset", call->options.dataset) &&
                       set_text(arguments, "reference", call->options.reference),

@@ -12,4 +12,7 @@ cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_expo
 
 cli_arguments_fn cli_arguments_named; /* the pipeline that is the operand */
 
+/* A random UUID, as JSON text. */
+json_t *cli_draw_uuid(void);
+
 #endif

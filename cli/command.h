@@ -30,6 +30,7 @@ struct cli_options {
     const char *reference;
     const char *csv;
     bool wait;
+    bool each;
     bool deep;
     bool dry_run;
     bool all;

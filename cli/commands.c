@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "cli/config.h"
+#include "cli/erase_each.h"
 #include "cli/follow.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
@@ -56,6 +57,8 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     {"id", "N…", "a sample; may be given again", OPTION(ids)},
     {"csv", "FILE", "a file of them: columns subject, key, id, one or more, with a header",
      OPTION(csv)},
+    {"each", NULL, "every subject, key and id is an erasure of its own, with its own receipt",
+     OPTION(each)},
     {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
     {"wait", NULL,
@@ -280,7 +283,8 @@ static const struct cli_command COMMANDS[] = {
     {.words = "erase request", .summary = "erase samples: from every batch, file and model",
      .example = "weir erase request --subject someone@example.org --wait",
      .options = REQUEST_OPTIONS, .topic = "erase_request", .arguments = cli_arguments_erase_request,
-     .follow = cli_follow_erasure, .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
+     .follow = cli_follow_erasure, .answer = cli_answer_erase_each, .by_itself = cli_erases_each,
+     .render = cli_render_erase_accepted, .exit_code = cli_exit_of_erasure},
     {.words = "erase plan", .summary = "which samples, bytes and models an erasure would concern; changes nothing",
      .example = "weir erase plan --subject someone@example.org",
      .options = PLAN_OPTIONS, .topic = "erase_plan", .arguments = cli_arguments_erase_plan,

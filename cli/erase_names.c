@@ -235,19 +235,21 @@ static enum weir_status add_values(const struct weir_option_values *values, int 
     return WEIR_OK;
 }
 
-static enum weir_status check_count(const json_t *names, const char *command,
+static enum weir_status check_count(const json_t *names, const char *command, size_t most,
                                     struct weir_error *err)
 {
     size_t count = 0;
 
     for (int list = 0; list < LIST_COUNT; list++)
         count += json_array_size(json_object_get(names, LISTS[list]));
-    if (count > 0 && count <= CLI_NAMES_MAX)
+    if (count > 0 && count <= most)
         return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID,
-                     "%s: expected 1 to %d of --subject VALUE, --key VALUE and --id N, a "
-                     "--subject-file FILE or a --csv FILE of them, found %zu",
-                     command, CLI_NAMES_MAX, count);
+    return weir_fail(
+        err, WEIR_INVALID,
+        "%s: expected 1 to %d of --subject VALUE, --key VALUE and --id N, a "
+        "--subject-file FILE or a --csv FILE of them, found %zu%s",
+        command, CLI_NAMES_MAX, count,
+        count > 0 && strcmp(command, "erase request") == 0 ? "; --each takes any number" : "");
 }
 
 json_t *cli_erase_names(const struct cli_call *call, const char *command, struct weir_error *err)
@@ -266,7 +268,7 @@ json_t *cli_erase_names(const struct cli_call *call, const char *command, struct
     if (status == WEIR_OK && options->csv)
         status = add_csv(options->csv, names, err);
     if (status == WEIR_OK)
-        status = check_count(names, command, err);
+        status = check_count(names, command, call->options.each ? SIZE_MAX : CLI_NAMES_MAX, err);
     if (status == WEIR_OK)
         return names;
     json_decref(names);

@@ -4,8 +4,24 @@
 
 #include <string.h>
 
+/* Of --each. */
+static void show_many(const json_t *answer, struct cli_page *page)
+{
+    const json_t *refused = json_object_get(answer, "refused");
+    cli_line(page, "%lld erasures are accepted, numbers %lld to %lld: %lld samples",
+             (long long)cli_number(answer, "accepted"), (long long)cli_number(answer, "first"),
+             (long long)cli_number(answer, "last"), (long long)cli_number(answer, "matched"));
+    for (size_t i = 0; i < json_array_size(refused); i++)
+        cli_line(page, "refused: %s", json_string_value(json_array_get(refused, i)));
+    cli_line(page, "see how they go: weir erase list");
+}
+
 void cli_render_erase_accepted(const json_t *answer, struct cli_page *page)
 {
+    if (json_is_array(json_object_get(answer, "refused"))) {
+        show_many(answer, page);
+        return;
+    }
     if (cli_text(answer, "doing")[0] != '\0' || json_is_array(json_object_get(answer, "models"))) {
         cli_render_erasure(answer, page); /* it was waited for */
         return;
@@ -92,6 +108,9 @@ void cli_render_erasures(const json_t *answer, struct cli_page *page)
         cli_cell_time(&table, cli_text(one, "finished"));
         cli_cell(&table, "%s", cli_text(one, "reference"));
     }
+    if (cli_number(answer, "left_out") > 0)
+        cli_line(page, "the newest %zu; %lld older ones are left out", json_array_size(erasures),
+                 (long long)cli_number(answer, "left_out"));
     if (json_array_size(erasures) == 0)
         cli_line(page, "nobody has asked for an erasure");
     cli_table_show(&table, page);
@@ -164,6 +183,8 @@ void cli_render_erase_key(const json_t *answer, struct cli_page *page)
 
 int cli_exit_of_erasure(const json_t *answer)
 {
+    if (json_array_size(json_object_get(answer, "refused")) > 0)
+        return CLI_EXIT_FAILED;
     return cli_flag(answer, "overdue") || cli_flag(answer, "unverified") ? CLI_EXIT_OVERDUE
                                                                          : CLI_EXIT_DONE;
 }

@@ -187,13 +187,10 @@ static void on_hold_end(void *owner, struct weir_request *request)
     storage_pump(storage);
 }
 
+/* Answered when it is durable. */
 static void on_erase_accept(void *owner, struct weir_request *request)
 {
-    struct msg_erase_accepted message = {0};
-    struct weir_error err;
-    enum weir_status status = storage_erase_accept(owner, request->message, &message, &err);
-
-    answer(request, MSG_erase_accepted, &message, status, &err);
+    storage_accept(owner, request);
 }
 
 static void on_erase_ask(void *owner, struct weir_request *request)

@@ -492,6 +492,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->epoch_ids = ERASE_PAGE_IDS;
     storage->watch = storage_watch_new(loop, on_changed, storage);
     storage->pushes = storage_pushes_new(storage);
+    storage->accepts = storage_accepts_new(storage);
     storage->mirrors = storage_mirrors_new(storage);
     storage->ranges = s3_ranges_new(storage);
     storage->late_reads = storage_late_reads_new(storage);
@@ -521,6 +522,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->pump_timer);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
+    storage_accepts_free(storage->accepts);
     storage_late_reads_free(storage->late_reads);
     storage_owed_free(storage->owed);
     storage_key_merge_free(storage->merge);

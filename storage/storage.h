@@ -43,6 +43,7 @@ struct storage {
     struct erased_names erased;
     struct erasing *erasing; /* erasures that are not verified yet */
     struct pushes *pushes;
+    struct accepts *accepts; /* of erasures */
     struct mirrors *mirrors;
     struct s3_ranges *ranges;      /* bytes of objects that stay in buckets, */
     struct late_reads *late_reads; /* and who waits for them */

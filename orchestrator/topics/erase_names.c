@@ -10,9 +10,9 @@ enum { NAMES_MAX = 65536, IDS_MAX = 100000 };
 
 /* ---- names ---- */
 
-static const char **texts_of(const struct topic_call *call, const char *key, size_t *ret_count)
+static const char **texts_of(const json_t *arguments, const char *key, size_t *ret_count)
 {
-    const json_t *list = json_object_get(call->arguments, key);
+    const json_t *list = json_object_get(arguments, key);
     size_t count = json_array_size(list);
     const char **texts = weir_calloc(count + 1, sizeof *texts);
     for (size_t i = 0; i < count; i++) {
@@ -23,9 +23,9 @@ static const char **texts_of(const struct topic_call *call, const char *key, siz
     return texts;
 }
 
-static uint64_t *ids_of(const struct topic_call *call, size_t *ret_count)
+static uint64_t *ids_of(const json_t *arguments, size_t *ret_count)
 {
-    const json_t *list = json_object_get(call->arguments, "ids");
+    const json_t *list = json_object_get(arguments, "ids");
     size_t count = json_array_size(list);
     uint64_t *ids = weir_calloc(count + 1, sizeof *ids);
     for (size_t i = 0; i < count; i++)
@@ -41,13 +41,13 @@ void topic_names_fini(struct topic_names *names)
     free(names->ids);
 }
 
-enum weir_status topic_names_read(const struct topic_call *call, struct topic_names *ret_names,
+enum weir_status topic_names_read(const json_t *arguments, struct topic_names *ret_names,
                                   struct weir_error *err)
 {
     struct topic_names names = {0};
-    names.subjects = texts_of(call, "subjects", &names.subject_count);
-    names.keys = texts_of(call, "keys", &names.key_count);
-    names.ids = ids_of(call, &names.id_count);
+    names.subjects = texts_of(arguments, "subjects", &names.subject_count);
+    names.keys = texts_of(arguments, "keys", &names.key_count);
+    names.ids = ids_of(arguments, &names.id_count);
     size_t count = names.subject_count + names.key_count;
     if (count + names.id_count > 0 && count <= NAMES_MAX && names.id_count <= IDS_MAX) {
         *ret_names = names;
@@ -90,7 +90,7 @@ void topic_erase_plan(struct topic_call *call)
         topic_lineage(call);
         return;
     }
-    if (topic_names_read(call, &names, &err) != WEIR_OK) {
+    if (topic_names_read(call->arguments, &names, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }

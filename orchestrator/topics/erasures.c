@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { STORAGE_ASK_MS = 2000 };
+enum { STORAGE_ASK_MS = 2000, LISTED_MAX = 10000 };
 
 /* ---- erase_request ---- */
 
@@ -56,7 +56,7 @@ void topic_erase_request(struct topic_call *call)
         topic_fail(call, WEIR_INVALID, "erase: expected a uuid");
         return;
     }
-    if (topic_names_read(call, &names, &err) != WEIR_OK) {
+    if (topic_names_read(call->arguments, &names, &err) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
@@ -75,7 +75,7 @@ void topic_erase_request(struct topic_call *call)
 
 /* ---- looking ---- */
 
-/* Columns of Q_erasure_get and Q_erasure_all. */
+/* Columns of Q_erasure_get and Q_erasure_listed. */
 enum {
     COL_NUMBER,
     COL_STATE,
@@ -91,6 +91,7 @@ enum {
     COL_FINISHED,
     COL_RECEIPT,
     COL_HASH,
+    COL_TOTAL, /* of Q_erasure_listed */
 };
 
 static json_t *time_or_null(int64_t time_us)
@@ -221,7 +222,7 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
-    if (DB_RUN(call->orch->db, Q_erasure_all, &rows, &err) != WEIR_OK) {
+    if (DB_RUN(call->orch->db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) != WEIR_OK) {
         topic_refuse(call, &err);
         return;
     }
@@ -233,7 +234,10 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
         json_object_set_new(json, "unverified", json_boolean(is_unverified(troubles, number)));
         json_array_append_new(erasures, json);
     }
-    topic_answer(call, json_pack("{so}", "erasures", erasures));
+    size_t listed = weir_rows_count(rows);
+    json_int_t total = listed > 0 ? (json_int_t)weir_rows_i64(rows, 0, COL_TOTAL) : 0;
+    topic_answer(
+        call, json_pack("{so,sI}", "erasures", erasures, "left_out", total - (json_int_t)listed));
 }
 
 static void on_troubles(void *owner, const struct weir_reply *reply, const struct weir_error *err)

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 struct rehearsal;
+struct erase_requests;
 
 /* One question on its way to its answer. Freed by the answer. */
 struct topic_call {
@@ -21,6 +22,7 @@ struct topic_call {
     int64_t number;                          /* a topic's own */
     struct pipeline *pipeline;               /* a topic's own */
     struct rehearsal *rehearsal;             /* a topic's own */
+    struct erase_requests *requests;         /* a topic's own */
 };
 
 /* Consumes `json` and the call. */
@@ -67,17 +69,17 @@ struct topic_names {
     uint64_t *ids;
     size_t subject_count, key_count, id_count;
 };
-enum weir_status topic_names_read(const struct topic_call *call, struct topic_names *ret_names,
+enum weir_status topic_names_read(const json_t *arguments, struct topic_names *ret_names,
                                   struct weir_error *err) WEIR_MUST_USE;
 void topic_names_fini(struct topic_names *names);
 
 typedef void topic_fn(struct topic_call *call);
 topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_promote,
     topic_model_rollback, topic_model_export, topic_model_diff, topic_lineage, topic_erase_request,
-    topic_erase_plan, topic_erase_status, topic_erase_list, topic_erase_receipt, topic_erase_verify,
-    topic_erase_key, topic_predict, topic_evaluate, topic_select, topic_report, topic_events,
-    topic_stop, topic_push, topic_doctor, topic_feed_list, topic_feed_forget, topic_sets,
-    topic_workers;
+    topic_erase_requests, topic_erase_plan, topic_erase_status, topic_erase_list,
+    topic_erase_receipt, topic_erase_verify, topic_erase_key, topic_predict, topic_evaluate,
+    topic_select, topic_report, topic_events, topic_stop, topic_push, topic_doctor, topic_feed_list,
+    topic_feed_forget, topic_sets, topic_workers;
 topic_fn topic_submit, topic_list, topic_standing, topic_pause, topic_resume, topic_remove,
     topic_rerun;
 

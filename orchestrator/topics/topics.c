@@ -21,6 +21,7 @@ static const struct topic {
     {"model", topic_model},
     {"lineage", topic_lineage},
     {"erase_request", topic_erase_request},
+    {"erase_requests", topic_erase_requests},
     {"erase_plan", topic_erase_plan},
     {"erase_status", topic_erase_status},
     {"erase_list", topic_erase_list},

@@ -29,6 +29,11 @@ bool storage_erasing_holds_runs(const struct storage *storage);
 enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err) WEIR_MUST_USE;
 
+/* erase_accept.c: requests wait for the end of the round, so that many share a transaction. */
+struct accepts *storage_accepts_new(struct storage *storage);
+void storage_accepts_free(struct accepts *accepts);
+void storage_accept(struct storage *storage, struct weir_request *request);
+/* Inside a transaction: one of them. */
 enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
                                       struct msg_erase_accepted *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
