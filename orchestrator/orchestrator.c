@@ -9,6 +9,7 @@
 #include "core/service/service.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/erasures/sealing.h"
 #include "orchestrator/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
@@ -95,6 +96,7 @@ void orchestrator_close(struct orchestrator *orch)
     if (orch == NULL)
         return;
     orchestrator_topics_free(orch);
+    orchestrator_seal_free(orch);
     orchestrator_erasures_free(orch);
     orchestrator_pipelines_free(orch);
     orchestrator_runs_free(orch);

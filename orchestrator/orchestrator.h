@@ -82,6 +82,7 @@ struct orchestrator {
     struct pipeline *pipelines; /* newest first */
     struct erasures *erasures;
     struct wiping *wiping; /* of memory, for them */
+    struct seal *seal;     /* of the erasures that wait for one; NULL: none is under way */
     struct run *runs;
     struct evaluator *evaluators;
     struct topic_call *calls; /* questions of weir that are not answered yet */

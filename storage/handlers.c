@@ -242,6 +242,20 @@ static void on_erase_check(void *owner, struct weir_request *request)
     answer(request, MSG_erase_checked, &message, status, &err);
 }
 
+static void on_erase_scrubbed_ask(void *owner, struct weir_request *request)
+{
+    struct msg_erase_scrubbed message = {0};
+
+    storage_erase_scrubbed(owner, request->arena, &message);
+    answer(request, MSG_erase_scrubbed, &message, WEIR_OK, NULL);
+}
+
+static void on_erase_search(void *owner, struct weir_request *request)
+{
+    storage_erase_search(owner, request->message);
+    answer(request, MSG_erase_search_noted, NULL, WEIR_OK, NULL);
+}
+
 static void on_erase_troubles_ask(void *owner, struct weir_request *request)
 {
     struct msg_erase_troubles message = {0};
@@ -289,6 +303,8 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(erase_reports_ask, on_erase_reports_ask),
     WEIR_ON(erase_check, on_erase_check),
     WEIR_ON(erase_troubles_ask, on_erase_troubles_ask),
+    WEIR_ON(erase_scrubbed_ask, on_erase_scrubbed_ask),
+    WEIR_ON(erase_search, on_erase_search),
     WEIR_ON(push, on_push),
     WEIR_ON(find, on_find),
     {MSG_none, NULL},

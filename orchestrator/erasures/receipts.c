@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/erasures/sealing.h"
 #include "orchestrator/erasures/wiping.h"
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
@@ -240,5 +241,8 @@ void erasure_write_receipts(struct erasure_batch *batch)
         erasure_trouble(batch, &err);
     else if (!weir_rows_bool(unfinished, 0, 0))
         erasure_batch_finish(batch);
-    /* else awaiting.c wakes it as soon as storage has verified one */
+    else { /* storage has not verified the others: some wait for a seal, or it is searching */
+        orchestrator_seal_look(batch->orch);
+        erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
+    }
 }

@@ -2,6 +2,7 @@
  * ones were (measuring.c), lineage is asked again, and scores are counted. Then receipts are due (receipts.c). */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/models/store.h"
@@ -113,14 +114,15 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
 static void on_scores_counted(struct erasure_batch *batch, uint64_t samples)
 {
     struct weir_error err;
-    if (samples == 0) {
-        batch->is_checked = true;
+    enum weir_status status =
+        samples == 0 ? DB_RUN(batch->orch->db, Q_erasure_checked, NULL, &err, DB_I64(batch->number))
+                     : weir_fail(&err, WEIR_INTERNAL,
+                                 "%" PRIu64 " scores of erased samples are kept", samples);
+    batch->is_checked = status == WEIR_OK;
+    if (status == WEIR_OK)
         erasure_write_receipts(batch);
-        return;
-    }
-    weir_ignore(weir_fail(&err, WEIR_INTERNAL, "%" PRIu64 " scores of erased samples are kept",
-                          samples)); /* the trouble carries the status */
-    erasure_trouble(batch, &err);
+    else
+        erasure_trouble(batch, &err);
 }
 
 void erasure_verify(struct erasure_batch *batch)

@@ -60,10 +60,11 @@ static void build_command(struct weir_postgres *postgres, const char *bin_dir,
                           const struct weir_postgres_options *options)
 {
     static const char *const SETTINGS[] = {
-        "listen_addresses=",   "port=5432",         "unix_socket_permissions=0700",
-        "max_wal_size=2GB",    "jit=off",           "timezone=UTC",
-        "log_timezone=UTC",    "fsync=on",          "logging_collector=off",
-        "log_line_prefix=%m ", "cluster_name=weir",
+        "listen_addresses=",         "port=5432",         "unix_socket_permissions=0700",
+        "max_wal_size=2GB",          "jit=off",           "timezone=UTC",
+        "log_timezone=UTC",          "fsync=on",          "logging_collector=off",
+        "log_line_prefix=%m ",       "cluster_name=weir", "wal_recycle=off",
+        "log_error_verbosity=terse", /* erasures: no old bytes, no values */
     };
     postgres->argv[postgres->argc++] = weir_format("%s/postgres", bin_dir);
     add_argument(postgres, "-D", weir_strdup(options->cluster));

@@ -547,6 +547,8 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
             call_within(erasure->round.again_ms - now_ms, ret_wait_ms);
             continue;
         }
+        if (erasure->state == ERASURE_SCRUBBED && !erasure->is_sealed)
+            continue; /* storage_erase_search() goes on with it */
         if (erasure->state == ERASURE_SCRUBBED && storage_verify_waits(erasure, now_ms)) {
             call_within(erasure->failing.again_ms - now_ms, ret_wait_ms);
             continue;

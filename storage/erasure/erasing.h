@@ -54,6 +54,10 @@ enum weir_status storage_erase_reports(struct storage *storage,
                                        const struct msg_erase_reports_ask *asked,
                                        struct weir_arena *arena, struct msg_erase_reports *answer,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* sealing.c: erasures that wait for the orchestrator's seal, and those that it has sealed. */
+void storage_erase_scrubbed(const struct storage *storage, struct weir_arena *arena,
+                            struct msg_erase_scrubbed *answer);
+void storage_erase_search(struct storage *storage, const struct msg_erase_search *asked);
 /* Which samples such a request would mean now, as far as hashes tell; changes nothing. LIMIT when they are
  * more than one message holds. */
 enum weir_status storage_erase_find(struct storage *storage, const struct msg_find *asked,

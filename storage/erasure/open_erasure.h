@@ -30,6 +30,7 @@ enum {
 
 /* What was asked for, and what its receipt will say. */
 struct erase_request {
+    bool is_sealed; /* by the orchestrator, once it is scrubbed */
     uint64_t number;
     uint32_t dataset; /* 0: all */
     int64_t accepted_us;
@@ -147,8 +148,7 @@ struct open_erasure {
 
     bool is_counted;           /* who can still be read */
     struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
-    size_t deep_at;            /* next step of scrub_deep.c: partitions, then tables, then cycles */
-    bool is_deep;              /* Postgres's dead row versions are gone, as far as can be */
+    bool is_sealed;            /* every holder is purged, and Postgres keeps no dead row versions */
     struct weir_buf remarks;   /* on all of it, one a line */
     struct search *search;     /* of this round; NULL: none is under way */
     struct prints_place {
@@ -298,7 +298,7 @@ enum weir_status storage_scrub_records(struct storage *storage, struct open_eras
  * meanwhile. */
 enum weir_status storage_scrub_runs(struct storage *storage, struct open_erasure *erasure,
                                     bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
-/* verify.c, a bounded piece of work: who can still be read is counted, old row versions go (scrub_deep.c), every owned
+/* verify.c, a bounded piece of work: who can still be read is counted, every owned
  * file is searched for passages of all that was erased, and each request learns what of it was found. is_attributed
  * with the last. */
 enum weir_status storage_verify_step(struct storage *storage, struct open_erasure *erasure,
@@ -313,9 +313,5 @@ bool storage_verify_waits(const struct open_erasure *erasure, int64_t now_ms);
 enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
                                        const struct id_list *numbers,
                                        struct weir_error *err) WEIR_MUST_USE;
-
-/* scrub_deep.c: rewrites the touched tables and cycles the WAL, one at a time, so that old row versions are
- * gone as well; is_deep with the last. */
-void storage_scrub_deep(struct storage *storage, struct open_erasure *erasure);
 
 #endif

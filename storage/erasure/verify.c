@@ -331,7 +331,7 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
         return NULL;
     }
     found = storage_open_erasure_part(erasure, has_left);
-    found->is_deep = true;
+    found->is_sealed = true;
     try_again_later(found, take_trouble(erasure));
     return found;
 }
@@ -379,10 +379,6 @@ enum weir_status storage_verify_step(struct storage *storage, struct open_erasur
 {
     if (!erasure->is_counted)
         return count_some(storage, erasure, err);
-    if (!erasure->is_deep) {
-        storage_scrub_deep(storage, erasure);
-        return WEIR_OK;
-    }
     if (!erasure->is_searched)
         return search_some(storage, erasure, err);
     return attribute_some(storage, erasure, err);

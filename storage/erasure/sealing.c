@@ -1,0 +1,71 @@
+/* Between scrubbed and verified: an erasure waits until the orchestrator has purged every holder, rewritten tables and
+ * cycled the write-ahead log. A start of storage forgets who was sealed: the orchestrator is told of them again. */
+#include "storage/erasure/erasing.h"
+#include "storage/erasure/open_erasure.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+
+enum { LISTED_MAX = 65536 };
+
+void storage_erase_scrubbed(const struct storage *storage, struct weir_arena *arena,
+                            struct msg_erase_scrubbed *answer)
+{
+    const struct erasing *erasing = storage->erasing;
+    uint64_t *numbers = weir_arena_alloc(arena, LISTED_MAX * sizeof(*numbers));
+    size_t count = 0;
+
+    for (size_t i = 0; erasing && i < erasing->count; i++) {
+        const struct open_erasure *erasure = erasing->at[i];
+
+        if (erasure->state != ERASURE_SCRUBBED || erasure->is_sealed)
+            continue;
+        for (size_t k = 0; k < erasure->count && count < LISTED_MAX; k++)
+            if (!erasure->requests[k]->is_sealed)
+                numbers[count++] = erasure->requests[k]->number;
+    }
+    answer->erasures = (struct weir_u64s){numbers, count};
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
+}
+
+static bool is_named(const struct msg_erase_search *asked, uint64_t number)
+{
+    return asked->erasures.count > 0 && bsearch(&number, asked->erasures.at, asked->erasures.count,
+                                                sizeof(number), compare) != NULL;
+}
+
+/* Those that are worked on together go on once all of them are sealed. */
+static void seal(struct open_erasure *erasure, const struct msg_erase_search *asked)
+{
+    bool is_sealed = true;
+
+    for (size_t i = 0; i < erasure->count; i++) {
+        struct erase_request *request = erasure->requests[i];
+
+        if (!request->is_sealed && is_named(asked, request->number)) {
+            for (size_t k = 0; k < asked->remarks.count; k++)
+                storage_remark(&request->remarks, asked->remarks.at[k]);
+            request->is_sealed = true;
+        }
+        is_sealed = is_sealed && request->is_sealed;
+    }
+    erasure->is_sealed = is_sealed;
+}
+
+void storage_erase_search(struct storage *storage, const struct msg_erase_search *asked)
+{
+    const struct erasing *erasing = storage->erasing;
+
+    for (size_t i = 0; erasing && i < erasing->count; i++) {
+        if (erasing->at[i]->state == ERASURE_SCRUBBED && !erasing->at[i]->is_sealed)
+            seal(erasing->at[i], asked);
+    }
+    storage_pump(storage);
+}

@@ -1,0 +1,123 @@
+"""A person's words are nowhere once the receipt is written: not in rows, dead rows, statistics or the write-ahead log of Postgres,
+not in models, sets, scores, logs; whoever looks needs no more than grep."""
+
+import fnmatch
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from weirlab import PIPELINE, Lab, assert_clean_audits, served
+
+HOLDERS = Path(__file__).resolve().parents[2] / "orchestrator/erasures/holders.def"
+
+# Texts and cities go into fitted vocabularies, classes are what the stream brings, sets are chosen by scores.
+WORDS = (PIPELINE
+         .replace("label:   {{field: label, classes: [work, spam]}}", "label:   {{field: label, classes: stream}}")
+         .replace("{{op: tokenize_hash, ngrams: 2, buckets: 4096}}", "{{op: vocab, size: 4096}}")
+         .replace("loss: logistic", "loss: softmax").replace("metrics: [roc_auc, accuracy]", "metrics: [accuracy]")
+         .replace("preprocess:\n", "preprocess:\n  on_error: skip\n")
+         .replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}",
+                  "{{policy: coreset, presample: {{policy: random, ratio: 0.9}}, tail_triggers: all, seed: 7, limit: 150,"
+                  " score: [{{method: loss}}]}}"))
+PERSON = "canaryperson-7f3a9c51@example.org"
+TEXT, CLASS, BROKEN = "canarytextb81e44d2", "canaryclass-c2f7a6e0", "canarybroken-5d90e1b7"
+CANARIES = [PERSON, TEXT, BROKEN]
+
+
+def with_person(records):
+    """The person's records are among the first, so that every model has seen them; one of them is no text."""
+    for index in range(0, 40, 2):
+        records[index] |= {"user": PERSON, "text": f"{TEXT} hello today meeting #{index}"}
+    records[6]["label"] = CLASS
+    records[8]["text"] = {BROKEN: BROKEN}
+    records[12]["text"] = [BROKEN]
+    return records
+
+
+def write(folder, records, files=3):
+    size = -(-len(records) // files)
+    for part in range(files):
+        lines = [json.dumps(r) for r in records[part * size:(part + 1) * size]]
+        (folder / f"part{part}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def whole_files(lab):
+    """Every file of the platform, its cluster included wherever that lies."""
+    outside = [location.read_text().strip() for location in lab.data_dir.glob("postgres.location")]
+    for folder in [str(lab.data_dir), *outside]:
+        for root, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(root, name)
+                if os.path.isfile(path) and not os.path.islink(path):
+                    yield path
+
+
+def places_of(lab, words):
+    """File and word of everything that is found, whatever the case."""
+    found = set()
+    for path in whole_files(lab):
+        with open(path, "rb") as file:
+            content = file.read().lower()
+        found |= {(path, word) for word in words if word.lower().encode() in content}
+    return sorted(found)
+
+
+def query(lab, sql):
+    socket = next(lab.data_dir.glob("run/.s.PGSQL.5432"), None) or next(
+        Path(lab.data_dir.joinpath("postgres.location").read_text().strip()).glob("**/.s.PGSQL.5432"))
+    return subprocess.run(["psql", "-h", str(socket.parent), "-p", "5432", "-U", "weir", "-d", "weir", "-Atc", sql],
+                          check=True, capture_output=True, text=True).stdout.split()
+
+
+TABLES = """SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema')"""
+
+
+def assert_registered(lab):
+    """Each table, and each file, is in the one list of holders."""
+    text = HOLDERS.read_text()
+    tables = {".".join(found) for found in re.findall(r"^TABLE\((\w+), +(\w+),", text, flags=re.MULTILINE)}
+    patterns = re.findall(r'^FILES\("([^"]+)",', text, flags=re.MULTILINE)
+    there = set(query(lab, TABLES))
+    assert there and not there - tables, f"not in {HOLDERS.name}: {sorted(there - tables)}"
+    files = [os.path.relpath(path, lab.data_dir) for path in whole_files(lab)]
+    unknown = [f for f in files if not f.startswith("..") and not any(fnmatch.fnmatch(f, p) for p in patterns)]
+    assert files and not unknown, f"not in {HOLDERS.name}: {unknown}"
+    print(len(there), "tables and", len(files), "files are registered")
+
+
+def the_log_is_cycled(lab):
+    """Nothing of the write-ahead log is older than the newest rewriting of a table."""
+    (old,) = query(lab, "SELECT count(*) FROM pg_ls_waldir() WHERE name < pg_walfile_name("
+                        "(SELECT redo_lsn FROM pg_control_checkpoint()))")
+    assert old == "0", f"{old} segments are kept"
+
+
+def no_word_of_an_erased_person_is_left_in_any_file():
+    lab = Lab(samples=900, every=300, epochs=1, pipeline=WORDS)
+    write(lab.folder / "stream", with_person(lab.records))
+    run = lab.run().finish()
+    assert_clean_audits(run.events)
+    assert run.of("scoring_finished") and run.of("evaluation"), "what was to be tried did not happen"
+    before = places_of(lab, CANARIES)
+    assert {word for _, word in before} == set(CANARIES), f"only {before} of the words were taken in"
+    assert any(word == TEXT and "/base/" in path for path, word in before), "no table has held a word of a text"
+    with served(lab):
+        answer = json.loads(lab.weir("erase", "request", "--subject", PERSON, "--wait", "--json"))
+        assert answer["samples"] == 20, answer
+        left = places_of(lab, CANARIES)
+        assert not left, f"after the receipt: {left}"
+        assert_registered(lab)
+        the_log_is_cycled(lab)
+    left = places_of(lab, CANARIES)
+    assert not left, f"after the receipt, stopped: {left}"
+    receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+    assert receipt["storage"]["found"] == 0, receipt
+    print("nothing of", len(CANARIES), "words is left in", sum(1 for _ in whole_files(lab)), "files")
+    lab.remove()
+
+
+if __name__ == "__main__":
+    no_word_of_an_erased_person_is_left_in_any_file()
