@@ -22,6 +22,7 @@ enum {
     FILES = 3, /* that come in each round */
     KILLS_A_ROUND = 5,
     ROUNDS_MAX = 60,
+    USERS = 200, /* one is erased behind each round, and stays out */
     CONSUMERS = 100,
     ROWS_MAX = ROUNDS_MAX * FILES * LINES,
     WRONG = 2,
@@ -144,15 +145,24 @@ static void write_round(int round)
         weir_buf_append_text(&text, "ts,kind,user\n");
         for (int i = 0; i < LINES; i++)
             weir_buf_printf(&text, "%d,kind%d,user%d\n", (round * 31 + i * 7919) % 100000, i % 11,
-                            i % 200);
+                            i % USERS);
         storage_lab_write(&lab, name, weir_buf_text(&text));
     }
+}
+
+static uint64_t wanted_after(int round)
+{
+    uint64_t wanted = 0;
+
+    for (int r = 0; r <= round; r++)
+        wanted += FILES * (uint64_t)(LINES - r * LINES / USERS);
+    return wanted;
 }
 
 /* Files come and go while storage is down, so that one scan sees them all; then an erasure. */
 static void run_round(struct weir_rng *rng, int round, enum victim victim, int strikes)
 {
-    uint64_t wanted = (uint64_t)(round + 1) * FILES * LINES;
+    uint64_t wanted = wanted_after(round);
     const char *subject = weir_arena_format(lab.arena, "user%d", round);
     const char *uuid = weir_arena_format(lab.arena, "storm-%d", round);
     struct msg_erase_accepted accepted;
