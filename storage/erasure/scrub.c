@@ -183,8 +183,8 @@ static void block_key(struct storage *storage, struct open_erasure *erasure,
     identity = storage_key_identify(erasure->identifier, found);
     if (identity.has_key)
         storage_scrub_block(erasure, found->dataset,
-                            storage_guard_key(&storage->secret, identity.key.hash,
-                                              identity.has_subject, identity.subject.hash));
+                            storage_guard_key(&storage->secret, &identity.key,
+                                              identity.has_subject ? &identity.subject : NULL));
 }
 
 /* Objects of buckets are written anew by what stood where. */

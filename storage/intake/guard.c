@@ -26,13 +26,14 @@ uint64_t storage_guard_place(const struct storage_secret *secret, const struct d
     return storage_hash(secret, HASH_RECORD, weir_buf_view(&place));
 }
 
-uint64_t storage_guard_key(const struct storage_secret *secret, uint64_t key, bool has_subject,
-                           uint64_t subject)
+uint64_t storage_guard_key(const struct storage_secret *secret, const struct key_name *key,
+                           const struct key_name *subject)
 {
-    uint8_t both[17] = {has_subject};
+    uint8_t both[2 * STORAGE_PROOF_BYTES] = {0};
 
-    weir_put_u64(both + 1, key);
-    weir_put_u64(both + 9, has_subject ? subject : 0);
+    memcpy(both, key->proof, STORAGE_PROOF_BYTES);
+    if (subject)
+        memcpy(both + STORAGE_PROOF_BYTES, subject->proof, STORAGE_PROOF_BYTES);
     return storage_hash(secret, HASH_RETURN, weir_bytes(both, sizeof both));
 }
 

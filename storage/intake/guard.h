@@ -19,9 +19,9 @@ uint64_t storage_guard_content(const struct storage_secret *secret,
  * them. Of a one-sample file, of the file's name alone. */
 uint64_t storage_guard_place(const struct storage_secret *secret, const struct dataset *dataset,
                              const char *path, struct weir_bytes content);
-/* …: of what it is and, where that is known, whose. */
-uint64_t storage_guard_key(const struct storage_secret *secret, uint64_t key, bool has_subject,
-                           uint64_t subject);
+/* …: of what it is and whose, NULL where that is not known. By their proofs: two keys may have one hash. */
+uint64_t storage_guard_key(const struct storage_secret *secret, const struct key_name *key,
+                           const struct key_name *subject);
 /* …, of a one-sample file that has not changed since it was looked at. Of its source, as the catalog has it. */
 uint64_t storage_guard_file(const struct storage_secret *secret, const struct stored_file *file,
                             const char *path);

@@ -506,19 +506,27 @@ static struct weir_bytes content_of(const struct intake *intake, const struct fo
                       (size_t)sample->length);
 }
 
-/* By what it holds, or by what it is. */
-static bool is_erased_record(const struct intake *intake, const struct format_sample *sample,
-                             const struct batch_row *row)
+/* By what it is, and whose; both NULL where there is none. */
+static bool is_erased_key(const struct intake *intake, const struct format_value *key,
+                          const struct format_value *subject)
 {
-    const struct dataset *dataset = intake->dataset;
+    char scratch[STORAGE_NUMBER_MAX];
+    struct key_name names[2];
 
-    if (dataset->blocked_count == 0)
+    if (!key)
         return false;
-    if (row->has_key &&
-        storage_dataset_blocked(
-            dataset, storage_guard_key(intake->secret, row->key, row->has_subject, row->subject)))
-        return true;
-    return storage_guard_blocked(intake->secret, dataset, intake->file->path, intake->head,
+    names[0] = storage_key_name(intake->secret, HASH_KEY, storage_value_text(key, scratch));
+    if (subject)
+        names[1] =
+            storage_key_name(intake->secret, HASH_SUBJECT, storage_value_text(subject, scratch));
+    return storage_dataset_blocked(
+               intake->dataset,
+               storage_guard_key(intake->secret, &names[0], subject ? &names[1] : NULL)) != NULL;
+}
+
+static bool is_erased_content(const struct intake *intake, const struct format_sample *sample)
+{
+    return storage_guard_blocked(intake->secret, intake->dataset, intake->file->path, intake->head,
                                  content_of(intake, sample)) != NULL;
 }
 
@@ -602,9 +610,12 @@ static void on_sample(void *owner, const struct format_sample *sample)
 
     row.has_subject = hash_value(intake, HASH_SUBJECT, &subject, &row.subject);
     row.has_key = hash_value(intake, HASH_KEY, &key, &row.key);
-    returns = (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
-              (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key)) ||
-              is_erased_record(intake, sample, &row);
+    returns =
+        (row.has_subject && is_erased_name(intake, HASH_SUBJECT, row.subject, &subject)) ||
+        (row.has_key && is_erased_name(intake, HASH_KEY, row.key, &key)) ||
+        (intake->dataset->blocked_count > 0 &&
+         (is_erased_key(intake, row.has_key ? &key : NULL, row.has_subject ? &subject : NULL) ||
+          is_erased_content(intake, sample)));
     if (returns && !intake->dataset->accepts_returns) {
         keep_out(intake, sample);
         return;
