@@ -39,7 +39,8 @@ struct weir_service {
     /* Optional. Asked once the loop has stopped: false makes the exit code 1. For processes that end by
      * themselves. */
     bool (*succeeded)(const void *state);
-    bool lends_memory; /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
+    bool
+        lends_memory; /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
     /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,
      * and adds what it can say of other processes. Called for every `wipe`: obeys each number once. */
     void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);

@@ -9,19 +9,31 @@
 
 enum { LISTED_MAX = 65536 };
 
+static bool waits(const struct open_erasure *erasure)
+{
+    return erasure->state == ERASURE_SCRUBBED && !erasure->is_sealed;
+}
+
+static size_t count_waiting(const struct erasing *erasing)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; erasing && i < erasing->count; i++)
+        count += waits(erasing->at[i]) ? erasing->at[i]->count : 0;
+    return count < LISTED_MAX ? count : LISTED_MAX;
+}
+
 void storage_erase_scrubbed(const struct storage *storage, struct weir_arena *arena,
                             struct msg_erase_scrubbed *answer)
 {
     const struct erasing *erasing = storage->erasing;
-    uint64_t *numbers = weir_arena_alloc(arena, LISTED_MAX * sizeof(*numbers));
-    size_t count = 0;
+    size_t room = count_waiting(erasing), count = 0;
+    uint64_t *numbers = weir_arena_alloc(arena, (room + 1) * sizeof(*numbers));
 
     for (size_t i = 0; erasing && i < erasing->count; i++) {
         const struct open_erasure *erasure = erasing->at[i];
 
-        if (erasure->state != ERASURE_SCRUBBED || erasure->is_sealed)
-            continue;
-        for (size_t k = 0; k < erasure->count && count < LISTED_MAX; k++)
+        for (size_t k = 0; waits(erasure) && k < erasure->count && count < room; k++)
             if (!erasure->requests[k]->is_sealed)
                 numbers[count++] = erasure->requests[k]->number;
     }

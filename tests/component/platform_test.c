@@ -204,7 +204,8 @@ static void case_long_path(const struct fixture *fixture)
     expect(chmod(first, 0777) == 0); /* whatever others may enter is not taken */
     expect(weir_datadir_open(&options, &datadir, &err) == WEIR_OK);
     expect(strcmp(datadir->socket_dir, first) != 0);
-    expect(rmdir(first) == 0 && rmdir(datadir->socket_dir) == 0);
+    expect(weir_remove_tree(first, &err) == WEIR_OK);
+    expect(weir_remove_tree(datadir->socket_dir, &err) == WEIR_OK);
     weir_datadir_close(datadir);
 }
 

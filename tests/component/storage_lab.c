@@ -386,14 +386,16 @@ static bool has_reached(const char *state, const char *wanted)
 }
 
 /* Storage alone holds samples here: nothing else is to be purged before it searches. */
-static void seal(struct storage_lab *lab, uint64_t number, const char *wanted)
+static void seal_all(struct storage_lab *lab)
 {
-    const struct msg_erase_search search = {.erasures = {&number, 1}};
+    struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
 
-    if (strcmp(wanted, "verified") == 0)
-        weir_require(storage_lab_ask(lab, MSG_erase_search, &search, MSG_erase_search_noted,
-                                     &noted) == WEIR_OK);
+    weir_require(storage_lab_ask(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
+                                 &scrubbed) == WEIR_OK);
+    weir_require(storage_lab_ask(lab, MSG_erase_search,
+                                 &(struct msg_erase_search){.erasures = scrubbed.erasures},
+                                 MSG_erase_search_noted, &noted) == WEIR_OK);
 }
 
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
@@ -405,7 +407,8 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
     while (!has_reached(answer.state, state)) {
         weir_require(weir_now_ms() < limit_ms);
         weir_loop_step(lab->loop, ROUND_MS);
-        seal(lab, number, state);
+        if (strcmp(state, "verified") == 0)
+            seal_all(lab);
         weir_require(storage_lab_ask(lab, MSG_erase_ask,
                                      &(struct msg_erase_ask){.erasure = number, .page = 1},
                                      MSG_erase_is, &answer) == WEIR_OK);

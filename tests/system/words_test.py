@@ -65,7 +65,7 @@ def places_of(lab, words):
 
 
 def query(lab, sql):
-    socket = next(lab.data_dir.glob("run/.s.PGSQL.5432"), None) or next(
+    socket = next(lab.data_dir.glob("run/**/.s.PGSQL.5432"), None) or next(
         Path(lab.data_dir.joinpath("postgres.location").read_text().strip()).glob("**/.s.PGSQL.5432"))
     return subprocess.run(["psql", "-h", str(socket.parent), "-p", "5432", "-U", "weir", "-d", "weir", "-Atc", sql],
                           check=True, capture_output=True, text=True).stdout.split()
