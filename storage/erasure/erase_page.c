@@ -74,7 +74,8 @@ static int by_id(const void *a, const void *b)
 /* Rows come one request after the other; their ids are wanted in one order. */
 static void sort_ids(struct erase_page *page, struct owned_id *owned, size_t count)
 {
-    qsort(owned, count, sizeof *owned, by_id);
+    if (count > 1)
+        qsort(owned, count, sizeof *owned, by_id);
     page->row_of = weir_calloc(count + 1, sizeof *page->row_of);
     for (size_t i = 0; i < count; i++) {
         storage_id_list_add(&page->ids, owned[i].id);
