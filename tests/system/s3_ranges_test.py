@@ -20,7 +20,7 @@ TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/,
 
 def on_disk(lab):
     """Bytes that files below the mirror take, whatever their sizes say."""
-    return sum(p.stat().st_blocks * 512 for p in (lab.data_dir / "storage").rglob("*") if p.is_file())
+    return sum(p.stat().st_blocks * 512 for p in (lab.data_dir / "storage").rglob("*") if p.is_file() and p.name != ".home")
 
 
 def put_stream(store, samples):

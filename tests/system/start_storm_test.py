@@ -77,7 +77,7 @@ def main():
 def upgrade(lab, data_dir, draw, seed, number, expected):
     lab.data_dir = data_dir
     with served(lab, "--hold"):
-        subprocess.run(["psql", "-h", data_dir / "run", "-U", "weir", "-q", "-v", "ON_ERROR_STOP=1", "weir"], input=UPGRADES,
+        subprocess.run(["psql", "-h", data_dir / "run/db", "-U", "weir", "-q", "-v", "ON_ERROR_STOP=1", "weir"], input=UPGRADES,
                        text=True, check=True)
     killed, events = storm(lab, data_dir, draw, starts=2)
     assert outcome(events) == expected, f"seed {seed}, upgrade {number}, killed {killed}: {outcome(events)}"
