@@ -415,6 +415,17 @@ void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret
     pthread_mutex_unlock(&client->mutex);
 }
 
+void weir_client_holes(struct weir_client *client, struct weir_client_holes *ret_holes)
+{
+    pthread_mutex_lock(&client->mutex);
+    const struct weir_tally *tally = &delivery_position(client->delivery)->tally;
+    *ret_holes = (struct weir_client_holes){.erased = tally->erased,
+                                            .gone = tally->gone,
+                                            .filtered = tally->filtered,
+                                            .failed = tally->failed};
+    pthread_mutex_unlock(&client->mutex);
+}
+
 /* ---- state and commit ---- */
 
 void weir_client_state(struct weir_client *client, const void **ret_state, size_t *ret_size)

@@ -79,7 +79,7 @@ static void report(struct trainer *trainer)
         .busy_ns = stats.busy_ns,
         .wait_ns = stats.wait_ns,
         .cpu_ns = weir_cpu_ns(),
-        .model = trainer->mode->learns ? "model" : "",
+        .model = trainer->mode->learns && learner_has_begun(&trainer->learner) ? "model" : "",
         .outputs = trainer->collector.width > 0 ? "outputs" : "",
         .fitted = weir_bytes(info.fitted, info.fitted_size),
         .since_first_ns =
@@ -90,6 +90,23 @@ static void report(struct trainer *trainer)
 
 /* ---- finished ---- */
 
+/* Without a model: what there was to learn from was erased, or its files are gone. Anything else that leaves nothing
+ * to learn from is a mistake somebody has to mend. */
+static enum weir_status end_hollow(struct trainer *trainer, struct weir_error *err)
+{
+    struct weir_client_holes holes;
+    weir_client_holes(trainer->client, &holes);
+    if (holes.erased + holes.gone == 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "nothing to train on: %llu samples of the set were filtered and %llu "
+                         "unreadable, none was left",
+                         (unsigned long long)holes.filtered, (unsigned long long)holes.failed);
+    weir_log(WEIR_LOG_WARN, "run ends without a model", "run=%llu erased=%llu gone=%llu",
+             (unsigned long long)trainer->run, (unsigned long long)holes.erased,
+             (unsigned long long)holes.gone);
+    return WEIR_OK;
+}
+
 static enum weir_status make_durable(struct trainer *trainer, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -99,9 +116,7 @@ static enum weir_status make_durable(struct trainer *trainer, struct weir_error 
     if (status != WEIR_OK || !trainer->mode->learns)
         return status;
     if (!learner_has_begun(&trainer->learner))
-        return weir_fail(err, WEIR_INVALID,
-                         "nothing to train on: every sample of the set is erased, filtered, "
-                         "unreadable or gone");
+        return end_hollow(trainer, err);
     /* First the state with everything consumed: a death behind this point does no work twice. */
     status = trainer_checkpoint(trainer, err);
     return status == WEIR_OK ? trainer_store(trainer, err) : status;

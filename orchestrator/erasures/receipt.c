@@ -17,6 +17,14 @@ enum { IDS_LISTED_MAX = 1000 };
 /* Columns of Q_erasure_receipts_of. */
 enum { COL_NUMBER, COL_REFERENCE, COL_DATASET, COL_SAMPLES, COL_PURGED, COL_REPLACED, COL_SCORES };
 
+/* Columns of Q_erasure_models. */
+enum { MODEL_ID, MODEL_TRIGGER = 2, MODEL_ACTION, MODEL_REPLACEMENT, MODEL_OUTCOME = 6 };
+
+static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
+{
+    return weir_rows_is_null(rows, row, column) ? NULL : weir_rows_text(rows, row, column);
+}
+
 /* ---- what the receipts of a batch have in common ---- */
 
 static json_t *models_json(const struct weir_rows *rows)
@@ -24,10 +32,11 @@ static json_t *models_json(const struct weir_rows *rows)
     json_t *models = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         json_array_append_new(
-            models, json_pack("{ss,sI,ss,ss?}", "model", weir_rows_text(rows, i, 0), "trigger",
-                              (json_int_t)weir_rows_i64(rows, i, 2), "action",
-                              weir_rows_text(rows, i, 3), "replacement",
-                              weir_rows_is_null(rows, i, 4) ? NULL : weir_rows_text(rows, i, 4)));
+            models, json_pack("{ss,sI,ss,ss?,ss*}", "model", weir_rows_text(rows, i, MODEL_ID),
+                              "trigger", (json_int_t)weir_rows_i64(rows, i, MODEL_TRIGGER),
+                              "action", weir_rows_text(rows, i, MODEL_ACTION), "replacement",
+                              text_or_null(rows, i, MODEL_REPLACEMENT), "outcome",
+                              text_or_null(rows, i, MODEL_OUTCOME)));
     }
     return models;
 }

@@ -84,9 +84,12 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
     const struct replacement *replacement = what;
     struct orchestrator *orch = batch->orch;
     const char *id = replacement->wanted == NULL ? NULL : replacement->wanted->id;
+    WEIR_AUTO_FREE char *outcome =
+        id == NULL ? orchestrator_run_hollow_reason(replacement->run) : NULL;
     enum weir_status status =
         DB_RUN(orch->db, Q_erasure_model_done, NULL, err, DB_I64(batch->number),
-               DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id));
+               DB_TEXT(replacement->tainted), id == NULL ? DB_NULL : DB_TEXT(id),
+               outcome == NULL ? DB_NULL : DB_TEXT(outcome));
     if (status == WEIR_OK && id != NULL)
         status = orchestrator_model_add(orch, replacement->wanted, replacement->files, err);
     if (status != WEIR_OK)

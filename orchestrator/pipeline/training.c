@@ -47,9 +47,7 @@ static enum weir_status effect_trained(struct pipeline *pipeline, const void *wh
 static enum weir_status effect_hollow(struct pipeline *pipeline, const void *what,
                                       struct weir_error *err)
 {
-    (void)what;
-    const char *reason =
-        "no sample of the set could be delivered: all erased, gone, filtered or failed";
+    WEIR_AUTO_FREE char *reason = orchestrator_run_hollow_reason(what);
     enum weir_status status =
         DB_RUN(pipeline->orch->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_TEXT(reason));
@@ -69,7 +67,7 @@ static void on_trained(void *owner, const struct run_result *run, const struct w
     if (run == NULL)
         pipeline_trouble(pipeline, err->status, err);
     else if (orchestrator_run_is_hollow(run))
-        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, NULL);
+        pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, run);
     else
         pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
 }
@@ -80,6 +78,24 @@ bool orchestrator_run_is_hollow(const struct run_result *run)
     bool hollow = json_integer_value(json_object_get(audit, "delivered")) == 0;
     json_decref(audit);
     return hollow;
+}
+
+char *orchestrator_run_hollow_reason(const struct run_result *run)
+{
+    static const char *const HOLES[] = {"erased", "gone", "filtered", "failed"};
+    WEIR_AUTO_BUF text = {0};
+    json_t *audit = orchestrator_json_of(run->audit);
+    weir_buf_append_text(&text, "no sample of the set is left to train on");
+    const char *before = ": ";
+    for (size_t i = 0; i < WEIR_COUNT(HOLES); i++) {
+        json_int_t count = json_integer_value(json_object_get(audit, HOLES[i]));
+        if (count == 0)
+            continue;
+        weir_buf_printf(&text, "%s%" JSON_INTEGER_FORMAT " %s", before, count, HOLES[i]);
+        before = ", ";
+    }
+    json_decref(audit);
+    return weir_strdup(weir_buf_text(&text));
 }
 
 /* ---- the run ---- */

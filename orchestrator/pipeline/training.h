@@ -12,6 +12,8 @@ enum weir_status pipeline_run_newest(struct pipeline *pipeline, run_done_fn *don
                                      struct weir_error *err) WEIR_MUST_USE;
 /* Nothing was delivered: there is no model to keep. */
 bool orchestrator_run_is_hollow(const struct run_result *run);
+/* Says what became of the samples of a hollow run, by count; the caller's to free. */
+char *orchestrator_run_hollow_reason(const struct run_result *run);
 /* The body of training_finished (C11), to be consumed. */
 json_t *orchestrator_training_json(const struct orchestrator *orch, const struct pipeline *pipeline,
                                    const struct run_result *run);

@@ -543,6 +543,14 @@ static void remark_source(struct open_erasure *erasure, uint64_t id, const struc
         storage_scrub_remark(erasure, id, remark);
 }
 
+/* A scan has noticed before that the file of the sample was removed or replaced. Objects of buckets have versions:
+ * s3_owed.c looks after those. */
+static bool is_lost(const struct located *found)
+{
+    return found->file && !found->dataset->declaration->is_remote &&
+           (found->file->state == FILE_REMOVED || found->file->state == FILE_REPLACED);
+}
+
 enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
                                    uint64_t id, struct weir_error *err)
 {
@@ -550,6 +558,8 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     WEIR_AUTO_FREE char *path = NULL;
     enum weir_status status = storage_find(storage, id, &found, err);
 
+    if (status == WEIR_OK && is_lost(&found))
+        remark_gone(erasure, &found, id);
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     remark_source(erasure, id, found.dataset);

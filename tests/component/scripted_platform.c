@@ -94,9 +94,12 @@ static void fill(const struct platform *platform, uint64_t batch, struct columns
     uint64_t size = platform->script.batch_samples,
              first = batch % platform->batches_per_epoch * size;
     memset(columns, 0, sizeof(*columns));
+    uint32_t hole =
+        platform->script.all_holes != 0 ? platform->script.all_holes : WEIR_SAMPLE_ERASED;
+    bool is_empty = platform->script.all_holes != 0 || (platform->script.is_empty_at && batch == 1);
     for (uint64_t i = first; i < first + size && i < platform->script.samples; i++) {
-        if (is_erased(platform, i + 1) || (platform->script.is_empty_at && batch == 1)) {
-            columns->states[columns->hole_count] = WEIR_SAMPLE_ERASED;
+        if (is_erased(platform, i + 1) || is_empty) {
+            columns->states[columns->hole_count] = hole;
             columns->holes[columns->hole_count++] = i + 1;
         } else {
             add_sample(columns, i + 1);
@@ -338,6 +341,7 @@ static void on_run_done(void *owner, struct weir_request *request)
     static const struct msg_run_noted noted;
     lock(platform);
     platform->view.done = true;
+    platform->view.has_model = done->model[0] != '\0';
     platform->view.loss = done->loss;
     platform->view.done_samples = done->samples;
     unlock(platform);

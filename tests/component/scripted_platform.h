@@ -18,6 +18,7 @@ struct platform_script {
     bool relaxed;
     bool shuffles_sending; /* sends each window of batches backwards, every one twice */
     bool is_empty_at;      /* batch 1 is nothing but holes */
+    uint32_t all_holes;    /* weir_sample_state of every sample; 0: they are delivered */
     /* For the orchestrator; NULL mode: there is none. */
     const char *mode, *config, *directory, *start_from;
 };
@@ -32,6 +33,7 @@ struct platform_view {
     uint64_t hold_epoch;   /* named by the newest hold */
     bool final;            /* a final commit came */
     bool done;             /* run_done came */
+    bool has_model;        /* of run_done */
     double loss;           /* of run_done */
     uint64_t done_samples; /* of run_done */
     uint64_t credit_granted;

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/service/service.h"
 #include "core/wire/outputs.h"
+#include "core/wire/sample.h"
 #include "tests/component/scripted_platform.h"
 #include "tests/support/temp_dir.h"
 #include "trainer_client/trainer.h"
@@ -267,6 +268,29 @@ static void a_run_that_cannot_be_done_fails(void **unused)
     }
 }
 
+static void a_set_that_is_erased_or_gone_ends_the_run_without_a_model(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t holes;
+        bool is_done;
+    } CASES[] = {{WEIR_SAMPLE_ERASED, true},
+                 {WEIR_SAMPLE_GONE, true},
+                 {WEIR_SAMPLE_FILTERED, false},
+                 {WEIR_SAMPLE_FAILED, false}};
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct fixture fixture;
+        start(&fixture, (struct platform_script){
+                            .samples = 20, .all_holes = CASES[i].holes, .mode = "train"});
+        assert_true(run_trainer(&fixture, 0) == CASES[i].is_done);
+        struct platform_view view = platform_look(fixture.platform);
+        assert_true(view.final == CASES[i].is_done && view.done == CASES[i].is_done);
+        assert_false(view.has_model);
+        assert_int_not_equal(access(file_of(&fixture, "model"), F_OK), 0);
+        end(&fixture);
+    }
+}
+
 static void the_orchestrator_can_stop_a_run(void **unused)
 {
     (void)unused;
@@ -289,6 +313,7 @@ int main(void)
         cmocka_unit_test(outputs_come_in_id_order_for_every_mode),
         cmocka_unit_test(a_warm_start_goes_on_from_the_model),
         cmocka_unit_test(a_run_that_cannot_be_done_fails),
+        cmocka_unit_test(a_set_that_is_erased_or_gone_ends_the_run_without_a_model),
         cmocka_unit_test(the_orchestrator_can_stop_a_run),
     };
     return cmocka_run_group_tests_name("trainer_run", tests, NULL, NULL);

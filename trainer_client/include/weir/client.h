@@ -196,6 +196,16 @@ struct weir_client_stats {
     uint64_t common;  /**< batches in the newest state that all ranks have committed */
 };
 
+/** Samples of the run that are in the state weir_client_state() returns without having been delivered, by reason,
+ * over all epochs of this rank. A loop that ends without any batch has its model to explain: with `erased` or `gone`
+ * above 0 it may finish without one (a final commit); otherwise what it was to learn from is at fault. */
+struct weir_client_holes {
+    uint64_t erased;   /**< by an erasure */
+    uint64_t gone;     /**< the file vanished or changed */
+    uint64_t filtered; /**< an operator dropped the sample */
+    uint64_t failed;   /**< an operator could not read the sample */
+};
+
 /** Opens the run: connects, announces the state the loop starts from, waits for the dispatcher.
  * `*ret_client` is to be closed with weir_client_close().
  * @return INVALID for missing options, a state of another run or a rank it does not have, NOT_FOUND,
@@ -251,6 +261,8 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
 uint64_t weir_client_state_batches(const void *state, size_t state_size);
 
 void weir_client_stats(struct weir_client *client, struct weir_client_stats *ret_stats);
+
+void weir_client_holes(struct weir_client *client, struct weir_client_holes *ret_holes);
 
 #ifdef __cplusplus
 }
