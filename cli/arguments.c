@@ -176,7 +176,7 @@ json_t *cli_arguments_erase_plan(const struct cli_call *call, struct weir_error 
 {
     if (call->options.erasure != NULL)
         return erasure_json(call->options.erasure, err);
-    json_t *arguments = cli_erase_names(call, "erase plan", err);
+    json_t *arguments = cli_erase_names(call, "erase plan", NULL, err);
     return arguments == NULL
                ? NULL
                : finish(arguments, set_text(arguments, "dataset", call->options.dataset), err);
@@ -196,10 +196,12 @@ json_t *cli_draw_uuid(void)
 
 json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_error *err)
 {
-    json_t *arguments = cli_erase_names(call, "erase request", err);
+    json_t *arguments = cli_erase_names(call, "erase request", NULL, err);
     if (arguments == NULL)
         return NULL;
     json_object_set_new(arguments, "uuid", cli_draw_uuid());
+    if (call->options.allow_none)
+        json_object_set_new(arguments, "allow_none", json_true());
     return finish(arguments,
                   set_text(arguments, "dataset", call->options.dataset) &&
                       set_text(arguments, "reference", call->options.reference),

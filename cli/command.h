@@ -31,6 +31,7 @@ struct cli_options {
     const char *csv;
     bool wait;
     bool each;
+    bool allow_none;
     bool deep;
     bool dry_run;
     bool all;

@@ -15,72 +15,109 @@ bool cli_erases_each(const struct cli_call *call)
     return call->options.each;
 }
 
-/* What the list holds at `index`, as a request. */
-static json_t *request_of(const json_t *names, const char *list, size_t index,
-                          const struct cli_call *call)
+static const struct {
+    const char *list, *kind;
+} LISTS[] = {{"subjects", "subject"}, {"keys", "key"}, {"ids", "id"}};
+
+/* Every name, on its way. */
+struct sending {
+    const struct cli_call *call;
+    json_t *names, *lines; /* as cli_erase_names() gives them */
+    json_t *requests;      /* one for each name */
+    json_t *places; /* of each request, what is said of it when it is refused, but for the error */
+    /* The answer's sums. */
+    json_int_t accepted, matched, first, last;
+    json_t *refused;
+};
+
+static void sending_fini(struct sending *sending)
 {
+    json_decref(sending->names);
+    json_decref(sending->lines);
+    json_decref(sending->requests);
+    json_decref(sending->places);
+    json_decref(sending->refused);
+}
+
+static json_t *request_of(const struct sending *sending, const char *list, size_t index)
+{
+    const char *reference = sending->call->options.reference;
+    json_t *name = json_array_get(json_object_get(sending->names, list), index);
     json_t *request = json_object();
     json_object_set_new(request, "uuid", cli_draw_uuid());
-    json_object_set_new(request, list,
-                        json_pack("[O]", json_array_get(json_object_get(names, list), index)));
-    if (call->options.reference != NULL)
-        json_object_set_new(request, "reference", json_string(call->options.reference));
+    json_object_set_new(request, list, json_pack("[O]", name));
+    if (reference != NULL)
+        json_object_set_new(request, "reference", json_string(reference));
     return request;
 }
 
-static json_t *requests_of(const json_t *names, const struct cli_call *call)
+static json_t *place_of(const struct sending *sending, size_t list, size_t index)
 {
-    static const char *const LISTS[] = {"subjects", "keys", "ids"};
-    json_t *requests = json_array();
-    for (size_t list = 0; list < 3; list++) {
-        size_t count = json_array_size(json_object_get(names, LISTS[list]));
-        for (size_t i = 0; i < count; i++)
-            json_array_append_new(requests, request_of(names, LISTS[list], i, call));
-    }
-    return requests;
+    json_t *line = json_array_get(json_object_get(sending->lines, LISTS[list].list), index);
+    json_t *place = json_pack("{ss,sI}", "kind", LISTS[list].kind, "place", (json_int_t)index + 1);
+    if (json_integer_value(line) > 0)
+        json_object_set(place, "line", line);
+    return place;
 }
 
-/* The answer's sums. */
-struct sums {
-    json_int_t accepted, matched, first, last;
-    json_t *errors;
-};
+static void fill_requests(struct sending *sending)
+{
+    for (size_t list = 0; list < WEIR_COUNT(LISTS); list++) {
+        size_t count = json_array_size(json_object_get(sending->names, LISTS[list].list));
+        for (size_t i = 0; i < count; i++) {
+            json_array_append_new(sending->requests, request_of(sending, LISTS[list].list, i));
+            json_array_append_new(sending->places, place_of(sending, list, i));
+        }
+    }
+}
 
-static void add_answer(const json_t *answer, struct sums *sums)
+/* The answer to the requests from `at` on. */
+static void add_answer(const json_t *answer, size_t at, struct sending *sending)
 {
     const json_t *erasures = json_object_get(answer, "erasures");
     for (size_t i = 0; i < json_array_size(erasures); i++) {
         const json_t *one = json_array_get(erasures, i);
         json_int_t number = (json_int_t)cli_number(one, "erasure");
         if (number == 0) {
-            json_array_append_new(sums->errors, json_string(cli_text(one, "error")));
+            json_t *refused = json_array_get(sending->places, at + i);
+            json_object_set_new(refused, "error", json_string(cli_text(one, "error")));
+            json_array_append(sending->refused, refused);
             continue;
         }
-        sums->accepted++;
-        sums->matched += (json_int_t)cli_number(one, "matched");
-        sums->first = sums->first == 0 || number < sums->first ? number : sums->first;
-        sums->last = number > sums->last ? number : sums->last;
+        sending->accepted++;
+        sending->matched += (json_int_t)cli_number(one, "matched");
+        if (sending->first == 0 || number < sending->first)
+            sending->first = number;
+        if (number > sending->last)
+            sending->last = number;
     }
 }
 
-static enum weir_status send_all(struct cli_platform *platform, const struct cli_call *call,
-                                 const json_t *requests, struct sums *sums, struct weir_error *err)
+static json_t *group_from(const struct sending *sending, size_t at)
 {
-    size_t count = json_array_size(requests);
+    const struct cli_options *options = &sending->call->options;
+    json_t *group = json_array();
+    for (size_t i = at; i < json_array_size(sending->requests) && i < at + GROUP; i++)
+        json_array_append(group, json_array_get(sending->requests, i));
+    return json_pack("{so,ss,sb}", "requests", group, "dataset",
+                     options->dataset == NULL ? "" : options->dataset, "allow_none",
+                     options->allow_none);
+}
+
+static enum weir_status send_all(struct cli_platform *platform, struct sending *sending,
+                                 struct weir_error *err)
+{
+    size_t count = json_array_size(sending->requests);
     enum weir_status status = WEIR_OK;
     for (size_t at = 0; status == WEIR_OK && at < count; at += GROUP) {
-        json_t *group = json_array(), *answer = NULL;
-        for (size_t i = at; i < count && i < at + GROUP; i++)
-            json_array_append(group, json_array_get(requests, i));
-        json_t *arguments = json_pack("{so,ss}", "requests", group, "dataset",
-                                      call->options.dataset == NULL ? "" : call->options.dataset);
-        status = cli_platform_ask(platform, "erase_requests", arguments, &answer, err);
-        json_decref(arguments);
+        json_t *group = group_from(sending, at), *answer = NULL;
+        status = cli_platform_ask(platform, "erase_requests", group, &answer, err);
+        json_decref(group);
         if (status == WEIR_OK)
-            add_answer(answer, sums);
+            add_answer(answer, at, sending);
         json_decref(answer);
         if (status == WEIR_OK && count > TOLD_EVERY && (at + GROUP) % TOLD_EVERY == 0)
-            (void)fprintf(stderr, "%lld of %zu erasures accepted\n", (long long)sums->accepted,
+            (void)fprintf(stderr, "%lld of %zu erasures accepted\n", (long long)sending->accepted,
                           count);
     }
     return status;
@@ -90,31 +127,29 @@ enum weir_status cli_answer_erase_each(const struct cli_call *call, json_t **ret
                                        struct weir_error *err)
 {
     WEIR_AUTO(cli_platform) platform = NULL;
-    struct sums sums = {.errors = json_array()};
-    json_t *names = NULL, *requests = NULL;
+    struct sending sending = {
+        .call = call, .requests = json_array(), .places = json_array(), .refused = json_array()};
     enum weir_status status = WEIR_OK;
     if (call->options.wait)
         status = weir_fail(err, WEIR_INVALID,
                            "erase request: --each takes no --wait: weir erase "
                            "list shows how they go");
     if (status == WEIR_OK) {
-        names = cli_erase_names(call, "erase request", err);
-        status =
-            names == NULL ? err->status : cli_platform_open(call->options.data_dir, &platform, err);
+        sending.names = cli_erase_names(call, "erase request", &sending.lines, err);
+        status = sending.names == NULL ? err->status
+                                       : cli_platform_open(call->options.data_dir, &platform, err);
     }
     if (status == WEIR_OK) {
-        requests = requests_of(names, call);
-        status = send_all(platform, call, requests, &sums, err);
+        fill_requests(&sending);
+        status = send_all(platform, &sending, err);
     }
     if (status == WEIR_OK)
         *ret_answer =
-            json_pack("{sI,sI,sI,sI,sO}", "accepted", sums.accepted, "matched", sums.matched,
-                      "first", sums.first, "last", sums.last, "refused", sums.errors);
-    else if (sums.accepted > 0)
+            json_pack("{sI,sI,sI,sI,sO}", "accepted", sending.accepted, "matched", sending.matched,
+                      "first", sending.first, "last", sending.last, "refused", sending.refused);
+    else if (sending.accepted > 0)
         status = weir_error_wrap(err, status, "after %lld accepted erasures, up to number %lld",
-                                 (long long)sums.accepted, (long long)sums.last);
-    json_decref(requests);
-    json_decref(names);
-    json_decref(sums.errors);
+                                 (long long)sending.accepted, (long long)sending.last);
+    sending_fini(&sending);
     return status;
 }

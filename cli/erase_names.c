@@ -22,15 +22,39 @@ static bool read_id(const char *text, json_int_t *ret_id)
     return errno == 0 && end != text && *end == '\0' && *ret_id >= 1;
 }
 
-/* False when the text is not UTF-8, or no number where one is expected. */
-static bool add(json_t *names, int list, const char *text)
+static json_t *empty_lists(void)
 {
-    json_t *array = json_object_get(names, LISTS[list]);
+    return json_pack("{s[],s[],s[]}", LISTS[LIST_SUBJECTS], LISTS[LIST_KEYS], LISTS[LIST_IDS]);
+}
+
+struct erase_names cli_erase_names_new(void)
+{
+    return (struct erase_names){.lists = empty_lists(), .lines = empty_lists()};
+}
+
+void cli_erase_names_fini(struct erase_names *names)
+{
+    json_decref(names->lists);
+    json_decref(names->lines);
+    *names = (struct erase_names){0};
+}
+
+/* Consumes `name`; false when it is NULL: no text in UTF-8. */
+static bool add_name(const struct erase_names *names, int list, json_t *name, size_t line)
+{
+    return json_array_append_new(json_object_get(names->lists, LISTS[list]), name) == 0 &&
+           json_array_append_new(json_object_get(names->lines, LISTS[list]),
+                                 json_integer((json_int_t)line)) == 0;
+}
+
+/* False when the text is not UTF-8, or no number where one is expected. */
+static bool add(const struct erase_names *names, int list, const char *text, size_t line)
+{
     json_int_t id = 0;
 
     if (list != LIST_IDS)
-        return json_array_append_new(array, json_string(text)) == 0;
-    return read_id(text, &id) && json_array_append_new(array, json_integer(id)) == 0;
+        return add_name(names, list, json_string(text), line);
+    return read_id(text, &id) && add_name(names, list, json_integer(id), line);
 }
 
 /* ---- CSV ---- */
@@ -118,8 +142,8 @@ static enum weir_status read_header(struct csv *csv, struct weir_error *err)
     return status;
 }
 
-static enum weir_status add_record(const struct csv *csv, size_t line, json_t *names,
-                                   struct weir_error *err)
+static enum weir_status add_record(const struct csv *csv, size_t line,
+                                   const struct erase_names *names, struct weir_error *err)
 {
     if (csv->count != csv->columns)
         return weir_fail(err, WEIR_INVALID,
@@ -128,7 +152,7 @@ static enum weir_status add_record(const struct csv *csv, size_t line, json_t *n
     for (size_t i = 0; i < csv->count; i++) {
         if (csv->list_of[i] < 0 || csv->fields[i][0] == '\0')
             continue;
-        if (!add(names, csv->list_of[i], csv->fields[i]))
+        if (!add(names, csv->list_of[i], csv->fields[i], line))
             return weir_fail(err, WEIR_INVALID, "%s:%zu: %s: expected %s", csv->file, line,
                              COLUMNS[csv->list_of[i]],
                              csv->list_of[i] == LIST_IDS ? "a sample number" : "UTF-8");
@@ -136,8 +160,8 @@ static enum weir_status add_record(const struct csv *csv, size_t line, json_t *n
     return WEIR_OK;
 }
 
-enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text, json_t *names,
-                                     struct weir_error *err)
+enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text,
+                                     const struct erase_names *names, struct weir_error *err)
 {
     const char *begin = (const char *)text.at;
     size_t mark = text.size >= 3 && memcmp(begin, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -158,7 +182,8 @@ enum weir_status cli_erase_names_csv(const char *file, struct weir_bytes text, j
     return status;
 }
 
-static enum weir_status add_csv(const char *file, json_t *names, struct weir_error *err)
+static enum weir_status add_csv(const char *file, const struct erase_names *names,
+                                struct weir_error *err)
 {
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(file, CLI_CSV_BYTES_MAX, &text, err);
@@ -186,8 +211,8 @@ static enum weir_status read_input(struct weir_buf *text, struct weir_error *err
 }
 
 /* Spaces belong to a subject; the end of a line does not. */
-static enum weir_status add_lines(const char *file, struct weir_bytes text, json_t *names,
-                                  struct weir_error *err)
+static enum weir_status add_lines(const char *file, struct weir_bytes text,
+                                  const struct erase_names *names, struct weir_error *err)
 {
     const char *at = (const char *)text.at, *end = at + text.size;
 
@@ -197,15 +222,15 @@ static enum weir_status add_lines(const char *file, struct weir_bytes text, json
 
         length -= length > 0 && at[length - 1] == '\r';
         if (memchr(at, '\0', length) != NULL ||
-            (length > 0 && json_array_append_new(json_object_get(names, LISTS[LIST_SUBJECTS]),
-                                                 json_stringn(at, length)) != 0))
+            (length > 0 && !add_name(names, LIST_SUBJECTS, json_stringn(at, length), line)))
             return weir_fail(err, WEIR_INVALID, "%s:%zu: expected a subject in UTF-8", file, line);
         at = next ? next + 1 : end;
     }
     return WEIR_OK;
 }
 
-static enum weir_status add_subject_file(const char *file, json_t *names, struct weir_error *err)
+static enum weir_status add_subject_file(const char *file, const struct erase_names *names,
+                                         struct weir_error *err)
 {
     WEIR_AUTO_BUF text = {0};
     bool is_input = strcmp(file, "-") == 0;
@@ -221,11 +246,11 @@ static enum weir_status add_subject_file(const char *file, json_t *names, struct
 
 /* ---- options ---- */
 
-static enum weir_status add_values(const struct weir_option_values *values, int list, json_t *names,
-                                   struct weir_error *err)
+static enum weir_status add_values(const struct weir_option_values *values, int list,
+                                   const struct erase_names *names, struct weir_error *err)
 {
     for (size_t i = 0; i < values->count; i++) {
-        if (add(names, list, values->at[i]))
+        if (add(names, list, values->at[i], 0))
             continue;
         if (list != LIST_IDS)
             return weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8");
@@ -252,11 +277,10 @@ static enum weir_status check_count(const json_t *names, const char *command, si
         count > 0 && strcmp(command, "erase request") == 0 ? "; --each takes any number" : "");
 }
 
-json_t *cli_erase_names(const struct cli_call *call, const char *command, struct weir_error *err)
+static enum weir_status read_names(const struct cli_call *call, const char *command,
+                                   const struct erase_names *names, struct weir_error *err)
 {
     const struct cli_options *options = &call->options;
-    json_t *names =
-        json_pack("{s[],s[],s[]}", LISTS[LIST_SUBJECTS], LISTS[LIST_KEYS], LISTS[LIST_IDS]);
     enum weir_status status = add_values(&options->subjects, LIST_SUBJECTS, names, err);
 
     if (status == WEIR_OK)
@@ -268,9 +292,21 @@ json_t *cli_erase_names(const struct cli_call *call, const char *command, struct
     if (status == WEIR_OK && options->csv)
         status = add_csv(options->csv, names, err);
     if (status == WEIR_OK)
-        status = check_count(names, command, call->options.each ? SIZE_MAX : CLI_NAMES_MAX, err);
-    if (status == WEIR_OK)
-        return names;
-    json_decref(names);
-    return NULL;
+        status = check_count(names->lists, command, options->each ? SIZE_MAX : CLI_NAMES_MAX, err);
+    return status;
+}
+
+json_t *cli_erase_names(const struct cli_call *call, const char *command, json_t **ret_lines,
+                        struct weir_error *err)
+{
+    struct erase_names names = cli_erase_names_new();
+    json_t *lists = NULL;
+
+    if (read_names(call, command, &names, err) == WEIR_OK) {
+        lists = json_incref(names.lists);
+        if (ret_lines)
+            *ret_lines = json_incref(names.lines);
+    }
+    cli_erase_names_fini(&names);
+    return lists;
 }

@@ -130,7 +130,10 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
                                 .which = json_pack("{sI}", "erasure", (json_int_t)number),
                                 .is_over = is_finished_or_given_up,
                                 .tell = tell_erasure};
+    json_t *unmatched = json_incref(json_object_get(*answer, "unmatched"));
     enum weir_status status = ask_until_over(platform, question, answer, err);
+    if (unmatched != NULL) /* only the first answer has it */
+        json_object_set_new(*answer, "unmatched", unmatched);
     return status == WEIR_OK
                ? WEIR_OK
                : weir_error_wrap(err, status,

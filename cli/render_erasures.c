@@ -4,16 +4,63 @@
 
 #include <string.h>
 
+/* Names that are shown; --json has all. */
+enum { NAMES_SHOWN = 20 };
+
+static void show_left_out(size_t count, struct cli_page *page)
+{
+    if (count > NAMES_SHOWN)
+        cli_line(page, "and %zu more: --json has all", count - NAMES_SHOWN);
+}
+
+static void show_refused(const json_t *one, struct cli_page *page)
+{
+    const char *kind = cli_text(one, "kind"), *error = cli_text(one, "error");
+    long long line = (long long)cli_number(one, "line");
+    if (line > 0)
+        cli_line(page, "refused: the %s on line %lld: %s", kind, line, error);
+    else
+        cli_line(page, "refused: %s %lld: %s", kind, (long long)cli_number(one, "place"), error);
+}
+
 /* Of --each. */
 static void show_many(const json_t *answer, struct cli_page *page)
 {
     const json_t *refused = json_object_get(answer, "refused");
-    cli_line(page, "%lld erasures are accepted, numbers %lld to %lld: %lld samples",
-             (long long)cli_number(answer, "accepted"), (long long)cli_number(answer, "first"),
-             (long long)cli_number(answer, "last"), (long long)cli_number(answer, "matched"));
-    for (size_t i = 0; i < json_array_size(refused); i++)
-        cli_line(page, "refused: %s", json_string_value(json_array_get(refused, i)));
-    cli_line(page, "see how they go: weir erase list");
+    size_t count = json_array_size(refused);
+    if (cli_number(answer, "accepted") > 0)
+        cli_line(page, "%lld erasures are accepted, numbers %lld to %lld: %lld samples",
+                 (long long)cli_number(answer, "accepted"), (long long)cli_number(answer, "first"),
+                 (long long)cli_number(answer, "last"), (long long)cli_number(answer, "matched"));
+    if (count > 0)
+        cli_line(page, "%zu requests are refused", count);
+    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
+        show_refused(json_array_get(refused, i), page);
+    show_left_out(count, page);
+    if (cli_number(answer, "accepted") > 0)
+        cli_line(page, "see how they go: weir erase list");
+}
+
+/* Names of a request that was accepted for the sake of others. */
+static void show_unmatched(const json_t *unmatched, struct cli_page *page)
+{
+    static const char *const LISTS[] = {"subjects", "keys", "ids"};
+    static const char *const KINDS[] = {"subject", "key", "id"};
+    size_t count = 0;
+    for (size_t list = 0; list < WEIR_COUNT(LISTS); list++) {
+        const json_t *names = json_object_get(unmatched, LISTS[list]);
+        for (size_t i = 0; i < json_array_size(names); i++) {
+            const json_t *name = json_array_get(names, i);
+            if (++count > NAMES_SHOWN)
+                continue;
+            if (json_is_string(name))
+                cli_line(page, "no sample has the %s %s", KINDS[list], json_string_value(name));
+            else
+                cli_line(page, "no sample has the %s %lld", KINDS[list],
+                         (long long)json_integer_value(name));
+        }
+    }
+    show_left_out(count, page);
 }
 
 void cli_render_erase_accepted(const json_t *answer, struct cli_page *page)
@@ -29,6 +76,7 @@ void cli_render_erase_accepted(const json_t *answer, struct cli_page *page)
     long long number = (long long)cli_number(answer, "erasure");
     cli_line(page, "erasure %lld is accepted: %lld samples", number,
              (long long)cli_number(answer, "matched"));
+    show_unmatched(json_object_get(answer, "unmatched"), page);
     cli_line(page, "see how it goes: weir erase status %lld", number);
 }
 
@@ -73,6 +121,7 @@ void cli_render_erasure(const json_t *answer, struct cli_page *page)
                       cli_text(answer, "due"));
     }
     cli_pair_text(page, "receipt", cli_text(answer, "receipt_hash"));
+    show_unmatched(json_object_get(answer, "unmatched"), page);
     show_models(json_object_get(answer, "models"), page);
 }
 

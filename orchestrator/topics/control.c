@@ -24,7 +24,7 @@ void topic_submit(struct topic_call *call)
     struct pipeline *pipeline = NULL;
     bool is_new = false;
     const char *text = topic_text(call, "text", "");
-    if (json_is_true(json_object_get(call->arguments, "dry_run"))) {
+    if (topic_flag(call, "dry_run")) {
         topic_dry_run(call);
         return;
     }

@@ -160,7 +160,7 @@ void topic_doctor(struct topic_call *call)
 {
     struct msg_doctor_ask ask = {
         .session = (uint64_t)topic_number(call, "session", 1),
-        .deep = json_is_true(json_object_get(call->arguments, "deep")),
+        .deep = topic_flag(call, "deep"),
     };
     weir_rpc_call(call->orch->storage, MSG_doctor_ask, &ask, ORCHESTRATOR_ASK_MS, on_examined,
                   call);

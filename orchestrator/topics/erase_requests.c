@@ -107,6 +107,7 @@ static void ask(struct one_request *one, const json_t *request)
         .ids = {names.ids, names.id_count},
         .reference = one->reference,
         .keys = {names.keys, names.key_count},
+        .expects_match = !topic_flag(call, "allow_none"),
     };
     weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
                   one);

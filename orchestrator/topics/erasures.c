@@ -25,6 +25,28 @@ static void on_noted(void *owner, const struct weir_error *err)
         topic_refuse(call, err);
 }
 
+/* Those of the call's names in the list `key` that stand at `places`. */
+static json_t *names_at(const struct topic_call *call, const char *key, struct weir_u32s places)
+{
+    const json_t *list = json_object_get(call->arguments, key);
+    json_t *names = json_array();
+    for (size_t i = 0; i < places.count; i++) {
+        json_t *name = json_array_get(list, places.at[i]);
+        if (name != NULL)
+            json_array_append(names, name);
+    }
+    return names;
+}
+
+static json_t *unmatched_json(const struct topic_call *call,
+                              const struct msg_erase_accepted *accepted)
+{
+    return json_pack("{so,so,so}", "subjects",
+                     names_at(call, "subjects", accepted->unmatched_subjects), "keys",
+                     names_at(call, "keys", accepted->unmatched_keys), "ids",
+                     names_at(call, "ids", accepted->unmatched_ids));
+}
+
 static void on_accepted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -40,8 +62,9 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
     }
     call->number = (int64_t)accepted->erasure;
     call->collected =
-        json_pack("{sI,sI,ss}", "erasure", (json_int_t)accepted->erasure, "matched",
-                  (json_int_t)accepted->matched, "state", erasure_state_name(ERASURE_ACCEPTED));
+        json_pack("{sI,sI,ss,so}", "erasure", (json_int_t)accepted->erasure, "matched",
+                  (json_int_t)accepted->matched, "state", erasure_state_name(ERASURE_ACCEPTED),
+                  "unmatched", unmatched_json(call, accepted));
     const struct erasure_names names = {.number = call->number,
                                         .dataset = topic_text(call, "dataset", ""),
                                         .reference = topic_text(call, "reference", "")};
@@ -67,6 +90,7 @@ void topic_erase_request(struct topic_call *call)
         .ids = {names.ids, names.id_count},
         .reference = topic_text(call, "reference", ""),
         .keys = {names.keys, names.key_count},
+        .expects_match = !topic_flag(call, "allow_none"),
     };
     weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
                   call);

@@ -41,6 +41,8 @@ void orchestrator_topics_free(struct orchestrator *orch);
 
 /* The text under `key`, or `fallback` when it is absent or no text. */
 const char *topic_text(const struct topic_call *call, const char *key, const char *fallback);
+/* True when it is there and true. */
+bool topic_flag(const struct topic_call *call, const char *key);
 int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback);
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
 struct pipeline *topic_pipeline(struct topic_call *call);

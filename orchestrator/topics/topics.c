@@ -98,6 +98,11 @@ const char *topic_text(const struct topic_call *call, const char *key, const cha
     return text == NULL ? fallback : text;
 }
 
+bool topic_flag(const struct topic_call *call, const char *key)
+{
+    return json_is_true(json_object_get(call->arguments, key));
+}
+
 int64_t topic_number(const struct topic_call *call, const char *key, int64_t fallback)
 {
     const json_t *value = json_object_get(call->arguments, key);

@@ -79,7 +79,7 @@ static enum weir_status accept_all(struct storage *storage, struct waiting_accep
     enum weir_status status = weir_db_begin(storage->db, err);
 
     for (struct waiting_accept *at = group; status == WEIR_OK && at; at = at->next) {
-        at->status = storage_erase_accept(storage, &at->asked, &at->answer, &at->err);
+        at->status = storage_erase_accept(storage, &at->asked, at->arena, &at->answer, &at->err);
         if (at->status == WEIR_UNAVAILABLE || at->status == WEIR_INTERNAL || storage->is_stale) {
             *err = at->err;
             status = at->status;
@@ -153,6 +153,7 @@ static void copy_request(const struct msg_erase_accept *from, struct waiting_acc
         .subjects = copy_texts(&from->subjects, to->arena),
         .keys = copy_texts(&from->keys, to->arena),
         .ids = {ids, from->ids.count},
+        .expects_match = from->expects_match,
     };
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/erasure/open_erasure.h"
+#include "storage/erasure/unmatched.h"
 #include "storage/queries.h"
 
 #include <stdlib.h>
@@ -127,19 +128,39 @@ static enum weir_status accepted_before(struct storage *storage, uint64_t number
     return status;
 }
 
+/* Counts the samples that it means; *ret_unmatched, where a match is expected: its names that nobody has. */
+static enum weir_status match(struct storage *storage, const struct erase_request *request,
+                              bool expects_match, struct unmatched *ret_unmatched,
+                              uint64_t *ret_matched, struct weir_error *err)
+{
+    struct id_list matched = {0};
+    enum weir_status status = storage_resolve(storage, request, MATCHED_MAX, &matched, err);
+
+    *ret_matched = matched.count;
+    free(matched.at);
+    if (status != WEIR_OK || !expects_match)
+        return status;
+    status = storage_unmatched_find(storage, request, *ret_matched, ret_unmatched, err);
+    if (status == WEIR_OK && ret_unmatched->is_all)
+        return weir_fail(err, WEIR_NOT_FOUND,
+                         "no sample has any of these names: nothing was created; --allow-none "
+                         "makes a receipt that says so");
+    return status;
+}
+
 static enum weir_status accept_new(struct storage *storage, const struct msg_erase_accept *asked,
-                                   uint32_t dataset, struct msg_erase_accepted *answer,
-                                   struct weir_error *err)
+                                   uint32_t dataset, struct weir_arena *arena,
+                                   struct msg_erase_accepted *answer, struct weir_error *err)
 {
     const struct asked_names names = names_of(asked);
     struct erase_request *request = new_request(storage, &names, dataset);
-    struct id_list matched = {0};
+    struct unmatched unmatched = {0};
     enum weir_status status;
 
     request->accepted_us = weir_now_wall_us();
-    status = storage_resolve(storage, request, MATCHED_MAX, &matched, err);
-    answer->matched = matched.count;
-    free(matched.at);
+    status = match(storage, request, asked->expects_match, &unmatched, &answer->matched, err);
+    storage_unmatched_tell(&storage->secret, &unmatched, asked, arena, answer);
+    storage_unmatched_fini(&unmatched);
     if (status == WEIR_OK)
         status = insert(storage, request, asked, err);
     if (status != WEIR_OK) {
@@ -152,7 +173,8 @@ static enum weir_status accept_new(struct storage *storage, const struct msg_era
 }
 
 enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
-                                      struct msg_erase_accepted *answer, struct weir_error *err)
+                                      struct weir_arena *arena, struct msg_erase_accepted *answer,
+                                      struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     uint32_t dataset = 0; /* every one */
@@ -166,7 +188,7 @@ enum weir_status storage_erase_accept(struct storage *storage, const struct msg_
         return status;
     if (weir_rows_count(rows) == 1)
         return accepted_before(storage, (uint64_t)weir_rows_i64(rows, 0, 0), answer, err);
-    return accept_new(storage, asked, dataset, answer, err);
+    return accept_new(storage, asked, dataset, arena, answer, err);
 }
 
 static struct weir_strs split_lines(const char *text, struct weir_arena *arena)

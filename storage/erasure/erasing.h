@@ -33,9 +33,9 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
 struct accepts *storage_accepts_new(struct storage *storage);
 void storage_accepts_free(struct accepts *accepts);
 void storage_accept(struct storage *storage, struct weir_request *request);
-/* Inside a transaction: one of them. */
+/* Inside a transaction: one of them. NOT_FOUND when a match is expected and nothing has any of its names. */
 enum weir_status storage_erase_accept(struct storage *storage, const struct msg_erase_accept *asked,
-                                      struct msg_erase_accepted *answer,
+                                      struct weir_arena *arena, struct msg_erase_accepted *answer,
                                       struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,

@@ -77,8 +77,8 @@ bool storage_erased_names_may(const struct erased_names *names, enum storage_has
     return false;
 }
 
-bool storage_erased_names_have(const struct erased_names *names, uint32_t dataset,
-                               const struct key_name *name)
+static bool have(const struct erased_names *names, uint32_t dataset, bool in_any,
+                 const struct key_name *name)
 {
     if (names->count == 0)
         return false;
@@ -86,9 +86,21 @@ bool storage_erased_names_have(const struct erased_names *names, uint32_t datase
          at = (at + 1) & (names->capacity - 1)) {
         const struct erased_name *erased = &names->slots[at];
 
-        if ((erased->dataset == 0 || erased->dataset == dataset) &&
+        if ((in_any || erased->dataset == 0 || erased->dataset == dataset) &&
             storage_key_name_is(&erased->name, name))
             return true;
     }
     return false;
+}
+
+bool storage_erased_names_have(const struct erased_names *names, uint32_t dataset,
+                               const struct key_name *name)
+{
+    return have(names, dataset, false, name);
+}
+
+bool storage_erased_names_know(const struct erased_names *names, uint32_t dataset,
+                               const struct key_name *name)
+{
+    return have(names, dataset, dataset == 0, name);
 }

@@ -25,5 +25,8 @@ bool storage_erased_names_may(const struct erased_names *names, enum storage_has
                               uint64_t hash);
 bool storage_erased_names_have(const struct erased_names *names, uint32_t dataset,
                                const struct key_name *name);
+/* In one dataset, or (0) in any. */
+bool storage_erased_names_know(const struct erased_names *names, uint32_t dataset,
+                               const struct key_name *name);
 
 #endif

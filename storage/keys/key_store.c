@@ -44,6 +44,22 @@ struct key_source storage_key_reader_source(struct key_reader *reader)
     return (struct key_source){.owner = reader, .segments = read_segments};
 }
 
+enum weir_status storage_key_store_find(struct weir_db *db, const struct key_index *index,
+                                        const struct id_list *hashes, size_t max,
+                                        struct key_hits *hits, struct weir_error *err)
+{
+    struct key_reader reader = {.db = db};
+    const struct key_source source = storage_key_reader_source(&reader);
+    struct key_walk walk = {.hashes = hashes->at, .hash_count = hashes->count};
+    enum weir_status status = WEIR_OK;
+
+    for (bool is_done = false; status == WEIR_OK && !is_done && hits->count < max;)
+        status = storage_key_index_walk(index, &walk, &source, hits, &is_done, err);
+    storage_key_walk_fini(&walk);
+    storage_key_reader_fini(&reader);
+    return status;
+}
+
 /* ---- writing ---- */
 
 enum weir_status storage_key_store_begin(struct weir_db *db, uint32_t dataset, enum key_kind kind,

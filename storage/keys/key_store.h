@@ -5,6 +5,7 @@
 #define WEIR_STORAGE_KEY_STORE_H
 
 #include "core/db/db.h"
+#include "storage/catalog/id_list.h"
 #include "storage/keys/key_index.h"
 #include "storage/keys/run_writer.h"
 
@@ -30,6 +31,12 @@ struct key_reader {
 void storage_key_reader_fini(struct key_reader *reader);
 /* Borrows the reader. */
 struct key_source storage_key_reader_source(struct key_reader *reader);
+
+/* The entries of `hashes` (ascending, distinct); those that are found once there are `max` may be left out. */
+enum weir_status storage_key_store_find(struct weir_db *db, const struct key_index *index,
+                                        const struct id_list *hashes, size_t max,
+                                        struct key_hits *hits,
+                                        struct weir_error *err) WEIR_MUST_USE;
 
 /* For merges (key_merge.h): a run that is not yet complete, its segments, and the end of it, which puts
  * it in the place of `inputs`. The last one must be inside a transaction. */

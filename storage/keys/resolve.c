@@ -16,33 +16,17 @@ static void add_if_known(const struct storage *storage, const struct erase_reque
         storage_id_list_add(ids, id);
 }
 
-/* What the hashes mean in one index. */
-static enum weir_status look_up(struct storage *storage, const struct key_index *index,
-                                const struct id_list *hashes, size_t max, struct key_hits *hits,
-                                struct weir_error *err)
-{
-    struct key_reader reader = {.db = storage->db};
-    const struct key_source source = storage_key_reader_source(&reader);
-    struct key_walk walk = {.hashes = hashes->at, .hash_count = hashes->count};
-    enum weir_status status = WEIR_OK;
-
-    for (bool is_done = false; status == WEIR_OK && !is_done && hits->count < max;)
-        status = storage_key_index_walk(index, &walk, &source, hits, &is_done, err);
-    storage_key_walk_fini(&walk);
-    storage_key_reader_fini(&reader);
-    return status;
-}
-
 static enum weir_status resolve_in(struct storage *storage, const struct erase_request *request,
                                    const struct dataset *dataset, size_t max, struct id_list *ids,
                                    struct weir_error *err)
 {
     struct key_hits hits = {0};
-    enum weir_status status =
-        look_up(storage, &dataset->subjects, &request->subjects, max, &hits, err);
+    enum weir_status status = storage_key_store_find(storage->db, &dataset->subjects,
+                                                     &request->subjects, max, &hits, err);
 
     if (status == WEIR_OK)
-        status = look_up(storage, &dataset->keys, &request->keys, max, &hits, err);
+        status =
+            storage_key_store_find(storage->db, &dataset->keys, &request->keys, max, &hits, err);
     for (size_t i = 0; status == WEIR_OK && i < hits.count; i++)
         add_if_known(storage, request, storage_dataset_id(dataset, hits.at[i].id), ids);
     free(hits.at);

@@ -197,6 +197,7 @@ static void a_file_is_replaced(struct fixture *fixture)
 static void a_sample_is_erased(struct fixture *fixture)
 {
     const uint64_t ids[] = {id_of(fixture, 4)};
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_erase_accepted accepted;
     struct weir_error err;
 
@@ -204,7 +205,7 @@ static void a_sample_is_erased(struct fixture *fixture)
         storage_erase_accept(fixture->inside.storage,
                              &(struct msg_erase_accept){
                                  .uuid = "one", .dataset = "", .reference = "", .ids = {ids, 1}},
-                             &accepted, &err),
+                             arena, &accepted, &err),
         WEIR_OK);
     await(fixture, &fixture->dataset->accounts.erased, 1);
 }

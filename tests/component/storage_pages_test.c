@@ -55,10 +55,12 @@ static void erase_me(struct storage_inside *inside)
     static const char *const SUBJECTS[] = {"me"};
     const struct msg_erase_accept accept = {
         .uuid = "u-1", .dataset = "", .subjects = {SUBJECTS, 1}, .reference = ""};
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_erase_accepted accepted;
     struct weir_error err;
 
-    assert_int_equal(storage_erase_accept(inside->storage, &accept, &accepted, &err), WEIR_OK);
+    assert_int_equal(storage_erase_accept(inside->storage, &accept, arena, &accepted, &err),
+                     WEIR_OK);
     assert_int_equal(accepted.erasure, 1);
     assert_int_equal(accepted.matched, MINE);
 }
@@ -188,6 +190,7 @@ static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
 /* Requests that wait together share look-ups, tombstones, passes and the search; what each is told is its own. */
 static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **state)
 {
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct storage_inside *inside = *state;
     struct msg_erase_accepted accepted;
     struct weir_error err;
@@ -214,7 +217,8 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
         const struct msg_erase_accept accept = {
             .uuid = uuid, .dataset = "", .subjects = {subjects, 1}, .reference = ""};
 
-        assert_int_equal(storage_erase_accept(inside->storage, &accept, &accepted, &err), WEIR_OK);
+        assert_int_equal(storage_erase_accept(inside->storage, &accept, arena, &accepted, &err),
+                         WEIR_OK);
     }
     for (uint64_t number = 1; number <= CROWD; number++) {
         struct msg_erase_is answer = {.state = ""};

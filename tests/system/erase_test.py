@@ -66,6 +66,19 @@ def erased_while_workers_know_where_it_is():
     lab.remove()
 
 
+def misspelt(lab, person):
+    """A name that nobody has is refused, alone or among many, unless it is meant."""
+    done = lab.ask("erase", "request", "--subject", person + "x", "--wait")
+    assert done.returncode == 1 and "no sample has any of these names" in done.stderr, done
+    names = lab.folder / "people.csv"
+    names.write_text(f'subject\n"{person}x"\n\n"{person}y"\n')
+    answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--each", "--json", expect=1))
+    assert answer["accepted"] == 0, answer
+    assert [(r["kind"], r["place"], r["line"]) for r in answer["refused"]] == [("subject", 1, 2), ("subject", 2, 4)], answer
+    assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "nothing was created"
+    names.unlink()
+
+
 def main():
     lab = Lab(samples=800, every=200, epochs=1)
     before = lab.run().finish()
@@ -79,6 +92,7 @@ def main():
     assert {m["model"] for m in plan["models"] if m["live"]} == {m["model"] for m in models}, plan
     assert json.loads(lab.weir("erase", "list", "--json"))["erasures"] == [], "a plan changes nothing"
 
+    misspelt(lab, person)
     names = lab.folder / "names.csv"
     names.write_text(f'case,subject\n1,"{person}"\n')
     answer = json.loads(lab.weir("erase", "request", "--csv", str(names), "--wait", "--json"))

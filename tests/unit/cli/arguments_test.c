@@ -2,6 +2,7 @@
 #include "cli/answer.h"
 #include "cli/arguments.h"
 #include "cli/erase_names.h"
+#include "core/base/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,38 +81,51 @@ static void a_request_carries_a_uuid_of_its_own(void **state)
     assert_int_equal(json_integer_value(json_array_get(json_object_get(one, "ids"), 0)), 9);
     assert_string_equal(cli_text(one, "dataset"), "d");
     assert_string_equal(cli_text(one, "reference"), "r-1");
+    assert_null(json_object_get(one, "allow_none"));
     json_decref(one);
     json_decref(other);
+    one = arguments_of("erase request --subject a --allow-none", &err);
+    assert_true(json_is_true(json_object_get(one, "allow_none")));
+    json_decref(one);
 }
 
 static void a_csv_names_subjects_keys_and_ids(void **state)
 {
     static const struct {
         const char *text, *expected; /* the lists, or the complaint */
+        const char *lines;
     } CASES[] = {
-        {"subject\na@b\n", "{\"ids\":[],\"keys\":[],\"subjects\":[\"a@b\"]}"},
+        {"subject\na@b\n", "{\"ids\":[],\"keys\":[],\"subjects\":[\"a@b\"]}",
+         "{\"ids\":[],\"keys\":[],\"subjects\":[2]}"},
         {"id,note,key\r\n7,x,k 1\r\n,,k2\r\n9,,",
-         "{\"ids\":[7,9],\"keys\":[\"k 1\",\"k2\"],\"subjects\":[]}"},
-        {"\xef\xbb\xbfsubject,key\n\"Doe, \"\"J\"\"\nJr\",1\n",
-         "{\"ids\":[],\"keys\":[\"1\"],\"subjects\":[\"Doe, \\\"J\\\"\\nJr\"]}"},
-        {"", "f.csv:1: found no column subject, key or id, expected one in the header"},
-        {"name\na\n", "f.csv:1: found no column subject, key or id, expected one in the header"},
-        {"id\n1\nx\n", "f.csv:3: id: expected a sample number"},
-        {"subject\n\xff\n", "f.csv:2: subject: expected UTF-8"},
-        {"subject,key\na\n", "f.csv:2: found 1 fields, expected 2 as in the header"},
-        {"subject\n\"a\n", "f.csv:2: expected at most 64 fields, separated by commas, with text in "
-                           "double quotes where it has commas itself"},
+         "{\"ids\":[7,9],\"keys\":[\"k 1\",\"k2\"],\"subjects\":[]}",
+         "{\"ids\":[2,4],\"keys\":[2,3],\"subjects\":[]}"},
+        {"\xef\xbb\xbfsubject,key\n\"Doe, \"\"J\"\"\nJr\",1\n,2\n",
+         "{\"ids\":[],\"keys\":[\"1\",\"2\"],\"subjects\":[\"Doe, \\\"J\\\"\\nJr\"]}",
+         "{\"ids\":[],\"keys\":[2,4],\"subjects\":[2]}"},
+        {"", "f.csv:1: found no column subject, key or id, expected one in the header", NULL},
+        {"name\na\n", "f.csv:1: found no column subject, key or id, expected one in the header",
+         NULL},
+        {"id\n1\nx\n", "f.csv:3: id: expected a sample number", NULL},
+        {"subject\n\xff\n", "f.csv:2: subject: expected UTF-8", NULL},
+        {"subject,key\na\n", "f.csv:2: found 1 fields, expected 2 as in the header", NULL},
+        {"subject\n\"a\n",
+         "f.csv:2: expected at most 64 fields, separated by commas, with text in "
+         "double quotes where it has commas itself",
+         NULL},
     };
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct weir_error err;
-        json_t *names = json_pack("{s[],s[],s[]}", "subjects", "keys", "ids");
+        struct erase_names names = cli_erase_names_new();
         enum weir_status status =
-            cli_erase_names_csv("f.csv", weir_bytes_of(CASES[i].text), names, &err);
-        char *text = json_dumps(names, JSON_COMPACT | JSON_SORT_KEYS);
-        assert_string_equal(status == WEIR_OK ? text : err.text, CASES[i].expected);
-        free(text);
-        json_decref(names);
+            cli_erase_names_csv("f.csv", weir_bytes_of(CASES[i].text), &names, &err);
+        WEIR_AUTO_FREE char *lists = json_dumps(names.lists, JSON_COMPACT | JSON_SORT_KEYS);
+        WEIR_AUTO_FREE char *lines = json_dumps(names.lines, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(status == WEIR_OK ? lists : err.text, CASES[i].expected);
+        if (status == WEIR_OK)
+            assert_string_equal(lines, CASES[i].lines);
+        cli_erase_names_fini(&names);
     }
 }
 
@@ -119,15 +133,15 @@ static void a_csv_names_subjects_keys_and_ids(void **state)
 static void a_csv_with_a_byte_of_zero_names_nobody(void **state)
 {
     static const char FILE_TEXT[] = "subject\n\"ana\0beth\"\n";
-    json_t *names = json_pack("{s[],s[],s[]}", "subjects", "keys", "ids");
+    struct erase_names names = cli_erase_names_new();
     struct weir_error err;
     (void)state;
     assert_int_equal(
-        cli_erase_names_csv("f.csv", weir_bytes(FILE_TEXT, sizeof FILE_TEXT - 1), names, &err),
+        cli_erase_names_csv("f.csv", weir_bytes(FILE_TEXT, sizeof FILE_TEXT - 1), &names, &err),
         WEIR_INVALID);
     assert_string_equal(err.text, "f.csv: found a byte of zero, expected text");
-    assert_int_equal(json_array_size(json_object_get(names, "subjects")), 0);
-    json_decref(names);
+    assert_int_equal(json_array_size(json_object_get(names.lists, "subjects")), 0);
+    cli_erase_names_fini(&names);
 }
 
 static void bad_values_are_refused_in_these_words(void **state)

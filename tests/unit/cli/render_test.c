@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "core/base/memory.h"
 
 #include <cmocka.h>
 
@@ -199,6 +200,46 @@ static void an_accepted_erasure_says_how_to_follow_it(void **state)
                 "erasure 3 is accepted: 4 samples\nsee how it goes: weir erase status 3\n");
 }
 
+static void names_that_nobody_has_are_shown_beside_an_accepted_erasure(void **state)
+{
+    WEIR_AUTO_BUF answer = {0}, expected = {0};
+    (void)state;
+    assert_page(cli_render_erase_accepted,
+                "{\"erasure\":3,\"matched\":4,\"unmatched\":{\"subjects\":[\"ana\"],\"keys\":[],"
+                "\"ids\":[17]}}",
+                "erasure 3 is accepted: 4 samples\n"
+                "no sample has the subject ana\n"
+                "no sample has the id 17\n"
+                "see how it goes: weir erase status 3\n");
+    weir_buf_append_text(&answer, "{\"erasure\":3,\"matched\":4,\"unmatched\":{\"keys\":[\"k0\"");
+    weir_buf_append_text(&expected, "erasure 3 is accepted: 4 samples\nno sample has the key k0\n");
+    for (int i = 1; i < 22; i++) {
+        weir_buf_printf(&answer, ",\"k%d\"", i);
+        if (i < 20)
+            weir_buf_printf(&expected, "no sample has the key k%d\n", i);
+    }
+    weir_buf_append_text(&answer, "]}}");
+    weir_buf_append_text(&expected,
+                         "and 2 more: --json has all\nsee how it goes: weir erase status 3\n");
+    assert_page(cli_render_erase_accepted, weir_buf_text(&answer), weir_buf_text(&expected));
+}
+
+static void refused_requests_are_told_by_their_place(void **state)
+{
+    json_t *answer =
+        json_loads("{\"accepted\":0,\"refused\":[{\"kind\":\"subject\",\"place\":2,\"line\":7,"
+                   "\"error\":\"no such\"},{\"kind\":\"id\",\"place\":1,\"error\":\"none\"}]}",
+                   0, NULL);
+    (void)state;
+    WEIR_AUTO_FREE char *text = json_dumps(answer, JSON_COMPACT);
+    assert_page(cli_render_erase_accepted, text,
+                "2 requests are refused\n"
+                "refused: the subject on line 7: no such\n"
+                "refused: id 1: none\n");
+    assert_int_equal(cli_exit_of_erasure(answer), 1);
+    json_decref(answer);
+}
+
 static void predictions_are_one_line_a_sample(void **state)
 {
     (void)state;
@@ -286,6 +327,8 @@ int main(void)
         cmocka_unit_test(models_show_which_one_is_active),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),
         cmocka_unit_test(an_accepted_erasure_says_how_to_follow_it),
+        cmocka_unit_test(names_that_nobody_has_are_shown_beside_an_accepted_erasure),
+        cmocka_unit_test(refused_requests_are_told_by_their_place),
         cmocka_unit_test(predictions_are_one_line_a_sample),
         cmocka_unit_test(lineage_answers_both_questions),
         cmocka_unit_test(no_page_relies_on_what_an_answer_holds),
