@@ -41,6 +41,7 @@ struct scan_tools storage_tools(struct storage *storage)
         .watch = storage->watch,
         .files = storage->files,
         .ranges = storage->ranges,
+        .is_erasing = storage->erasing && storage_erasing_is_half_way(storage),
     };
 }
 

@@ -47,6 +47,11 @@ int64_t weir_mtime_us(const struct stat *about)
     return joined(&about->st_mtim, US_PER_SECOND);
 }
 
+int64_t weir_ctime_ns(const struct stat *about)
+{
+    return joined(&about->st_ctim, NS_PER_SECOND);
+}
+
 struct timespec weir_mtime_of_ns(int64_t mtime_ns)
 {
     return split(mtime_ns, NS_PER_SECOND);

@@ -15,7 +15,7 @@ enum {
     IN_SECONDS = 1 << 1, /* the distance of mtimes is, as of files that were unpacked together */
     FIELDS_AT = 2,       /* a bit for each field */
     HAS_FLAGS = 1 << 14, /* state, complete, unlisted are not as before: a byte tells them */
-    MASK_MOST = 2 * HAS_FLAGS - 1,
+    LATER_FIELDS_AT = 15,
 };
 
 /* ---- what to expect ---- */
@@ -93,6 +93,13 @@ static uint64_t all_or_nothing(const struct stored_file *before, const struct st
     return before->indexed == 0 ? 0 : file->size;
 }
 
+static uint64_t nothing(const struct stored_file *before, const struct stored_file *file)
+{
+    (void)before;
+    (void)file;
+    return 0;
+}
+
 /* What a field is expected to be may follow from those above it. Append only. */
 static const struct {
     size_t offset; /* of a word in struct stored_file */
@@ -110,9 +117,20 @@ static const struct {
     {offsetof(struct stored_file, last_id), end_of_ids},
     {offsetof(struct stored_file, records), same_records},
     {offsetof(struct stored_file, indexed), all_or_nothing},
+    {offsetof(struct stored_file, scrubbed_ns), nothing},
 };
-enum { MTIME = 0, FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
-_Static_assert(FIELDS_AT + FIELD_COUNT == 14, "the fields fill the mask up to HAS_FLAGS");
+enum {
+    MTIME = 0,
+    FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS,
+    FIRST_FIELDS = 14 - FIELDS_AT, /* those that fill the mask up to HAS_FLAGS */
+    MASK_MOST = (1 << (LATER_FIELDS_AT + FIELD_COUNT - FIRST_FIELDS)) - 1,
+};
+
+static uint32_t bit_of(size_t field)
+{
+    return UINT32_C(1) << (field < FIRST_FIELDS ? FIELDS_AT + field
+                                                : LATER_FIELDS_AT + field - FIRST_FIELDS);
+}
 
 static uint64_t get_field(const struct stored_file *file, size_t i)
 {
@@ -165,7 +183,7 @@ static uint32_t pack_fields(const struct stored_file *before, const struct store
 
         if (distance == 0)
             continue;
-        mask |= UINT32_C(1) << (FIELDS_AT + i);
+        mask |= bit_of(i);
         if (i == MTIME && distance % SECOND_NS == 0) {
             mask |= IN_SECONDS;
             distance /= SECOND_NS;
@@ -250,7 +268,7 @@ static void take_fields(struct cursor *cursor, uint64_t mask, const struct store
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         uint64_t value = FIELDS[i].expect(before, file);
 
-        if (mask & UINT64_C(1) << (FIELDS_AT + i)) {
+        if (mask & bit_of(i)) {
             uint64_t folded = take_varint(cursor);
             uint64_t distance = folded >> 1 ^ (0 - (folded & 1));
 

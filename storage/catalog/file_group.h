@@ -32,6 +32,9 @@ struct stored_file {
     uint64_t indexed;     /* bytes that are indexed */
     uint64_t records;     /* number of the record that follows */
     uint64_t prefix_hash; /* keyed hash of the ends of the indexed bytes */
+    /* ctime behind the newest scrub of a file that is only referred to; 0: there was none. With another one it may be a
+     * copy from before the scrub, whose size and mtime are the same (scrubbed.h). */
+    int64_t scrubbed_ns;
     enum file_state state;
     bool is_complete; /* what is there is indexed, except a refused tail */
     bool is_unlisted; /* refused because the manifest does not name it: ask again when it changes */

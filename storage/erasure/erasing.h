@@ -22,6 +22,8 @@ bool storage_erasing_is_open(const struct storage *storage, uint64_t number);
 /* True while scans must wait: a death may have left files half-way, and they are not looked at again yet. Not while
  * a file stands in the way of that. */
 bool storage_erasing_is_scrubbing(const struct storage *storage);
+/* True while one of them is in force and not overwritten: it may have been stopped in the middle of a sample. */
+bool storage_erasing_is_half_way(const struct storage *storage);
 /* True while no sorted runs may be merged: they are gone over in pieces. */
 bool storage_erasing_holds_runs(const struct storage *storage);
 /* One piece of work. *ret_more: there is more to do now. *ret_wait_ms: else, when to call again; 0: when

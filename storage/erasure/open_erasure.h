@@ -208,8 +208,6 @@ struct erase_request *storage_open_erasure_find(const struct open_erasure *erasu
 /* The numbers of its requests from the one at `from` on, at most `max`: for = ANY ($n). The caller frees `at`. */
 struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
                                             size_t max);
-/* Whether one of them may have been stopped in the middle of a sample. */
-bool storage_erasing_is_half_way(const struct storage *storage);
 /* A remark on all of it. */
 void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
 /* A remark on the request that a sample of the page is of. */

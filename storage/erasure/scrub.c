@@ -194,6 +194,21 @@ static bool wants_place(const struct declaration *d)
            (d->is_mirrored && !(d->format->is_one_sample && d->on_erase == ON_ERASE_UNLINK));
 }
 
+/* Its source stays outside, so that scans need not read it again while it is what it was. */
+static void block_source(struct storage *storage, struct open_erasure *erasure,
+                         const struct located *found)
+{
+    const struct stored_file *file = found->file;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", found->dataset->root, file->path);
+    struct stat now;
+
+    if (lstat(path, &now) == 0 && (uint64_t)now.st_size == file->size &&
+        weir_mtime_ns(&now) == file->mtime_ns && now.st_ino == file->source_inode)
+        storage_scrub_block(
+            erasure, found->dataset,
+            storage_guard_file(&storage->secret, file, file->path, weir_ctime_ns(&now)));
+}
+
 static void block_file(struct storage *storage, struct open_erasure *erasure,
                        const struct located *found)
 {
@@ -201,8 +216,7 @@ static void block_file(struct storage *storage, struct open_erasure *erasure,
 
     if (!d->format->is_one_sample)
         return;
-    storage_scrub_block(erasure, found->dataset,
-                        storage_guard_file(&storage->secret, found->file, found->file->path));
+    block_source(storage, erasure, found);
     if (wants_place(d))
         storage_scrub_block(erasure, found->dataset,
                             storage_guard_place(&storage->secret, found->dataset, found->file->path,

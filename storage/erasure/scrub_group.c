@@ -7,13 +7,20 @@
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/scanning/file_job.h"
+#include "storage/scanning/owned.h"
+#include "storage/scanning/scrubbed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 4096, GROUP_MAX = 256, GROUP_BYTES_MAX = 16 << 20 };
+enum {
+    PIECE_BYTES = 4096,
+    GROUP_MAX = 256,
+    GROUP_BYTES_MAX = 16 << 20,
+    UNKNOWN = 1, /* no ctime */
+};
 
 bool storage_scrub_is_done(int fd, const struct extent *extent)
 {
@@ -77,7 +84,19 @@ static bool overwrite_all(const struct scrub_target *target)
     return true;
 }
 
-static enum weir_status overwrite(struct open_erasure *erasure, const struct stored_file *file,
+/* What else has changed a file that is only referred to since it was scrubbed before, scans have still to look at. */
+static void note_change(const struct scrub_target *target, struct stored_file *file,
+                        const struct stat *before)
+{
+    struct stat now;
+
+    if (storage_owns(target->dataset) || target->dataset->declaration->format->is_one_sample ||
+        fstat(target->fd, &now) < 0)
+        return;
+    file->scrubbed_ns = storage_scrubbed_is_changed(file, before) ? UNKNOWN : weir_ctime_ns(&now);
+}
+
+static enum weir_status overwrite(struct open_erasure *erasure, struct stored_file *file,
                                   struct weir_error *err)
 {
     const struct scrub_target *target = &erasure->target;
@@ -99,6 +118,7 @@ static enum weir_status overwrite(struct open_erasure *erasure, const struct sto
         return status;
     if (!overwrite_all(target) || futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
         return storage_scrub_stuck(erasure, target->path, "overwritten", err);
+    note_change(target, file, &now);
     storage_scrub_done(target->storage->data_dir, intents, target->count);
     return WEIR_OK;
 }

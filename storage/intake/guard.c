@@ -38,12 +38,13 @@ uint64_t storage_guard_key(const struct storage_secret *secret, const struct key
 }
 
 uint64_t storage_guard_file(const struct storage_secret *secret, const struct stored_file *file,
-                            const char *path)
+                            const char *path, int64_t ctime_ns)
 {
     WEIR_AUTO_BUF identity = {0};
 
     weir_buf_append_u64(&identity, file->size);
     weir_buf_append_u64(&identity, (uint64_t)file->mtime_ns);
+    weir_buf_append_u64(&identity, (uint64_t)ctime_ns);
     weir_buf_append_u64(&identity, file->source_inode);
     weir_buf_append_text(&identity, path);
     return storage_hash(secret, HASH_FILE, weir_buf_view(&identity));

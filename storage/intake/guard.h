@@ -22,9 +22,10 @@ uint64_t storage_guard_place(const struct storage_secret *secret, const struct d
 /* …: of what it is and whose, NULL where that is not known. By their proofs: two keys may have one hash. */
 uint64_t storage_guard_key(const struct storage_secret *secret, const struct key_name *key,
                            const struct key_name *subject);
-/* …, of a one-sample file that has not changed since it was looked at. Of its source, as the catalog has it. */
+/* …, of a one-sample file whose content is known to be blocked, for as long as nothing has changed it: of its source,
+ * as the catalog has it, and the ctime that is found there. */
 uint64_t storage_guard_file(const struct storage_secret *secret, const struct stored_file *file,
-                            const char *path);
+                            const char *path, int64_t ctime_ns);
 /* A known hash of the record is blocked; NULL: none is. */
 struct blocked_hash *storage_guard_blocked(const struct storage_secret *secret,
                                            const struct dataset *dataset, const char *path,

@@ -537,7 +537,8 @@ static void keep_out(struct intake *intake, const struct format_sample *sample)
     intake->is_kept_out = true;
     if (intake->dataset->declaration->format->is_one_sample) /* its name may be a person's */
         storage_batch_meet_blocked(
-            intake->batch, storage_guard_file(intake->secret, intake->file, intake->file->path));
+            intake->batch,
+            storage_guard_file(intake->secret, intake->file, intake->file->path, intake->ctime_ns));
     else
         intake->blocked++;
     storage_intake_drop(intake, sample->extent.length > 0 ? &sample->extent : &payload);

@@ -18,6 +18,7 @@ struct intake {
     struct stored_file *file;
     const struct manifest_row *row; /* NULL: not in a manifest */
     int64_t mtime_us;
+    int64_t ctime_ns; /* of the source */
     enum named named;
     int64_t name_time_us;
 

@@ -22,6 +22,7 @@ struct scan_tools {
     struct watch *watch;
     struct open_files *files;
     struct s3_ranges *ranges;
+    bool is_erasing; /* bytes may stand where they are about to be overwritten */
 };
 
 struct scan;

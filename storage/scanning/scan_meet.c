@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/intake/extent.h"
+#include "storage/scanning/scrubbed.h"
 #include "storage/scanning/sidecar.h"
 #include "storage/scanning/source.h"
 
@@ -96,6 +97,7 @@ static struct intake intake_for(struct dataset *dataset, const struct scan_tools
         .secret = tools->secret,
         .erased = tools->erased,
         .mtime_us = weir_mtime_us(found),
+        .ctime_ns = weir_ctime_ns(found),
     };
 }
 
@@ -262,7 +264,7 @@ static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools,
 
     if (!dataset->declaration->format->is_one_sample || dataset->blocked_count == 0)
         return false;
-    hash = storage_guard_file(tools->secret, &found, listed->path);
+    hash = storage_guard_file(tools->secret, &found, listed->path, weir_ctime_ns(&listed->stat));
     if (!storage_dataset_blocked(dataset, hash) && !dataset->accepts_returns)
         hash = storage_hash(tools->secret, HASH_PATH, weir_bytes_of(listed->path));
     if (!storage_dataset_blocked(dataset, hash))
@@ -455,6 +457,44 @@ static enum weir_status copy_again(struct dataset *dataset, const struct listed 
     return status;
 }
 
+/* Once it was scrubbed: whether what was erased stands in it again. Not to be told from what is about to be
+ * overwritten, which a later scan looks at. */
+static enum weir_status look_again(struct dataset *dataset, const struct scan_tools *tools,
+                                   const struct listed *listed, struct stored_file *file,
+                                   enum scrubbed *ret_scrubbed, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    *ret_scrubbed = SCRUBBED_STILL;
+    if (tools->is_erasing || !storage_scrubbed_is_changed(file, &listed->stat))
+        return WEIR_OK;
+    status = storage_scrubbed_look(dataset, tools, file, &listed->stat, ret_scrubbed, err);
+    if (status == WEIR_OK && *ret_scrubbed == SCRUBBED_STILL) {
+        file->scrubbed_ns = weir_ctime_ns(&listed->stat);
+        storage_batch_touch(dataset->scan->batch, file);
+    }
+    if (status != WEIR_STALE)
+        return status;
+    storage_scan_again(dataset, listed->path);
+    return WEIR_OK;
+}
+
+/* Of the same size and time as before. */
+static enum weir_status meet_scrubbed(struct dataset *dataset, const struct scan_tools *tools,
+                                      const struct listed *listed, struct stored_file *file,
+                                      struct weir_error *err)
+{
+    enum scrubbed scrubbed;
+    enum weir_status status;
+
+    if (age_of(dataset, listed) == YOUNG || !is_ready(dataset, listed))
+        return WEIR_OK;
+    status = look_again(dataset, tools, listed, file, &scrubbed, err);
+    return status == WEIR_OK && scrubbed != SCRUBBED_STILL
+               ? replace(dataset, tools, listed, file, WEIR_CHANGE_REPLACED, err)
+               : status;
+}
+
 static enum weir_status meet_same(struct dataset *dataset, const struct scan_tools *tools,
                                   const struct listed *listed, struct stored_file *file,
                                   struct weir_error *err)
@@ -467,7 +507,9 @@ static enum weir_status meet_same(struct dataset *dataset, const struct scan_too
         dataset->declaration->format->is_one_sample && file->samples > 0 &&
         !is_erased(dataset, file) && is_ready(dataset, listed))
         return copy_again(dataset, listed, file, err);
-    return WEIR_OK;
+    return storage_scrubbed_is_changed(file, &listed->stat)
+               ? meet_scrubbed(dataset, tools, listed, file, err)
+               : WEIR_OK;
 }
 
 static enum weir_status meet_both(struct dataset *dataset, const struct scan_tools *tools,
@@ -492,8 +534,15 @@ static enum weir_status meet_both(struct dataset *dataset, const struct scan_too
     if (!has_changed_row && is_only_touched(dataset, tools, listed, file))
         return WEIR_OK;
     dataset->scan->is_appended = age == APPENDED;
-    if (has_grown(dataset, tools, listed, file))
-        return take_in(dataset, tools, listed, file, file->layout, err);
+    if (has_grown(dataset, tools, listed, file)) {
+        enum scrubbed scrubbed;
+        enum weir_status status = look_again(dataset, tools, listed, file, &scrubbed, err);
+
+        if (status != WEIR_OK || scrubbed != SCRUBBED_BACK)
+            return status == WEIR_OK ? take_in(dataset, tools, listed, file, file->layout, err)
+                                     : status;
+        age = OLD;
+    }
     if (age == APPENDED) /* to something else than what is known: that is written anew */
         return WEIR_OK;
     return replace(dataset, tools, listed, file, kind, err);

@@ -24,6 +24,7 @@ static const char BY_ID[] = LINES("copy", "");
 static const char OF_SUBJECTS[] = LINES("copy", "") "    subject: {field: user}\n";
 static const char ACCEPTING[] = LINES("copy", ", on_return: accept") "    subject: {field: user}\n";
 static const char REFUSING[] = LINES("copy", ", on_return: refuse") "    subject: {field: user}\n";
+static const char REFERRED[] = LINES("reference", "");
 static const char OF_KEYS[] = LINES("copy", "") "    key: {field: n}\n";
 static const char TABLE[] = "  - name: clicks\n"
                             "    source: {path: %s, format: csv, on_erase: scrub, settle: 0ms}\n"
@@ -105,6 +106,70 @@ static void a_row_stays_out_with_other_quotes_and_columns(void **state)
     await_accounts("clicks", 2, 1);
 }
 
+/* `cp -p` over a file: size, mtime and inode stay, whatever comes to stand in it. */
+static void copy_over(const char *name, const char *text)
+{
+    const char *path = storage_lab_path(&lab, name);
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+    struct stat before;
+    FILE *file;
+
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(before.st_size, strlen(text));
+    times[1] = before.st_mtim;
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_record_stays_out_of_a_reference_under_any_file_name(void **state)
+{
+    (void)state;
+    begin(REFERRED, "a.jsonl", "{\"ts\":1,\"page\":\"shop\"}\n{\"ts\":2,\"page\":\"heron\"}\n", 2);
+    erase_id("u1", weir_sample_id(1, 0, 1));
+    storage_lab_write(&lab, "b.jsonl", "{\"page\":\"heron\", \"ts\":2}\n{\"ts\":3}\n");
+    await_accounts("clicks", 2, 1);
+}
+
+static void a_copy_from_before_over_a_scrubbed_reference_is_noticed(void **state)
+{
+    static const char BEFORE[] = "{\"ts\":1,\"page\":\"shop\"}\n{\"ts\":2,\"page\":\"heron\"}\n"
+                                 "{\"ts\":3,\"page\":\"weir\"}\n";
+    struct msg_dataset_is is;
+
+    (void)state;
+    begin(REFERRED, "a.jsonl", BEFORE, 3);
+    erase_id("u1", weir_sample_id(1, 0, 1));
+    copy_over("source/a.jsonl", BEFORE);
+    await_accounts("clicks", 2, 1);
+    erase_id("u2", weir_sample_id(1, 0, 4)); /* what was shop is another sample now */
+    storage_lab_kill(&lab);
+    copy_over("source/a.jsonl", BEFORE);
+    storage_lab_start(&lab);
+    await_accounts("clicks", 1, 2);
+    is = storage_lab_dataset(&lab, "clicks");
+    assert_int_equal(is.erased, 2);
+}
+
+static void a_scrubbed_reference_that_only_has_other_rights_is_what_it_was(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    begin(REFERRED, "a.jsonl", "{\"ts\":1,\"page\":\"shop\"}\n{\"ts\":2,\"page\":\"heron\"}\n", 2);
+    erase_id("u1", weir_sample_id(1, 0, 1));
+    assert_int_equal(chmod(storage_lab_path(&lab, "source/a.jsonl"), 0640), 0);
+    storage_lab_append(&lab, "a.jsonl", "{\"ts\":3,\"page\":\"weir\"}\n");
+    await_accounts("clicks", 2, 0);
+    assert_int_equal(chmod(storage_lab_path(&lab, "source/a.jsonl"), 0644), 0);
+    storage_lab_write(&lab, "b.jsonl", "{\"ts\":4}\n");
+    await_accounts("clicks", 3, 0);
+    is = storage_lab_dataset(&lab, "clicks");
+    assert_int_equal(is.replaced, 0);
+}
+
 static void what_is_pushed_again_stays_out(void **state)
 {
     const struct msg_push first = {.dataset = "clicks", .client = "a", .batch = 1};
@@ -147,6 +212,7 @@ static void anothers_file_may_have_the_name_of_an_erased_one(void **state)
     (void)state;
     begin(NOTES, "a.txt", "the purple weir of anna", 1);
     erase_id("u1", weir_sample_id(1, 0, 0));
+    assert_int_equal(utimensat(AT_FDCWD, storage_lab_path(&lab, "source/a.txt"), NULL, 0), 0);
     await_accounts("notes", 0, 1);
     storage_lab_write(&lab, ".x", "bert has the same name for his file");
     assert_int_equal(
@@ -159,6 +225,16 @@ static void anothers_file_may_have_the_name_of_an_erased_one(void **state)
     storage_lab_start(&lab);
     storage_lab_write(&lab, "y.txt", "carl writes the last one");
     await_accounts("notes", 2, 2);
+}
+
+static void anothers_file_comes_in_that_was_copied_over_an_erased_one(void **state)
+{
+    (void)state;
+    begin(NOTES, "a.txt", "the purple weir of anna", 1);
+    erase_id("u1", weir_sample_id(1, 0, 0));
+    copy_over("source/a.txt", "as long are bert's news");
+    await_accounts("notes", 1, 0);
+    assert_true(storage_lab_holds(&lab, "data/storage", "bert"));
 }
 
 static void an_erased_key_stays_out_whatever_is_said_with_it(void **state)
@@ -197,10 +273,14 @@ int main(void)
 #define CASE(test) STORAGE_CASE(&lab, test)
     const struct CMUnitTest tests[] = {
         CASE(a_record_stays_out_under_any_file_name_and_with_other_blanks),
+        CASE(a_record_stays_out_of_a_reference_under_any_file_name),
         CASE(a_row_stays_out_with_other_quotes_and_columns),
+        CASE(a_copy_from_before_over_a_scrubbed_reference_is_noticed),
+        CASE(a_scrubbed_reference_that_only_has_other_rights_is_what_it_was),
         CASE(what_is_pushed_again_stays_out),
         CASE(no_clock_of_a_file_lets_a_person_back_in),
         CASE(anothers_file_may_have_the_name_of_an_erased_one),
+        CASE(anothers_file_comes_in_that_was_copied_over_an_erased_one),
         CASE(an_erased_key_stays_out_whatever_is_said_with_it),
         CASE(the_operator_may_let_them_in_and_they_are_counted),
     };

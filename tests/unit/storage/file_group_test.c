@@ -106,6 +106,7 @@ static void any_values_come_back(void **state)
             .indexed = any_word(&rng),
             .records = any_word(&rng),
             .prefix_hash = any_word(&rng),
+            .scrubbed_ns = (int64_t)any_word(&rng),
             .state = (enum file_state)weir_rng_below(&rng, 4),
             .is_complete = weir_rng_below(&rng, 2),
             .is_unlisted = weir_rng_below(&rng, 2),
