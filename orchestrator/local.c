@@ -227,6 +227,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .data_dir = weir_platform_data_dir(local->platform),
         .socket_dir = weir_platform_socket_dir(local->platform),
         .postgres = weir_platform_postgres(local->platform),
+        .cluster = weir_platform_cluster(local->platform),
         .prices = options->system->prices,
         .trainers = {.owner = local, .start = start_trainer, .end = end_trainer},
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},

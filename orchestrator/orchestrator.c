@@ -64,6 +64,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof *orch);
     orch->loop = loop;
     orch->data_dir = weir_strdup(options->data_dir);
+    orch->cluster = options->cluster != NULL ? weir_strdup(options->cluster) : NULL;
     orch->prices = options->prices;
     orch->trainers = options->trainers;
     orch->listener = options->listener;
@@ -108,6 +109,7 @@ void orchestrator_close(struct orchestrator *orch)
     weir_rpc_peer_close(orch->dispatcher);
     weir_db_close(orch->db);
     free(orch->data_dir);
+    free(orch->cluster);
     free(orch);
 }
 

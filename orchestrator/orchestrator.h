@@ -52,6 +52,7 @@ struct orchestrator_options {
     const char *data_dir;
     const char *socket_dir;
     const char *postgres;
+    const char *cluster; /* its folder; NULL: the server is not Weir's own */
     struct orchestrator_prices prices;
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
@@ -66,6 +67,7 @@ struct orchestrator {
     struct weir_loop *loop;
     struct weir_db *db;
     char *data_dir;
+    char *cluster; /* of Postgres; NULL: the server is not Weir's own */
     struct weir_rpc_server *server;
     struct weir_rpc_peer *storage;
     struct weir_rpc_peer *selector;

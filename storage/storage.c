@@ -528,6 +528,7 @@ void storage_close(void *state)
     storage_owed_free(storage->owed);
     storage_key_merge_free(storage->merge);
     storage_erasing_free(storage->erasing);
+    free(storage->cluster);
     storage_erasure_free(storage->erasure);
     storage_replays_free(storage->replays);
     storage_doctor_free(storage->doctor);

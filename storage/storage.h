@@ -42,6 +42,7 @@ struct storage {
     struct weir_route routes[STORAGE_HOLDERS_MAX];
     struct erased_names erased;
     struct erasing *erasing; /* erasures that are not verified yet */
+    char *cluster;           /* folder of Postgres, searched for them; NULL: it is not Weir's own */
     struct pushes *pushes;
     struct accepts *accepts; /* of erasures */
     struct mirrors *mirrors;

@@ -20,7 +20,8 @@ static const char *const TABLES[] = {
 };
 
 static const char NOT_OURS[] =
-    "Postgres is not Weir's own: its files, write-ahead log, replicas and backups are outside Weir's reach";
+    "Postgres is not Weir's own: its files and write-ahead log were not searched; they, its replicas and its "
+    "backups are outside Weir's reach";
 
 struct seal {
     struct orchestrator *orch;
@@ -28,14 +29,19 @@ struct seal {
     struct weir_rows *partitions;
     struct weir_db_errand *errand;
     size_t table, partition; /* the next ones */
-    bool is_ours;
-    char *newest_segment; /* of the write-ahead log, when every table was rewritten */
+    char *newest_segment;    /* of the write-ahead log, when every table was rewritten */
     unsigned cycles;
     uint64_t timer;
 };
 
 static void rewrite_next(void *owner);
 static void cycle(struct seal *seal);
+
+/* Only a server that is set up by Weir lets go of old segments instead of using them again. */
+static bool is_ours(const struct seal *seal)
+{
+    return seal->orch->cluster != NULL;
+}
 
 static void free_seal(struct seal *seal)
 {
@@ -83,7 +89,8 @@ static void finish(struct seal *seal)
     for (size_t i = 0; i < count; i++)
         numbers[i] = (uint64_t)weir_rows_i64(seal->erasures, i, 0);
     const struct msg_erase_search search = {.erasures = {numbers, count},
-                                            .remarks = {&remark, seal->is_ours ? 0 : 1}};
+                                            .remarks = {&remark, is_ours(seal) ? 0 : 1},
+                                            .cluster = is_ours(seal) ? seal->orch->cluster : ""};
     weir_log(WEIR_LOG_INFO, "erasures sealed", "erasures=%zu cycles=%u", count, seal->cycles);
     weir_rpc_call(seal->orch->storage, MSG_erase_search, &search, ORCHESTRATOR_ASK_MS, on_searching,
                   seal);
@@ -147,7 +154,7 @@ static void on_newest(void *owner, const struct weir_rows *rows, const struct we
 
 static void cycle_log(struct seal *seal)
 {
-    if (seal->is_ours)
+    if (is_ours(seal))
         weir_db_errand_run(
             seal->errand,
             "SELECT max(name)::text FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", on_newest,
@@ -195,22 +202,10 @@ static void rewrite_next(void *owner)
         seal->table++; /* of chunks, the touched partitions are done */
     if (seal->table < WEIR_COUNT(TABLES))
         rewrite(seal, TABLES[seal->table]);
-    else if (seal->table == WEIR_COUNT(TABLES) && seal->is_ours)
+    else if (seal->table == WEIR_COUNT(TABLES) && is_ours(seal))
         rewrite(seal, "pg_catalog.pg_statistic");
     else
         cycle_log(seal);
-}
-
-/* Only a server that is set up by Weir lets go of old segments instead of using them again. */
-static void on_settings(void *owner, const struct weir_rows *rows, const struct weir_error *err)
-{
-    struct seal *seal = owner;
-    if (err != NULL) {
-        give_up(seal, err);
-        return;
-    }
-    seal->is_ours = weir_rows_bool(rows, 0, 0);
-    seal->timer = weir_loop_timer(seal->orch->loop, 0, 0, rewrite_next, seal);
 }
 
 /* ---- the beginning ---- */
@@ -228,10 +223,7 @@ static enum weir_status begin(struct seal *seal, const struct weir_u64s *scrubbe
     if (status == WEIR_OK)
         status = weir_db_errand_new(orch->db, orch->loop, &seal->errand, err);
     if (status == WEIR_OK)
-        weir_db_errand_run(seal->errand,
-                           "SELECT current_setting('is_superuser') = 'on' AND "
-                           "current_setting('wal_recycle') = 'off'",
-                           on_settings, seal);
+        seal->timer = weir_loop_timer(orch->loop, 0, 0, rewrite_next, seal);
     return status;
 }
 

@@ -602,6 +602,11 @@ const char *weir_platform_postgres(const struct weir_platform *platform)
     return platform->conninfo;
 }
 
+const char *weir_platform_cluster(const struct weir_platform *platform)
+{
+    return platform->postgres ? platform->datadir->cluster : NULL;
+}
+
 struct weir_supervisor *weir_platform_supervisor(struct weir_platform *platform)
 {
     return platform->supervisor;

@@ -75,7 +75,9 @@ void weir_platform_end(struct weir_platform *platform, const char *name, int64_t
 
 const char *weir_platform_data_dir(const struct weir_platform *platform); /* absolute */
 const char *weir_platform_socket_dir(const struct weir_platform *platform);
-const char *weir_platform_postgres(const struct weir_platform *platform);         /* conninfo */
+const char *weir_platform_postgres(const struct weir_platform *platform); /* conninfo */
+/* The folder of the private Postgres; NULL: the server is somebody else's. */
+const char *weir_platform_cluster(const struct weir_platform *platform);
 struct weir_supervisor *weir_platform_supervisor(struct weir_platform *platform); /* for status */
 
 /* The directory of this executable, in caller's memory. */

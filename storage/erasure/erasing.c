@@ -348,6 +348,15 @@ static void drop_orders(struct storage *storage, const struct open_erasure *eras
         storage_replays_drop(storage->replays, (uint32_t)erasure->datasets.at[i]);
 }
 
+/* Where a dataset has no subject, reasons for refusing records quote them: whose they were is not known, so that all
+ * are dropped. */
+static enum weir_status drop_quotes(struct storage *storage, struct weir_error *err)
+{
+    enum weir_status status = DB_RUN(storage->db, Q_quarantine_unquote, NULL, err);
+
+    return status == WEIR_OK ? DB_RUN(storage->db, Q_pushed_unquote, NULL, err) : status;
+}
+
 static enum weir_status move_scrubbed(struct storage *storage, struct open_erasure *erasure,
                                       const struct id_list *numbers, struct weir_error *err)
 {
@@ -423,8 +432,12 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     }
     if (!erasure->is_thin)
         return storage_scrub_runs(storage, erasure, &erasure->is_thin, err);
-    if (erasure->moved == 0)
+    if (erasure->moved == 0) {
         drop_orders(storage, erasure);
+        status = drop_quotes(storage, err);
+        if (status != WEIR_OK)
+            return status;
+    }
     status = move_some(storage, erasure, move_scrubbed, &is_done, err);
     if (status != WEIR_OK || !is_done)
         return status;

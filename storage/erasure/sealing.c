@@ -75,6 +75,8 @@ void storage_erase_search(struct storage *storage, const struct msg_erase_search
 {
     const struct erasing *erasing = storage->erasing;
 
+    free(storage->cluster);
+    storage->cluster = *asked->cluster ? weir_strdup(asked->cluster) : NULL;
     for (size_t i = 0; erasing && i < erasing->count; i++) {
         if (erasing->at[i]->state == ERASURE_SCRUBBED && !erasing->at[i]->is_sealed)
             seal(erasing->at[i], asked);

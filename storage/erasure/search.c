@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
+#include "storage/queries.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +19,10 @@ enum {
     TURN_MS = 20, /* after which a step ends */
     ENTRIES_PER_STEP = 1000,
     NAMED_MAX = 8,
-    PRINTS_TOLD = 65536,
+    REFERENCES_PER_QUERY = 1024,
 };
 
-/* Paths relative to the data directory. */
+/* Paths relative to the data directory; those of the cluster are absolute. */
 struct paths {
     char **at;
     size_t count, capacity;
@@ -33,14 +34,18 @@ struct search {
     struct paths folders; /* that are still to be gone through */
     DIR *directory;       /* being gone through; NULL: none */
     char *below;          /* … its path; "" is the data directory */
-    char *path;           /* of the file being read, relative to the data directory; NULL: none */
+    char *path;           /* of the file being read; NULL: none */
     int fd;               /* … or -1 */
     uint8_t *piece;
     struct search_result result;
-    struct search_prints found, shared;
-    bool is_found_here;            /* in the file being read */
-    size_t files_found;            /* with finds */
-    struct weir_buf finds, unread; /* for a person */
+    struct search_finds finds;
+    struct search_prints shared;
+    struct weir_buf unread; /* for a person */
+
+    /* Text that is kept: looked at when something was found. */
+    size_t class_dataset, class_at; /* the next name of a class */
+    int64_t reference;              /* after the one of this erasure */
+    bool is_kept_known;
 
     /* What is known of the file being read. */
     struct dataset *dataset;
@@ -61,6 +66,17 @@ static bool is_skipped(const char *below, const char *name)
                               strcmp(name, "secret") == 0);
 }
 
+/* Allocated; `path` is below the data directory unless it is absolute. */
+static char *place_of(const struct search *search, const char *path)
+{
+    return *path == '/' ? weir_strdup(path) : weir_format("%s/%s", search->storage->data_dir, path);
+}
+
+static bool is_cluster(const struct search *search, const char *path)
+{
+    return search->storage->cluster && strcmp(path, search->storage->cluster) == 0;
+}
+
 static void add_folder(struct search *search, char *path)
 {
     struct paths *folders = &search->folders;
@@ -69,10 +85,10 @@ static void add_folder(struct search *search, char *path)
     folders->at[folders->count++] = path;
 }
 
-/* errno says why; what vanished meanwhile holds nothing. */
+/* errno says why; what vanished meanwhile holds nothing, but a server has its cluster. */
 static void note_unread(struct search *search, const char *path)
 {
-    if (errno == ENOENT || errno == ENOTDIR)
+    if ((errno == ENOENT || errno == ENOTDIR) && !is_cluster(search, path))
         return;
     if (search->result.unread++ < NAMED_MAX)
         weir_buf_printf(&search->unread, "%s%s: %s", search->unread.size > 0 ? "; " : "",
@@ -93,12 +109,24 @@ static void enter_next(struct search *search)
     WEIR_AUTO_FREE char *place = NULL;
 
     search->below = search->folders.at[--search->folders.count];
-    place = weir_format("%s/%s", search->storage->data_dir, search->below);
+    place = place_of(search, search->below);
     search->directory = opendir(place);
     if (search->directory)
         return;
     note_unread(search, search->below);
     leave(search);
+}
+
+/* The write-ahead log and tablespaces may have been moved to other disks: links lead to them. */
+static int flags_of(const struct search *search)
+{
+    size_t length = strlen(search->below);
+    static const char SPACES[] = "/pg_tblspc";
+    bool has_links = is_cluster(search, search->below) ||
+                     (*search->below == '/' && length >= sizeof SPACES &&
+                      strcmp(search->below + length - sizeof SPACES + 1, SPACES) == 0);
+
+    return has_links ? 0 : AT_SYMLINK_NOFOLLOW;
 }
 
 /* The next entry of the folder, which may be a file to be searched: then it is search->path. */
@@ -119,7 +147,7 @@ static void look_further(struct search *search)
     if (is_skipped(search->below, entry->d_name))
         return;
     path = weir_format("%s%s%s", search->below, *search->below ? "/" : "", entry->d_name);
-    if (fstatat(dirfd(search->directory), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(dirfd(search->directory), entry->d_name, &found, flags_of(search)) < 0)
         note_unread(search, path);
     else if (S_ISDIR(found.st_mode))
         add_folder(search, WEIR_TAKE(path));
@@ -136,6 +164,8 @@ struct search *storage_search_new(struct storage *storage, size_t prints)
     search->fd = -1;
     search->piece = weir_calloc(PIECE_BYTES, 1);
     add_folder(search, weir_strdup(""));
+    if (storage->cluster)
+        add_folder(search, weir_strdup(storage->cluster));
     return search;
 }
 
@@ -162,9 +192,8 @@ void storage_search_free(struct search *search)
     for (size_t i = 0; i < search->folders.count; i++)
         free(search->folders.at[i]);
     free(search->folders.at);
-    weir_buf_fini(&search->finds);
     weir_buf_fini(&search->unread);
-    free(search->found.at.at);
+    storage_finds_fini(&search->finds);
     free(search->shared.at.at);
     free(search->piece);
     storage_matcher_free(search->matcher);
@@ -244,25 +273,6 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
     return false;
 }
 
-static void note(struct search_prints *prints, uint64_t print)
-{
-    if (prints->at.count < PRINTS_TOLD)
-        storage_id_list_add(&prints->at, print);
-    else
-        prints->is_cut = true;
-}
-
-/* Once a file. */
-static void note_find(struct search *search)
-{
-    search->result.found++;
-    if (search->is_found_here)
-        return;
-    search->is_found_here = true;
-    if (search->files_found++ < NAMED_MAX)
-        weir_buf_printf(&search->finds, "%s%s", search->finds.size > 0 ? ", " : "", search->path);
-}
-
 static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print)
 {
     struct search *search = owner;
@@ -272,9 +282,10 @@ static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print
         return;
     is_live = is_live_place(search, offset, length);
     search->result.shared += is_live;
-    if (!is_live)
-        note_find(search);
-    note(is_live ? &search->shared : &search->found, print);
+    if (is_live)
+        storage_search_note(&search->shared, print);
+    else
+        storage_finds_add(&search->finds, search->path, print);
 }
 
 /* ---- pieces ---- */
@@ -282,14 +293,13 @@ static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print
 /* Without a descriptor: it is gone, or noted as unread. */
 static void open_file(struct search *search)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", search->storage->data_dir, search->path);
+    WEIR_AUTO_FREE char *path = place_of(search, search->path);
 
     search->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (search->fd < 0) {
         note_unread(search, search->path);
         return;
     }
-    search->is_found_here = false;
     storage_matcher_reset(search->matcher);
     search->status = identify(search, search->path, search->err);
 }
@@ -324,6 +334,71 @@ static bool read_piece(struct search *search)
     return true;
 }
 
+/* ---- text that is kept ---- */
+
+static void on_kept(void *owner, uint64_t offset, size_t length, uint64_t print)
+{
+    struct search *search = owner;
+
+    (void)offset;
+    (void)length;
+    storage_search_note(&search->shared, print);
+}
+
+static void look_at_text(struct search *search, const char *text)
+{
+    storage_matcher_reset(search->matcher);
+    storage_matcher_feed(search->matcher, weir_bytes_of(text), on_kept, search);
+}
+
+/* The next name of a class; false when there is none. */
+static bool look_at_class(struct search *search)
+{
+    const struct catalog *catalog = search->storage->catalog;
+
+    while (search->class_dataset < catalog->count &&
+           search->class_at >= catalog->datasets[search->class_dataset]->class_count) {
+        search->class_dataset++;
+        search->class_at = 0;
+    }
+    if (search->class_dataset == catalog->count)
+        return false;
+    look_at_text(search, catalog->datasets[search->class_dataset]->classes[search->class_at++]);
+    return true;
+}
+
+/* The next page of them. */
+static void look_at_references(struct search *search)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+
+    search->status = DB_RUN(search->storage->db, Q_erasure_references, &rows, search->err,
+                            DB_I64(search->reference), DB_I64(REFERENCES_PER_QUERY));
+    for (size_t i = 0; search->status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        look_at_text(search, weir_rows_text(rows, i, 1));
+        search->reference = weir_rows_i64(rows, i, 0);
+    }
+    search->is_kept_known =
+        search->status == WEIR_OK && weir_rows_count(rows) < REFERENCES_PER_QUERY;
+}
+
+/* False when all is judged. */
+static bool judge_finds(struct search *search)
+{
+    uint64_t found = storage_finds_count(&search->finds);
+
+    if (found > 0 && !search->is_kept_known) {
+        if (!look_at_class(search))
+            look_at_references(search);
+        return true;
+    }
+    storage_id_list_sort(&search->shared.at);
+    storage_finds_excuse(&search->finds, &search->shared.at);
+    search->result.found = storage_finds_count(&search->finds);
+    search->result.shared += found - search->result.found;
+    return false;
+}
+
 /* One entry, or one piece of a file; false when all is searched. */
 static bool go_on(struct search *search)
 {
@@ -333,7 +408,7 @@ static bool go_on(struct search *search)
         return true;
     }
     if (!search->directory && search->folders.count == 0)
-        return false;
+        return judge_finds(search);
     if (!search->directory) {
         enter_next(search);
         return true;
@@ -365,14 +440,15 @@ struct search_result storage_search_result(const struct search *search)
     return search->result;
 }
 
-const struct search_prints *storage_search_found(const struct search *search)
+void storage_search_tell(const struct search *search, struct search_prints *found,
+                         struct search_prints *shared)
 {
-    return &search->found;
-}
-
-const struct search_prints *storage_search_shared(const struct search *search)
-{
-    return &search->shared;
+    for (size_t i = 0; i < search->finds.count; i++)
+        storage_id_list_add(&found->at, search->finds.at[i].print);
+    for (size_t i = 0; i < search->shared.at.count; i++)
+        storage_id_list_add(&shared->at, search->shared.at.at[i]);
+    found->is_cut = found->is_cut || search->finds.beyond > 0;
+    shared->is_cut = shared->is_cut || search->shared.is_cut;
 }
 
 char *storage_search_trouble(struct search *search)
@@ -382,10 +458,10 @@ char *storage_search_trouble(struct search *search)
 
     if (result->found == 0 && result->unread == 0)
         return NULL;
-    if (result->found > 0)
-        weir_buf_printf(&text, "erased content still stands in %zu files: %s%s",
-                        search->files_found, weir_buf_text(&search->finds),
-                        search->files_found > NAMED_MAX ? ", …" : "");
+    if (result->found > 0) {
+        weir_buf_append_text(&text, "erased content still stands ");
+        storage_finds_print(&search->finds, &text);
+    }
     if (result->unread > 0)
         weir_buf_printf(&text, "%s%llu files or folders could not be searched: %s%s",
                         result->found > 0 ? "; " : "", (unsigned long long)result->unread,

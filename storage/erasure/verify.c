@@ -142,13 +142,6 @@ static size_t room_for(const struct open_erasure *erasure)
     return most < PRINTS_AT_ONCE ? (size_t)most : PRINTS_AT_ONCE;
 }
 
-static void add_all(struct search_prints *to, const struct search_prints *from)
-{
-    for (size_t i = 0; i < from->at.count; i++)
-        storage_id_list_add(&to->at, from->at.at[i]);
-    to->is_cut = to->is_cut || from->is_cut;
-}
-
 static int by_value(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -173,8 +166,7 @@ static void end_round(struct open_erasure *erasure)
     erasure->attempt.unread += result.unread;
     erasure->result.found += result.found;
     erasure->result.shared += result.shared;
-    add_all(&erasure->found, storage_search_found(erasure->search));
-    add_all(&erasure->shared, storage_search_shared(erasure->search));
+    storage_search_tell(erasure->search, &erasure->found, &erasure->shared);
     storage_search_free(erasure->search);
     erasure->search = NULL;
     erasure->prints.is_full = false;
@@ -343,8 +335,10 @@ static void finish_remarks(struct open_erasure *erasure, struct erase_request *r
     if (erasure->remarks.size > 0 && request->samples > 0)
         storage_remark(&request->remarks, weir_buf_text(&erasure->remarks));
     if (request->is_shared)
-        storage_remark(&request->remarks, "passages of the erased content also stand in samples of "
-                                          "others, which stay: text that they share");
+        storage_remark(
+            &request->remarks,
+            "passages of the erased content also stand in samples of others, in names of "
+            "classes or in references of requests, which stay: text that they share");
 }
 
 enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,

@@ -59,6 +59,7 @@ void storage_lab_begin(struct storage_lab *lab)
     lab->lent = weir_segment_new(LENT_BYTES);
     lab->faults = NULL;
     lab->obeys_modes = false;
+    lab->cluster = NULL;
     weir_require(weir_make_directories(storage_lab_path(lab, "data"), 0700, &err) == WEIR_OK);
     weir_require(weir_make_directories(storage_lab_path(lab, "source"), 0700, &err) == WEIR_OK);
 }
@@ -386,16 +387,18 @@ static bool has_reached(const char *state, const char *wanted)
 }
 
 /* Storage alone holds samples here: nothing else is to be purged before it searches. */
-static void seal_all(struct storage_lab *lab)
+void storage_lab_seal(struct storage_lab *lab)
 {
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
 
     weir_require(storage_lab_ask(lab, MSG_erase_scrubbed_ask, NULL, MSG_erase_scrubbed,
                                  &scrubbed) == WEIR_OK);
-    weir_require(storage_lab_ask(lab, MSG_erase_search,
-                                 &(struct msg_erase_search){.erasures = scrubbed.erasures},
-                                 MSG_erase_search_noted, &noted) == WEIR_OK);
+    weir_require(
+        storage_lab_ask(lab, MSG_erase_search,
+                        &(struct msg_erase_search){.erasures = scrubbed.erasures,
+                                                   .cluster = lab->cluster ? lab->cluster : ""},
+                        MSG_erase_search_noted, &noted) == WEIR_OK);
 }
 
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
@@ -408,7 +411,7 @@ struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t 
         weir_require(weir_now_ms() < limit_ms);
         weir_loop_step(lab->loop, ROUND_MS);
         if (strcmp(state, "verified") == 0)
-            seal_all(lab);
+            storage_lab_seal(lab);
         weir_require(storage_lab_ask(lab, MSG_erase_ask,
                                      &(struct msg_erase_ask){.erasure = number, .page = 1},
                                      MSG_erase_is, &answer) == WEIR_OK);

@@ -18,8 +18,9 @@ struct storage_lab {
     struct weir_arena *arena;  /* answers live here until the next test */
     struct weir_error err;     /* of the newest refusal */
     pid_t pid;
-    const char *faults; /* WEIR_FAULTS of the next start */
-    bool obeys_modes;   /* the next start gives up root's right to read everything */
+    const char *faults;  /* WEIR_FAULTS of the next start */
+    bool obeys_modes;    /* the next start gives up root's right to read everything */
+    const char *cluster; /* told with each seal: Postgres is Weir's own; NULL: it is not */
 };
 
 void storage_lab_open(struct storage_lab *lab); /* once per program */
@@ -83,6 +84,8 @@ struct msg_erase_is storage_lab_erase(struct storage_lab *lab, const char *uuid,
                                       const char *subject, const char *state);
 struct msg_erase_is storage_lab_await_erasure(struct storage_lab *lab, uint64_t number,
                                               const char *state);
+/* As the orchestrator does: storage may search for all that are scrubbed. */
+void storage_lab_seal(struct storage_lab *lab);
 /* What an examination by a new session says (`weir doctor`). */
 struct msg_doctor_is storage_lab_examine(struct storage_lab *lab, bool deep);
 /* True when any file below `folder` (absolute, or in DIR) holds `text`. */

@@ -84,7 +84,7 @@ static void seal_all(struct storage_inside *inside)
 
     storage_erase_scrubbed(inside->storage, inside->arena, &scrubbed);
     storage_erase_search(inside->storage,
-                         &(struct msg_erase_search){.erasures = scrubbed.erasures});
+                         &(struct msg_erase_search){.erasures = scrubbed.erasures, .cluster = ""});
 }
 
 static void await(struct storage_inside *inside, const char *state)

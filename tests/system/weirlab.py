@@ -366,6 +366,14 @@ class TrainerHunt:
         return self.killed
 
 
+def query(lab, sql):
+    """The words of what the platform's own Postgres answers."""
+    socket = next(lab.data_dir.glob("run/**/.s.PGSQL.5432"), None) or next(
+        Path(lab.data_dir.joinpath("postgres.location").read_text().strip()).glob("**/.s.PGSQL.5432"))
+    return subprocess.run(["psql", "-h", str(socket.parent), "-p", "5432", "-U", "weir", "-d", "weir", "-Atc", sql],
+                          check=True, capture_output=True, text=True).stdout.split()
+
+
 def run_tests(module, *arguments, prefix="test_", wanted=()):
     """Calls the functions of `module` (its globals()) whose names begin so, or the wanted ones; each name is a sentence."""
     for name, test in list(module.items()):

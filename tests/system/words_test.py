@@ -5,10 +5,9 @@ import fnmatch
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
-from weirlab import PIPELINE, Lab, assert_clean_audits, served
+from weirlab import PIPELINE, Lab, assert_clean_audits, query, served
 
 HOLDERS = Path(__file__).resolve().parents[2] / "orchestrator/erasures/holders.def"
 
@@ -62,13 +61,6 @@ def places_of(lab, words):
             content = file.read().lower()
         found |= {(path, word) for word in words if word.lower().encode() in content}
     return sorted(found)
-
-
-def query(lab, sql):
-    socket = next(lab.data_dir.glob("run/**/.s.PGSQL.5432"), None) or next(
-        Path(lab.data_dir.joinpath("postgres.location").read_text().strip()).glob("**/.s.PGSQL.5432"))
-    return subprocess.run(["psql", "-h", str(socket.parent), "-p", "5432", "-U", "weir", "-d", "weir", "-Atc", sql],
-                          check=True, capture_output=True, text=True).stdout.split()
 
 
 TABLES = """SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

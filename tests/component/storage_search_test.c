@@ -1,0 +1,199 @@
+/* The search in the files of Postgres: what stands there keeps an erasure from being verified, unless others share
+ * it. */
+#include "tests/component/storage_push_lab.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char JSONL[] = "  - name: clicks\n"
+                            "    source: {path: %s, format: jsonl, on_erase: scrub,\n"
+                            "             import: copy, settle: 0ms}\n"
+                            "    time: {from: field, field: ts}\n"
+                            "    subject: {field: user}\n";
+/* Records of less than a long passage. */
+static const char MILLS[] = "  - name: mills\n"
+                            "    source: {path: %s, format: csv, on_erase: scrub, settle: 0ms}\n"
+                            "    time: {from: field, field: ts}\n"
+                            "    label: {field: mill, classes: stream}\n"
+                            "    subject: {field: user}\n";
+static const char WORDS[] = "seventeen herons were seen at the mill of Anna, and one of porcelain";
+static const char ANNA[] = "anna-of-the-mill@example.org";
+
+static struct storage_lab lab;
+
+static void own_postgres(void)
+{
+    lab.cluster = weir_arena_format(lab.arena, "%s/data", lab.postgres.dir.path);
+}
+
+static void declare_clicks(void)
+{
+    storage_lab_write(&lab, "a.jsonl",
+                      weir_arena_format(lab.arena,
+                                        "{\"ts\":1,\"user\":\"%s\",\"page\":\"%s\"}\n"
+                                        "{\"ts\":2,\"user\":\"bob\",\"page\":\"shop\"}\n",
+                                        ANNA, WORDS));
+    assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+}
+
+/* Seals until something stands in the way of the erasure, which must be so; what that is. */
+static const char *await_trouble(uint64_t erasure)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    for (;;) {
+        struct msg_erase_troubles is;
+
+        assert_true(weir_now_ms() < limit_ms);
+        storage_lab_seal(&lab);
+        weir_loop_step(lab.loop, 10);
+        assert_int_equal(
+            storage_lab_ask(&lab, MSG_erase_troubles_ask, NULL, MSG_erase_troubles, &is), WEIR_OK);
+        for (size_t i = 0; i < is.erasures.count; i++) {
+            if (is.erasures.at[i] == erasure)
+                return is.troubles.at[i];
+        }
+        assert_string_not_equal(storage_lab_await_erasure(&lab, erasure, "accepted").state,
+                                "verified");
+    }
+}
+
+/* Scrubbed, and not sealed. Its number. */
+static uint64_t erase_anna(const char *reference)
+{
+    const char *subject = ANNA;
+    const struct msg_erase_accept asked = {
+        .uuid = "u1", .reference = reference, .subjects = {&subject, 1}};
+    struct msg_erase_accepted accepted;
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
+                     WEIR_OK);
+    (void)storage_lab_await_erasure(&lab, accepted.erasure, "scrubbed");
+    return accepted.erasure;
+}
+
+static void words_in_a_row_keep_an_erasure_from_being_verified(void **state)
+{
+    const char *trouble;
+    uint64_t erasure;
+
+    (void)state;
+    own_postgres();
+    declare_clicks();
+    weir_test_postgres_sql(&lab.postgres, "CREATE TABLE public.leftover (words text)");
+    weir_test_postgres_sql(
+        &lab.postgres,
+        weir_arena_format(lab.arena, "INSERT INTO public.leftover VALUES ('%s')", WORDS));
+    weir_test_postgres_sql(&lab.postgres, "CHECKPOINT");
+    erasure = erase_anna("");
+    trouble = await_trouble(erasure);
+    assert_non_null(strstr(trouble, "erased content still stands in"));
+    assert_non_null(strstr(trouble, lab.cluster));
+
+    weir_test_postgres_sql(&lab.postgres, "DROP TABLE public.leftover");
+    weir_test_postgres_sql(&lab.postgres, "ALTER SYSTEM SET wal_recycle = off");
+    weir_test_postgres_kill(&lab.postgres); /* the settings are read, and the table's file goes */
+    weir_test_postgres_resume(&lab.postgres);
+    weir_test_postgres_sql(&lab.postgres, "SELECT pg_switch_wal()");
+    weir_test_postgres_sql(&lab.postgres, "CHECKPOINT");
+    weir_test_postgres_sql(&lab.postgres, "SELECT pg_switch_wal()");
+    weir_test_postgres_sql(&lab.postgres, "CHECKPOINT");
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
+    weir_test_postgres_sql(&lab.postgres, "ALTER SYSTEM RESET wal_recycle");
+}
+
+static void a_cluster_that_cannot_be_looked_at_is_unread(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    declare_clicks();
+    lab.cluster = "/nowhere/postgres";
+    erasure = erase_anna("");
+    assert_non_null(strstr(await_trouble(erasure), "/nowhere/postgres: No such file"));
+    own_postgres();
+    (void)storage_lab_await_erasure(&lab, erasure, "verified");
+}
+
+/* The name of a class that others have, and what the requester wrote, are not what was to be erased. */
+static void classes_and_references_are_shared_text(void **state)
+{
+    struct msg_erase_is verified;
+    uint64_t erasure;
+
+    (void)state;
+    own_postgres();
+    storage_lab_write(&lab, "a.csv",
+                      "ts,user,mill\n1,anna-of-the-mill@example.org,mill-of-the-seven-herons\n"
+                      "2,bob,mill-of-the-seven-herons\n");
+    assert_int_equal(storage_lab_declare(&lab, MILLS), WEIR_OK);
+    (void)storage_lab_await(&lab, "mills", 1);
+    erasure = erase_anna("letter of anna-of-the-mill@example.org");
+    weir_test_postgres_sql(&lab.postgres, "CHECKPOINT");
+    assert_true(storage_lab_holds(&lab, lab.cluster, "mill-of-the-seven-herons"));
+    assert_true(storage_lab_holds(&lab, lab.cluster, ANNA));
+    verified = storage_lab_await_erasure(&lab, erasure, "verified");
+    assert_int_equal(verified.found, 0);
+    assert_true(verified.remarks.count > 0);
+    assert_non_null(strstr(verified.remarks.at[verified.remarks.count - 1], "names of classes"));
+}
+
+/* Datasets without a subject: their reasons quote what was found. */
+static void reasons_for_refusing_records_no_longer_quote_them(void **state)
+{
+    static const char LEVELS[] =
+        "  - name: levels\n"
+        "    source: {path: %s, format: csv, on_erase: scrub, settle: 0ms}\n"
+        "    time: {from: field, field: ts}\n"
+        "    label: {field: level, type: int}\n"
+        "    key: {field: n}\n";
+    static const char PUSHED[] = "  - name: pushed\n"
+                                 "    source: {push: true, format: csv, on_erase: scrub}\n"
+                                 "    time: {from: field, field: ts}\n"
+                                 "    label: {field: level, type: int}\n";
+    const struct msg_push push = {.dataset = "pushed", .client = "a", .batch = 1};
+    const char *key = "k1";
+    const struct msg_erase_accept asked = {.uuid = "u1", .reference = "", .keys = {&key, 1}};
+    struct msg_erase_accepted accepted;
+    struct pushed before, after;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,n,level\n1,k1,5\n2,k2,it's 'herons\n3,k3,7\n");
+    assert_int_equal(storage_lab_declare(&lab, LEVELS), WEIR_OK);
+    (void)storage_lab_await(&lab, "levels", 1);
+    assert_int_equal(storage_lab_declare(&lab, PUSHED), WEIR_OK);
+    before = storage_push_text(&lab, &push, "ts,level\n1,mallards\n2,teals\n3,4\n");
+    assert_non_null(strstr(before.answer.reasons.at[0], "mallards"));
+    assert_non_null(strstr(storage_lab_dataset(&lab, "levels").complaints.at[0], "herons"));
+
+    assert_int_equal(storage_lab_ask(&lab, MSG_erase_accept, &asked, MSG_erase_accepted, &accepted),
+                     WEIR_OK);
+    (void)storage_lab_await_erasure(&lab, accepted.erasure, "verified");
+    assert_null(strstr(storage_lab_dataset(&lab, "levels").complaints.at[0], "herons"));
+    after = storage_push_text(&lab, &push, "ts,level\n1,mallards\n2,teals\n3,4\n");
+    assert_int_equal(after.answer.refused, 2);
+    assert_int_equal(after.answer.reasons.count, 2);
+    for (size_t i = 0; i < after.answer.reasons.count; i++)
+        assert_non_null(strstr(after.answer.reasons.at[i], "found a value, expected an integer"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORAGE_CASE(&lab, words_in_a_row_keep_an_erasure_from_being_verified),
+        STORAGE_CASE(&lab, a_cluster_that_cannot_be_looked_at_is_unread),
+        STORAGE_CASE(&lab, classes_and_references_are_shared_text),
+        STORAGE_CASE(&lab, reasons_for_refusing_records_no_longer_quote_them),
+    };
+
+    return storage_lab_run(&lab, "storage_search", tests, WEIR_COUNT(tests));
+}
