@@ -86,6 +86,7 @@ struct orchestrator {
     struct wiping *wiping; /* of memory, for them */
     struct seal *seal;     /* of the erasures that wait for one; NULL: none is under way */
     struct run *runs;
+    bool holds_runs; /* an erasure purges what runs left behind: none begins */
     struct evaluator *evaluators;
     struct topic_call *calls; /* questions of weir that are not answered yet */
     unsigned trainers_alive;  /* processes, those included that were told to end */

@@ -34,6 +34,7 @@ static void forget_calls(struct erasure_batch *batch)
     orchestrator_run_forget(batch->orch, batch);
     weir_loop_cancel(batch->orch->loop, batch->timer);
     batch->timer = 0;
+    batch->due.is_asking = false;
 }
 
 static void free_batch(struct erasure_batch *batch)
@@ -110,6 +111,8 @@ bool erasure_advance(struct erasure_batch *batch, enum erasure_event event,
     batch->told_trouble = false;
     if (edge.from == ERASURE_TRACING)
         batch->orch->erasures->has_waiting = false;
+    if (edge.from == ERASURE_PURGING)
+        batch->orch->holds_runs = false;
     erasure_begin_after(batch, 0);
     orchestrator_erasures_look_again(batch->orch);
     return true;
@@ -206,6 +209,7 @@ static enum weir_status take_up_batches(struct erasures *erasures, struct weir_e
 
 static void free_batches(struct erasures *erasures)
 {
+    erasures->orch->holds_runs = false;
     while (erasures->batches != NULL) {
         struct erasure_batch *batch = erasures->batches;
         erasures->batches = batch->next;

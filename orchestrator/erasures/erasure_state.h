@@ -35,7 +35,8 @@ struct erasure_batch {
             wipe; /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
         int64_t *numbers;
         size_t count, done;
-    } due; /* erasures whose receipts come next */
+        bool is_asking; /* storage is to report of a group of them */
+    } due;              /* erasures whose receipts come next */
     bool told_trouble;
 };
 

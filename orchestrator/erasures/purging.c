@@ -1,4 +1,4 @@
-/* PURGING: no run is under way, so everything below runs/ is left over from one: checkpoints, optimizer state, what a
+/* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below runs/ is left over from one: checkpoints, optimizer state, what a
  * model said of each sample. All of it goes, and a training that was not through begins anew when its pipeline goes on.
  * So do what is kept of the reference windows of triggers, what the dispatcher keeps of jobs, the scores that the
  * selector keeps of the samples, and words of people in rows. */
@@ -8,6 +8,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/probe.h"
+#include "orchestrator/runs/run.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,11 +42,13 @@ static enum weir_status remove_runs(const struct orchestrator *orch, int64_t *re
     return status;
 }
 
-/* Their rows go, and the workers need make nothing for them any more. */
+/* Their rows go, except of those that have not begun, and the workers need make nothing for them any more. */
 static enum weir_status forget_runs(const struct orchestrator *orch, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(orch->db, Q_run_purge, &rows, err);
+    WEIR_AUTO_FREE int64_t *waiting = NULL;
+    size_t count = orchestrator_runs_waiting(orch, &waiting);
+    enum weir_status status = DB_RUN(orch->db, Q_run_purge, &rows, err, DB_I64S(waiting, count));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         weir_rpc_send(orch->dispatcher, MSG_job_close,
                       &(struct msg_job_close){.job = (uint64_t)weir_rows_i64(rows, i, 0)});
@@ -118,7 +121,9 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
 void erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
-    if (batch->orch->trainers_alive > 0) { /* told to end; they may still write */
+    batch->orch->holds_runs = true;
+    /* Trainers that were told to end may still write. */
+    if (batch->orch->trainers_alive > 0 || orchestrator_runs_under_way(batch->orch)) {
         erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }

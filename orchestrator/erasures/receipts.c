@@ -177,6 +177,7 @@ static void on_reports(void *owner, const struct weir_reply *reply, const struct
         erasure_trouble(batch, err);
         return;
     }
+    batch->due.is_asking = false;
     receipts.reports = reply->message;
     enum weir_status status = DB_RUN(batch->orch->db, Q_erasure_receipts_of, &due, &problem,
                                      DB_I64S(group_of(batch), group_size(batch)));
@@ -200,6 +201,7 @@ static void ask_reports(struct erasure_batch *batch)
 {
     const struct msg_erase_reports_ask ask = {
         .erasures = {(const uint64_t *)group_of(batch), group_size(batch)}};
+    batch->due.is_asking = true;
     weir_rpc_call(batch->orch->storage, MSG_erase_reports_ask, &ask, ORCHESTRATOR_ASK_MS,
                   on_reports, batch);
 }
@@ -226,6 +228,8 @@ void erasure_write_receipts(struct erasure_batch *batch)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) unfinished = NULL;
+    if (batch->due.is_asking)
+        return; /* woken by another erasure that is verified: on_reports() goes on */
     enum weir_status status = group_size(batch) > 0 ? WEIR_OK : find_due(batch, &err);
     if (status == WEIR_OK && group_size(batch) > 0) {
         if (wiping_is_done(batch->orch->wiping, batch->due.wipe))

@@ -80,6 +80,7 @@ void run_trouble(struct run *run, enum weir_status status, const struct weir_err
         weir_log(WEIR_LOG_WARN, "run tried again", "run=%" PRId64 " because=\"%s\"", run->number,
                  err->text);
         forget_calls(run);
+        run->is_under_way = run->launched || run->trained;
         if (!run->launched)
             run_release_slot(run->orch, run->number);
         run_schedule(run, ORCHESTRATOR_AGAIN_MS, run_begin);
@@ -111,6 +112,28 @@ void orchestrator_run_forget(struct orchestrator *orch, const void *owner)
             run_release_slot(orch, run->number);
         free_run(run);
     }
+}
+
+bool orchestrator_runs_under_way(const struct orchestrator *orch)
+{
+    const struct run *run = orch->runs;
+    while (run != NULL && !run->is_under_way)
+        run = run->next;
+    return run != NULL;
+}
+
+size_t orchestrator_runs_waiting(const struct orchestrator *orch, int64_t **ret_numbers)
+{
+    size_t count = 0, capacity = 0;
+    int64_t *numbers = NULL;
+    for (const struct run *run = orch->runs; run != NULL; run = run->next) {
+        if (run->is_under_way)
+            continue;
+        numbers = weir_grow(numbers, count, &capacity, sizeof *numbers);
+        numbers[count++] = run->number;
+    }
+    *ret_numbers = numbers;
+    return count;
 }
 
 void orchestrator_runs_free(struct orchestrator *orch)
@@ -184,6 +207,7 @@ static bool has_failed(struct run *run, const struct run_exit *ended, int64_t si
 
 static void try_again(struct run *run)
 {
+    run->is_under_way = false;
     weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", run->number,
              run->failure.text);
     run_schedule(run, backoff_ms(run->exits), run_begin);
@@ -333,12 +357,23 @@ void run_begin(void *owner)
     struct run *run = owner;
     struct weir_error err;
     run->timer = 0;
+    run->is_under_way = run->launched || run->trained;
+    if (run->orch->holds_runs && !run->is_under_way) {
+        run_schedule(run, ORCHESTRATOR_POLL_MS, run_begin);
+        return;
+    }
     enum weir_status status = run_load(run, &err);
+    if (status == WEIR_NOT_FOUND) { /* an erasure has purged it: whoever wants it starts another */
+        err.status = WEIR_UNAVAILABLE;
+        finish(run, &err);
+        return;
+    }
     if (status == WEIR_OK && strcmp(run_row_state(run), "done") == 0) {
         finish(run, NULL);
         return;
     }
     if (status == WEIR_OK && strcmp(run_row_state(run), "trained") == 0) {
+        run->is_under_way = true;
         run->trained = true;
         run_audit(run);
         return;
@@ -353,6 +388,7 @@ void run_begin(void *owner)
         status = run_ask_slot(run, &has_slot, &err);
     if (!has_slot)
         return;
+    run->is_under_way = true;
     if (status == WEIR_OK)
         status = load_base(run, &err);
     if (status != WEIR_OK) {

@@ -63,6 +63,10 @@ enum weir_status orchestrator_run_start(struct orchestrator *orch, const struct 
 /* Whoever asked is gone; the trainer is ended. */
 void orchestrator_run_forget(struct orchestrator *orch, const void *owner);
 void orchestrator_runs_free(struct orchestrator *orch);
+/* True while a run has begun and is not over. */
+bool orchestrator_runs_under_way(const struct orchestrator *orch);
+/* Numbers of the runs that have not begun; returns their count. `*ret_numbers` is the caller's to free. */
+size_t orchestrator_runs_waiting(const struct orchestrator *orch, int64_t **ret_numbers);
 /* What pipelines have had of their shares, as runs of former processes tell. */
 enum weir_status orchestrator_runs_recall(struct orchestrator *orch,
                                           struct weir_error *err) WEIR_MUST_USE;

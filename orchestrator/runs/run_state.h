@@ -24,9 +24,10 @@ struct run {
     run_done_fn *done;
     void *owner;
     uint64_t timer;
-    uint64_t session; /* of the trainer that works; 0: none has called yet */
-    bool launched;    /* a trainer's process is there */
-    bool trained;     /* the trainer has finished: its end is no failure */
+    uint64_t session;  /* of the trainer that works; 0: none has called yet */
+    bool is_under_way; /* it has begun: it may have files, and a job at the dispatcher */
+    bool launched;     /* a trainer's process is there */
+    bool trained;      /* the trainer has finished: its end is no failure */
     unsigned exits, deaths;
     struct weir_error failure; /* of its newest trainer */
     bool is_over;              /* it has failed too often */

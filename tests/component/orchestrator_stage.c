@@ -296,6 +296,10 @@ static void on_job_open(void *owner, struct weir_request *request)
 {
     struct stage *stage = owner;
     const struct msg_job_open *open = request->message;
+    if (stage->measures_wait && strcmp(open->mode, "evaluate") == 0) {
+        stage->measures_asked++;
+        return;
+    }
     if (find_job(stage, open->job) == NULL) {
         weir_require(stage->job_count < STAGE_JOBS_MAX);
         struct stage_job *job = &stage->jobs[stage->job_count++];

@@ -48,6 +48,14 @@ struct stage {
     struct weir_bits erased; /* rows */
     uint64_t erasures;       /* accepted */
     bool in_force;           /* what storage says of all of them */
+    uint64_t unverified;     /* the newest so many are no more than in force */
+    uint64_t moves;          /* how often each has moved since it was in force */
+    uint64_t followed;       /* how far the orchestrator has listened to moves */
+    bool reports_wait;       /* requests for reports are not answered yet */
+    uint64_t reports_asked;  /* different requests for reports that had to wait */
+    uint64_t reports_newest; /* of them */
+    bool measures_wait;      /* jobs that evaluate are not opened yet */
+    uint64_t measures_asked; /* requests to open one that had to wait */
     uint64_t feed_floor;     /* changes up to here are not kept */
     uint64_t missed;         /* samples erased among them */
     bool chooses;    /* the selector wants scores and a model of what is held out before it seals */

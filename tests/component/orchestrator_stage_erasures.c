@@ -14,19 +14,21 @@ static size_t erased_ids(const struct stage *stage, uint64_t erasure, uint64_t *
     return count;
 }
 
-/* Each erasure moves twice: when it is accepted, and when it is in force, which is all the rest as well. */
+/* Each erasure moves when it is accepted, when it is in force, which for those that are verified is all the rest as
+ * well, and as often again as a test says. */
 void stage_on_erase_progress_ask(void *owner, struct weir_request *request)
 {
-    const struct stage *stage = owner;
+    struct stage *stage = owner;
     const struct msg_erase_progress_ask *ask = request->message;
-    uint64_t moves = stage->in_force ? 2 * stage->erasures : stage->erasures;
+    uint64_t moves = (stage->in_force ? 2 + stage->moves : 1) * stage->erasures;
     uint64_t ids[STAGE_SAMPLES], at = ask->after + 1, number = 0, epoch = 1, none = 0;
-    uint32_t state = stage->in_force ? 4 : 1;
+    stage->followed = ask->after > stage->followed ? ask->after : stage->followed;
     int64_t in_force_us = 1;
     const char *reference = "";
     for (; at <= moves && number < ask->first; at++)
         number = (at - 1) % stage->erasures + 1;
     size_t count = number >= ask->first ? 1 : 0;
+    uint32_t state = !stage->in_force ? 1 : number > stage->erasures - stage->unverified ? 2 : 4;
     uint64_t samples = erased_ids(stage, number, ids);
     struct msg_erase_progress answer = {
         .cursor = at - 1,
@@ -62,7 +64,7 @@ void stage_on_erase_samples_ask(void *owner, struct weir_request *request)
 void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
 {
     enum { ERASURES_MAX = 16 };
-    const struct stage *stage = owner;
+    struct stage *stage = owner;
     const struct msg_erase_reports_ask *ask = request->message;
     size_t count = ask->erasures.count;
     uint64_t ids[STAGE_SAMPLES], samples[ERASURES_MAX], zeros[ERASURES_MAX] = {0};
@@ -70,6 +72,11 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
     int64_t times[ERASURES_MAX] = {0};
     const char *remarks[ERASURES_MAX];
     weir_require(count <= ERASURES_MAX);
+    if (stage->reports_wait) { /* the same request comes again until it is answered */
+        stage->reports_asked += request->route.request != stage->reports_newest;
+        stage->reports_newest = request->route.request;
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         samples[i] = erased_ids(stage, ask->erasures.at[i], ids);
         states[i] = 4;
