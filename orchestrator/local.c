@@ -9,6 +9,7 @@
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/platform/spawn.h"
+#include "orchestrator/trainer_logs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,6 +29,7 @@ enum {
     TRAINER_GRACE_MS = 2000,
     NAME_SIZE = 32,
     BEGIN_RETRY_MS = 200,
+    FLUSH_MS = 50,
     BEGIN_MS_MAX = 60000, /* of trying to begin without coming further */
 };
 
@@ -39,6 +41,7 @@ struct local {
     struct pipeline *pipeline; /* NULL: serving */
     struct rehearsal *rehearsal;
     uint64_t begin_timer;
+    uint64_t flush_timer;   /* 0: nothing waits for a reader */
     int64_t begin_until_ms; /* 0: nothing has failed since it came further */
     int signal_fd;
     int exit_code;
@@ -66,13 +69,13 @@ static void fail(struct local *local, const struct weir_error *err)
 
 static void trainer_name(int64_t run, char name[NAME_SIZE])
 {
-    (void)snprintf(name, NAME_SIZE, "trainer-%" PRId64, run);
+    (void)snprintf(name, NAME_SIZE, TRAINER_NAME_PREFIX "%" PRId64, run);
 }
 
 static void on_trainer_exit(void *owner, const struct weir_child_exit *ended)
 {
     struct local *local = owner;
-    int64_t run = strtoll(ended->name + strlen("trainer-"), NULL, 10);
+    int64_t run = strtoll(ended->name + strlen(TRAINER_NAME_PREFIX), NULL, 10);
     if (local->stopping || local->orch == NULL)
         return;
     bool by_signal = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
@@ -109,6 +112,8 @@ static enum weir_status start_trainer(void *owner, int64_t run, uint64_t gpus, c
     WEIR_AUTO_BUF visible = {0};
     list_gpus(gpus, &visible);
     char name[NAME_SIZE], number[NAME_SIZE];
+    WEIR_AUTO_FREE char *logs = weir_format("%s/log", weir_platform_data_dir(local->platform));
+    trainer_logs_remove_old(logs, run);
     trainer_name(run, name);
     (void)snprintf(number, sizeof number, "%" PRId64, run);
     const char *const arguments[] = {"--run", number};
@@ -139,14 +144,26 @@ static void end_trainer(void *owner, int64_t run)
 
 /* ---- what the orchestrator tells ---- */
 
+/* Somebody reads slowly, or not at all. */
+static void on_flush_time(void *owner)
+{
+    struct local *local = owner;
+    local->flush_timer = 0;
+    if (!screen_flush(local->options->screen))
+        local->flush_timer = weir_loop_timer(local->loop, FLUSH_MS, 0, on_flush_time, local);
+}
+
 static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char *json)
 {
     struct local *local = owner;
     bool wanted =
         local->options->pipeline_file == NULL || erasure != 0 ||
         (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
-    if (wanted)
-        screen_event(local->options->screen, json);
+    if (!wanted)
+        return;
+    screen_event(local->options->screen, json);
+    if (local->flush_timer == 0)
+        on_flush_time(local);
 }
 
 static void on_progress(void *owner)
@@ -165,8 +182,7 @@ static void on_rest(void *owner)
         return;
     enum pipeline_state state = orchestrator_pipeline_state(local->pipeline);
     if (state == PIPELINE_FAILED) {
-        screen_clear(local->options->screen);
-        (void)fprintf(stderr, "%s\n", orchestrator_pipeline_error(local->pipeline));
+        screen_complain(local->options->screen, orchestrator_pipeline_error(local->pipeline));
         stop(local, EXIT_FAILED);
     } else if (pipeline_at_rest(state)) {
         stop(local, EXIT_DONE);
@@ -186,9 +202,10 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
         return status;
     local->pipeline = pipeline;
     if (orchestrator_pipeline_state(pipeline) == PIPELINE_FINISHED) {
-        screen_say(options->screen,
-                   "pipeline %s is finished on this data directory; this is what happened:",
-                   orchestrator_pipeline_config(pipeline)->name);
+        WEIR_AUTO_FREE char *text =
+            weir_format("pipeline %s is finished on this data directory; this is what happened:",
+                        orchestrator_pipeline_config(pipeline)->name);
+        screen_say(options->screen, text);
     }
     if (orchestrator_events_recall(local->orch, orchestrator_pipeline_id(pipeline), &unseen) !=
         WEIR_OK)
@@ -252,7 +269,8 @@ static enum weir_status begin(struct local *local, struct weir_error *err)
         return rehearse(local, err);
     if (options->pipeline_file != NULL)
         return submit(local, err);
-    screen_say(options->screen, "serving %s", weir_platform_data_dir(local->platform));
+    WEIR_AUTO_FREE char *text = weir_format("serving %s", weir_platform_data_dir(local->platform));
+    screen_say(options->screen, text);
     return WEIR_OK;
 }
 
@@ -303,10 +321,8 @@ static void on_signal(void *owner)
     if (read(local->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
     bool serving = local->options->pipeline_file == NULL;
-    if (!serving && !local->stopping) {
-        screen_clear(local->options->screen);
-        (void)fprintf(stderr, "stopped; the same command goes on from here\n");
-    }
+    if (!serving && !local->stopping)
+        screen_complain(local->options->screen, "stopped; the same command goes on from here");
     stop(local, serving ? EXIT_DONE : EXIT_FAILED);
 }
 

@@ -257,6 +257,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
     };
     if (orchestrator_system_load(command->system, &system, &err) != WEIR_OK) {
         screen_fail(&screen, err.text);
+        screen_end(&screen);
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
@@ -267,6 +268,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         code = orchestrator_local(&options);
     else
         screen_fail(&screen, "orchestrator: --workers: expected a number from 1 to 200");
+    screen_end(&screen);
     orchestrator_system_fini(&system);
     return code;
 }
@@ -302,6 +304,7 @@ static int run(const struct command *command, const char *file)
         struct screen screen;
         screen_init(&screen, command->json);
         screen_fail(&screen, weir_buf_text(&complaints));
+        screen_end(&screen);
         return code;
     }
     return command->dry_run ? dry_run(command, file, weir_buf_view(&text))

@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,15 @@ static void flatten(char *text)
     }
 }
 
+/* A pipe that is full, for nobody reads it, must not stop a process: its lines are dropped. When poll() calls a pipe
+ * writable, a line fits. */
+static bool is_read(void)
+{
+    struct pollfd watched = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return poll(&watched, 1, 0) != 0;
+}
+
 static void write_all(const char *at, size_t size)
 {
     while (size > 0) {
@@ -90,5 +100,6 @@ void weir_log(enum weir_log_level level, const char *sentence, const char *forma
     while (size > 0 && line[size - 1] == ' ')
         size--;
     line[size++] = '\n';
-    write_all(line, size);
+    if (is_read())
+        write_all(line, size);
 }

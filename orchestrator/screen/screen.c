@@ -1,32 +1,51 @@
-/* Writing to stdout: lines, and the block below them on a terminal. */
+/* Lines, and the block below them on a terminal. */
 #include "orchestrator/screen/screen.h"
 
 #include "orchestrator/screen/lines.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { REDRAW_MS = 100, BAR_CELLS = 30 };
+enum { REDRAW_MS = 100, BAR_CELLS = 30, END_PATIENCE_MS = 5000 };
 
 void screen_init(struct screen *screen, bool json)
 {
     *screen = (struct screen){.json = json, .terminal = !json && isatty(STDOUT_FILENO) == 1};
+    output_init(&screen->out, STDOUT_FILENO, json);
+    output_init(&screen->err, STDERR_FILENO, false);
+}
+
+void screen_end(struct screen *screen)
+{
+    screen_clear(screen);
+    output_end(&screen->out, END_PATIENCE_MS);
+    output_end(&screen->err, END_PATIENCE_MS);
+    output_fini(&screen->out);
+    output_fini(&screen->err);
+}
+
+bool screen_flush(struct screen *screen)
+{
+    bool is_out = output_flush(&screen->out);
+    return output_flush(&screen->err) && is_out;
 }
 
 void screen_clear(struct screen *screen)
 {
+    WEIR_AUTO_BUF text = {0};
     for (; screen->block_lines > 0; screen->block_lines--)
-        printf("\033[1A\033[2K");
+        weir_buf_append_text(&text, "\033[1A\033[2K");
+    if (text.size > 0)
+        output_put(&screen->out, weir_buf_view(&text));
 }
 
 static void put_line(struct screen *screen, const char *text)
 {
+    WEIR_AUTO_BUF line = {0};
     screen_clear(screen);
-    printf("%s\n", text);
-    (void)fflush(stdout);
+    weir_buf_printf(&line, "%s\n", text);
+    output_put(&screen->out, weir_buf_view(&line));
 }
 
 void screen_event(struct screen *screen, const char *json)
@@ -51,51 +70,52 @@ static void draw(struct screen *screen, const struct run_progress *progress)
     int cells = share >= 1 ? BAR_CELLS : (int)(share * BAR_CELLS);
     double seconds = (double)(progress->busy_ns + progress->wait_ns) / 1e9;
     char bar[BAR_CELLS + 1];
+    WEIR_AUTO_BUF text = {0};
     memset(bar, '.', BAR_CELLS);
     memset(bar, '#', (size_t)cells);
     bar[BAR_CELLS] = '\0';
-    printf("  %-9s [%s] %3.0f %%  %llu of %llu samples\n", progress->mode, bar, 100 * share,
-           (unsigned long long)progress->samples, (unsigned long long)progress->samples_total);
-    printf("            loss %.4f  %.0f samples a second  %.0f %% stalled%s%s\n", progress->loss,
-           seconds > 0 ? (double)progress->samples / seconds : 0,
-           seconds > 0 ? 100 * (double)progress->wait_ns / 1e9 / seconds : 0,
-           progress->stage[0] != '\0' ? ", limited by " : "", progress->stage);
+    weir_buf_printf(&text, "  %-9s [%s] %3.0f %%  %llu of %llu samples\n", progress->mode, bar,
+                    100 * share, (unsigned long long)progress->samples,
+                    (unsigned long long)progress->samples_total);
+    weir_buf_printf(&text, "            loss %.4f  %.0f samples a second  %.0f %% stalled%s%s\n",
+                    progress->loss, seconds > 0 ? (double)progress->samples / seconds : 0,
+                    seconds > 0 ? 100 * (double)progress->wait_ns / 1e9 / seconds : 0,
+                    progress->stage[0] != '\0' ? ", limited by " : "", progress->stage);
+    output_put(&screen->out, weir_buf_view(&text));
     screen->block_lines = 2;
-    (void)fflush(stdout);
 }
 
 void screen_progress(struct screen *screen, const struct run_progress *progress, int64_t now_ms)
 {
-    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS)
+    if (!screen->terminal || now_ms - screen->drawn_ms < REDRAW_MS || !screen_flush(screen))
         return;
     screen->drawn_ms = now_ms;
     screen_clear(screen);
     draw(screen, progress);
 }
 
-void screen_say(struct screen *screen, const char *format, ...)
+void screen_say(struct screen *screen, const char *text)
 {
-    if (screen->json)
-        return;
-    va_list arguments;
+    if (!screen->json)
+        put_line(screen, text);
+}
+
+void screen_complain(struct screen *screen, const char *text)
+{
+    WEIR_AUTO_BUF line = {0};
     screen_clear(screen);
-    va_start(arguments, format);
-    (void)vprintf(format, arguments);
-    va_end(arguments);
-    (void)putchar('\n');
-    (void)fflush(stdout);
+    weir_buf_printf(&line, "%s\n", text);
+    output_put(&screen->err, weir_buf_view(&line));
 }
 
 void screen_fail(struct screen *screen, const char *text)
 {
-    screen_clear(screen);
     if (screen->json) {
         json_t *event = json_pack("{ss,ss}", "event", "error", "error", text);
         char *line = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        printf("%s\n", line == NULL ? "{\"event\":\"error\"}" : line);
-        (void)fflush(stdout);
+        put_line(screen, line == NULL ? "{\"event\":\"error\"}" : line);
         free(line);
         json_decref(event);
     }
-    (void)fprintf(stderr, "%s\n", text);
+    screen_complain(screen, text);
 }

@@ -1,0 +1,15 @@
+/* The logs of trainers. Each run has one of its own, "trainer-7.log", and "trainer-7.log.1" once it was long; how long a
+ * log may be is the supervisor's. */
+#ifndef ORCHESTRATOR_TRAINER_LOGS_H
+#define ORCHESTRATOR_TRAINER_LOGS_H
+
+#include <stdint.h>
+
+#define TRAINER_NAME_PREFIX "trainer-"
+
+enum { TRAINER_LOGS_MAX = 100 }; /* runs whose logs are kept */
+
+/* Removes the logs of all but the newest runs, the newest being `run`. A log that cannot be removed stays. */
+void trainer_logs_remove_old(const char *folder, int64_t run);
+
+#endif
