@@ -312,7 +312,7 @@ static const struct cli_command COMMANDS[] = {
                 "other; exit code 1 when not; nothing is written",
      .example = "weir erase verify --all",
      .options = VERIFY_OPTIONS, .topic = "erase_verify", .arguments = cli_arguments_erase_verify,
-     .answer = cli_answer_receipts, .by_itself = cli_names_receipts,
+     .follow = cli_follow_verify, .answer = cli_answer_receipts, .by_itself = cli_names_receipts,
      .render = cli_render_erase_verify, .exit_code = cli_exit_of_erase_verify},
     {.words = "erase key",
      .summary = "the public key that receipts are signed with, to be given to whom receipts are given",

@@ -142,6 +142,53 @@ enum weir_status cli_follow_erasure(struct cli_platform *platform, const struct 
                                  number, number);
 }
 
+/* ---- all erasures, page by page ---- */
+
+static void keep_findings(const json_t *page, json_t *kept, json_int_t *fine)
+{
+    const json_t *findings = json_object_get(page, "findings");
+    for (size_t i = 0; i < json_array_size(findings); i++) {
+        json_t *finding = json_array_get(findings, i);
+        if (strcmp(cli_text(finding, "verdict"), "fine") == 0)
+            ++*fine;
+        else if (json_array_size(kept) < CLI_FINDINGS_MAX)
+            json_array_append(kept, finding);
+    }
+}
+
+enum weir_status cli_follow_verify(struct cli_platform *platform, const struct cli_call *call,
+                                   json_t **answer, struct weir_error *err)
+{
+    int64_t next = cli_number(*answer, "next"), erasures = cli_number(*answer, "erasures");
+    json_int_t wrong = cli_number(*answer, "wrong"), fine = 0;
+    json_t *kept = json_array();
+    enum weir_status status = WEIR_OK;
+    (void)call;
+    if (next > 0)
+        keep_findings(*answer, kept, &fine);
+    for (int64_t done = cli_number(*answer, "verified"); status == WEIR_OK && next > 0;) {
+        json_t *which = json_pack("{sI}", "after", (json_int_t)next), *page = NULL;
+        (void)fprintf(stderr, "verified %lld of %lld erasures\n", (long long)done,
+                      (long long)erasures);
+        status = cli_platform_ask(platform, "erase_verify", which, &page, err);
+        json_decref(which);
+        if (status != WEIR_OK)
+            break;
+        keep_findings(page, kept, &fine);
+        wrong += cli_number(page, "wrong");
+        done += cli_number(page, "verified");
+        next = cli_number(page, "next");
+        json_object_set_new(*answer, "wrong", json_integer(wrong));
+        json_object_set_new(*answer, "fine", json_integer(fine));
+        json_object_set(*answer, "findings", kept);
+        json_decref(page);
+    }
+    json_object_del(*answer, "next");
+    json_object_del(*answer, "verified");
+    json_decref(kept);
+    return status;
+}
+
 /* ---- doctor ---- */
 
 static bool is_examined(const json_t *answer)

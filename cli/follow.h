@@ -7,6 +7,10 @@
 /* With --wait: asks erase_status until the receipt is written, each new step a line on stderr. Without: says who
  * goes on with it. */
 cli_follow_fn cli_follow_erasure;
+/* Goes through the pages of all erasures. Of more than one page only what is not fine is kept, and no more than
+ * CLI_FINDINGS_MAX of it; `fine` counts the rest. */
+enum { CLI_FINDINGS_MAX = 10000 };
+cli_follow_fn cli_follow_verify;
 /* Asks doctor until all is examined; what is examined goes to stderr. */
 cli_follow_fn cli_follow_doctor;
 /* Puts the file that the platform has written where it is wanted. */

@@ -34,8 +34,12 @@ static void show_findings(const json_t *answer, const char *good, struct cli_pag
     const json_t *findings = json_object_get(answer, "findings");
     long long wrong = (long long)cli_number(answer, "wrong");
 
+    long long fine = (long long)cli_number(answer, "fine");
+
     for (size_t i = 0; i < json_array_size(findings); i++)
         show_finding(json_array_get(findings, i), page);
+    if (fine > 0)
+        cli_line(page, "%lld checks are fine", fine);
     if (wrong == 0)
         cli_line(page, "%s", good);
     else
@@ -50,7 +54,8 @@ void cli_render_doctor(const json_t *answer, struct cli_page *page)
 void cli_render_erase_verify(const json_t *answer, struct cli_page *page)
 {
     show_findings(answer,
-                  json_array_size(json_object_get(answer, "findings")) == 0
+                  json_array_size(json_object_get(answer, "findings")) == 0 &&
+                          cli_number(answer, "fine") == 0
                       ? "nobody has asked for an erasure"
                       : "everything holds",
                   page);

@@ -1,6 +1,6 @@
 /* erase_verify: does what the receipts say still hold? The chain of receipts is followed, lineage
  * is asked again, and storage looks for the samples where they were, the selector for their scores.
- * Of one erasure, or of all; what is not finished is named with when it is due. Changes nothing. */
+ * Of one erasure, or of all, a page at a time; what is not finished is named with when it is due. Changes nothing. */
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -21,16 +21,12 @@ static void add(struct topic_call *call, int64_t erasure, const struct finding *
                 json_integer((json_int_t)erasure), finding);
 }
 
-static bool is_asked_for(const struct topic_call *call, int64_t erasure)
-{
-    int64_t wanted = topic_number(call, "erasure", 0);
-    return wanted == 0 || wanted == erasure;
-}
+enum { VERIFIED_AT_ONCE = 100 }; /* erasures in one answer */
 
 /* ---- receipts ---- */
 
 /* Columns of Q_erasure_chain. */
-enum { COL_NUMBER, COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
+enum { COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
 
 static enum weir_status load_receipt(const struct orchestrator *orch, int64_t erasure,
                                      struct receipt_claims *ret_claims, struct weir_error *err)
@@ -76,13 +72,12 @@ static void check_signature(struct topic_call *call, int64_t number,
     json_decref(keys);
 }
 
-static void check_receipt(struct topic_call *call, const struct weir_rows *chain, size_t row)
+static void check_receipt(struct topic_call *call, int64_t number, const struct weir_rows *chain)
 {
-    int64_t number = weir_rows_i64(chain, row, COL_NUMBER);
     struct receipt_claims claims;
     struct weir_error err;
     struct finding finding = {
-        .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, row, COL_HASH)};
+        .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, 0, COL_HASH)};
     if (load_receipt(call->orch, number, &claims, &err) != WEIR_OK) {
         finding.found = err.text;
         finding.advice =
@@ -91,7 +86,7 @@ static void check_receipt(struct topic_call *call, const struct weir_rows *chain
         return;
     }
     finding.found = claims.hash;
-    if (claims.erasure == number && claims.samples == weir_rows_i64(chain, row, COL_SAMPLES) &&
+    if (claims.erasure == number && claims.samples == weir_rows_i64(chain, 0, COL_SAMPLES) &&
         strcmp(claims.hash, finding.expected) == 0)
         finding.verdict = "fine";
     else
@@ -101,9 +96,8 @@ static void check_receipt(struct topic_call *call, const struct weir_rows *chain
     finding = (struct finding){.check = "chain",
                                .verdict = "fine",
                                .found = claims.previous,
-                               .expected = weir_rows_text(chain, row, COL_PREVIOUS)};
-    if (strcmp(claims.previous, finding.expected) != 0 ||
-        !weir_rows_bool(chain, row, COL_FOLLOWS)) {
+                               .expected = weir_rows_text(chain, 0, COL_PREVIOUS)};
+    if (strcmp(claims.previous, finding.expected) != 0 || !weir_rows_bool(chain, 0, COL_FOLLOWS)) {
         finding.verdict = "wrong";
         finding.advice = "a receipt before it was changed or taken away: compare with a backup";
     }
@@ -267,13 +261,45 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     ask_scores(call);
 }
 
+/* What can be looked at without asking anybody. False: it has no receipt of the chain. */
+static enum weir_status check_here(struct topic_call *call, bool *ret_has_receipt,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) chain = NULL;
+    int64_t number = asked_now(call);
+    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_chain, &chain, err, DB_I64(number));
+    *ret_has_receipt = status == WEIR_OK && weir_rows_count(chain) > 0;
+    if (!*ret_has_receipt)
+        return status;
+    check_receipt(call, number, chain);
+    return check_models(call, number, err);
+}
+
+static void answer(struct topic_call *call)
+{
+    json_t *findings = json_object_get(call->collected, "findings");
+    topic_answer(call,
+                 json_pack("{sI,sO,sO*,sO*,sO*}", "wrong", (json_int_t)findings_wrong(findings),
+                           "findings", findings, "next", json_object_get(call->collected, "next"),
+                           "verified", json_object_get(call->collected, "verified"), "erasures",
+                           json_object_get(call->collected, "erasures")));
+}
+
 static void ask_next(struct topic_call *call)
 {
-    const json_t *pending = json_object_get(call->collected, "pending");
-    json_t *findings = json_object_get(call->collected, "findings");
+    json_t *pending = json_object_get(call->collected, "pending");
+    struct weir_error err;
+    bool is_begun = call->number > 0;
+    while (!is_begun && json_array_size(pending) > 0) {
+        if (check_here(call, &is_begun, &err) != WEIR_OK) {
+            topic_refuse(call, &err);
+            return;
+        }
+        if (!is_begun)
+            json_array_remove(pending, 0);
+    }
     if (json_array_size(pending) == 0) {
-        topic_answer(call, json_pack("{sI,sO}", "wrong", (json_int_t)findings_wrong(findings),
-                                     "findings", findings));
+        answer(call);
         return;
     }
     const struct msg_erase_check check = {
@@ -285,26 +311,10 @@ static void ask_next(struct topic_call *call)
                   call);
 }
 
-/* ---- all of it ---- */
+/* ---- a page of them ---- */
 
-static enum weir_status check_finished(struct topic_call *call, struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) chain = NULL;
-    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_chain, &chain, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(chain); i++) {
-        int64_t number = weir_rows_i64(chain, i, COL_NUMBER);
-        if (!is_asked_for(call, number))
-            continue;
-        check_receipt(call, chain, i);
-        status = check_models(call, number, err);
-        json_array_append_new(json_object_get(call->collected, "pending"),
-                              json_integer((json_int_t)number));
-    }
-    return status;
-}
-
-/* Columns of Q_erasure_all. */
-enum { ALL_NUMBER = 0, ALL_STATE = 1, ALL_ACCEPTED = 8, ALL_FINISHED = 11 };
+/* Columns of Q_erasure_page. */
+enum { PAGE_NUMBER, PAGE_STATE, PAGE_ACCEPTED, PAGE_FINISHED };
 
 /* Storage has tried, and something is left, or could not be looked at. */
 static bool tell_unverified(struct topic_call *call, int64_t number)
@@ -325,19 +335,19 @@ static bool tell_unverified(struct topic_call *call, int64_t number)
 
 static void tell_open(struct topic_call *call, const struct weir_rows *rows, size_t row)
 {
-    if (tell_unverified(call, weir_rows_i64(rows, row, ALL_NUMBER)))
+    if (tell_unverified(call, weir_rows_i64(rows, row, PAGE_NUMBER)))
         return;
     char due[WEIR_TIME_TEXT_MAX] = "no pipeline promises when";
     int64_t due_us =
-        orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, ALL_ACCEPTED));
+        orchestrator_erasure_due_us(call->orch, weir_rows_i64(rows, row, PAGE_ACCEPTED));
     bool is_late = due_us != 0 && weir_now_wall_us() > due_us;
     if (due_us != 0)
         weir_time_format(due_us, due);
     WEIR_AUTO_FREE char *found =
-        weir_format("not finished: %s", weir_rows_text(rows, row, ALL_STATE));
+        weir_format("not finished: %s", weir_rows_text(rows, row, PAGE_STATE));
     WEIR_AUTO_FREE char *expected =
         weir_format("%s%s", due_us == 0 ? "finished some day: " : "finished by ", due);
-    add(call, weir_rows_i64(rows, row, ALL_NUMBER),
+    add(call, weir_rows_i64(rows, row, PAGE_NUMBER),
         &(struct finding){.check = "due",
                           .verdict = is_late ? "wrong" : "note",
                           .found = found,
@@ -345,35 +355,54 @@ static void tell_open(struct topic_call *call, const struct weir_rows *rows, siz
                           .advice = "weir erase status says what it waits for"});
 }
 
-static enum weir_status check_open(struct topic_call *call, size_t *ret_known,
-                                   struct weir_error *err)
+static void take_page(struct topic_call *call, const struct weir_rows *page)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(call->orch->db, Q_erasure_all, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        if (!is_asked_for(call, weir_rows_i64(rows, i, ALL_NUMBER)))
-            continue;
-        ++*ret_known;
-        if (weir_rows_i64(rows, i, ALL_FINISHED) == 0)
-            tell_open(call, rows, i);
+    json_t *pending = json_object_get(call->collected, "pending");
+    for (size_t i = 0; i < weir_rows_count(page); i++) {
+        if (weir_rows_i64(page, i, PAGE_FINISHED) == 0)
+            tell_open(call, page, i);
+        else
+            json_array_append_new(pending,
+                                  json_integer((json_int_t)weir_rows_i64(page, i, PAGE_NUMBER)));
     }
-    return status;
 }
 
-static void check_all(struct topic_call *call)
+/* How many there are is said once: counting them is work. */
+static enum weir_status load_page(struct topic_call *call, struct weir_error *err)
 {
-    size_t known = 0;
-    struct weir_error err;
-    enum weir_status status = check_open(call, &known, &err);
-    if (status == WEIR_OK && known == 0 && topic_number(call, "erasure", 0) != 0)
-        status = weir_fail(&err, WEIR_NOT_FOUND, "erasure %lld: there is none; see weir erase list",
-                           (long long)topic_number(call, "erasure", 0));
-    if (status == WEIR_OK)
-        status = check_finished(call, &err);
-    if (status == WEIR_OK)
-        ask_next(call);
-    else
-        topic_refuse(call, &err);
+    WEIR_AUTO(weir_rows) page = NULL;
+    WEIR_AUTO(weir_rows) total = NULL;
+    int64_t after = topic_number(call, "after", 0);
+    enum weir_status status =
+        DB_RUN(call->orch->db, Q_erasure_page, &page, err, DB_I64(after), DB_I64(VERIFIED_AT_ONCE));
+    if (status == WEIR_OK && after == 0)
+        status = DB_RUN(call->orch->db, Q_erasures_total, &total, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t count = weir_rows_count(page);
+    take_page(call, page);
+    json_object_set_new(call->collected, "verified", json_integer((json_int_t)count));
+    if (total != NULL)
+        json_object_set_new(call->collected, "erasures",
+                            json_integer((json_int_t)weir_rows_i64(total, 0, 0)));
+    if (count == VERIFIED_AT_ONCE)
+        json_object_set_new(call->collected, "next",
+                            json_integer((json_int_t)weir_rows_i64(page, count - 1, PAGE_NUMBER)));
+    return WEIR_OK;
+}
+
+static enum weir_status load_one(struct topic_call *call, int64_t number, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) page = NULL;
+    enum weir_status status =
+        DB_RUN(call->orch->db, Q_erasure_page, &page, err, DB_I64(number - 1), DB_I64(1));
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(page) == 0 || weir_rows_i64(page, 0, PAGE_NUMBER) != number)
+        return weir_fail(err, WEIR_NOT_FOUND,
+                         "erasure %" PRId64 ": there is none; see weir erase list", number);
+    take_page(call, page);
+    return WEIR_OK;
 }
 
 static void on_troubles(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -392,7 +421,12 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
             why = told->erasures.at[j] == told->unverified.at[i] ? told->troubles.at[j] : why;
         json_object_set_new(unverified, key, json_string(why));
     }
-    check_all(call);
+    struct weir_error problem;
+    int64_t number = topic_number(call, "erasure", 0);
+    if ((number == 0 ? load_page(call, &problem) : load_one(call, number, &problem)) == WEIR_OK)
+        ask_next(call);
+    else
+        topic_refuse(call, &problem);
 }
 
 void topic_erase_verify(struct topic_call *call)
