@@ -1,8 +1,8 @@
 /* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
  * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
  * training that was not through begins anew when its pipeline goes on. So do what is kept of the reference windows of
- * triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people in
- * rows. */
+ * triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people
+ * in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure_state.h"
