@@ -48,7 +48,7 @@ class Slots:
                 del seeing[process]
                 continue
             mine = set(gpus[0].split(","))
-            assert not any(mine & others for others in seeing.values()), (process, gpus, seeing)
+            assert not any(mine & others for others in seeing.values()), (process, gpus, seeing, self.log.read_text())
             seeing[process] = mine
         return len(self.began())
 
