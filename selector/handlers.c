@@ -1,4 +1,5 @@
 /* Which message is handled where. */
+#include "selector/examination.h"
 #include "selector/inventory.h"
 #include "selector/labelling.h"
 #include "selector/retention.h"
@@ -130,6 +131,32 @@ static void on_sets_ask(void *owner, struct weir_request *request)
         weir_rpc_refuse(request->server, &request->route, &err);
 }
 
+/* Whoever asks with another session begins anew. */
+static enum weir_status examine(struct selector *selector, uint64_t session,
+                                struct msg_owned_examined *ret_found, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    if (!selector->examination || selector_examination_session(selector->examination) != session) {
+        selector_examination_free(selector->examination);
+        selector->examination = NULL;
+        status = selector_examination_begin(selector->db, selector->data_dir, session,
+                                            &selector->examination, err);
+    }
+    return status ? status
+                  : selector_examination_step(selector->examination, selector->db, ret_found, err);
+}
+
+static void on_owned_examine(void *owner, struct weir_request *request)
+{
+    const struct msg_owned_examine *asked = request->message;
+    struct msg_owned_examined found;
+    struct weir_error err;
+    if (examine(owner, asked->session, &found, &err) == WEIR_OK)
+        weir_rpc_reply(request->server, &request->route, MSG_owned_examined, &found, NULL);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
+}
+
 const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(selection_open, on_selection_open),
     WEIR_ON(selection_forget, on_selection_forget),
@@ -141,5 +168,6 @@ const struct weir_rpc_handler SELECTOR_HANDLERS[] = {
     WEIR_ON(scores_purge, on_scores_purge),
     WEIR_ON(set_read, on_set_read),
     WEIR_ON(sets_ask, on_sets_ask),
+    WEIR_ON(owned_examine, on_owned_examine),
     {MSG_none, NULL},
 };

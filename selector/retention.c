@@ -26,12 +26,12 @@ struct sweep {
     struct selector_swept swept;
 };
 
-static bool is_named(const struct sweep *sweep, const char *digest)
+bool selector_retention_is_named(const struct weir_rows *named, const char *digest)
 {
-    size_t low = 0, high = weir_rows_count(sweep->named);
+    size_t low = 0, high = weir_rows_count(named);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(weir_rows_text(sweep->named, middle, 0), digest);
+        int order = strcmp(weir_rows_text(named, middle, 0), digest);
         if (order == 0)
             return true;
         if (order < 0)
@@ -52,6 +52,15 @@ static bool is_digest(const char *name, const char *const *endings)
     return *endings != NULL;
 }
 
+const char *selector_retention_set_digest(const char *name, char digest[WEIR_DIGEST_TEXT_MAX])
+{
+    if (!is_digest(name, SETS))
+        return NULL;
+    memcpy(digest, name, WEIR_DIGEST_TEXT_MAX - 1);
+    digest[WEIR_DIGEST_TEXT_MAX - 1] = '\0';
+    return digest;
+}
+
 static bool is_left_behind(const char *name)
 {
     return strncmp(name, "sealing.", strlen("sealing.")) == 0;
@@ -65,7 +74,8 @@ static bool may_go(const struct sweep *sweep, const char *name, const struct sta
     if (!is_digest(name, sweep->endings)) /* not ours */
         return false;
     memcpy(digest, name, sizeof digest - 1);
-    return weir_mtime_us(stat) < sweep->before_us && !is_named(sweep, digest);
+    return weir_mtime_us(stat) < sweep->before_us &&
+           !selector_retention_is_named(sweep->named, digest);
 }
 
 static enum weir_status look_at(struct sweep *sweep, const char *name, struct weir_error *err)

@@ -7,6 +7,7 @@
 #ifndef SELECTOR_RETENTION_H
 #define SELECTOR_RETENTION_H
 
+#include "core/base/hash.h"
 #include "core/db/db.h"
 
 struct selector_swept {
@@ -37,6 +38,10 @@ enum weir_status selector_retention_forget(struct weir_db *db, const char *data_
                                            const char *pipeline, bool is_quiet,
                                            struct selector_swept *ret_swept,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* True when one of `named` (digests in bytewise order, in column 0) is `digest`. */
+bool selector_retention_is_named(const struct weir_rows *named, const char *digest);
+/* The digest that the file of a sealed set is named by; NULL: it is none. */
+const char *selector_retention_set_digest(const char *name, char digest[WEIR_DIGEST_TEXT_MAX]);
 /* Counts the files of sets as kept, and removes nothing. */
 enum weir_status selector_retention_survey(const char *data_dir, struct selector_swept *ret_swept,
                                            struct weir_error *err) WEIR_MUST_USE;

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "selector/examination.h"
 #include "selector/labelling.h"
 #include "selector/queries.h"
 #include "selector/retention.h"
@@ -180,6 +181,7 @@ void selector_close(void *state)
     weir_rpc_peer_close(selector->storage);
     selector_task_drop_all(selector);
     selector_labelling_drop_all(selector);
+    selector_examination_free(selector->examination);
     while (selector->pipeline_count > 0)
         selector_pipeline_unref(selector->pipelines[--selector->pipeline_count]);
     free(selector->pipelines);

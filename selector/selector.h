@@ -12,6 +12,7 @@
 
 struct selector_task;
 struct selector_labelling;
+struct selector_examination;
 
 enum {
     SELECTOR_LANES = 2
@@ -39,6 +40,7 @@ struct selector {
     struct selector_task *stepping; /* it alone may change pipelines and columns; NULL: nobody */
     uint64_t next_timer;            /* when the next one is looked for; 0: not soon */
     struct selector_lane lanes[SELECTOR_LANES];
+    struct selector_examination *examination; /* the newest; NULL: none yet */
     uint64_t follow_timer;
     uint64_t sweep_timer;
 };

@@ -37,8 +37,8 @@ static enum weir_status check(const struct stored_model *model, struct weir_byte
     weir_digest_text(&digest, checksum);
     if (strcmp(checksum, model->checksum) == 0)
         return WEIR_OK;
-    return weir_fail(err, WEIR_CORRUPT, "model %s: checksum %s, expected %s", model->id, checksum,
-                     model->checksum);
+    return weir_fail(err, WEIR_CORRUPT, "model %s (%s): checksum %s, expected %s", model->id,
+                     model->file, checksum, model->checksum);
 }
 
 /* `content` is that of the model's base, and becomes the model's. */

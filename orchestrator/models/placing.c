@@ -69,6 +69,8 @@ static enum weir_status write_fitted(const struct orchestrator *orch,
         files->fitted_file = weir_strdup("");
         return WEIR_OK;
     }
+    struct weir_digest digest = weir_digest_of(wanted->run->fitted);
+    weir_digest_text(&digest, files->fitted_checksum);
     files->fitted_file = weir_format("fitted/%s.fitted", wanted->id);
     WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", files->fitted_file);
     return weir_file_write_atomic(path, wanted->run->fitted, err);

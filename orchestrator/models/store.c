@@ -35,6 +35,7 @@ enum {
     COL_STORED_BYTES,
     COL_HELD_OUT_BY,
     COL_ROLE,
+    COL_FITTED_CHECKSUM,
 };
 
 static const char *text_or_null(const struct weir_rows *rows, size_t row, int column)
@@ -70,6 +71,7 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .stored_bytes = weir_rows_i64(rows, row, COL_STORED_BYTES),
         .held_out_by = weir_rows_text(rows, row, COL_HELD_OUT_BY),
         .holdout = weir_rows_text(rows, row, COL_ROLE)[0] != '\0',
+        .fitted_checksum = weir_rows_text(rows, row, COL_FITTED_CHECKSUM),
     };
 }
 
@@ -123,7 +125,18 @@ enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
     if (model->fitted_file[0] == '\0')
         return WEIR_OK;
     WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", model->fitted_file);
-    return weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
+    char actual[WEIR_DIGEST_TEXT_MAX];
+    size_t before = out->size;
+    enum weir_status status = weir_file_read(path, ORCHESTRATOR_MODEL_BYTES_MAX, out, err);
+    if (status != WEIR_OK || model->fitted_checksum[0] == '\0')
+        return status;
+    struct weir_digest digest = weir_digest_of(weir_bytes(out->at + before, out->size - before));
+    weir_digest_text(&digest, actual);
+    return strcmp(actual, model->fitted_checksum) == 0
+               ? WEIR_OK
+               : weir_fail(err, WEIR_CORRUPT,
+                           "%s: fitted state with checksum %s, expected %s as it was stored", path,
+                           actual, model->fitted_checksum);
 }
 
 static enum weir_status tell(struct orchestrator *orch, const struct model_wanted *wanted,
@@ -151,15 +164,16 @@ enum weir_status orchestrator_model_add(struct orchestrator *orch,
     bool holdout = strcmp(wanted->state, "holdout") == 0;
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&orch->prices, &run->cost, &cost);
-    enum weir_status status = DB_RUN(
-        orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
-        DB_I64(run->trigger), DB_I64(run->number),
-        run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model), DB_TEXT(run->set_digest),
-        DB_I64(run->clean_epoch), DB_TEXT(files->checksum), DB_I64(files->bytes),
-        DB_TEXT(files->file), DB_TEXT(files->fitted_file), DB_TEXT(wanted->state),
-        DB_I64(wanted->erasure), DB_I64(wanted->until_time), DB_TEXT(weir_buf_text(&cost)),
-        DB_I64(weir_now_wall_us()), DB_TEXT(files->base), DB_I64(files->deltas),
-        DB_I64(files->stored_bytes), DB_TEXT(holdout ? "holdout" : ""));
+    enum weir_status status =
+        DB_RUN(orch->db, Q_model_add, NULL, err, DB_TEXT(wanted->id), DB_I64(run->pipeline),
+               DB_I64(run->trigger), DB_I64(run->number),
+               run->base_model == NULL ? DB_NULL : DB_TEXT(run->base_model),
+               DB_TEXT(run->set_digest), DB_I64(run->clean_epoch), DB_TEXT(files->checksum),
+               DB_I64(files->bytes), DB_TEXT(files->file), DB_TEXT(files->fitted_file),
+               DB_TEXT(wanted->state), DB_I64(wanted->erasure), DB_I64(wanted->until_time),
+               DB_TEXT(weir_buf_text(&cost)), DB_I64(weir_now_wall_us()), DB_TEXT(files->base),
+               DB_I64(files->deltas), DB_I64(files->stored_bytes),
+               DB_TEXT(holdout ? "holdout" : ""), DB_TEXT(files->fitted_checksum));
     if (status == WEIR_OK)
         status = DB_RUN(orch->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
     return status == WEIR_OK && !holdout ? tell(orch, wanted, files, err) : status;

@@ -23,8 +23,9 @@ struct stored_model {
     int64_t clean_epoch;
     const char *checksum;
     int64_t bytes;
-    const char *file;        /* below the data directory */
-    const char *fitted_file; /* "": none */
+    const char *file;            /* below the data directory */
+    const char *fitted_file;     /* "": none */
+    const char *fitted_checksum; /* "": not known, of one that an older Weir has stored */
     const char *
         state; /* stored, replacing, holdout; without files: replaced, retired, dropping, dropped */
     const char *replaced_by; /* NULL: none */
@@ -59,7 +60,8 @@ enum weir_status orchestrator_model_all(struct orchestrator *orch, int64_t pipel
                                         struct weir_error *err) WEIR_MUST_USE;
 /* Borrows `rows`. */
 void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_model *ret_model);
-/* Appends the fitted state; nothing when there is none. */
+/* Appends the fitted state; nothing when there is none. NOT_FOUND when its file is gone, CORRUPT when the bytes are not
+ * what was stored. */
 enum weir_status orchestrator_model_fitted(const struct orchestrator *orch,
                                            const struct stored_model *model, struct weir_buf *out,
                                            struct weir_error *err) WEIR_MUST_USE;
@@ -78,6 +80,7 @@ struct model_wanted {
 /* The files in place. */
 struct model_files {
     char checksum[WEIR_DIGEST_TEXT_MAX];
+    char fitted_checksum[WEIR_DIGEST_TEXT_MAX]; /* "": there is no fitted state */
     int64_t bytes, stored_bytes;
     char *file;
     char *fitted_file;

@@ -1,17 +1,15 @@
-/* doctor: storage examines the data, in pieces; then the files of models and sealed sets are looked at here. The
- * asker comes again, with the session it has drawn, until it is done. */
-#include "core/base/file.h"
+/* doctor: storage examines the data, in pieces; then models, receipts and the sets of runs are looked at here, and the
+ * selector examines its sets and scores. The asker comes again, with the session it has drawn, until it is done. */
 #include "core/base/memory.h"
-#include "core/wire/sample_set.h"
+#include "orchestrator/erasures/erasure.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 
-#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { SETS_MAX = 100000 };
+#include <unistd.h>
 
 static const char *const VERDICTS[] = {"fine", "note", "wrong"};
 
@@ -22,20 +20,32 @@ static void add(json_t *findings, const char *dataset, const struct finding *fin
 
 /* ---- models ---- */
 
-/* True: its file is what was stored. */
+static void say_damaged(json_t *findings, const char *found, const char *expected)
+{
+    add(findings, "",
+        &(struct finding){"models", "wrong", found, expected,
+                          "restore the file from a backup, or train the model again"});
+}
+
+/* True: its file is what was stored, and so is its fitted state. */
 static bool check_model(struct orchestrator *orch, const struct stored_model *model,
                         json_t *findings)
 {
     struct model_content content = {.mapped = NULL};
+    WEIR_AUTO_BUF fitted = {0};
     struct weir_error err;
+    bool is_fine = true;
     enum weir_status status = orchestrator_model_content(orch, model, &content, &err);
     orchestrator_model_content_fini(&content);
-    if (status == WEIR_OK)
-        return true;
-    add(findings, "",
-        &(struct finding){"models", "wrong", err.text, model->checksum,
-                          "restore the file from a backup, or train the model again"});
-    return false;
+    if (status != WEIR_OK) {
+        say_damaged(findings, err.text, model->checksum);
+        is_fine = false;
+    }
+    if (orchestrator_model_fitted(orch, model, &fitted, &err) != WEIR_OK) {
+        say_damaged(findings, err.text, model->fitted_checksum);
+        is_fine = false;
+    }
+    return is_fine;
 }
 
 static enum weir_status check_models(struct orchestrator *orch, json_t *findings,
@@ -59,51 +69,100 @@ static enum weir_status check_models(struct orchestrator *orch, json_t *findings
     return status;
 }
 
-/* ---- sealed sets ---- */
+/* ---- sets of runs ---- */
 
-static bool check_set(const char *folder, const char *name, json_t *findings)
+/* Those of triggers and intervals are the selector's to say; what it sealed for a scoring, a window or a holdout
+ * only the run knows of. */
+static enum weir_status check_run_sets(struct orchestrator *orch, json_t *findings,
+                                       struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, name);
-    char digest[WEIR_DIGEST_TEXT_MAX];
-    struct weir_sample_set set = {0};
-    struct weir_error err;
-    enum weir_status status = weir_sample_set_open(path, &set, &err);
-    if (status == WEIR_OK)
-        weir_digest_text(&set.digest, digest);
-    weir_sample_set_close(&set);
-    if (status == WEIR_OK && strncmp(name, digest, strlen(digest)) == 0)
-        return true;
-    add(findings, "",
-        &(struct finding){"sets", "wrong", status == WEIR_OK ? name : err.text,
-                          status == WEIR_OK ? digest : "a sealed set with its digest",
-                          "restore the file from a backup: models that were trained on it stay"});
-    return false;
-}
-
-static bool is_set(const char *name)
-{
-    size_t size = strlen(name);
-    return size > 4 && strcmp(name + size - 4, ".set") == 0;
-}
-
-static void check_sets(const struct orchestrator *orch, json_t *findings)
-{
-    WEIR_AUTO_FREE char *folder = weir_format("%s/sets", orch->data_dir);
-    DIR *directory = opendir(folder);
-    const struct dirent *entry;
-    size_t fine = 0, looked_at = 0;
-    while (directory && looked_at < SETS_MAX && (entry = readdir(directory)) != NULL) {
-        if (!is_set(entry->d_name))
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(orch->db, Q_run_open_sets, &rows, err);
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        WEIR_AUTO_FREE char *path = orchestrator_path(orch, ".", weir_rows_text(rows, i, 1));
+        if (access(path, F_OK) == 0)
             continue;
-        looked_at++;
-        fine += check_set(folder, entry->d_name, findings);
+        WEIR_AUTO_FREE char *found = weir_format("%s: %s", path, strerror(errno));
+        WEIR_AUTO_FREE char *expected =
+            weir_format("the set of run %s, which is open", weir_rows_text(rows, i, 0));
+        add(findings, "",
+            &(struct finding){"sets", "wrong", found, expected,
+                              "restore the file from a backup, or stop the pipeline"});
     }
-    if (directory)
-        closedir(directory);
-    if (fine < looked_at)
-        return;
-    WEIR_AUTO_FREE char *found = weir_format("%zu sealed sets have their digest", fine);
-    add(findings, "", &(struct finding){"sets", "fine", found, "", ""});
+    return status;
+}
+
+/* ---- receipts ---- */
+
+/* Columns of Q_receipts_written. */
+enum { COL_NUMBER, COL_HASH };
+
+/* Deep, the file is read: its hash is in the database. */
+static enum weir_status check_receipt(const struct orchestrator *orch, int64_t number,
+                                      const char *hash, bool is_deep, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = topic_receipt_path(orch, number);
+    struct receipt_claims claims;
+    if (!is_deep)
+        return access(path, F_OK) == 0
+                   ? WEIR_OK
+                   : weir_fail(err, WEIR_NOT_FOUND, "%s: %s", path, strerror(errno));
+    enum weir_status status = topic_receipt_load(orch, number, &claims, err);
+    return status != WEIR_OK || strcmp(claims.hash, hash) == 0
+               ? status
+               : weir_fail(err, WEIR_CORRUPT, "%s: its hash is %s", path, claims.hash);
+}
+
+static enum weir_status check_receipts(const struct topic_call *call, json_t *findings,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    bool is_deep = json_is_true(json_object_get(call->arguments, "deep"));
+    enum weir_status status = DB_RUN(call->orch->db, Q_receipts_written, &rows, err);
+    size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0, fine = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_error found;
+        const char *hash = weir_rows_text(rows, i, COL_HASH);
+        if (check_receipt(call->orch, weir_rows_i64(rows, i, COL_NUMBER), hash, is_deep, &found) ==
+            WEIR_OK) {
+            fine++;
+            continue;
+        }
+        add(findings, "",
+            &(struct finding){
+                "receipts", "wrong", found.text, hash,
+                "put back a copy of the receipt, from a backup or from whom it was given to"});
+    }
+    if (status == WEIR_OK && fine == count) {
+        WEIR_AUTO_FREE char *found = weir_format("%zu receipts are there", fine);
+        add(findings, "", &(struct finding){"receipts", "fine", found, "", ""});
+    }
+    return status;
+}
+
+/* ---- sets and scores ---- */
+
+static void add_fine(json_t *findings, const char *check, const char *format, uint64_t count)
+{
+    for (size_t i = 0; i < json_array_size(findings); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(findings, i), "check")),
+                   check) == 0)
+            return; /* what is wrong was said */
+    WEIR_AUTO_FREE char *found = weir_format("%" PRIu64 " %s", count, format);
+    add(findings, "", &(struct finding){check, "fine", found, "", ""});
+}
+
+static void add_owned(json_t *findings, const struct msg_owned_examined *answer)
+{
+    size_t count = answer->checks.count;
+    bool is_whole = answer->found.count == count && answer->expected.count == count &&
+                    answer->advice.count == count;
+    for (size_t i = 0; is_whole && i < count; i++)
+        add(findings, "",
+            &(struct finding){answer->checks.at[i], "wrong", answer->found.at[i],
+                              answer->expected.at[i], answer->advice.at[i]});
+    add_fine(findings, "sets", "sealed sets have their digest", answer->sets);
+    add_fine(findings, "scores", "files of scores have their checksum", answer->scores);
 }
 
 /* ---- together ---- */
@@ -129,6 +188,41 @@ static json_t *findings_of(const struct msg_doctor_is *answer)
     return findings;
 }
 
+static void answer_unfinished(struct topic_call *call, const char *doing)
+{
+    topic_answer(call, json_pack("{sb,ss,sO?}", "done", false, "doing", doing, "session",
+                                 json_object_get(call->arguments, "session")));
+}
+
+static void on_owned_examined(void *owner, const struct weir_reply *reply,
+                              const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_owned_examined *answer = reply->message;
+    if (!answer->done) {
+        answer_unfinished(call, "sets and scores");
+        return;
+    }
+    json_t *findings = json_object_get(call->collected, "findings");
+    add_owned(findings, answer);
+    json_int_t wrong =
+        (json_int_t)findings_wrong(findings) + call->number + (json_int_t)answer->unlisted;
+    topic_answer(call, json_pack("{sb,sI,sO}", "done", true, "wrong", wrong, "findings", findings));
+}
+
+/* The orchestrator's own files, before the selector is asked for its. */
+static enum weir_status check_own(struct topic_call *call, json_t *findings, struct weir_error *err)
+{
+    enum weir_status status = check_models(call->orch, findings, err);
+    if (status == WEIR_OK)
+        status = check_receipts(call, findings, err);
+    return status == WEIR_OK ? check_run_sets(call->orch, findings, err) : status;
+}
+
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -138,22 +232,20 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
     }
     const struct msg_doctor_is *answer = reply->message;
     if (!answer->done) {
-        topic_answer(call, json_pack("{sb,ss,sO?}", "done", false, "doing", answer->doing,
-                                     "session", json_object_get(call->arguments, "session")));
+        answer_unfinished(call, answer->doing);
         return;
     }
-    json_t *findings = findings_of(answer);
     struct weir_error own;
-    if (check_models(call->orch, findings, &own) != WEIR_OK) {
-        json_decref(findings);
+    const struct msg_owned_examine ask = {.session = (uint64_t)topic_number(call, "session", 1)};
+    json_t *findings = findings_of(answer);
+    call->collected = json_pack("{so}", "findings", findings);
+    call->number = (int64_t)answer->unlisted;
+    if (check_own(call, findings, &own) != WEIR_OK) {
         topic_refuse(call, &own);
         return;
     }
-    check_sets(call->orch, findings);
-    topic_answer(call,
-                 json_pack("{sb,sI,so}", "done", true, "wrong",
-                           (json_int_t)findings_wrong(findings) + (json_int_t)answer->unlisted,
-                           "findings", findings));
+    weir_rpc_call(call->orch->selector, MSG_owned_examine, &ask, ORCHESTRATOR_ASK_MS,
+                  on_owned_examined, call);
 }
 
 void topic_doctor(struct topic_call *call)

@@ -28,11 +28,15 @@ enum { VERIFIED_AT_ONCE = 100 }; /* erasures in one answer */
 /* Columns of Q_erasure_chain. */
 enum { COL_SAMPLES, COL_HASH, COL_PREVIOUS, COL_FOLLOWS };
 
-static enum weir_status load_receipt(const struct orchestrator *orch, int64_t erasure,
-                                     struct receipt_claims *ret_claims, struct weir_error *err)
+char *topic_receipt_path(const struct orchestrator *orch, int64_t erasure)
 {
-    WEIR_AUTO_FREE char *path =
-        weir_format("%s/receipts/%" PRId64 ".json", orch->data_dir, erasure);
+    return weir_format("%s/receipts/%" PRId64 ".json", orch->data_dir, erasure);
+}
+
+enum weir_status topic_receipt_load(const struct orchestrator *orch, int64_t erasure,
+                                    struct receipt_claims *ret_claims, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = topic_receipt_path(orch, erasure);
     WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_file_read(path, RECEIPT_BYTES_MAX, &text, err);
     if (status != WEIR_OK)
@@ -78,7 +82,7 @@ static void check_receipt(struct topic_call *call, int64_t number, const struct 
     struct weir_error err;
     struct finding finding = {
         .check = "receipt", .verdict = "wrong", .expected = weir_rows_text(chain, 0, COL_HASH)};
-    if (load_receipt(call->orch, number, &claims, &err) != WEIR_OK) {
+    if (topic_receipt_load(call->orch, number, &claims, &err) != WEIR_OK) {
         finding.found = err.text;
         finding.advice =
             "put back a copy of the receipt, from a backup or from whom it was given to";

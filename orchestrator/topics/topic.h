@@ -75,6 +75,14 @@ enum weir_status topic_names_read(const json_t *arguments, struct topic_names *r
                                   struct weir_error *err) WEIR_MUST_USE;
 void topic_names_fini(struct topic_names *names);
 
+struct receipt_claims;
+/* The file of an erasure's receipt; the caller frees it. */
+char *topic_receipt_path(const struct orchestrator *orch, int64_t erasure) WEIR_MUST_USE;
+/* Reads and parses it; NOT_FOUND when it is gone, CORRUPT or INVALID when it is no receipt. */
+enum weir_status topic_receipt_load(const struct orchestrator *orch, int64_t erasure,
+                                    struct receipt_claims *ret_claims,
+                                    struct weir_error *err) WEIR_MUST_USE;
+
 typedef void topic_fn(struct topic_call *call);
 topic_fn topic_status, topic_datasets, topic_models, topic_model, topic_model_promote,
     topic_model_rollback, topic_model_export, topic_model_diff, topic_lineage, topic_erase_request,

@@ -62,10 +62,22 @@ static enum weir_status replace(const struct selector_scores_store *store, int64
                            DB_I64(remains->count), DB_I64(remains->unscored_count));
 }
 
-static enum weir_status purge_file(const struct selector_scores_store *store, int64_t number,
-                                   const char *name, const struct selector_set *live,
-                                   uint64_t *samples, struct weir_error *err)
+/* Columns of Q_list_score_files. */
+enum { NUMBER, NAME, SAMPLES, UNSCORED };
+
+/* A purge that died between file and row has left a row that speaks of more. */
+static bool is_counted(const struct weir_rows *rows, size_t row, const struct remains *remains)
 {
+    return (size_t)weir_rows_i64(rows, row, SAMPLES) == remains->count &&
+           (size_t)weir_rows_i64(rows, row, UNSCORED) == remains->unscored_count;
+}
+
+static enum weir_status purge_file(const struct selector_scores_store *store,
+                                   const struct weir_rows *rows, size_t row,
+                                   const struct selector_set *live, uint64_t *samples,
+                                   struct weir_error *err)
+{
+    const char *name = weir_rows_text(rows, row, NAME);
     struct scores_file file = {0};
     struct remains remains = {0};
     enum weir_status status = scores_file_open(store, name, &file, err);
@@ -73,8 +85,9 @@ static enum weir_status purge_file(const struct selector_scores_store *store, in
         return status;
     keep_live(&file, live, &remains);
     size_t gone = file.outputs.count + file.unscored.count - remains.count - remains.unscored_count;
-    if (gone > 0)
-        status = replace(store, number, name, &remains, file.outputs.width, err);
+    if (gone > 0 || !is_counted(rows, row, &remains))
+        status = replace(store, weir_rows_i64(rows, row, NUMBER), name, &remains,
+                         file.outputs.width, err);
     *samples += gone;
     remains_fini(&remains);
     scores_file_close(&file);
@@ -89,8 +102,7 @@ enum weir_status selector_scores_purge(const struct selector_scores_store *store
     uint64_t samples = 0;
     enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++)
-        status = purge_file(store, weir_rows_i64(rows, i, 0), weir_rows_text(rows, i, 1), live,
-                            &samples, err);
+        status = purge_file(store, rows, i, live, &samples, err);
     if (!status)
         *ret_samples = samples;
     return status;
@@ -119,7 +131,7 @@ enum weir_status selector_scores_count(const struct selector_scores_store *store
     enum weir_status status = DB_RUN(store->db, Q_list_score_files, &rows, err, DB_TEXT(pipeline));
     for (size_t i = 0; !status && i < weir_rows_count(rows); i++) {
         struct scores_file file = {0};
-        status = scores_file_open(store, weir_rows_text(rows, i, 1), &file, err);
+        status = scores_file_open(store, weir_rows_text(rows, i, NAME), &file, err);
         if (status)
             break;
         samples += count_shared(ids, count, file.outputs.ids, file.outputs.count);

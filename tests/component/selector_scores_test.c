@@ -1,10 +1,13 @@
 /* A choice by scores, as the selector makes it: what it wants scored, what it takes, what it chooses then, and what it
  * forgets. */
+#include "core/base/file.h"
+#include "core/base/rng.h"
 #include "core/wire/outputs.h"
 #include "tests/component/selector_lab.h"
 
 #include <dirent.h>
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #define UNCERTAIN "{policy: coreset, tail_triggers: all, limit: 3, score: {method: uncertainty}}"
 
@@ -518,6 +521,136 @@ static void what_is_held_out_is_never_chosen(void **state)
     }
 }
 
+/* ---- weir doctor ---- */
+
+/* All that an examination says, until it is done. */
+struct examined {
+    bool is_answered, done;
+    uint64_t sets, scores;
+    size_t wrong;
+    char check[16], found[512];
+};
+
+static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct examined *examined = owner;
+    if (!reply)
+        fail_msg("%s", err->text);
+    const struct msg_owned_examined *answer = reply->message;
+    examined->is_answered = true;
+    examined->done = answer->done;
+    examined->sets = answer->sets;
+    examined->scores = answer->scores;
+    examined->wrong = answer->checks.count;
+    if (examined->wrong == 0)
+        return;
+    (void)snprintf(examined->check, sizeof examined->check, "%s", answer->checks.at[0]);
+    (void)snprintf(examined->found, sizeof examined->found, "%s", answer->found.at[0]);
+    assert_true(answer->expected.at[0][0] != '\0' && answer->advice.at[0][0] != '\0');
+}
+
+static struct examined examine(struct fixture *fixture)
+{
+    struct examined examined = {.done = false};
+    const struct msg_owned_examine ask = {.session = weir_random_u64()};
+    while (!examined.done) {
+        examined.is_answered = false;
+        weir_rpc_call(fixture->peer, MSG_owned_examine, &ask, PATIENCE_MS, on_examined, &examined);
+        test_loop_until(fixture->loop, &examined.is_answered);
+    }
+    return examined;
+}
+
+/* The only file of the folder that ends so; the caller frees it. */
+static char *file_of(const struct fixture *fixture, const char *folder, const char *ending)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", fixture->dir.path, folder);
+    char *found = NULL;
+    DIR *open = opendir(path);
+    assert_non_null(open);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        size_t size = strlen(entry->d_name);
+        if (found || size < strlen(ending) ||
+            strcmp(entry->d_name + size - strlen(ending), ending) != 0)
+            continue;
+        found = weir_format("%s/%s", path, entry->d_name);
+    }
+    closedir(open);
+    assert_non_null(found);
+    return found;
+}
+
+static void assert_noticed(struct fixture *fixture, const char *check, const char *path)
+{
+    struct examined examined = examine(fixture);
+    assert_int_equal(examined.wrong, 1);
+    assert_string_equal(examined.check, check);
+    if (!strstr(examined.found, path))
+        fail_msg("'%s' does not name %s", examined.found, path);
+}
+
+/* Every byte of the file in turn is given another bit; then it is cut, and then taken away. */
+static void assert_damage_is_noticed(struct fixture *fixture, const char *check, const char *path)
+{
+    WEIR_AUTO_BUF whole = {0};
+    struct weir_error err;
+    assert_int_equal(weir_file_read(path, 1 << 20, &whole, &err), WEIR_OK);
+    for (size_t at = 0; at < whole.size; at += 1 + at / 8) {
+        whole.at[at] ^= 1;
+        assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&whole), &err), WEIR_OK);
+        assert_noticed(fixture, check, path);
+        whole.at[at] ^= 1;
+    }
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes(whole.at, whole.size - 1), &err),
+                     WEIR_OK);
+    assert_noticed(fixture, check, path);
+    assert_int_equal(unlink(path), 0);
+    assert_noticed(fixture, check, path);
+    assert_int_equal(weir_file_write_atomic(path, weir_buf_view(&whole), &err), WEIR_OK);
+}
+
+static void sets_and_scores_that_are_damaged_or_gone_are_noticed(void **state)
+{
+    struct fixture *fixture = *state;
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 52), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    struct examined healthy = examine(fixture);
+    assert_int_equal(healthy.wrong, 0);
+    assert_int_equal(healthy.sets, 2); /* what was chosen, and what was scored for it */
+    assert_int_equal(healthy.scores, 1);
+
+    WEIR_AUTO_FREE char *scores = file_of(fixture, "scores", ".scores");
+    WEIR_AUTO_FREE char *unscored = file_of(fixture, "scores", ".unscored");
+    assert_damage_is_noticed(fixture, "sets", fixture->path);
+    assert_damage_is_noticed(fixture, "scores", scores);
+    assert_damage_is_noticed(fixture, "scores", unscored);
+    assert_int_equal(examine(fixture).wrong, 0);
+}
+
+/* Its file holds less than its row says until it is asked again. */
+static void a_purge_that_died_is_no_damage(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct msg_scores_purge again = {.pipeline = "quick"};
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
+    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(bring(fixture, 52), WEIR_OK);
+    lab_change(fixture, WEIR_CHANGE_ERASED, 52, 3);
+    struct selector *selector = fixture->selector;
+    struct weir_error err;
+    assert_int_equal(purge(fixture), WEIR_OK);
+    assert_int_equal(
+        weir_db_exec(selector->db,
+                     "UPDATE score_file SET samples = samples + 2, unscored = unscored + 1", &err),
+        WEIR_OK); /* as the row stood before */
+    assert_int_equal(lab_ask(fixture, MSG_scores_purge, &again), WEIR_OK);
+    assert_int_equal(examine(fixture).wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +683,9 @@ int main(void)
                                         lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(killed_in_a_sweep_no_row_names_a_lost_file, lab_setup,
                                         lab_teardown),
+        cmocka_unit_test_setup_teardown(sets_and_scores_that_are_damaged_or_gone_are_noticed,
+                                        lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(a_purge_that_died_is_no_damage, lab_setup, lab_teardown),
     };
     return cmocka_run_group_tests_name("selector scores", tests, lab_setup_group,
                                        lab_teardown_group);

@@ -1,0 +1,105 @@
+"""`weir doctor` compares what must be there with the disk: each file that Weir owns, when it is gone, cut or has one other bit,
+is one line with its path and what to do; everything is fine again once it is put back."""
+
+import contextlib
+import json
+import shutil
+
+from weirlab import Lab, run_tests, served
+from words_test import WORDS
+
+
+class Trained:
+    """A platform that owns files of every kind, and has forgotten one person."""
+
+    def __init__(self):
+        self.lab = Lab(samples=600, every=300, epochs=1, pipeline=WORDS)
+        run = self.lab.run().finish()
+        assert run.of("scoring_finished"), "no scores were kept"
+
+    def wrong(self, *words):
+        """What an examination finds that is not as it must be."""
+        answer = self.lab.ask("doctor", "--json", *words)
+        found = json.loads(answer.stdout)
+        wrong = [f for f in found["findings"] if f["verdict"] == "wrong"]
+        assert len(wrong) == found["wrong"] and answer.returncode == (1 if wrong else 0), answer
+        assert all(f["expected"] and f["advice"] for f in wrong), wrong
+        return wrong
+
+    def files(self, pattern):
+        found = sorted(path for path in self.lab.data_dir.glob(pattern) if path.is_file())
+        assert found, f"there is nothing like {pattern}"
+        return found
+
+    def assert_noticed(self, path, check):
+        (wrong,) = self.wrong("--deep")
+        assert wrong["check"] == check and path.name in wrong["found"], (path, wrong)
+
+
+@contextlib.contextmanager
+def changed(path, content):
+    """The same file, with other bytes."""
+    before = path.read_bytes()
+    path.write_bytes(content(before))
+    yield
+    path.write_bytes(before)
+
+
+def flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1:]
+
+
+def cut(content):
+    return content[:len(content) * 2 // 3]
+
+
+@contextlib.contextmanager
+def gone(path):
+    aside = path.parent.parent / "aside"
+    path.rename(aside)
+    yield
+    aside.rename(path)
+
+
+KINDS = {"sets/*.set": "sets", "scores/*.scores": "scores", "models/*.weirmodel": "models", "fitted/*.fitted": "models",
+         "receipts/*.json": "receipts"}
+
+
+def each_file_that_is_damaged_or_gone_is_one_line(trained):
+    for pattern, check in KINDS.items():
+        path = trained.files(pattern)[0]
+        for damage in (changed(path, flipped), changed(path, cut), gone(path)):
+            with damage:
+                trained.assert_noticed(path, check)
+        assert not trained.wrong("--deep"), path
+
+
+def nothing_is_fine_when_a_whole_folder_is_gone(trained):
+    for folder, check in {"sets": "sets", "scores": "scores", "models": "models", "fitted": "models", "receipts": "receipts"}.items():
+        place = trained.lab.data_dir / folder
+        count = len(list(place.iterdir()))
+        aside = place.with_name("aside")
+        place.rename(aside)
+        place.mkdir()
+        shutil.copystat(aside, place)
+        wrong = trained.wrong()
+        place.rmdir()
+        aside.rename(place)
+        assert wrong and len(wrong) <= count and {f["check"] for f in wrong} == {check}, (folder, count, wrong)
+    assert not trained.wrong()
+
+
+def test_what_weir_owns_is_compared_with_what_must_be_there():
+    trained = Trained()
+    with served(trained.lab):
+        person = trained.lab.records[10]["user"]
+        trained.lab.weir("erase", "request", "--subject", person, "--wait")
+        assert not trained.wrong("--deep")
+        each_file_that_is_damaged_or_gone_is_one_line(trained)
+        nothing_is_fine_when_a_whole_folder_is_gone(trained)
+    trained.lab.remove()
+
+
+if __name__ == "__main__":
+    run_tests(globals())
