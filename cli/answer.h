@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,13 @@ static inline int64_t cli_number(const json_t *object, const char *key)
 static inline double cli_real(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
+}
+
+/* The member `loss`; NAN when it is null: it was no number. */
+static inline double cli_loss(const json_t *object)
+{
+    const json_t *loss = json_object_get(object, "loss");
+    return json_is_null(loss) ? (double)NAN : json_number_value(loss);
 }
 
 static inline bool cli_flag(const json_t *object, const char *key)

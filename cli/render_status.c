@@ -33,7 +33,7 @@ static void show_progress(const json_t *pipeline, struct cli_page *page)
             "of its time%s",
             cli_text(pipeline, "pipeline"), cli_text(progress, "mode"),
             (long long)cli_number(progress, "trigger"), 100 * cli_real(progress, "samples") / total,
-            total, cli_real(progress, "loss"), 100 * cli_real(progress, "stall_fraction"),
+            total, cli_loss(progress), 100 * cli_real(progress, "stall_fraction"),
             cli_stage_text(cli_text(progress, "stage")));
 }
 

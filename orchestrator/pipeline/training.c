@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/events.h"
+#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 
 #include <inttypes.h>
@@ -22,11 +23,12 @@ json_t *orchestrator_training_json(const struct orchestrator *orch, const struct
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&orch->prices, &run->cost, &cost);
     return json_pack(
-        "{ss,sI,sI,sf,sf,sf,sf,so,so,sI}", "pipeline", pipeline->config->name, "trigger",
+        "{ss,sI,sI,sf,sf,sf,so,so,so,sI}", "pipeline", pipeline->config->name, "trigger",
         (json_int_t)run->trigger, "samples", (json_int_t)delivered, "seconds", seconds,
         "samples_per_second", seconds > 0 ? delivered / seconds : 0.0, "stall_fraction",
-        seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0, "loss", run->loss, "cost",
-        orchestrator_json_of(weir_buf_text(&cost)), "audit", audit, "run", (json_int_t)run->number);
+        seconds > 0 ? (double)run->wait_ns / 1e9 / seconds : 0.0, "loss",
+        orchestrator_json_number(run->loss), "cost", orchestrator_json_of(weir_buf_text(&cost)),
+        "audit", audit, "run", (json_int_t)run->number);
 }
 
 static enum weir_status effect_trained(struct pipeline *pipeline, const void *what,

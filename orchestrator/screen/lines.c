@@ -2,6 +2,7 @@
 #include "orchestrator/screen/lines.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum { DIGEST_SHOWN = 8, DAY_TEXT = 10 };
@@ -20,6 +21,13 @@ static long long number_of(const json_t *event, const char *key)
 static double real_of(const json_t *event, const char *key)
 {
     return json_number_value(json_object_get(event, key));
+}
+
+/* null: it was no number. */
+static double loss_of(const json_t *event)
+{
+    const json_t *loss = json_object_get(event, "loss");
+    return json_is_null(loss) ? NAN : json_number_value(loss);
 }
 
 static void dataset_scanned(const json_t *event, struct weir_buf *out)
@@ -76,7 +84,7 @@ static void training_finished(const json_t *event, struct weir_buf *out)
         out, "  trained on %lld samples in %.2f s (%.0f a second, %.0f %% stalled), loss %.4f",
         number_of(event, "samples"), real_of(event, "seconds"),
         real_of(event, "samples_per_second"), 100 * real_of(event, "stall_fraction"),
-        real_of(event, "loss"));
+        loss_of(event));
 }
 
 static void model_stored(const json_t *event, struct weir_buf *out)

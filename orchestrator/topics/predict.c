@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
@@ -25,8 +26,8 @@ static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
     for (size_t i = 0; i < outputs->count && (int64_t)i < limit; i++) {
         json_t *values = json_array();
         for (size_t j = 0; j < outputs->width; j++) {
-            json_array_append_new(values,
-                                  json_real((double)outputs->values[i * outputs->width + j]));
+            double value = (double)outputs->values[i * outputs->width + j];
+            json_array_append_new(values, orchestrator_json_number(value));
         }
         json_array_append_new(predictions,
                               json_pack("{sI,sI,so}", "id", (json_int_t)outputs->ids[i], "label",

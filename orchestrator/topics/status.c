@@ -2,6 +2,7 @@
 #include "core/base/clock.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/events.h"
+#include "orchestrator/json_number.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/spending.h"
 #include "orchestrator/pipeline/timeline.h"
@@ -16,11 +17,12 @@ static json_t *progress_json(const struct orchestrator *orch, int64_t pipeline)
     if (!orchestrator_run_progress(orch, pipeline, &progress))
         return json_null();
     double spent_ns = (double)(progress.busy_ns + progress.wait_ns);
-    return json_pack("{ss,sI,sI,sI,sf,sf,ss*}", "mode", progress.mode, "trigger",
+    return json_pack("{ss,sI,sI,sI,so,sf,ss*}", "mode", progress.mode, "trigger",
                      (json_int_t)progress.trigger, "samples", (json_int_t)progress.samples,
-                     "samples_total", (json_int_t)progress.samples_total, "loss", progress.loss,
-                     "stall_fraction", spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0,
-                     "stage", progress.stage[0] != '\0' ? progress.stage : NULL);
+                     "samples_total", (json_int_t)progress.samples_total, "loss",
+                     orchestrator_json_number(progress.loss), "stall_fraction",
+                     spent_ns > 0 ? (double)progress.wait_ns / spent_ns : 0.0, "stage",
+                     progress.stage[0] != '\0' ? progress.stage : NULL);
 }
 
 /* The newest check of its trigger policy, why it fired or did not; null: there was none. */

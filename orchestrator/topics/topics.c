@@ -63,9 +63,12 @@ static void drop(struct topic_call *call)
 
 void topic_answer(struct topic_call *call, json_t *json)
 {
-    weir_require(json != NULL);
     char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
-    weir_require(text != NULL);
+    if (text == NULL) {
+        json_decref(json);
+        topic_fail(call, WEIR_INTERNAL, "the answer holds a value that JSON cannot hold");
+        return;
+    }
     struct msg_answer answer = {.json = text};
     weir_rpc_reply(call->orch->server, &call->route, MSG_answer, &answer, NULL);
     free(text);

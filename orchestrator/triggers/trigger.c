@@ -226,11 +226,6 @@ enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *
     return WEIR_OK;
 }
 
-json_t *orchestrator_trigger_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 enum weir_status orchestrator_trigger_print(const struct weir_yaml_node *node, int indent,
                                             struct weir_buf *out, struct weir_error *err)
 {

@@ -153,8 +153,6 @@ enum weir_status orchestrator_trigger_take_f64(struct weir_bytes *bytes, double 
 void orchestrator_trigger_put_text(struct weir_buf *out, const char *text);
 enum weir_status orchestrator_trigger_take_text(struct weir_bytes *bytes, char *text, size_t size,
                                                 struct weir_error *err) WEIR_MUST_USE;
-/* null unless finite */
-json_t *orchestrator_trigger_number(double value);
 
 /* Appends the effective options of the section as YAML, indented. */
 enum weir_status orchestrator_trigger_print(const struct weir_yaml_node *node, int indent,

@@ -5,6 +5,7 @@
  * `per_training_second` of the area; with every trigger it begins at 0 again. */
 #include "orchestrator/triggers/trigger.h"
 
+#include "orchestrator/json_number.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/points.h"
 #include "orchestrator/triggers/window.h"
@@ -223,8 +224,8 @@ static bool decide(struct cost *cost, json_t *decision)
                        seconds, limit);
     }
     json_object_set_new(decision, "area", json_real(cost->area));
-    json_object_set_new(decision, "limit", orchestrator_trigger_number(limit));
-    json_object_set_new(decision, "training_seconds", orchestrator_trigger_number(seconds));
+    json_object_set_new(decision, "limit", orchestrator_json_number(limit));
+    json_object_set_new(decision, "training_seconds", orchestrator_json_number(seconds));
     json_object_set_new(decision, "backlog", json_integer((json_int_t)cost->backlog));
     return fires;
 }

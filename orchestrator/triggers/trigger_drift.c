@@ -8,6 +8,7 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/judge.h"
+#include "orchestrator/json_number.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/window.h"
 
@@ -295,9 +296,9 @@ static void tell(const struct drift *drift, const struct drift_findings *finding
         json_array_append_new(
             list, json_pack("{ss,so,so,so,ss,sb}", "statistic",
                             orchestrator_judge_statistic(drift->judge, i)->name, "distance",
-                            orchestrator_trigger_number(found->distance), "p_value",
-                            orchestrator_trigger_number(found->p_value), "limit",
-                            orchestrator_trigger_number(found->limit), "limit_of",
+                            orchestrator_json_number(found->distance), "p_value",
+                            orchestrator_json_number(found->p_value), "limit",
+                            orchestrator_json_number(found->limit), "limit_of",
                             found->by_p_value ? "p_value" : "distance", "verdict", found->fires));
     }
     json_object_set_new(decision, "statistics", list);

@@ -7,6 +7,7 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/criterion.h"
+#include "orchestrator/json_number.h"
 #include "orchestrator/metrics/metric.h"
 #include "orchestrator/triggers/checks.h"
 #include "orchestrator/triggers/mistakes.h"
@@ -236,7 +237,7 @@ static bool judge_metric(struct performance *performance, double value, json_t *
         fires |= verdict.fires;
         json_array_append_new(list, json_pack("{ss,so,sb}", "criterion",
                                               orchestrator_criterion_kind(criterion)->name, "limit",
-                                              orchestrator_trigger_number(verdict.limit), "verdict",
+                                              orchestrator_json_number(verdict.limit), "verdict",
                                               verdict.fires));
     }
     json_object_set_new(decision, "criteria", list);
@@ -286,7 +287,7 @@ static bool judge(struct performance *performance, const struct trigger_points *
 {
     double value = measure(performance->asked, points);
     performance->checks.why[0] = '\0';
-    json_object_set_new(decision, "value", orchestrator_trigger_number(value));
+    json_object_set_new(decision, "value", orchestrator_json_number(value));
     json_object_set_new(decision, "predicted", json_integer((json_int_t)points->count));
     bool fires = judge_metric(performance, value, decision);
     fires |= follow_mistakes(performance, points, decision);

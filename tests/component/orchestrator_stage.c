@@ -453,6 +453,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     weir_sample_set_close(&set);
     struct msg_run_done done = {.run = (uint64_t)trainer->run,
                                 .session = trainer->session,
+                                .loss = trainer->stage->loss,
                                 .busy_ns = 1000,
                                 .model = learns ? trainer->stage->model_name : "",
                                 .outputs = learns ? "" : "outputs"};

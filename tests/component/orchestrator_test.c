@@ -8,6 +8,7 @@
 #include "orchestrator/models/lineage.h"
 #include "tests/support/loop.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +55,20 @@ static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
     assert_int_equal(
         orchestrator_pipeline_run(stage->orch, "o.yaml", weir_bytes_of(other), &pipeline, &err),
         WEIR_EXISTS);
+}
+
+/* A training that diverges is a training, and no end of the platform. */
+static void a_loss_that_is_no_number_is_told_as_null(void **state)
+{
+    struct stage *stage = *state;
+    stage->loss = NAN;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"event\":\"training_finished\""), 3);
+    assert_int_equal(stage_told(stage, "\"loss\":null"), 3);
+    stage_begin_anew(stage);
+    stage->loss = INFINITY;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage_told(stage, "\"loss\":null"), 3);
 }
 
 /* Dies after every so many rounds of the loop, and goes on. */
@@ -397,6 +412,8 @@ int main(void)
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused,
                                         stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_loss_that_is_no_number_is_told_as_null, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times,

@@ -82,6 +82,18 @@ static void a_report_lists_samples_that_failed_and_says_how_many_more(void **sta
                                "trigger 3: sample 7: json_text: byte 3\n");
 }
 
+static void a_status_shows_a_loss_that_is_no_number(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF out = {0};
+    render(
+        cli_render_status,
+        "{\"data_dir\":\"d\",\"pipelines\":[{\"pipeline\":\"clicks\",\"progress\":{\"mode\":\"train\","
+        "\"trigger\":1,\"samples\":5,\"samples_total\":10,\"loss\":null,\"stall_fraction\":0.5}}]}",
+        &out);
+    assert_non_null(strstr(weir_buf_text(&out), "50 % of 10 samples, loss nan; its trainer"));
+}
+
 static void a_status_says_how_long_the_newest_model_took(void **state)
 {
     (void)state;
@@ -321,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_is_the_table_people_compare_triggers_by),
         cmocka_unit_test(a_report_lists_samples_that_failed_and_says_how_many_more),
+        cmocka_unit_test(a_status_shows_a_loss_that_is_no_number),
         cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
         cmocka_unit_test(workers_show_what_a_run_goes_through_and_waits_for),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
