@@ -22,17 +22,11 @@ static void mark_cut(char text[WEIR_ERROR_TEXT_MAX], int written)
  * character, becomes '?'. */
 static void make_readable(char *text)
 {
-    struct weir_bytes rest = weir_bytes_of(text);
-    while (rest.size > 0) {
-        size_t size = weir_utf8_character(rest);
-        uint8_t first = rest.at[0];
-        bool is_control = (first < ' ' && first != '\n' && first != '\t') || first == 0x7f;
-        if (size == 0 || is_control) {
-            text[0] = '?';
-            size = 1;
-        }
-        text += size;
-        rest = weir_bytes(rest.at + size, rest.size - size);
+    weir_utf8_repair(text);
+    for (; *text != '\0'; text++) {
+        uint8_t byte = (uint8_t)*text;
+        if ((byte < ' ' && byte != '\n' && byte != '\t') || byte == 0x7f)
+            *text = '?';
     }
 }
 

@@ -36,6 +36,20 @@ size_t weir_utf8_character(struct weir_bytes text)
     return character(text);
 }
 
+void weir_utf8_repair(char *text)
+{
+    struct weir_bytes rest = weir_bytes_of(text);
+    while (rest.size > 0) {
+        size_t size = character(rest);
+        if (size == 0) {
+            *text = '?';
+            size = 1;
+        }
+        text += size;
+        rest = weir_bytes(rest.at + size, rest.size - size);
+    }
+}
+
 /* Bytes of the maximal ill-formed piece in front: as many as a character could begin with, by trying. */
 static size_t ill_formed(struct weir_bytes bytes)
 {

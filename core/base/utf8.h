@@ -14,5 +14,7 @@ uint32_t weir_utf8_decode(struct weir_bytes bytes, size_t *ret_size);
 size_t weir_utf8_encode(uint32_t code, uint8_t *at);
 /* Bytes of the character that `text` begins with; 0 when none does, as RFC 3629 has it. */
 size_t weir_utf8_character(struct weir_bytes text);
+/* Puts '?' in the place of every byte of `text` that belongs to no character. */
+void weir_utf8_repair(char *text);
 
 #endif

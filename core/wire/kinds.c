@@ -1,6 +1,8 @@
 /* Packing, unpacking and printing of each field kind. Kinds of the same nature stand together. */
 #include "core/wire/kinds.h"
 
+#include "core/base/utf8.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -123,16 +125,41 @@ void weir_kind_pack_str(msgpack_packer *out, const char *value)
     msgpack_pack_str_body(out, value, size);
 }
 
-const char *weir_kind_unpack_str(const msgpack_object *in, struct weir_arena *arena,
-                                 const char **ret_value)
+void weir_kind_pack_raw(msgpack_packer *out, const char *value)
+{
+    weir_kind_pack_str(out, value);
+}
+
+static const char *unpack_text(const msgpack_object *in, struct weir_arena *arena, char **ret_text)
 {
     if (in->type != MSGPACK_OBJECT_STR)
         return "expected a string";
     const msgpack_object_str *str = &in->via.str;
     if (str->size > 0 && memchr(str->ptr, '\0', str->size) != NULL)
         return "expected a string without zero bytes";
-    *ret_value = weir_arena_strndup(arena, str->ptr, str->size);
+    *ret_text = weir_arena_strndup(arena, str->ptr, str->size);
     return NULL;
+}
+
+/* Texts go on to Postgres and into JSON, which take nothing but UTF-8; a reason may quote a file's name, and be cut. */
+const char *weir_kind_unpack_str(const msgpack_object *in, struct weir_arena *arena,
+                                 const char **ret_value)
+{
+    char *text = NULL;
+    const char *complaint = unpack_text(in, arena, &text);
+    if (complaint == NULL)
+        weir_utf8_repair(text);
+    *ret_value = text;
+    return complaint;
+}
+
+const char *weir_kind_unpack_raw(const msgpack_object *in, struct weir_arena *arena,
+                                 const char **ret_value)
+{
+    char *text = NULL;
+    const char *complaint = unpack_text(in, arena, &text);
+    *ret_value = text;
+    return complaint;
 }
 
 /* Names, digests and paths are shown; anything else may be a person's words, so only its size is. */
@@ -145,6 +172,11 @@ void weir_kind_print_str(struct weir_buf *out, const char *value)
         weir_buf_printf(out, "\"%s\"", size > 0 ? value : "");
     else
         weir_buf_printf(out, "str[%zu]", size);
+}
+
+void weir_kind_print_raw(struct weir_buf *out, const char *value)
+{
+    weir_kind_print_str(out, value);
 }
 
 void weir_kind_pack_bin(msgpack_packer *out, struct weir_bytes value)
@@ -227,22 +259,47 @@ void weir_kind_pack_strs(msgpack_packer *out, struct weir_strs value)
         weir_kind_pack_str(out, value.at[i]);
 }
 
-const char *weir_kind_unpack_strs(const msgpack_object *in, struct weir_arena *arena,
-                                  struct weir_strs *ret_value)
+void weir_kind_pack_raws(msgpack_packer *out, struct weir_strs value)
+{
+    weir_kind_pack_strs(out, value);
+}
+
+typedef const char *unpack_one_fn(const msgpack_object *in, struct weir_arena *arena,
+                                  const char **ret_value);
+
+static const char *unpack_texts(const msgpack_object *in, struct weir_arena *arena,
+                                unpack_one_fn *unpack_one, struct weir_strs *ret_value)
 {
     if (in->type != MSGPACK_OBJECT_ARRAY)
         return "expected an array of strings";
     const msgpack_object_array *array = &in->via.array;
     const char **at = weir_arena_alloc(arena, array->size * sizeof *at);
     for (uint32_t i = 0; i < array->size; i++) {
-        if (weir_kind_unpack_str(&array->ptr[i], arena, &at[i]) != NULL)
+        if (unpack_one(&array->ptr[i], arena, &at[i]) != NULL)
             return "expected an array of strings without zero bytes";
     }
     *ret_value = (struct weir_strs){.at = at, .count = array->size};
     return NULL;
 }
 
+const char *weir_kind_unpack_strs(const msgpack_object *in, struct weir_arena *arena,
+                                  struct weir_strs *ret_value)
+{
+    return unpack_texts(in, arena, weir_kind_unpack_str, ret_value);
+}
+
+const char *weir_kind_unpack_raws(const msgpack_object *in, struct weir_arena *arena,
+                                  struct weir_strs *ret_value)
+{
+    return unpack_texts(in, arena, weir_kind_unpack_raw, ret_value);
+}
+
 void weir_kind_print_strs(struct weir_buf *out, struct weir_strs value)
 {
     weir_buf_printf(out, "strs[%zu]", value.count);
+}
+
+void weir_kind_print_raws(struct weir_buf *out, struct weir_strs value)
+{
+    weir_kind_print_strs(out, value);
 }

@@ -9,7 +9,7 @@
 #include <msgpack.h>
 
 #define WEIR_KIND_LIST(X) \
-    X(bool) X(u32) X(u64) X(i64) X(f64) X(str) X(bin) X(u64s) X(i64s) X(u32s) X(strs)
+    X(bool) X(u32) X(u64) X(i64) X(f64) X(str) X(raw) X(bin) X(u64s) X(i64s) X(u32s) X(strs) X(raws)
 
 #define X(kind)                                                                             \
     void weir_kind_pack_##kind(msgpack_packer *out, WEIR_C_##kind value);                   \

@@ -190,7 +190,8 @@ void weir_message_pack(enum weir_message type, const void *message, struct weir_
 static void fill_strings(const struct weir_message_info *info, void *message)
 {
     for (size_t i = 0; i < info->fields; i++) {
-        if (weir_str_equal(info->field[i].kind, "str"))
+        if (weir_str_equal(info->field[i].kind, "str") ||
+            weir_str_equal(info->field[i].kind, "raw"))
             *(const char **)(void *)((char *)message + info->field[i].offset) = "";
     }
 }

@@ -30,11 +30,13 @@ struct weir_strs { const char *const *at; size_t count; };
 #define WEIR_C_i64  int64_t
 #define WEIR_C_f64  double
 #define WEIR_C_str  const char *
+#define WEIR_C_raw  const char *
 #define WEIR_C_bin  struct weir_bytes
 #define WEIR_C_u64s struct weir_u64s
 #define WEIR_C_i64s struct weir_i64s
 #define WEIR_C_u32s struct weir_u32s
 #define WEIR_C_strs struct weir_strs
+#define WEIR_C_raws struct weir_strs
 
 // clang-format off
 #define MESSAGE(name, number, doc) __extension__ struct msg_##name { /* some have no member */

@@ -61,15 +61,15 @@ static uint64_t number(struct nonsense *nonsense)
 static const char *text(struct nonsense *nonsense)
 {
     static const char *const WORDS[] = {
-        "",         "a",         "lab",          "notes",
-        "worker-1", "../x",      "%s%n",         "{}",
-        "[]",       "train",     "evaluate",     "predict",
-        "status",   "events",    "models",       "erasures",
-        "datasets", "pipelines", "erase_verify", "doctor",
-        "report",   "workers",   "sets",         "select",
-        "dry_run",  "promote",   "push",         "runs",
-        "none",     "lz4",       "\xc3\xa9",     "{\"erasure\": 1, \"pipeline\": \"lab\"}",
-        "/dev/null"};
+        "",          "a",         "lab",          "notes",
+        "worker-1",  "../x",      "%s%n",         "{}",
+        "[]",        "train",     "evaluate",     "predict",
+        "status",    "events",    "models",       "erasures",
+        "datasets",  "pipelines", "erase_verify", "doctor",
+        "report",    "workers",   "sets",         "select",
+        "dry_run",   "promote",   "push",         "runs",
+        "none",      "lz4",       "\xc3\xa9",     "{\"erasure\": 1, \"pipeline\": \"lab\"}",
+        "/dev/null", "a\xff\xc3"};
     uint64_t which = draw(nonsense, WEIR_COUNT(WORDS) + 1);
     return which < WEIR_COUNT(WORDS) ? WORDS[which] : nonsense->long_text;
 }
@@ -97,6 +97,7 @@ static size_t count(struct nonsense *nonsense)
 #define make_u64(nonsense)  number(nonsense)
 #define make_i64(nonsense)  ((int64_t)number(nonsense))
 #define make_str(nonsense)  text(nonsense)
+#define make_raw(nonsense)  text(nonsense)
 #define make_bin(nonsense)  bytes(nonsense)
 
 static double make_f64(struct nonsense *nonsense)
@@ -120,6 +121,7 @@ MAKE_LIST(u64s, uint64_t, number(nonsense))
 MAKE_LIST(i64s, int64_t, (int64_t)number(nonsense))
 MAKE_LIST(u32s, uint32_t, (uint32_t)number(nonsense))
 MAKE_LIST(strs, const char *, text(nonsense))
+#define make_raws(nonsense) make_strs(nonsense)
 
 // clang-format off
 #define MESSAGE(name, number_, doc) \

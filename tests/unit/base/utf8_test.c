@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,29 @@ static const struct {
     {"\xff\xfe", 2, {1, 1}},
 };
 
+static void a_text_is_repaired_byte_by_byte(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *broken, *whole;
+    } REPAIRS[] = {
+        {"", ""},
+        {"größe 5 €", "größe 5 €"},
+        {"a\xff", "a?"},
+        {"\xc3", "?"},                 /* cut */
+        {"\xe2\x82", "??"},            /* cut */
+        {"\xc0\xaf.", "??."},          /* overlong */
+        {"\xed\xa0\x80", "???"},       /* a surrogate */
+        {"M\xfcller\tx", "M?ller\tx"}, /* Latin-1 */
+    };
+    for (size_t i = 0; i < WEIR_COUNT(REPAIRS); i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%s", REPAIRS[i].broken);
+        weir_utf8_repair(text);
+        assert_string_equal(text, REPAIRS[i].whole);
+    }
+}
+
 static void ill_formed_bytes_are_replaced_piece_by_piece(void **state)
 {
     (void)state;
@@ -55,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives),
+        cmocka_unit_test(a_text_is_repaired_byte_by_byte),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);

@@ -181,7 +181,8 @@ static const struct kind {
     {"bool", fill_bool, show_bool}, {"u32", fill_u32, show_u32},    {"u64", fill_u64, show_u64},
     {"i64", fill_i64, show_i64},    {"f64", fill_f64, show_f64},    {"str", fill_str, show_str},
     {"bin", fill_bin, show_bin},    {"u64s", fill_u64s, show_u64s}, {"i64s", fill_i64s, show_i64s},
-    {"u32s", fill_u32s, show_u32s}, {"strs", fill_strs, show_strs},
+    {"u32s", fill_u32s, show_u32s}, {"strs", fill_strs, show_strs}, {"raw", fill_str, show_str},
+    {"raws", fill_strs, show_strs},
 };
 
 static const struct kind *kind_of(const struct weir_field_info *field)

@@ -44,6 +44,44 @@ static void a_message_is_an_array_of_its_fields(void **state)
         weir_bytes_equal(weir_buf_view(&packed), BYTES("\x94\xa7storage\x2a\xfb\xcd\x03\xe8")));
 }
 
+static void what_is_no_text_arrives_as_question_marks(void **state)
+{
+    struct weir_error err;
+    struct msg_health_is health = {0};
+    struct msg_wiped wiped = {0};
+    assert_int_equal(weir_message_unpack(MSG_health_is, BYTES("\x91\xa6\xffM\xc3\xbc\xc3."), *state,
+                                         &health, &err),
+                     WEIR_OK);
+    assert_string_equal(health.name, "?M\xc3\xbc?.");
+    assert_int_equal(weir_message_unpack(MSG_wiped, BYTES("\x93\xa0\xc2\x92\xa1\xe4\xa2ok"), *state,
+                                         &wiped, &err),
+                     WEIR_OK);
+    assert_string_equal(wiped.workers.at[0], "?");
+    assert_string_equal(wiped.workers.at[1], "ok");
+}
+
+static void a_path_arrives_byte_by_byte(void **state)
+{
+    struct weir_error err;
+    const struct msg_job_open job = {.set_path = "/d/\xe4\xff/1.set"};
+    const char *const paths[] = {"/M\xfcller/a.csv"};
+    const struct msg_located located = {.paths = {paths, 1}};
+    struct msg_job_open job_arrived = {0};
+    struct msg_located located_arrived = {0};
+    WEIR_AUTO_BUF packed = {0};
+    weir_message_pack(MSG_job_open, &job, &packed);
+    assert_int_equal(
+        weir_message_unpack(MSG_job_open, weir_buf_view(&packed), *state, &job_arrived, &err),
+        WEIR_OK);
+    assert_string_equal(job_arrived.set_path, job.set_path);
+    weir_buf_clear(&packed);
+    weir_message_pack(MSG_located, &located, &packed);
+    assert_int_equal(
+        weir_message_unpack(MSG_located, weir_buf_view(&packed), *state, &located_arrived, &err),
+        WEIR_OK);
+    assert_string_equal(located_arrived.paths.at[0], paths[0]);
+}
+
 static void a_message_without_fields_is_an_empty_array(void **state)
 {
     struct weir_error err;
@@ -348,6 +386,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_arena, free_arena)
     const struct CMUnitTest tests[] = {
         TEST(a_message_is_an_array_of_its_fields),
+        TEST(what_is_no_text_arrives_as_question_marks),
+        TEST(a_path_arrives_byte_by_byte),
         TEST(a_message_without_fields_is_an_empty_array),
         TEST(fields_of_a_newer_sender_are_ignored),
         TEST(fields_that_an_older_sender_lacks_are_zero_and_strings_empty),
