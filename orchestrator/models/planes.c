@@ -164,7 +164,8 @@ bool model_planes_decode(struct model_planes *planes, struct weir_bytes stored,
         if (bytes > stored.size ||
             !fetch(planes, sizes[p], weir_bytes(stored.at, bytes), planes->planes[p], words))
             return false;
-        stored = weir_bytes(stored.at + bytes, stored.size - bytes);
+        if (bytes > 0) /* nothing may lie nowhere */
+            stored = weir_bytes(stored.at + bytes, stored.size - bytes);
     }
     join(planes->words, words, planes->planes[0], planes->planes[1], planes->planes[2],
          planes->planes[3]);
