@@ -27,7 +27,11 @@ enum weir_param_kind {
     WEIR_PARAM_BOOL,
     WEIR_PARAM_I64S,
 };
-enum { WEIR_PARAMS_MAX = 32, WEIR_CONNINFO_BYTES_MAX = 4096 };
+enum {
+    WEIR_PARAMS_MAX = 32,
+    WEIR_PARAMS_BYTES_MAX = 960 << 20, /* of all parameters of a statement together */
+    WEIR_CONNINFO_BYTES_MAX = 4096
+};
 /* A parameter has the type of its kind (I64: bigint), whatever the statement compares it with; a NULL has
  * the type the statement gives it. */
 struct weir_param {
@@ -75,8 +79,8 @@ enum weir_status weir_db_migrate(struct weir_db *db, const struct weir_migration
                                  size_t count, struct weir_error *err) WEIR_MUST_USE;
 
 /* Runs a prepared statement. `ret_rows` may be NULL. EXISTS for a unique violation, UNAVAILABLE for
- * a lost connection (a transaction that was open is gone), INTERNAL for anything else the server
- * refuses. */
+ * a lost connection (a transaction that was open is gone), LIMIT for more than WEIR_PARAMS_BYTES_MAX,
+ * INTERNAL for anything else the server refuses. */
 enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_param *params,
                              size_t count, struct weir_rows **ret_rows,
                              struct weir_error *err) WEIR_MUST_USE;

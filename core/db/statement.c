@@ -6,7 +6,6 @@
 
 #include <endian.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@ enum {
 };
 
 enum { NAME_MAX_BYTES = 32, COPY_PIECE_MAX = 1 << 20 };
+enum { ARRAY_HEAD_BYTES = 5 * 4, ARRAY_ELEMENT_BYTES = 4 + 8 };
 
 /* The parameters as PQexecPrepared wants them. */
 struct arguments {
@@ -64,10 +64,8 @@ static void put_be32(uint8_t **at, uint32_t value)
 /* An array on the wire: dimensions, has nulls, element type, length, lower bound, then (size, value) each. */
 static void set_array(struct arguments *arguments, size_t i, struct weir_bytes words)
 {
-    enum { HEADER = 5 * 4, ELEMENT = 4 + 8 };
     size_t count = words.size / sizeof(int64_t);
-    weir_require(count <= (INT_MAX - HEADER) / ELEMENT);
-    uint8_t *array = weir_calloc(1, HEADER + count * ELEMENT);
+    uint8_t *array = weir_calloc(1, ARRAY_HEAD_BYTES + count * ARRAY_ELEMENT_BYTES);
     uint8_t *at = array;
     put_be32(&at, count > 0 ? 1 : 0);
     put_be32(&at, 0);
@@ -92,7 +90,6 @@ static void set_param(struct arguments *arguments, size_t i, const struct weir_p
 {
     static const uint8_t BOOLS[2] = {0, 1};
     uint64_t bits;
-    weir_require(param->bytes.size <= INT_MAX);
     switch (param->kind) {
     case WEIR_PARAM_NULL:
         break;
@@ -116,6 +113,28 @@ static void set_param(struct arguments *arguments, size_t i, const struct weir_p
         set_array(arguments, i, param->bytes);
         break;
     }
+}
+
+static size_t param_bytes(const struct weir_param *param)
+{
+    return param->kind != WEIR_PARAM_I64S
+               ? param->bytes.size
+               : ARRAY_HEAD_BYTES + param->bytes.size / sizeof(int64_t) * ARRAY_ELEMENT_BYTES;
+}
+
+/* The lengths of a message are of 32 bits, and the server takes less than 1 GiB of it. */
+static enum weir_status check_sizes(const char *name, const struct weir_param *params, size_t count,
+                                    struct weir_error *err)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = param_bytes(&params[i]);
+        sum = bytes <= WEIR_PARAMS_BYTES_MAX ? sum + bytes : SIZE_MAX / WEIR_PARAMS_MAX;
+    }
+    if (sum <= WEIR_PARAMS_BYTES_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT, "%s: more than %d MiB for one statement", name,
+                     WEIR_PARAMS_BYTES_MAX >> 20);
 }
 
 /* ---- preparing ---- */
@@ -188,12 +207,15 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE, "%s: fault db.run", db->queries[query].name);
     }
+    enum weir_status status = check_sizes(db->queries[query].name, params, count, err);
+    if (status != WEIR_OK)
+        return status;
     struct arguments arguments;
     memset(&arguments, 0, sizeof arguments);
     arguments.count = count;
     for (size_t i = 0; i < count; i++)
         set_param(&arguments, i, &params[i]);
-    enum weir_status status = execute(db, query, &arguments, ret_rows, err);
+    status = execute(db, query, &arguments, ret_rows, err);
     free_arguments(&arguments);
     return status;
 }

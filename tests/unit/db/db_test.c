@@ -391,6 +391,23 @@ static void a_migration_that_fails_leaves_nothing(void **state)
     assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
 }
 
+/* What is too large is never read: these bytes are not there. */
+static void more_than_a_statement_can_take_is_refused(void **state)
+{
+    static const uint64_t WORD = 7;
+    static const struct weir_bytes HALF = {(const uint8_t *)&WORD, WEIR_PARAMS_BYTES_MAX / 2 + 1};
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(DB_RUN(db, Q_same, NULL, &err, DB_BYTES(weir_bytes(&WORD, SIZE_MAX))),
+                     WEIR_LIMIT);
+    assert_string_equal(err.text, "same: more than 960 MiB for one statement");
+    assert_int_equal(DB_RUN(db, Q_array, NULL, &err, DB_I64S(&WORD, (size_t)1 << 28)), WEIR_LIMIT);
+    assert_int_equal(DB_RUN(db, Q_echo, NULL, &err, DB_I64(1), DB_F64(1), DB_TEXT(""),
+                            DB_BYTES(HALF), DB_BYTES(HALF)),
+                     WEIR_LIMIT);
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+}
+
 static void vacuum_runs_as_a_text(void **state)
 {
     struct weir_error err;
@@ -410,6 +427,7 @@ int main(void)
         TEST(small_and_odd_types_are_read_too),
         TEST(a_type_nobody_expected_stops_with_the_column),
         TEST(an_array_is_one_parameter),
+        TEST(more_than_a_statement_can_take_is_refused),
         TEST(a_second_row_with_the_same_key_exists_already),
         TEST(a_mistake_in_a_statement_is_a_defect),
         TEST(a_commit_keeps_and_a_rollback_forgets),
