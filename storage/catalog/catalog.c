@@ -69,7 +69,7 @@ void storage_catalog_add(struct catalog *catalog, struct dataset *dataset)
     catalog->datasets =
         weir_realloc(catalog->datasets, catalog->count + 1, sizeof(struct dataset *));
     catalog->datasets[catalog->count++] = dataset;
-    weir_require(dataset->number == catalog->count);
+    weir_require(dataset->number == catalog->count); /* given here, or checked when it was read */
     join_updates(catalog, dataset);
 }
 

@@ -30,6 +30,25 @@ static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset
     return WEIR_OK;
 }
 
+/* Chunks ascend and do not overlap, within blocks that ids have room for. */
+static enum weir_status check_chunk(const struct dataset *dataset, const struct weir_rows *rows,
+                                    size_t i, struct weir_error *err)
+{
+    int64_t block = weir_rows_i64(rows, i, 0), row = weir_rows_i64(rows, i, 1);
+    int64_t count = weir_rows_i64(rows, i, 2);
+    bool is_next = i == 0 || block > weir_rows_i64(rows, i - 1, 0) ||
+                   row >= weir_rows_i64(rows, i - 1, 1) + weir_rows_i64(rows, i - 1, 2);
+
+    if (block >= 0 && block < INT64_C(1) << WEIR_BLOCK_BITS && row >= 0 && row < WEIR_BLOCK_ROWS &&
+        count > 0 && count <= WEIR_BLOCK_ROWS - row && is_next)
+        return WEIR_OK;
+    return weir_fail(
+        err, WEIR_CORRUPT,
+        "table chunk: found %lld rows from row %lld of block %lld of dataset %u, expected rows of "
+        "their own within a block of %d: put the database back from a backup",
+        (long long)count, (long long)row, (long long)block, dataset->number, WEIR_BLOCK_ROWS);
+}
+
 static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
                                     struct weir_error *err)
 {
@@ -37,6 +56,9 @@ static enum weir_status load_chunks(struct weir_db *db, struct dataset *dataset,
     enum weir_status status = DB_RUN(db, Q_chunk_index, &rows, err, DB_I64(dataset->number));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        status = check_chunk(dataset, rows, i, err);
+        if (status != WEIR_OK)
+            return status;
         struct chunk_ref chunk = {
             .block = (uint32_t)weir_rows_i64(rows, i, 0),
             .first_row = (uint32_t)weir_rows_i64(rows, i, 1),
@@ -98,7 +120,12 @@ static enum weir_status load_dead(struct weir_db *db, struct dataset *dataset,
     enum weir_status status = DB_RUN(db, Q_dead, &rows, err, DB_I64(dataset->number));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct dead_rows *dead = storage_dataset_dead(dataset, (uint32_t)weir_rows_i64(rows, i, 0));
+        uint64_t block = (uint64_t)weir_rows_i64(rows, i, 0);
+
+        if (block >> WEIR_BLOCK_BITS != 0)
+            return weir_fail(err, WEIR_CORRUPT, "table dead: there is no block %llu",
+                             (unsigned long long)block);
+        struct dead_rows *dead = storage_dataset_dead(dataset, (uint32_t)block);
 
         weir_bits_unpack(&dead->erased, weir_rows_bytes(rows, i, 1));
         weir_bits_unpack(&dead->removed, weir_rows_bytes(rows, i, 2));
@@ -183,6 +210,11 @@ static enum weir_status load_dataset(struct weir_db *db, struct catalog *catalog
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "dataset '%s'", weir_rows_text(rows, i, 1));
     read_numbers(dataset, rows, i);
+    if (dataset->number != catalog->count + 1)
+        return weir_fail(
+            err, WEIR_CORRUPT,
+            "table dataset: '%s' has number %u, expected %zu: put the database back from a backup",
+            dataset->name, dataset->number, catalog->count + 1);
     status = load_classes(db, dataset, err);
     if (status == WEIR_OK)
         status = load_chunks(db, dataset, err);

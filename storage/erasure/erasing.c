@@ -75,12 +75,29 @@ void storage_erasing_take_up(struct storage *storage, struct erase_request *requ
     storage_pump(storage);
 }
 
-/* Ids of the epoch, of however many requests; those of the next epoch begin at the place that is returned. */
-static size_t add_epoch(struct storage *storage, const struct weir_rows *rows, size_t from)
+/* A hole between epochs would move those behind it to lower numbers, which holders have passed. */
+static enum weir_status check_epoch(const struct storage *storage, int64_t epoch, size_t count,
+                                    struct weir_error *err)
 {
-    int64_t epoch = weir_rows_i64(rows, from, 0);
+    uint64_t expected = storage_erasure_epoch(storage->erasure) + 1;
+
+    if ((uint64_t)epoch == expected && count <= STORAGE_ERASED_MAX)
+        return WEIR_OK;
+    return weir_fail(
+        err, WEIR_CORRUPT,
+        "table erasure_ids: found epoch %lld with %zu samples, expected epoch %llu with at most %d: "
+        "put the database back from a backup",
+        (long long)epoch, count, (unsigned long long)expected, STORAGE_ERASED_MAX);
+}
+
+/* Ids of the epoch, of however many requests; those of the next epoch begin at `*ret_at` afterwards. */
+static enum weir_status add_epoch(struct storage *storage, const struct weir_rows *rows,
+                                  size_t *ret_at, struct weir_error *err)
+{
+    size_t at = *ret_at;
+    int64_t epoch = weir_rows_i64(rows, at, 0);
     struct id_list ids = {0};
-    size_t at = from;
+    enum weir_status status;
 
     for (; at < weir_rows_count(rows) && weir_rows_i64(rows, at, 0) == epoch; at++) {
         struct weir_bytes packed = weir_rows_bytes(rows, at, 1);
@@ -89,9 +106,12 @@ static size_t add_epoch(struct storage *storage, const struct weir_rows *rows, s
             storage_id_list_add(&ids, weir_get_u64(packed.at + i));
     }
     storage_id_list_sort(&ids);
-    (void)storage_erasure_add(storage->erasure, ids.at, ids.count);
+    status = check_epoch(storage, epoch, ids.count, err);
+    if (status == WEIR_OK)
+        (void)storage_erasure_add(storage->erasure, ids.at, ids.count);
     free(ids.at);
-    return at;
+    *ret_at = at;
+    return status;
 }
 
 static enum weir_status load_epochs(struct storage *storage, struct weir_error *err)
@@ -104,8 +124,10 @@ static enum weir_status load_epochs(struct storage *storage, struct weir_error *
 
         if (status != WEIR_OK)
             return status;
-        for (size_t at = 0; at < weir_rows_count(rows);)
-            at = add_epoch(storage, rows, at);
+        for (size_t at = 0; status == WEIR_OK && at < weir_rows_count(rows);)
+            status = add_epoch(storage, rows, &at, err);
+        if (status != WEIR_OK)
+            return status;
         is_through = weir_rows_count(rows) == 0;
     }
     return WEIR_OK;

@@ -159,6 +159,51 @@ static void a_store_of_a_later_weir_is_refused(void **state)
     assert_non_null(strstr(err.text, "run a newer Weir"));
 }
 
+/* Rows that no Weir writes: lost, changed by hand, or of half a backup. */
+static void rows_that_cannot_be_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *change, *expected;
+    } CASES[] = {
+        {"UPDATE storage.dataset SET number = number + 1 WHERE number = 2",
+         "table dataset: 'notes' has number 3, expected 2"},
+        {"UPDATE storage.chunk SET first_row = first_row + 65530 WHERE dataset = 1",
+         "table chunk: found 40 rows from row 65530"},
+        {"UPDATE storage.chunk SET count = 0 WHERE dataset = 2",
+         "table chunk: found 0 rows from row 0 of block 0"},
+        {"UPDATE storage.dead SET block = -1 WHERE dataset = 1", "table dead: there is no block"},
+        {"UPDATE storage.erasure_ids SET epoch = epoch + 1",
+         "table erasure_ids: found epoch 2 with 16 samples, expected epoch 1"},
+        {"UPDATE storage.erasure_ids SET ids = (SELECT string_agg(int8send(g), '') FROM "
+         "generate_series(1, 70000) AS g)",
+         "table erasure_ids: found epoch 1 with 70000 samples, expected epoch 1 with at most"},
+    };
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(open_here(&err), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_FREE char *keep = weir_format(
+            "CREATE SCHEMA kept; CREATE TABLE kept.dataset AS TABLE storage.dataset; "
+            "CREATE TABLE kept.chunk AS TABLE storage.chunk; CREATE TABLE kept.dead AS TABLE "
+            "storage.dead; CREATE TABLE kept.erasure_ids AS TABLE storage.erasure_ids; %s",
+            CASES[i].change);
+
+        weir_test_postgres_sql(&lab.postgres, keep);
+        err.text[0] = '\0';
+        assert_int_equal(open_here(&err), WEIR_CORRUPT);
+        if (!strstr(err.text, CASES[i].expected))
+            fail_msg("expected '%s', found '%s'", CASES[i].expected, err.text);
+        weir_test_postgres_sql(
+            &lab.postgres,
+            "SET client_min_messages = warning; DELETE FROM storage.dataset; DELETE FROM storage.chunk; "
+            "DELETE FROM storage.dead; DELETE FROM storage.erasure_ids; INSERT INTO storage.dataset TABLE kept.dataset; INSERT INTO "
+            "storage.chunk TABLE kept.chunk; INSERT INTO storage.dead TABLE kept.dead; INSERT INTO "
+            "storage.erasure_ids TABLE kept.erasure_ids; DROP SCHEMA kept CASCADE");
+    }
+    assert_int_equal(open_here(&err), WEIR_OK);
+}
+
 int main(void)
 {
 #define CASE(test) STORAGE_CASE_AFTER(&lab, begin, test)
@@ -166,6 +211,7 @@ int main(void)
         CASE(a_store_of_the_first_weir_opens_with_all_its_samples),
         CASE(the_upgraded_store_passes_an_examination),
         CASE(a_store_of_a_later_weir_is_refused),
+        CASE(rows_that_cannot_be_are_refused_by_name),
         STORAGE_CASE_AFTER(&lab, begin_without_secret,
                            an_older_store_without_its_secret_is_refused_and_given_no_other),
     };
