@@ -197,7 +197,8 @@ static void rows_that_cannot_be_are_refused_by_name(void **state)
         weir_test_postgres_sql(
             &lab.postgres,
             "SET client_min_messages = warning; DELETE FROM storage.dataset; DELETE FROM storage.chunk; "
-            "DELETE FROM storage.dead; DELETE FROM storage.erasure_ids; INSERT INTO storage.dataset TABLE kept.dataset; INSERT INTO "
+            "DELETE FROM storage.dead; DELETE FROM storage.erasure_ids; "
+            "INSERT INTO storage.dataset TABLE kept.dataset; INSERT INTO "
             "storage.chunk TABLE kept.chunk; INSERT INTO storage.dead TABLE kept.dead; INSERT INTO "
             "storage.erasure_ids TABLE kept.erasure_ids; DROP SCHEMA kept CASCADE");
     }
