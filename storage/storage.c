@@ -459,6 +459,7 @@ static enum weir_status open_store(struct storage *storage,
                                    const struct weir_service_options *options,
                                    struct weir_error *err)
 {
+    struct homes homes = {0};
     enum weir_status status;
 
     if (!options->postgres)
@@ -468,10 +469,15 @@ static enum weir_status open_store(struct storage *storage,
     if (status == WEIR_OK)
         status = weir_db_migrate(storage->db, STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count, err);
     if (status == WEIR_OK)
+        status = storage_home_open(storage->db, options->data_dir, &homes, err);
+    if (status == WEIR_OK)
         status = storage_secret_open(options->data_dir, storage->db, &storage->secret, err);
     if (status == WEIR_OK)
         status = load(storage, err);
-    return status == WEIR_OK ? storage_restored_check(storage, err) : status;
+    if (status == WEIR_OK)
+        status = storage_restored_check(storage, &homes, err);
+    storage_homes_fini(&homes);
+    return status;
 }
 
 enum weir_status storage_open(const struct weir_service_options *options, struct weir_loop *loop,

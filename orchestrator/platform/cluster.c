@@ -181,6 +181,11 @@ enum weir_status weir_cluster_make(const struct weir_postgres_options *options, 
 {
     if (cluster_version(options->cluster) != 0)
         return WEIR_OK;
+    if (options->is_used)
+        return weir_fail(err, WEIR_CORRUPT,
+                         "the database of this data directory is missing, expected it in %s: copy "
+                         "or restore it along with the directory",
+                         options->cluster);
     WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", options->cluster);
     enum weir_status status = weir_remove_tree(fresh, err); /* of a killed attempt */
     if (!status)

@@ -10,7 +10,8 @@ enum weir_status weir_cluster_find_programs(const struct weir_postgres_options *
                                             char **ret_bin_dir,
                                             struct weir_error *err) WEIR_MUST_USE;
 
-/* Makes the cluster unless it is there: built in CLUSTER.tmp, complete before it gets its name. */
+/* Makes the cluster unless it is there: built in CLUSTER.tmp, complete before it gets its name. CORRUPT when it is
+ * missing and the data directory is used. */
 enum weir_status weir_cluster_make(const struct weir_postgres_options *options, const char *bin_dir,
                                    char *const *env, struct weir_error *err) WEIR_MUST_USE;
 

@@ -446,6 +446,13 @@ static enum weir_status run_postgres(struct weir_platform *platform, struct weir
 
 static void on_retry_postgres(void *owner);
 
+/* Storage has opened it once (storage/home.h), which takes a database. */
+static bool is_used(const struct weir_datadir *datadir)
+{
+    WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, "storage/.home");
+    return access(path, F_OK) == 0;
+}
+
 /* A cluster that was killed while it was made is made again, a few times: its disk may be full for good. */
 static enum weir_status start_postgres(struct weir_platform *platform, struct weir_error *err)
 {
@@ -457,6 +464,7 @@ static enum weir_status start_postgres(struct weir_platform *platform, struct we
         .socket_dir = datadir->cluster_socket_dir,
         .log_path = log_path,
         .identity = datadir->cluster_drops ? &datadir->identity : NULL,
+        .is_used = is_used(datadir),
     };
     enum weir_status status = weir_postgres_prepare(&settings, &platform->postgres, err);
     if (status == WEIR_IO && ++platform->cluster_attempts < START_FAILURES_MAX) {

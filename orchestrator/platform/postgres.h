@@ -13,13 +13,15 @@ struct weir_postgres_options {
     const char *socket_dir; /* exists, 0700 */
     const char *log_path;
     const struct weir_identity *identity; /* NULL: run as whoever we are, which is not root */
+    bool is_used; /* the data directory has a store: its cluster is there, or was lost */
 };
 
 struct weir_postgres;
 
 /* Finds the programs and makes the cluster if there is none: blocks for about half a second then,
  * and a killed attempt leaves nothing behind. NOT_FOUND names the package when Postgres is not
- * installed; UNSUPPORTED when the cluster was made by another major version. */
+ * installed; UNSUPPORTED when the cluster was made by another major version; CORRUPT when it is missing and the data
+ * directory is used. */
 enum weir_status weir_postgres_prepare(const struct weir_postgres_options *options,
                                        struct weir_postgres **ret_postgres,
                                        struct weir_error *err) WEIR_MUST_USE;

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/scanning/expand.h"
+#include "storage/scanning/file_job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,15 @@ static bool set_time(const char *path, const struct stored_file *file, const str
            utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static void become(const struct dataset *dataset, struct stored_file *file,
+                   const struct stat *found)
+{
+    file->device = found->st_dev;
+    file->inode = found->st_ino;
+    if (!dataset->declaration->is_copied) /* what is scanned, or appended to, is this very file */
+        file->source_inode = found->st_ino;
+}
+
 enum owned_state storage_owned_recognise(const struct dataset *dataset, struct stored_file *file)
 {
     WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
@@ -45,9 +55,28 @@ enum owned_state storage_owned_recognise(const struct dataset *dataset, struct s
         return OWNED_OTHER;
     if (file->device == found.st_dev && file->inode == found.st_ino)
         return OWNED_SAME;
-    file->device = found.st_dev;
-    file->inode = found.st_ino;
-    if (!dataset->declaration->is_copied) /* what is scanned, or appended to, is this very file */
-        file->source_inode = found.st_ino;
+    become(dataset, file, &found);
+    return OWNED_RECOGNISED;
+}
+
+enum owned_state storage_referred_recognise(const struct dataset *dataset,
+                                            const struct storage_secret *secret,
+                                            struct stored_file *file)
+{
+    WEIR_AUTO_FREE char *path = storage_dataset_path(dataset, file);
+    struct stat found;
+
+    if (lstat(path, &found) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? OWNED_GONE : OWNED_OTHER;
+    if (!S_ISREG(found.st_mode) || (uint64_t)found.st_size != file->size ||
+        weir_mtime_ns(&found) != file->mtime_ns)
+        return OWNED_OTHER;
+    if (file->device == found.st_dev && file->inode == found.st_ino)
+        return OWNED_SAME;
+    if (!dataset->declaration->format->is_one_sample &&
+        (file->prefix_hash == 0 ||
+         storage_source_hash(dataset, secret, file->path, file->indexed) != file->prefix_hash))
+        return OWNED_OTHER;
+    become(dataset, file, &found);
     return OWNED_RECOGNISED;
 }

@@ -5,6 +5,7 @@
 #define WEIR_STORAGE_OWNED_H
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/secret.h"
 
 enum owned_state {
     OWNED_SAME,
@@ -16,5 +17,10 @@ enum owned_state {
 bool storage_owns(const struct dataset *dataset);
 /* Compares a live file of such a dataset with what stands in its place, which is given the recorded time. */
 enum owned_state storage_owned_recognise(const struct dataset *dataset, struct stored_file *file);
+/* The same of a file that is only referred to, when it was restored along with the store: of the recorded length and
+ * time, and with the recorded ends. Scans see to whatever else stands there. */
+enum owned_state storage_referred_recognise(const struct dataset *dataset,
+                                            const struct storage_secret *secret,
+                                            struct stored_file *file);
 
 #endif

@@ -82,12 +82,20 @@ def everything_in(place):
     return {path: path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file() and not path.is_symlink()}
 
 
-def test_a_platform_that_was_moved_goes_on():
+def assert_said_once(place):
+    log = "".join(p.read_text() for p in place.glob("log/storage*.log"))
+    assert log.count("copied, restored or moved") == 1, log
+
+
+def test_a_platform_that_was_moved_goes_on_and_uses_nothing_of_what_stands_in_its_old_place():
     trained = Trained()
     before, place = trained.lab.data_dir, trained.lab.folder / "elsewhere"
     before.rename(place)
+    copy(place, before)
+    old = everything_in(before)
     trained.assert_works_at(place)
-    assert not before.exists()
+    assert_said_once(place)
+    assert everything_in(before) == old, "what stands in the old place was touched"
     trained.lab.remove()
 
 
@@ -99,8 +107,26 @@ def test_a_platform_that_was_restored_goes_on():
     copy(kept, trained.lab.data_dir)
     shutil.rmtree(kept)
     trained.assert_works_at(trained.lab.data_dir)
-    log = "".join(p.read_text() for p in trained.lab.data_dir.glob("log/storage*.log"))
-    assert log.count("copied, restored or moved") == 1, log
+    assert_said_once(trained.lab.data_dir)
+    trained.lab.remove()
+
+
+def test_a_copy_without_times_and_what_an_archive_gave_back_go_on():
+    trained = Trained()
+    original, plain, unpacked = (trained.lab.folder / name for name in ("data", "plain", "unpacked"))
+    subprocess.run(["cp", "-r", original, plain], check=True)
+    subprocess.run(["tar", "-C", original.parent, "--format=ustar", "--exclude=*.sock", "-cf", trained.lab.folder / "all.tar", "data"], check=True)
+    unpacked.mkdir()
+    subprocess.run(["tar", "-C", unpacked, "-xf", trained.lab.folder / "all.tar"], check=True)
+    shutil.rmtree(original)
+    (trained.lab.folder / "all.tar").unlink()
+    sources = trained.lab.folder / "sources"
+    copy(trained.lab.referred, sources)
+    trained.assert_works_at(plain)
+    shutil.rmtree(trained.lab.referred)
+    sources.rename(trained.lab.referred)  # the first of the two has scrubbed what both refer to
+    shutil.rmtree(plain)
+    trained.assert_works_at(unpacked / "data")
     trained.lab.remove()
 
 
@@ -112,6 +138,73 @@ def test_a_copy_beside_the_original_leaves_the_original_alone():
     trained.assert_works_at(place)
     assert everything_in(original) == before, "files of the original were touched"
     trained.lab.remove()
+
+
+def refused(lab, place):
+    """What a platform says that does not come up."""
+    done = lab.ask("datasets", data_dir=place)
+    assert done.returncode == 1, (done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+def test_a_copy_without_a_database_of_its_own_is_refused():
+    lab = Lab(samples=200, every=200, epochs=1)
+    outside, place = lab.folder / "outside", lab.folder / "beside"
+    outside.mkdir()
+    lab.data_dir.mkdir()
+    (lab.data_dir / "postgres.location").write_text(str(outside / "database"))
+    owner = os.environ.get("WEIR_USER", "postgres") if os.geteuid() == 0 else None
+    if owner:
+        shutil.chown(outside, owner)
+    lab.run().finish()
+    copy(lab.data_dir, place)
+    said = refused(lab, place)
+    assert f"{place} is a copy of {lab.data_dir}" in said, said
+    lab.weir("datasets")  # the original goes on
+    copy(outside / "database", outside / "another")
+    (place / "postgres.location").write_text(str(outside / "another"))
+    lab.weir("datasets", data_dir=place)
+    lab.weir("datasets")
+    shutil.rmtree(outside / "another")
+    said = refused(lab, place)
+    assert "is missing" in said and str(outside / "another") in said, said
+    shutil.rmtree(lab.data_dir)
+    lab.remove()
+
+
+def test_a_database_outside_goes_on_with_a_data_directory_that_was_moved():
+    lab = Lab(samples=200, every=200, epochs=1)
+    outside, place = lab.folder / "outside", lab.folder / "elsewhere"
+    outside.mkdir()
+    lab.data_dir.mkdir()
+    (lab.data_dir / "postgres.location").write_text(str(outside / "database"))
+    if os.geteuid() == 0:
+        shutil.chown(outside, "postgres")
+    lab.run().finish()
+    lab.data_dir.rename(place)
+    told = json.loads(lab.weir("datasets", "--json", data_dir=place))["datasets"]
+    assert [d["live"] for d in told] == [200], told
+    assert_said_once(place)
+    lab.remove()
+
+
+def test_a_data_directory_without_its_database_is_refused():
+    lab = Lab(samples=200, every=200, epochs=1)
+    lab.run().finish()
+    cluster, aside = lab.data_dir / "postgres", lab.folder / "aside"
+    cluster.rename(aside)
+    said = refused(lab, lab.data_dir)
+    assert "is missing" in said and str(cluster) in said and not cluster.exists(), said
+    other = Lab(samples=200, every=200, epochs=1)
+    other.run().finish()
+    copy(other.data_dir / "postgres", cluster)
+    said = refused(lab, lab.data_dir)
+    assert "was used with another database" in said, said
+    shutil.rmtree(cluster)
+    aside.rename(cluster)
+    lab.weir("datasets")
+    for each in (lab, other):
+        each.remove()
 
 
 if __name__ == "__main__":

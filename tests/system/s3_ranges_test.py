@@ -216,6 +216,7 @@ def put_old_objects(lab, store):
         (mirror / name).write_text(body)
         os.utime(mirror / name, (1770091500 + second,) * 2)
     (lab.data_dir / "secret").write_bytes(OLD_SECRET)
+    (lab.data_dir / "storage" / ".home").unlink()  # that Weir made none
     for path in [mirror.parent, mirror, *mirror.iterdir()]:
         shutil.chown(path, owner.st_uid, owner.st_gid)
 
