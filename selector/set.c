@@ -48,14 +48,6 @@ static uint32_t highest(const uint64_t *mask)
     return (uint32_t)(word * WORD_BITS) + 63 - (uint32_t)__builtin_clzll(mask[word]);
 }
 
-/* The k-th set bit of a word, which has more than k. */
-static uint32_t bit_of(uint64_t word, uint64_t k)
-{
-    for (; k > 0; k--)
-        word &= word - 1;
-    return (uint32_t)__builtin_ctzll(word);
-}
-
 /* ---- making ---- */
 
 static void drop_blocks(struct selector_set *set)
@@ -171,20 +163,6 @@ size_t selector_set_block_of(const struct selector_set *set, uint64_t rank)
     return low;
 }
 
-/* Members of the block below `row`. */
-static uint64_t rank_in(const struct selector_set_block *block, uint32_t row)
-{
-    if (!block->words) {
-        uint32_t above = row > block->from ? row - block->from : 0;
-        return above < block->count ? above : block->count;
-    }
-    uint64_t rank = 0;
-    for (uint32_t word = 0; word < row / WORD_BITS; word++)
-        rank += (uint64_t)__builtin_popcountll(block->words[word]);
-    uint64_t rest = block->words[row / WORD_BITS] & ((UINT64_C(1) << row % WORD_BITS) - 1);
-    return rank + (uint64_t)__builtin_popcountll(rest);
-}
-
 bool selector_set_has(const struct selector_set *set, uint64_t id)
 {
     uint32_t row = weir_sample_row(id);
@@ -192,29 +170,6 @@ bool selector_set_has(const struct selector_set *set, uint64_t id)
     if (!block || block->words)
         return block && (block->words[row / WORD_BITS] >> (row % WORD_BITS) & 1);
     return row >= block->from && row - block->from < block->count;
-}
-
-uint64_t selector_set_rank(const struct selector_set *set, uint64_t id)
-{
-    uint64_t first = id - weir_sample_row(id);
-    size_t at = place_of(set, first);
-    if (at == set->block_count)
-        return set->count;
-    const struct selector_set_block *block = &set->blocks[at];
-    return block->before + (block->first == first ? rank_in(block, weir_sample_row(id)) : 0);
-}
-
-uint64_t selector_set_select(const struct selector_set *set, uint64_t rank)
-{
-    weir_require(rank < set->count);
-    const struct selector_set_block *block = &set->blocks[selector_set_block_of(set, rank)];
-    rank -= block->before;
-    if (!block->words)
-        return block->first + block->from + rank;
-    size_t word = 0;
-    for (uint64_t here; rank >= (here = (uint64_t)__builtin_popcountll(block->words[word])); word++)
-        rank -= here;
-    return block->first + word * WORD_BITS + bit_of(block->words[word], rank);
 }
 
 /* ---- operations ---- */

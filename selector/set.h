@@ -44,10 +44,6 @@ size_t selector_set_ids(const struct selector_set *set, size_t index, uint64_t *
 size_t selector_set_block_of(const struct selector_set *set, uint64_t rank);
 
 bool selector_set_has(const struct selector_set *set, uint64_t id);
-/* How many members are below `id`. */
-uint64_t selector_set_rank(const struct selector_set *set, uint64_t id);
-/* The member with `rank` members below it; rank < count. */
-uint64_t selector_set_select(const struct selector_set *set, uint64_t rank);
 
 enum selector_set_operation { SELECTOR_UNION, SELECTOR_DIFFERENCE, SELECTOR_INTERSECTION };
 /* `a` becomes a ∪ b, a \ b or a ∩ b. */

@@ -25,8 +25,7 @@ static enum weir_status read_bytes(const struct weir_key_file *file, const char 
     bool is_key = status == WEIR_OK && bytes.size == WEIR_KEY_BYTES;
     if (is_key)
         memcpy(ret_key, bytes.at, WEIR_KEY_BYTES);
-    if (bytes.at != NULL)
-        explicit_bzero(bytes.at, bytes.capacity);
+    weir_buf_wipe(&bytes);
     if (is_key || (status != WEIR_OK && status != WEIR_LIMIT))
         return status;
     return weir_fail(err, WEIR_CORRUPT, "%s: expected a key of %d bytes: %s", path, WEIR_KEY_BYTES,

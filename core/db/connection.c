@@ -98,8 +98,7 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
                                struct weir_error *err)
 {
     ExecStatusType found = PQresultStatus(result);
-    if (found == PGRES_COMMAND_OK || found == PGRES_TUPLES_OK || found == PGRES_COPY_IN ||
-        found == PGRES_EMPTY_QUERY)
+    if (found == PGRES_COMMAND_OK || found == PGRES_TUPLES_OK || found == PGRES_EMPTY_QUERY)
         return WEIR_OK;
     if (is_lost(db, result)) {
         weir_db_drop(db);

@@ -95,9 +95,6 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
 /* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout. */
 enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
                               struct weir_error *err) WEIR_MUST_USE;
-/* COPY … FROM STDIN with the given bytes, for bulk loads. */
-enum weir_status weir_db_copy(struct weir_db *db, const char *copy_sql, struct weir_bytes data,
-                              struct weir_error *err) WEIR_MUST_USE;
 
 /* Transactions do not nest. A rollback never fails; after a failed commit the outcome is unknown
  * unless the status is not UNAVAILABLE: repeat the whole (idempotent) operation. */

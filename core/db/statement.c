@@ -20,7 +20,7 @@ enum {
     OID_INT8_ARRAY = 1016
 };
 
-enum { NAME_MAX_BYTES = 32, COPY_PIECE_MAX = 1 << 20 };
+enum { NAME_MAX_BYTES = 32 };
 enum { ARRAY_HEAD_BYTES = 5 * 4, ARRAY_ELEMENT_BYTES = 4 + 8 };
 
 /* The parameters as PQexecPrepared wants them. */
@@ -236,52 +236,4 @@ enum weir_status weir_db_exec(struct weir_db *db, const char *sql, struct weir_e
     if (db->conn != NULL && weir_db_simple(db, WEIR_DB_BOUND, "session", NULL) != WEIR_OK)
         weir_db_drop(db);
     return status;
-}
-
-static enum weir_status send_copy(struct weir_db *db, struct weir_bytes data,
-                                  struct weir_error *err)
-{
-    for (size_t at = 0; at < data.size;) {
-        size_t piece = data.size - at < COPY_PIECE_MAX ? data.size - at : COPY_PIECE_MAX;
-        if (PQputCopyData(db->conn, (const char *)data.at + at, (int)piece) != 1)
-            return weir_fail(err, WEIR_UNAVAILABLE, "copy: %s", PQerrorMessage(db->conn));
-        at += piece;
-    }
-    if (PQputCopyEnd(db->conn, NULL) != 1)
-        return weir_fail(err, WEIR_UNAVAILABLE, "copy: %s", PQerrorMessage(db->conn));
-    return WEIR_OK;
-}
-
-/* Reads all results that follow a COPY: the connection is in use until the last. */
-static enum weir_status end_copy(struct weir_db *db, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-    PGresult *result;
-    while (db->conn != NULL && (result = PQgetResult(db->conn)) != NULL) {
-        if (status == WEIR_OK)
-            status = weir_db_check(db, result, "copy", err);
-        PQclear(result);
-    }
-    return status;
-}
-
-enum weir_status weir_db_copy(struct weir_db *db, const char *copy_sql, struct weir_bytes data,
-                              struct weir_error *err)
-{
-    enum weir_status status = weir_db_ensure(db, err);
-    if (status != WEIR_OK)
-        return status;
-    PGresult *result = PQexec(db->conn, copy_sql);
-    status = weir_db_check(db, result, "copy", err);
-    bool is_copy = PQresultStatus(result) == PGRES_COPY_IN;
-    PQclear(result);
-    if (status != WEIR_OK)
-        return status;
-    weir_require(is_copy);
-    status = send_copy(db, data, err);
-    if (status != WEIR_OK) {
-        weir_db_drop(db);
-        return status;
-    }
-    return end_copy(db, err);
 }

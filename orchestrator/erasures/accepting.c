@@ -34,17 +34,6 @@ enum weir_status erasures_record(struct orchestrator *orch, json_t *rows, struct
     return status;
 }
 
-enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
-                                             const char *dataset, const char *reference,
-                                             struct weir_error *err)
-{
-    json_t *rows = json_array();
-    json_array_append_new(rows, erasure_row_json(number, dataset, reference));
-    enum weir_status status = erasures_record(orch, rows, err);
-    json_decref(rows);
-    return status;
-}
-
 /* ---- the queue ---- */
 
 void erasures_record_accepted(struct erasures *erasures)

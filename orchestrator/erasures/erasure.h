@@ -33,10 +33,6 @@ struct erasure_names {
 typedef void orchestrator_erasure_accepted_fn(void *owner, const struct weir_error *err);
 void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
                                orchestrator_erasure_accepted_fn *done, void *owner);
-/* The same at once. */
-enum weir_status orchestrator_erasure_accept(struct orchestrator *orch, int64_t number,
-                                             const char *dataset, const char *reference,
-                                             struct weir_error *err) WEIR_MUST_USE;
 /* When an erasure has to be finished: the strictest of all pipelines' promises, for whose samples they are is known
  * only late. 0: nobody promises anything. */
 int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us);

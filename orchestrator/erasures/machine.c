@@ -23,9 +23,6 @@ static const struct {
 #undef X
 };
 
-static const char *const STORAGE_STATES[] = {"accepted", "tombstoned", "in_force", "scrubbed",
-                                             "verified"};
-
 bool erasure_next_state(enum erasure_state state, enum erasure_event event,
                         enum erasure_state *ret_state)
 {
@@ -62,12 +59,4 @@ bool erasure_state_from_name(const char *name, enum erasure_state *ret_state)
         }
     }
     return false;
-}
-
-int erasure_storage_rank(const char *state)
-{
-    for (size_t i = 0; i < WEIR_COUNT(STORAGE_STATES); i++)
-        if (weir_str_equal(STORAGE_STATES[i], state))
-            return (int)i;
-    return -1;
 }

@@ -39,7 +39,5 @@ bool erasure_claims_models(enum erasure_state state);
 const char *erasure_state_name(enum erasure_state state);
 const char *erasure_state_text(enum erasure_state state);
 bool erasure_state_from_name(const char *name, enum erasure_state *ret_state);
-/* How far storage is: 0 accepted … 4 verified; -1 for a word that is none of its states. */
-int erasure_storage_rank(const char *state);
 
 #endif

@@ -38,7 +38,5 @@ struct launcher {
 
 /* NULL for an unknown name. */
 const struct launcher *launcher_find(const char *name);
-size_t launcher_count(void);
-const struct launcher *launcher_at(size_t index);
 
 #endif

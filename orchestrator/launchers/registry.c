@@ -15,16 +15,6 @@ static const struct launcher *const ALL[] = {
 #undef X
 };
 
-size_t launcher_count(void)
-{
-    return WEIR_COUNT(ALL);
-}
-
-const struct launcher *launcher_at(size_t index)
-{
-    return index < WEIR_COUNT(ALL) ? ALL[index] : NULL;
-}
-
 const struct launcher *launcher_find(const char *name)
 {
     for (size_t i = 0; i < WEIR_COUNT(ALL); i++)

@@ -62,11 +62,6 @@ struct vocabulary_entry vocabulary_at(const struct vocabulary *vocabulary, size_
     return read_entry(place_of(vocabulary, entry));
 }
 
-void vocabulary_set(struct vocabulary *vocabulary, size_t entry, uint64_t number)
-{
-    weir_put_u64(place_of(vocabulary, entry) + 8, number);
-}
-
 /* ---- the index ---- */
 
 /* The slot of a key, or the free one where it belongs; slot_count > 0. */

@@ -30,7 +30,6 @@ void vocabulary_fini(struct vocabulary *vocabulary);
 void vocabulary_clear(struct vocabulary *vocabulary);
 size_t vocabulary_size(const struct vocabulary *vocabulary);
 struct vocabulary_entry vocabulary_at(const struct vocabulary *vocabulary, size_t entry);
-void vocabulary_set(struct vocabulary *vocabulary, size_t entry, uint64_t number);
 
 /* The entry of a key, or VOCABULARY_NONE. */
 int64_t vocabulary_find(const struct vocabulary *vocabulary, uint32_t column,

@@ -1,6 +1,7 @@
 /* Files: each is there as it was recorded; deep, its bytes are what was indexed. */
 #include "storage/doctor/doctor_state.h"
 #include "storage/scanning/file_job.h"
+#include "storage/scanning/owned.h"
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -48,7 +49,7 @@ static void say_file(struct storage *storage, struct doctor *doctor, const struc
                      char *what)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
-    bool is_owned = dataset->declaration->is_copied || dataset->declaration->is_mirrored;
+    bool is_owned = storage_owns(dataset);
 
     if (is_still(storage, dataset, file))
         storage_doctor_say(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE,
@@ -71,7 +72,7 @@ static bool has_refused(const struct dataset *dataset)
 {
     const struct accounts *accounts = &dataset->accounts;
 
-    return (dataset->declaration->is_copied || dataset->declaration->is_mirrored) &&
+    return storage_owns(dataset) &&
            accounts->quarantined + accounts->duplicate + accounts->blocked > 0;
 }
 

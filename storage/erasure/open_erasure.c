@@ -42,11 +42,6 @@ void storage_remark(struct weir_buf *remarks, const char *remark)
     weir_buf_printf(remarks, "%s%s", remarks->size > 0 ? "\n" : "", remark);
 }
 
-void storage_erasure_remark(struct open_erasure *erasure, const char *remark)
-{
-    storage_remark(&erasure->remarks, remark);
-}
-
 void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark)
 {
     struct erase_request *request = storage_page_row(&erasure->page, id)->request;
@@ -89,7 +84,6 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     drop_list(&erasure->shared.at);
     free(erasure->failing.trouble);
     free(erasure->attempt.trouble);
-    weir_buf_fini(&erasure->remarks);
     for (size_t i = 0; i < erasure->count; i++)
         storage_erase_request_free(erasure->requests[i]);
     free(erasure->requests);

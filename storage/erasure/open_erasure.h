@@ -149,7 +149,6 @@ struct open_erasure {
     bool is_counted;           /* who can still be read */
     struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
     bool is_sealed;            /* every holder is purged, and Postgres keeps no dead row versions */
-    struct weir_buf remarks;   /* on all of it, one a line */
     struct search *search;     /* of this round; NULL: none is under way */
     struct prints_place {
         size_t from;            /* requests */
@@ -208,8 +207,6 @@ struct erase_request *storage_open_erasure_find(const struct open_erasure *erasu
 /* The numbers of its requests from the one at `from` on, at most `max`: for = ANY ($n). The caller frees `at`. */
 struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
                                             size_t max);
-/* A remark on all of it. */
-void storage_erasure_remark(struct open_erasure *erasure, const char *remark);
 /* A remark on the request that a sample of the page is of. */
 void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark);
 

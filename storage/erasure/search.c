@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/queries.h"
+#include "storage/scanning/owned.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -221,8 +222,7 @@ static enum weir_status identify(struct search *search, const char *path, struct
             strncmp(dataset->name, name, (size_t)(slash - name)) == 0)
             search->dataset = dataset;
     }
-    if (search->dataset &&
-        (search->dataset->declaration->is_copied || search->dataset->declaration->is_mirrored))
+    if (search->dataset && storage_owns(search->dataset))
         status = storage_known_find(search->dataset, slash + 1, &file, err);
     if (status != WEIR_OK || !file)
         return status;

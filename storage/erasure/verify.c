@@ -330,10 +330,8 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
 
 /* ---- the end ---- */
 
-static void finish_remarks(struct open_erasure *erasure, struct erase_request *request)
+static void finish_remarks(struct erase_request *request)
 {
-    if (erasure->remarks.size > 0 && request->samples > 0)
-        storage_remark(&request->remarks, weir_buf_text(&erasure->remarks));
     if (request->is_shared)
         storage_remark(
             &request->remarks,
@@ -351,7 +349,7 @@ enum weir_status storage_move_verified(struct storage *storage, struct open_eras
     for (size_t i = 0; i < numbers->count; i++) {
         struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
 
-        finish_remarks(erasure, request);
+        finish_remarks(request);
         storage_id_list_add(&left, request->left);
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
     }

@@ -145,13 +145,12 @@ static bool is_empty(const char *folder)
 static void what_is_erased_goes_from_all_windows(void **state)
 {
     struct stage *stage = *state;
-    struct weir_error err;
     assert_int_equal(stage_run(stage, EMBEDDINGS), PIPELINE_FINISHED);
     assert_false(is_empty(temp_path(&stage->dir, "probes")));
     weir_bits_set(&stage->erased, 60);
     stage->erasures = 1;
     stage->in_force = true;
-    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+    stage_accept(stage, 1, "file 7");
     while (!orchestrator_erasures_idle(stage->orch))
         weir_loop_step(stage->loop, 5);
     assert_true(is_empty(temp_path(&stage->dir, "probes")));

@@ -192,7 +192,7 @@ static void an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_oth
     weir_bits_set(&stage->erased, 40);
     stage->erasures = 1;
     stage->in_force = true;
-    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+    stage_accept(stage, 1, "file 7");
     stage_until_told(stage, "\"step\":\"receipt\"", 1);
     stage_models(stage, &models);
     assert_non_null(strstr(weir_buf_text(&models), "p-1 stored"));

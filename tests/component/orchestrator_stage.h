@@ -97,6 +97,9 @@ void stage_on_erase_progress_ask(void *owner, struct weir_request *request);
 void stage_on_erase_samples_ask(void *owner, struct weir_request *request);
 void stage_on_erase_reports_ask(void *owner, struct weir_request *request);
 
+/* The orchestrator takes in an erasure that storage has accepted. */
+void stage_accept(struct stage *stage, int64_t number, const char *reference);
+
 enum pipeline_state stage_run(struct stage *stage, const char *yaml);
 /* "1:DIGEST 2:…": id, checksum and parent of every model, in order. */
 void stage_models(struct stage *stage, struct weir_buf *out);

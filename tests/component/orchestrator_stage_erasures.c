@@ -1,6 +1,8 @@
 /* The part of storage that knows of erasures, scripted. */
 #include "tests/component/orchestrator_stage.h"
 
+#include "orchestrator/erasures/erasure.h"
+
 enum { PAGE_IDS = 2 };
 
 /* Erasure 1 has all erased samples, those after it have none. */
@@ -101,4 +103,20 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
                                        .holders_answered = none,
                                        .holders_expired = none};
     weir_rpc_reply(request->server, &request->route, MSG_erase_reports, &answer, NULL);
+}
+
+static void on_noted(void *owner, const struct weir_error *err)
+{
+    weir_require(err == NULL);
+    *(bool *)owner = true;
+}
+
+void stage_accept(struct stage *stage, int64_t number, const char *reference)
+{
+    const struct erasure_names names = {
+        .number = number, .dataset = "notes", .reference = reference};
+    bool is_noted = false;
+    orchestrator_erasure_note(stage->orch, &names, on_noted, &is_noted);
+    while (!is_noted)
+        weir_loop_step(stage->loop, 5);
 }

@@ -160,10 +160,9 @@ static void a_lost_sample_fails_the_pipeline(void **state)
 
 static void erase(struct stage *stage, size_t row)
 {
-    struct weir_error err;
     weir_bits_set(&stage->erased, row);
     stage->erasures = 1;
-    assert_int_equal(orchestrator_erasure_accept(stage->orch, 1, "notes", "file 7", &err), WEIR_OK);
+    stage_accept(stage, 1, "file 7");
 }
 
 static void until_erased(struct stage *stage)
@@ -211,11 +210,8 @@ static void an_erasure_replaces_the_chain_from_the_newest_clean_model(void **sta
 
 static void accept_another(struct stage *stage)
 {
-    struct weir_error err;
     stage->erasures++;
-    assert_int_equal(orchestrator_erasure_accept(stage->orch, (int64_t)stage->erasures, "notes",
-                                                 "another file", &err),
-                     WEIR_OK);
+    stage_accept(stage, (int64_t)stage->erasures, "another file");
 }
 
 static void what_an_erasure_measures_outlives_the_purge_of_a_later_one(void **state)

@@ -255,30 +255,6 @@ static void a_transaction_with_a_failed_statement_does_not_commit(void **state)
     assert_int_equal(count_things(db), 0);
 }
 
-static void copy_loads_many_rows(void **state)
-{
-    struct weir_db *db = db_of(state);
-    struct weir_error err;
-    WEIR_AUTO_BUF lines = {0};
-    for (int i = 0; i < 100000; i++)
-        weir_buf_printf(&lines, "%d\tname %d\n", i, i);
-    assert_int_equal(
-        weir_db_copy(db, "COPY thing (id, name) FROM STDIN", weir_buf_view(&lines), &err), WEIR_OK);
-    assert_int_equal(count_things(db), 100000);
-}
-
-static void a_bad_copy_fails_whole_and_leaves_the_connection_usable(void **state)
-{
-    struct weir_db *db = db_of(state);
-    struct weir_error err;
-    struct weir_bytes bad = weir_bytes_of("1\tone\ntwo\ttwo\n");
-    assert_int_equal(weir_db_copy(db, "COPY thing (id, name) FROM STDIN", bad, &err),
-                     WEIR_INTERNAL);
-    assert_non_null(strstr(err.text, "copy: invalid input syntax"));
-    assert_int_equal(weir_db_copy(db, "COPY nowhere FROM STDIN", bad, &err), WEIR_INTERNAL);
-    assert_int_equal(count_things(db), 0);
-}
-
 static void a_lost_connection_is_unavailable_once_and_then_back(void **state)
 {
     struct fixture *fixture = *state;
@@ -432,8 +408,6 @@ int main(void)
         TEST(a_mistake_in_a_statement_is_a_defect),
         TEST(a_commit_keeps_and_a_rollback_forgets),
         TEST(a_transaction_with_a_failed_statement_does_not_commit),
-        TEST(copy_loads_many_rows),
-        TEST(a_bad_copy_fails_whole_and_leaves_the_connection_usable),
         TEST(a_lost_connection_is_unavailable_once_and_then_back),
         TEST(a_transaction_is_gone_with_its_connection),
         TEST(a_server_that_is_down_is_unavailable_until_it_is_up),

@@ -149,14 +149,6 @@ static void names_read_back_as_their_states(void **state)
     assert_false(pipeline_state_from_name("ASLEEP", &none));
 }
 
-static void storage_words_are_ordered(void **state)
-{
-    (void)state;
-    assert_true(erasure_storage_rank("accepted") < erasure_storage_rank("in_force"));
-    assert_true(erasure_storage_rank("in_force") < erasure_storage_rank("verified"));
-    assert_int_equal(erasure_storage_rank("lost"), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,7 +158,6 @@ int main(void)
         cmocka_unit_test(no_state_is_a_dead_end_or_out_of_reach),
         cmocka_unit_test(an_erasure_goes_straight_to_its_receipt),
         cmocka_unit_test(names_read_back_as_their_states),
-        cmocka_unit_test(storage_words_are_ordered),
     };
     return cmocka_run_group_tests_name("machines", tests, NULL, NULL);
 }

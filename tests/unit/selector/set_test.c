@@ -67,28 +67,21 @@ static void check_equal(const struct selector_set *set, const uint8_t *truth)
     assert_true(selector_set_bytes(set) <= set->capacity * 40 + BLOCKS * WEIR_BLOCK_ROWS / 8);
 }
 
-static void members_are_found_ranked_and_selected(void **state)
+static void members_are_found(void **state)
 {
     (void)state;
     static uint8_t truth[IDS];
-    static uint64_t ranks[IDS + 1];
     struct weir_rng rng;
     weir_rng_init(&rng, 1);
     for (size_t round = 0; round < ROUNDS; round++) {
         draw_truth(&rng, truth);
         struct selector_set set = set_of(truth);
         check_equal(&set, truth);
-        for (size_t i = 0; i < IDS; i++)
-            ranks[i + 1] = ranks[i] + truth[i];
         for (size_t look = 0; look < LOOKS; look++) {
             uint64_t i = weir_rng_below(&rng, IDS);
             assert_int_equal(selector_set_has(&set, BASE + i), truth[i]);
-            assert_int_equal(selector_set_rank(&set, BASE + i), ranks[i]);
-            if (truth[i])
-                assert_true(selector_set_select(&set, ranks[i]) == BASE + i);
         }
         assert_false(selector_set_has(&set, BASE - 1));
-        assert_int_equal(selector_set_rank(&set, UINT64_MAX), set.count);
         selector_set_fini(&set);
     }
 }
@@ -158,7 +151,7 @@ static void whole_blocks_take_no_bitmaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_found_ranked_and_selected),
+        cmocka_unit_test(members_are_found),
         cmocka_unit_test(operations_are_those_of_sets),
         cmocka_unit_test(members_are_picked_by_rank),
         cmocka_unit_test(whole_blocks_take_no_bitmaps),
