@@ -79,7 +79,8 @@ static void apply(void *owner, struct operator_call *call)
         if (is_long)
             operator_fail_row(call, row, "it would be %u x %u pixels, expected at most %d a side",
                               all.out_height, all.out_width, PICTURE_SIDE_MAX);
-        if (is_long || place->height == 0)
+        if (is_long || place->height == 0 ||
+            !picture_fits(call, row, all.out_height, all.out_width))
             picture_add_none(&call->out[0]);
         else
             resample(&state->resampler, &from, &all, (struct mirror){0},

@@ -66,11 +66,25 @@ struct picture picture_at(const struct column *column, size_t row)
                             .place = places[row]};
 }
 
+static size_t channels_of(const struct column *column)
+{
+    return column->about.kind == COLUMN_DENSE ? column->about.shape[2] : column->about.width;
+}
+
+bool picture_fits(struct operator_call *call, size_t row, uint32_t height, uint32_t width)
+{
+    const struct column *out = &call->out[0];
+    if ((uint64_t)height * width * channels_of(out) <= PICTURE_COLUMN_BYTES_MAX - out->values.size)
+        return true;
+    operator_fail_row(call, row, "more than %d bytes of pixels in a batch",
+                      PICTURE_COLUMN_BYTES_MAX);
+    return false;
+}
+
 uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width)
 {
     bool is_dense = column->about.kind == COLUMN_DENSE;
-    size_t channels = is_dense ? column->about.shape[2] : column->about.width;
-    size_t bytes = height * (size_t)width * channels, start = column->values.size;
+    size_t bytes = height * (size_t)width * channels_of(column), start = column->values.size;
     weir_require(!is_dense || bytes == column->about.width);
     weir_buf_reserve(&column->values, bytes);
     column->values.size += bytes;

@@ -24,6 +24,8 @@ enum weir_status picture_dense(const struct column_about *in, uint32_t height, u
                                struct column_about *ret_about,
                                struct weir_error *err) WEIR_MUST_USE;
 struct picture picture_at(const struct column *column, size_t row);
+/* True when the output has room for a picture of this size; else the row has failed. */
+bool picture_fits(struct operator_call *call, size_t row, uint32_t height, uint32_t width);
 /* Appends a picture whose pixels are for the caller to fill in; they do not move until the next one. */
 uint8_t *picture_add(struct column *column, uint32_t height, uint32_t width);
 /* How bright a pixel of three channels is (ITU-R BT.601). */

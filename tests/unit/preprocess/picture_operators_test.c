@@ -1,6 +1,7 @@
 /* Operators on pictures: what is decoded, what is refused, and that doing less work changes nothing.
  * tests/contract/pictures_test.py compares them with Pillow. */
 #include "core/base/file.h"
+#include "preprocess/operators/pictures/picture.h"
 #include "tests/support/chain.h"
 #include "tests/support/jpeg_picture.h"
 
@@ -169,6 +170,33 @@ static void what_a_crop_reads_is_the_same_whether_all_is_decoded_or_only_that(vo
         expect_no_difference(&picture, "{op: center_crop, size: [100, 30]}");
         expect_no_difference(&picture, "{op: resize, size: [90, 200]}");
     }
+}
+
+/* What the column holds already is never touched, and takes no memory. */
+static void a_picture_that_grows_beyond_the_room_of_a_batch_fails(void **state)
+{
+    (void)state;
+    enum { LEFT = 3 * 7 * 7 };
+    struct alone resize;
+    struct column in = {.about = column_about("image", COLUMN_PICTURES, WEIR_U8, 3)};
+    uint8_t failed[2] = {0};
+    column_begin(&in);
+    memset(picture_add(&in, 1, 1), 7, 3);
+    memset(picture_add(&in, 1, 1), 7, 3);
+    plan_alone(&resize, "{op: resize, size: 7}", &in.about);
+    weir_buf_reserve(&resize.out.values, PICTURE_COLUMN_BYTES_MAX);
+    resize.out.values.size = PICTURE_COLUMN_BYTES_MAX - LEFT;
+    struct operator_batch batch = {.rows = 2};
+    struct operator_call call = {
+        .rows = 2, .in = &in, .out = &resize.out, .failed = failed, .batch = &batch};
+    resize.op->apply(resize.state, &call);
+    assert_int_equal(call.failures, 1);
+    assert_int_equal(failed[0], OPERATOR_ROW_OK);
+    assert_int_equal(failed[1], OPERATOR_ROW_FAILED);
+    assert_string_equal(call.reason, "more than 1073741824 bytes of pixels in a batch");
+    assert_int_equal(resize.out.values.size, PICTURE_COLUMN_BYTES_MAX);
+    end_alone(&resize);
+    column_fini(&in);
 }
 
 static void a_picture_that_shrinks_is_decoded_smaller_and_looks_the_same(void **state)
@@ -572,6 +600,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_crop_reads_is_the_same_whether_all_is_decoded_or_only_that),
+        cmocka_unit_test(a_picture_that_grows_beyond_the_room_of_a_batch_fails),
         cmocka_unit_test(a_picture_that_shrinks_is_decoded_smaller_and_looks_the_same),
         cmocka_unit_test(chance_is_the_same_for_the_same_seed_sample_and_epoch_only),
         cmocka_unit_test(nothing_is_left_to_chance_outside_of_training),
