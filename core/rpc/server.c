@@ -180,11 +180,14 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
     int rc = zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, server->endpoint, &size);
     weir_require(rc == 0);
     server->address = weir_keys_address(socket, server->endpoint);
-    if (weir_keys_are_needed(server->endpoint))
-        server->strangers = weir_strangers_watch(loop, socket, server->endpoint);
     weir_loop_watch_socket(loop, socket, drain, server);
-    *ret_server = server;
-    return WEIR_OK;
+    if (weir_keys_are_needed(server->endpoint))
+        status = weir_strangers_watch(loop, socket, server->endpoint, &server->strangers, err);
+    if (status == WEIR_OK)
+        *ret_server = server;
+    else
+        free_server(server);
+    return status;
 }
 
 void weir_rpc_server_close(struct weir_rpc_server *server)

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <zmq.h>
@@ -46,28 +47,35 @@ static void on_event(void *owner)
     report(strangers);
 }
 
-struct weir_strangers *weir_strangers_watch(struct weir_loop *loop, void *socket,
-                                            const char *endpoint)
+static bool follow(struct weir_strangers *strangers)
 {
-    struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
     char name[NAME_BYTES];
     int any_number = 0; /* of events that wait: ZeroMQ's thread must not wait for us */
     (void)snprintf(name, sizeof(name), "inproc://strangers-%p", (void *)strangers);
+    return strangers->events != NULL && zmq_socket_monitor(strangers->socket, name, FAILED) == 0 &&
+           zmq_setsockopt(strangers->events, ZMQ_RCVHWM, &any_number, sizeof(any_number)) == 0 &&
+           zmq_connect(strangers->events, name) == 0;
+}
+
+enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
+                                      struct weir_strangers **ret_strangers, struct weir_error *err)
+{
+    struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
     *strangers = (struct weir_strangers){
         .loop = loop,
         .socket = socket,
         .events = zmq_socket(weir_loop_zmq(loop), ZMQ_PAIR),
         .endpoint = endpoint,
     };
-    weir_require(strangers->events != NULL);
-    int rc = zmq_socket_monitor(socket, name, FAILED);
-    weir_require(rc == 0);
-    rc = zmq_setsockopt(strangers->events, ZMQ_RCVHWM, &any_number, sizeof(any_number));
-    weir_require(rc == 0);
-    rc = zmq_connect(strangers->events, name);
-    weir_require(rc == 0);
+    if (!follow(strangers)) {
+        int code = errno;
+        weir_strangers_free(strangers);
+        return weir_fail(err, WEIR_LIMIT, "cannot watch %s for strangers: %s", endpoint,
+                         zmq_strerror(code));
+    }
     weir_loop_watch_socket(loop, strangers->events, on_event, strangers);
-    return strangers;
+    *ret_strangers = strangers;
+    return WEIR_OK;
 }
 
 void weir_strangers_free(struct weir_strangers *strangers)
@@ -75,8 +83,10 @@ void weir_strangers_free(struct weir_strangers *strangers)
     if (strangers == NULL)
         return;
     (void)zmq_socket_monitor(strangers->socket, NULL, 0); /* ends it */
-    weir_loop_unwatch_socket(strangers->loop, strangers->events);
-    zmq_close(strangers->events);
+    if (strangers->events != NULL) {
+        weir_loop_unwatch_socket(strangers->loop, strangers->events);
+        zmq_close(strangers->events);
+    }
     free(strangers);
 }
 

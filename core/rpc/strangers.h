@@ -7,9 +7,11 @@
 
 struct weir_strangers;
 
-/* Watches `socket`, a server's; `endpoint` is for the log, and borrowed. */
-struct weir_strangers *weir_strangers_watch(struct weir_loop *loop, void *socket,
-                                            const char *endpoint);
+/* Watches `socket`, a server's; `endpoint` is for the log, and borrowed. LIMIT when the process can have no more
+ * sockets or descriptors. */
+enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
+                                      struct weir_strangers **ret_strangers,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Before the socket is closed; NULL is fine. */
 void weir_strangers_free(struct weir_strangers *strangers);
 uint64_t weir_strangers_count(const struct weir_strangers *strangers); /* NULL: 0 */

@@ -253,9 +253,30 @@ static void recorded_messages_cannot_be_read_nor_said_again(void **state)
     close(relay->listener);
 }
 
+/* However few sockets a process may have, and wherever they run out. */
+static void a_server_without_sockets_to_spare_is_refused(void **state)
+{
+    static const struct weir_rpc_handler NONE[] = {{.type = MSG_none}};
+    (void)state;
+    for (int most = 0; most < 3; most++) {
+        struct weir_loop *loop = weir_loop_new();
+        struct weir_rpc_server *server = NULL;
+        struct weir_error err;
+        assert_int_equal(zmq_ctx_set(weir_loop_zmq(loop), ZMQ_MAX_SOCKETS, most + 1), 0);
+        void *taken = zmq_socket(weir_loop_zmq(loop), ZMQ_PAIR);
+        assert_non_null(taken);
+        assert_int_equal(weir_rpc_serve(loop, "tcp://127.0.0.1:*", NONE, NULL, &server, &err),
+                         WEIR_LIMIT);
+        assert_non_null(strstr(err.text, "Too many open files"));
+        zmq_close(taken);
+        weir_loop_free(loop);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_without_sockets_to_spare_is_refused),
         TCP(whoever_knows_only_the_port_is_not_heard),
         TCP(a_key_of_another_server_opens_nothing),
         TCP(an_address_without_its_key_leads_nowhere),
