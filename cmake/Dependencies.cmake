@@ -14,7 +14,7 @@ pkg_check_modules(curl    REQUIRED IMPORTED_TARGET GLOBAL libcurl)
 pkg_check_modules(lz4     REQUIRED IMPORTED_TARGET GLOBAL liblz4)
 pkg_check_modules(zstd    REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 pkg_check_modules(jpeg    REQUIRED IMPORTED_TARGET GLOBAL libjpeg)
-pkg_check_modules(spng    REQUIRED IMPORTED_TARGET GLOBAL spng)
+pkg_check_modules(png     REQUIRED IMPORTED_TARGET GLOBAL libpng)
 
 # zmq.h includes the C library alone, but libzmq.pc names the folders of its transports too, and
 # pkg_check_modules sorts those differently each time it runs: every object would be compiled again.

@@ -1,4 +1,4 @@
-/* PNG files for tests, made with libspng out of given pixels. */
+/* PNG files for tests, made with libpng out of given pixels. */
 #ifndef WEIR_TESTS_SUPPORT_PNG_PICTURE_H
 #define WEIR_TESTS_SUPPORT_PNG_PICTURE_H
 
@@ -6,32 +6,22 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 
-#include <stdlib.h>
-
-#include <spng.h>
+#include <png.h>
 
 /* Appends the file of height x width pixels of three channels, or of one. */
 static inline void png_picture_write(const uint8_t *pixels, uint32_t height, uint32_t width,
                                      uint32_t channels, struct weir_buf *out)
 {
-    struct spng_ihdr header = {
+    png_image image = {
+        .version = PNG_IMAGE_VERSION,
         .width = width,
         .height = height,
-        .bit_depth = 8,
-        .color_type = channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR,
+        .format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB,
     };
-    int problem = 0;
-    size_t size = 0;
-    spng_ctx *png = spng_ctx_new(SPNG_CTX_ENCODER);
-    weir_require(png != NULL);
-    weir_require(spng_set_option(png, SPNG_ENCODE_TO_BUFFER, 1) == 0);
-    weir_require(spng_set_ihdr(png, &header) == 0);
-    weir_require(spng_encode_image(png, pixels, (size_t)height * width * channels, SPNG_FMT_PNG,
-                                   SPNG_ENCODE_FINALIZE) == 0);
-    WEIR_AUTO_FREE char *file = spng_get_png_buffer(png, &size, &problem);
-    weir_require(file != NULL);
-    weir_buf_append(out, file, size);
-    spng_ctx_free(png);
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+    weir_buf_reserve(out, size);
+    weir_require(png_image_write_to_memory(&image, out->at + out->size, &size, 0, pixels, 0, NULL));
+    out->size += size;
 }
 
 #endif

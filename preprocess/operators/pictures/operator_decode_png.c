@@ -1,10 +1,7 @@
-/* decode_png: PNG files → pictures of any size, three channels (or one). Transparency is left out, deeper
- * colours are cut to eight bits. A decoder of libspng is for one picture, so each takes a new one. */
+/* decode_png: PNG files → pictures of any size, three channels (or one). Transparency is left out, 16-bit
+ * colours are cut to eight bits. */
 #include "preprocess/operators/pictures/picture.h"
-
-#include <spng.h>
-
-enum { CHUNK_BYTES_MAX = 1 << 20, CACHED_BYTES_MAX = 4 << 20, COLOURS = 3 };
+#include "preprocess/operators/pictures/png_decoder.h"
 
 struct options {
     const char *on;
@@ -26,7 +23,8 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     uint64_t pixels_max;
     uint32_t channels;
-    struct weir_buf colours; /* of a picture that is to be grey */
+    struct png_decoder *decoder;
+    struct weir_buf colours; /* of one picture */
 };
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -35,7 +33,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     struct state *state = owner;
     const struct options *options = given;
     state->pixels_max = options->pixels_max;
-    state->channels = options->channels == 0 ? COLOURS : 1;
+    state->channels = options->channels == 0 ? PNG_DECODER_COLOURS : 1;
+    state->decoder = png_decoder_new();
     ret_plan->outputs = 1;
     ret_plan->output[0] = column_about("picture", COLUMN_PICTURES, WEIR_U8, state->channels);
     return operator_schema_pick(schema, options->on, 1u << COLUMN_BYTES, &ret_plan->in, err);
@@ -43,59 +42,42 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 
 static void fini(void *owner)
 {
-    weir_buf_fini(&((struct state *)owner)->colours);
+    struct state *state = owner;
+    png_decoder_free(state->decoder);
+    weir_buf_fini(&state->colours);
 }
 
-/* Reads the header. False, and the row failed, when it is none or speaks of too much. */
-static bool open_picture(const struct state *state, spng_ctx *png, struct operator_call *call,
-                         size_t row, struct spng_ihdr *ret_header)
+/* What the column still has room for bounds a picture, too. */
+static uint64_t pixels_max(const struct state *state, const struct operator_call *call)
 {
-    struct weir_bytes file = column_row(call->in, row);
-    spng_set_image_limits(png, PICTURE_COLUMN_BYTES_MAX / COLOURS,
-                          PICTURE_COLUMN_BYTES_MAX / COLOURS);
-    spng_set_chunk_limits(png, CHUNK_BYTES_MAX, CACHED_BYTES_MAX);
-    int problem = spng_set_png_buffer(png, file.at, file.size);
-    if (problem == 0)
-        problem = spng_get_ihdr(png, ret_header);
-    if (problem != 0) {
-        operator_fail_row(call, row, "%s", spng_strerror(problem));
-        return false;
-    }
-    uint64_t pixels = (uint64_t)ret_header->width * ret_header->height;
-    if (pixels <= state->pixels_max &&
-        pixels * COLOURS <= PICTURE_COLUMN_BYTES_MAX - call->out[0].values.size)
-        return true;
-    operator_fail_row(call, row, "%u x %u pixels, expected at most %lu in all", ret_header->width,
-                      ret_header->height, state->pixels_max);
-    return false;
+    uint64_t room = (PICTURE_COLUMN_BYTES_MAX - call->out[0].values.size) / PNG_DECODER_COLOURS;
+    return state->pixels_max < room ? state->pixels_max : room;
 }
 
-static bool decode(struct state *state, spng_ctx *png, struct operator_call *call, size_t row)
+static bool decode(struct state *state, struct operator_call *call, size_t row)
 {
-    struct spng_ihdr header;
-    if (!open_picture(state, png, call, row, &header))
+    struct png_decoder *decoder = state->decoder;
+    if (!png_decoder_open(decoder, column_row(call->in, row), pixels_max(state, call)))
         return false;
-    size_t pixels = (size_t)header.width * header.height;
+    uint32_t height = png_decoder_height(decoder), width = png_decoder_width(decoder);
+    size_t pixels = (size_t)height * width;
     weir_buf_clear(&state->colours);
-    weir_buf_reserve(&state->colours, pixels * COLOURS);
-    int problem = spng_decode_image(png, state->colours.at, pixels * COLOURS, SPNG_FMT_RGB8, 0);
-    if (problem != 0) {
-        operator_fail_row(call, row, "%s", spng_strerror(problem));
+    weir_buf_reserve(&state->colours, pixels * PNG_DECODER_COLOURS);
+    if (!png_decoder_read(decoder, state->colours.at))
         return false;
-    }
     picture_copy(state->colours.at, pixels, state->channels,
-                 picture_add(&call->out[0], header.height, header.width));
+                 picture_add(&call->out[0], height, width));
     return true;
 }
 
 static void apply(void *owner, struct operator_call *call)
 {
+    struct state *state = owner;
     for (size_t row = 0; row < call->rows; row++) {
-        spng_ctx *png = spng_ctx_new(0);
-        weir_require(png != NULL);
-        if (!decode(owner, png, call, row))
-            picture_add_none(&call->out[0]);
-        spng_ctx_free(png);
+        if (decode(state, call, row))
+            continue;
+        operator_fail_row(call, row, "%s", png_decoder_reason(state->decoder));
+        picture_add_none(&call->out[0]);
     }
 }
 
