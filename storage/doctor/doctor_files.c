@@ -76,6 +76,7 @@ static bool has_refused(const struct dataset *dataset)
            accounts->quarantined + accounts->duplicate + accounts->blocked > 0;
 }
 
+/* …, and so is an end that no record was found in. */
 static bool is_alike(const struct dataset *dataset, const uint8_t *here, const uint8_t *there,
                      size_t size)
 {
@@ -84,7 +85,7 @@ static bool is_alike(const struct dataset *dataset, const uint8_t *here, const u
     if (memcmp(here, there, size) == 0 || (format->scrub && has_refused(dataset)))
         return true;
     for (size_t i = 0; i < size; i++) {
-        if (here[i] != there[i] && !(has_refused(dataset) && here[i] == format->scrub_byte))
+        if (here[i] != there[i] && here[i] != format->scrub_byte)
             return false;
     }
     return true;

@@ -2,8 +2,10 @@
 #include "storage/intake/duplicates.h"
 
 #include "core/base/memory.h"
+#include "storage/intake/blanking.h"
 #include "storage/keys/key_store.h"
 #include "storage/keys/run_sort.h"
+#include "storage/scanning/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +117,96 @@ static size_t move_entries(struct run_entry *entries, size_t count, const bool *
     return kept;
 }
 
+/* ---- their bytes ---- */
+
+/* Rows of one file that follow each other, from `*row` on; it becomes the row behind them. They are one range where
+ * nothing but line ends and what is blank already lies between them. */
+static struct format_range next_range(const struct batch *batch, const bool *gone, size_t end,
+                                      size_t *row)
+{
+    bool is_one_by_one = batch->dataset->declaration->format->scrub != NULL;
+    size_t first = *row, last = first;
+
+    while (!is_one_by_one && last + 1 < end && gone[last + 1])
+        last++;
+    *row = last + 1;
+    return (struct format_range){(uint64_t)batch->columns[BATCH_OFFSET][first],
+                                 (uint64_t)(batch->columns[BATCH_OFFSET][last] +
+                                            batch->columns[BATCH_LENGTH][last] -
+                                            batch->columns[BATCH_OFFSET][first])};
+}
+
+static enum weir_status blank_rows(const struct batch *batch, const struct batch_segment *segment,
+                                   const bool *gone, struct blanking *blanking,
+                                   struct weir_error *err)
+{
+    size_t end = segment->first + segment->count;
+    uint64_t from = 0;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t row = segment->first; status == WEIR_OK && row < end;) {
+        if (gone[row]) {
+            struct format_range range = next_range(batch, gone, end, &row);
+
+            status = storage_blank_sample(blanking, from, range, err);
+            from = range.offset + range.length;
+        } else {
+            from =
+                (uint64_t)(batch->columns[BATCH_OFFSET][row] + batch->columns[BATCH_LENGTH][row]);
+            row++;
+        }
+    }
+    return status;
+}
+
+static bool has_gone(const struct batch_segment *segment, const bool *gone)
+{
+    for (size_t row = segment->first; row < segment->first + segment->count; row++) {
+        if (gone[row])
+            return true;
+    }
+    return false;
+}
+
+static enum weir_status blank_segment(const struct batch *batch,
+                                      const struct batch_segment *segment, const bool *gone,
+                                      struct weir_error *err)
+{
+    struct blanking blanking;
+    struct weir_error other;
+    enum weir_status status;
+
+    if (!has_gone(segment, gone))
+        return WEIR_OK;
+    if (batch->dataset->declaration->format->is_one_sample) {
+        storage_copy_remove(batch->dataset, segment->file->path);
+        return WEIR_OK;
+    }
+    status =
+        storage_blanking_open(batch->dataset, segment->file, weir_bytes(NULL, 0), &blanking, err);
+    if (status != WEIR_OK)
+        return status == WEIR_STALE ? WEIR_OK : status; /* no file, no bytes */
+    status = blank_rows(batch, segment, gone, &blanking, err);
+    if (status == WEIR_OK)
+        return storage_blanking_close(&blanking, err);
+    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is told */
+    return status;
+}
+
+/* In files that Weir owns nothing is left of a duplicate once the batch commits. Mirrors of buckets are not only
+ * Weir's: what is refused of them stays. */
+static enum weir_status blank_gone(const struct batch *batch, const bool *gone,
+                                   struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    if (!batch->dataset->declaration->is_copied)
+        return WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < batch->segments.count; i++)
+        status = blank_segment(batch, &batch->segments.at[i], gone, err);
+    return status == WEIR_OK ? storage_copy_sync(batch->dataset, err) : status;
+}
+
 static void take_out(struct batch *batch, const bool *gone, size_t count)
 {
     WEIR_AUTO_FREE uint64_t *rows = weir_calloc(batch->row_count + 1, sizeof *rows);
@@ -140,7 +232,10 @@ enum weir_status storage_duplicates_refuse(struct batch *batch, struct weir_db *
     for (size_t i = 0; i < hits.count; i++)
         storage_id_list_add(&known, hits.at[i].hash);
     storage_id_list_sort(&known);
-    if (status == WEIR_OK && (count = mark(batch, &known, gone)) > 0)
+    count = status == WEIR_OK ? mark(batch, &known, gone) : 0;
+    if (count > 0)
+        status = blank_gone(batch, gone, err);
+    if (status == WEIR_OK && count > 0)
         take_out(batch, gone, count);
     free(hits.at);
     free(known.at);

@@ -17,17 +17,9 @@ enum { REASON_MAX = 160, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 
 void storage_intake_fini(struct intake *intake)
 {
-    free(intake->dropped);
+    storage_unclaimed_fini(&intake->unclaimed);
     free(intake->values);
-    intake->dropped = NULL;
     intake->values = NULL;
-}
-
-void storage_intake_drop(struct intake *intake, const struct format_range *range)
-{
-    intake->dropped = weir_grow(intake->dropped, intake->dropped_count, &intake->dropped_capacity,
-                                sizeof *intake->dropped);
-    intake->dropped[intake->dropped_count++] = *range;
 }
 
 /* Nor what moves text about on a screen: marks of direction and of lines. */
@@ -88,9 +80,19 @@ static void refuse_at(struct intake *intake, uint64_t record, uint64_t offset, c
                                                                 .is_tail = is_tail});
 }
 
+/* Refused: it is blanked in a copy, and stays in what is written back to a bucket. */
+static void leave(struct intake *intake, uint64_t offset)
+{
+    if (intake->blanks == INTAKE_BLANKS_ALL)
+        storage_unclaimed_record(&intake->unclaimed, offset);
+    else
+        storage_unclaimed_end(&intake->unclaimed, offset);
+}
+
 void storage_intake_refuse(struct intake *intake, const struct format_refusal *refusal)
 {
     refuse_at(intake, refusal->record, refusal->offset, refusal->reason, refusal->is_tail);
+    leave(intake, refusal->offset);
 }
 
 void storage_intake_refuse_file(struct intake *intake, const char *reason)
@@ -530,10 +532,14 @@ static bool is_erased_content(const struct intake *intake, const struct format_s
                                  content_of(intake, sample)) != NULL;
 }
 
+/* Where what belongs to the sample begins. */
+static uint64_t begin_of(const struct format_sample *sample)
+{
+    return sample->extent.length > 0 ? sample->extent.offset : sample->offset;
+}
+
 static void keep_out(struct intake *intake, const struct format_sample *sample)
 {
-    const struct format_range payload = {sample->offset, sample->length};
-
     intake->is_kept_out = true;
     if (intake->dataset->declaration->format->is_one_sample) /* its name may be a person's */
         storage_batch_meet_blocked(
@@ -541,7 +547,8 @@ static void keep_out(struct intake *intake, const struct format_sample *sample)
             storage_guard_file(intake->secret, intake->file, intake->file->path, intake->ctime_ns));
     else
         intake->blocked++;
-    storage_intake_drop(intake, sample->extent.length > 0 ? &sample->extent : &payload);
+    if (intake->blanks != INTAKE_BLANKS_NOTHING)
+        storage_unclaimed_record(&intake->unclaimed, begin_of(sample));
 }
 
 /* ---- the sink ---- */
@@ -624,8 +631,11 @@ static void on_sample(void *owner, const struct format_sample *sample)
     if (!convert_time(intake, &time, sample->record, &row.time, reason) ||
         !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
         refuse_at(intake, sample->record, sample->offset, reason, false);
+        leave(intake, begin_of(sample));
         return;
     }
+    if (intake->unclaimed.is_open)
+        storage_unclaimed_end(&intake->unclaimed, begin_of(sample));
     row.values = intake->values;
     storage_batch_row(intake->batch, intake->file, &row);
     if (returns)

@@ -6,6 +6,7 @@
 #include "storage/chunks/batch.h"
 #include "storage/formats/manifest.h"
 #include "storage/intake/guard.h"
+#include "storage/intake/unclaimed.h"
 
 /* Whether the file's name holds a time. */
 enum named { NAMED_UNREAD, NAMED_TIME, NAMED_NONE };
@@ -35,10 +36,12 @@ struct intake {
 
     size_t refused; /* listed so far */
     uint64_t refused_more;
-    uint64_t blocked;             /* kept out, and not staged as such */
-    bool is_kept_out;             /* the newest sample was */
-    struct format_range *dropped; /* bytes of no sample, which a copy of the file loses too */
-    size_t dropped_count, dropped_capacity;
+    uint64_t blocked; /* kept out, and not staged as such */
+    bool is_kept_out; /* the newest sample was */
+
+    /* Records that become no sample, which a file that Weir owns loses. */
+    enum intake_blanks { INTAKE_BLANKS_NOTHING, INTAKE_BLANKS_KEPT_OUT, INTAKE_BLANKS_ALL } blanks;
+    struct unclaimed unclaimed;
 };
 
 void storage_intake_fini(struct intake *intake);
@@ -48,8 +51,6 @@ bool storage_intake_file_time(struct intake *intake, int64_t *ret_time);
 bool storage_intake_records(void *owner, const struct format_records *records);
 /* The sink to hand to format->index(); its owner is `intake`. */
 struct format_sink storage_intake_sink(struct intake *intake);
-/* Bytes that become no sample. */
-void storage_intake_drop(struct intake *intake, const struct format_range *range);
 /* A record is refused that no call of index() tells. */
 void storage_intake_refuse(struct intake *intake, const struct format_refusal *refusal);
 /* A complaint about the whole file. */

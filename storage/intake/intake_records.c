@@ -65,6 +65,7 @@ bool storage_intake_records(void *owner, const struct format_records *records)
     if (!take_times(intake, records, columns[BATCH_TIME]) ||
         !take_labels(intake, records, columns[BATCH_LABEL]))
         return false;
+    storage_unclaimed_end(&intake->unclaimed, records->offset);
     for (size_t i = 0; i < records->count; i++)
         columns[BATCH_OFFSET][i] = (int64_t)(records->offset + i * records->length);
     fill(columns[BATCH_LENGTH], records->count, (int64_t)records->length);

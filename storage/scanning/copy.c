@@ -44,7 +44,8 @@ static enum weir_status check_unchanged(const struct dataset *dataset, const cha
 }
 
 static enum weir_status open_target(const struct dataset *dataset, const char *path,
-                                    struct copying *copying, struct weir_error *err)
+                                    uint64_t from_byte, struct copying *copying,
+                                    struct weir_error *err)
 {
     WEIR_AUTO_FREE char *place =
         copying->is_new ? incoming_path(dataset) : weir_format("%s/%s", dataset->copies, path);
@@ -60,8 +61,8 @@ static enum weir_status open_target(const struct dataset *dataset, const char *p
     }
     if (copying->to < 0)
         return fail_errno(err, "create", place);
-    if (!copying->is_new && (ftruncate(copying->to, (off_t)copying->at) < 0 ||
-                             lseek(copying->to, (off_t)copying->at, SEEK_SET) < 0))
+    if (!copying->is_new && (ftruncate(copying->to, (off_t)from_byte) < 0 ||
+                             lseek(copying->to, (off_t)from_byte, SEEK_SET) < 0))
         return fail_errno(err, "cut", place);
     return WEIR_OK;
 }
@@ -70,21 +71,23 @@ enum weir_status storage_copy_begin(const struct dataset *dataset, const char *p
                                     const struct stat *found, uint64_t from_byte,
                                     struct copying *copying, struct weir_error *err)
 {
+    bool is_expanded = storage_is_expanded(dataset, path);
     enum weir_status status;
 
     *copying = (struct copying){.from = -1,
                                 .to = -1,
-                                .at = from_byte,
+                                .at = is_expanded ? 0 : from_byte,
+                                .kept = is_expanded ? from_byte : 0,
                                 .size = (uint64_t)found->st_size,
                                 .is_open = true,
                                 .is_new = from_byte == 0};
     status = storage_source_open(dataset, path, found, &copying->from, err);
-    if (status == WEIR_OK && lseek(copying->from, (off_t)from_byte, SEEK_SET) < 0)
+    if (status == WEIR_OK && lseek(copying->from, (off_t)copying->at, SEEK_SET) < 0)
         status = fail_errno(err, "read", path);
-    if (status == WEIR_OK && storage_is_expanded(dataset, path))
+    if (status == WEIR_OK && is_expanded)
         status = storage_expansion_begin(copying->from, copying->size, &copying->expansion, err);
     if (status == WEIR_OK)
-        status = open_target(dataset, path, copying, err);
+        status = open_target(dataset, path, from_byte, copying, err);
     if (status != WEIR_OK)
         storage_copy_abort(copying);
     return status;
@@ -110,6 +113,16 @@ static enum weir_status write_piece(const struct copying *copying, struct weir_b
     return WEIR_OK;
 }
 
+/* Without what the copy has already. */
+static enum weir_status write_expanded(struct copying *copying, struct weir_bytes piece,
+                                       struct weir_error *err)
+{
+    size_t kept = copying->kept < piece.size ? (size_t)copying->kept : piece.size;
+
+    copying->kept -= kept;
+    return write_piece(copying, weir_bytes(piece.at + kept, piece.size - kept), err);
+}
+
 static enum weir_status step_expanded(struct copying *copying, uint64_t bytes,
                                       struct weir_error *err)
 {
@@ -120,11 +133,13 @@ static enum weir_status step_expanded(struct copying *copying, uint64_t bytes,
     do {
         status = storage_expansion_next(copying->expansion, &piece, err);
         if (status == WEIR_OK)
-            status = write_piece(copying, piece, err);
+            status = write_expanded(copying, piece, err);
         written += piece.size;
     } while (status == WEIR_OK && piece.size > 0 && written < bytes);
     if (status == WEIR_OK && piece.size == 0)
         copying->at = copying->size;
+    if (status == WEIR_INVALID && !copying->is_new) /* once it was whole */
+        return weir_fail(err, WEIR_STALE, "%s", (const char *)err->text);
     if (status == WEIR_INVALID && ftruncate(copying->to, 0) < 0)
         return weir_fail(err, WEIR_IO, "cannot cut a copy: %s", strerror(errno));
     return status;

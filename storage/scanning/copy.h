@@ -16,10 +16,11 @@ struct copying {
     bool is_open;
     bool is_new;                 /* written beside its place, to be renamed */
     struct expansion *expansion; /* NULL: byte for byte */
+    uint64_t kept; /* bytes at the beginning of what is expanded, which the copy has already */
 };
 
 /* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a
- * later byte the existing copy is cut there and goes on; an expanded one only begins anew. STALE
+ * later byte the existing copy is cut there and goes on. STALE
  * when the source has changed meanwhile. */
 enum weir_status storage_copy_begin(const struct dataset *dataset, const char *path,
                                     const struct stat *found, uint64_t from_byte,

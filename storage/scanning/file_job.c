@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/formats/lines.h"
+#include "storage/intake/blanking.h"
 #include "storage/intake/extent.h"
 #include "storage/scanning/source.h"
 
@@ -15,7 +16,7 @@
 
 static const char LONG_LINE[] = "found a line beyond 16 MiB, expected less";
 
-enum { COPY_PIECE_BYTES = 4 << 20, PREFIX_END_BYTES = 4096 };
+enum { COPY_PIECE_BYTES = 4 << 20, BLANK_STEP_BYTES = 16 << 20, PREFIX_END_BYTES = 4096 };
 
 static bool read_fully(int fd, uint64_t at, uint8_t *bytes, size_t size)
 {
@@ -73,6 +74,14 @@ bool storage_file_has_grown(const struct dataset *dataset, const struct storage_
            ends_whole(dataset->declaration->format, fd, file->indexed);
 }
 
+static enum intake_blanks blanks_of(const struct declaration *declaration)
+{
+    if (declaration->is_copied)
+        return INTAKE_BLANKS_ALL;
+    return declaration->is_mirrored && !declaration->is_remote ? INTAKE_BLANKS_KEPT_OUT
+                                                               : INTAKE_BLANKS_NOTHING;
+}
+
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
                             const struct stat *source)
 {
@@ -82,8 +91,9 @@ void storage_file_job_begin(struct file_job *job, struct stored_file *file,
     job->source = *source;
     job->window_bytes = FORMAT_WINDOW_BYTES;
     job->copying = (struct copying){0};
-    job->is_copied = !job->intake.dataset->declaration->is_copied ||
-                     (file->indexed > 0 && storage_is_expanded(job->intake.dataset, file->path));
+    job->is_copied = !job->intake.dataset->declaration->is_copied;
+    job->intake.blanks = blanks_of(job->intake.dataset->declaration);
+    job->intake.unclaimed.is_by_record = job->intake.dataset->declaration->format->scrub != NULL;
     job->is_open = true;
     job->intake.mtime_us = weir_mtime_us(source);
 }
@@ -150,12 +160,116 @@ static void describe(struct file_job *job, const struct stat *served)
         storage_dataset_turn(job->intake.dataset);
 }
 
-static enum weir_status finish(struct file_job *job, bool *ret_done)
+/* ---- what became no sample ---- */
+
+/* The next piece of a range. Of records that a format has to make anew, all of it. */
+static enum weir_status blank_piece(struct file_job *job, struct blanking *blanking,
+                                    struct format_range range, struct weir_error *err)
+{
+    uint64_t left = range.length - job->blanked;
+    const struct format_range piece = {range.offset + job->blanked,
+                                       left < BLANK_STEP_BYTES ? left : BLANK_STEP_BYTES};
+
+    job->blanked += piece.length;
+    return storage_blank_bytes(blanking, piece, err);
+}
+
+static enum weir_status blank_record(struct file_job *job, struct blanking *blanking,
+                                     struct format_range range, struct weir_error *err)
+{
+    if (!blanking->declaration->format->scrub)
+        return blank_piece(job, blanking, range, err);
+    job->blanked = range.length;
+    return storage_blank_records(blanking, range, err);
+}
+
+/* Ranges of records, as many as a step may. */
+static enum weir_status blank_records(struct file_job *job, struct blanking *blanking,
+                                      struct weir_error *err)
+{
+    struct unclaimed *unclaimed = &job->intake.unclaimed;
+    uint64_t bytes = 0;
+    size_t at = 0;
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && at < unclaimed->count && bytes < BLANK_STEP_BYTES) {
+        uint64_t before = job->blanked;
+
+        status = blank_record(job, blanking, unclaimed->at[at], err);
+        bytes += job->blanked - before;
+        if (job->blanked < unclaimed->at[at].length)
+            continue;
+        job->blanked = 0;
+        at++;
+    }
+    memmove(unclaimed->at, unclaimed->at + at, (unclaimed->count - at) * sizeof *unclaimed->at);
+    unclaimed->count -= at;
+    return status;
+}
+
+/* The end of the file, where no record was found: it is copied again when the file grows. */
+static struct format_range rest_of(const struct file_job *job)
+{
+    bool is_blanked =
+        job->intake.blanks == INTAKE_BLANKS_ALL && job->file->size > job->file->indexed;
+
+    return (struct format_range){job->file->indexed,
+                                 is_blanked ? job->file->size - job->file->indexed : 0};
+}
+
+static bool has_to_blank(const struct file_job *job)
+{
+    return job->intake.unclaimed.count > 0;
+}
+
+static enum weir_status blank_some(struct file_job *job, struct weir_error *err)
+{
+    struct blanking blanking;
+    struct weir_error other;
+    enum weir_status status = storage_blanking_open(job->intake.dataset, job->file,
+                                                    weir_buf_view(&job->head), &blanking, err);
+
+    if (status != WEIR_OK)
+        return status;
+    status = has_to_blank(job) ? blank_records(job, &blanking, err)
+                               : blank_piece(job, &blanking, rest_of(job), err);
+    job->has_blanked = job->has_blanked || blanking.is_changed;
+    if (status == WEIR_OK)
+        return storage_blanking_close(&blanking, err);
+    weir_ignore(storage_blanking_close(&blanking, &other)); /* the first error is told */
+    return status;
+}
+
+enum weir_status storage_file_job_settle(struct file_job *job, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && job->is_open && has_to_blank(job))
+        status = blank_some(job, err);
+    return status == WEIR_STALE ? WEIR_OK : status; /* no file, no bytes */
+}
+
+static enum weir_status complete(struct file_job *job, bool *ret_done)
 {
     storage_intake_finish(&job->intake);
     job->file->is_complete = !job->is_appended;
     *ret_done = true;
     return WEIR_OK;
+}
+
+/* What is left to do of a job that has blanked something. */
+static enum weir_status go_on(struct file_job *job, bool *ret_done)
+{
+    bool is_over = job->is_ending && !has_to_blank(job) && job->blanked >= rest_of(job).length;
+
+    return is_over ? complete(job, ret_done) : WEIR_OK;
+}
+
+/* Nothing more is to be indexed. */
+static enum weir_status finish(struct file_job *job, bool *ret_done)
+{
+    job->is_ending = true;
+    return go_on(job, ret_done);
 }
 
 /* Nor may a copy of what was there before stay. */
@@ -168,7 +282,7 @@ static enum weir_status refuse_copy(struct file_job *job, const char *reason, bo
     describe(job, &NONE);
     job->file->prefix_hash = hash_source(job);
     storage_intake_refuse_file(&job->intake, reason);
-    return finish(job, ret_done);
+    return complete(job, ret_done);
 }
 
 static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct weir_error *err)
@@ -193,43 +307,6 @@ static enum weir_status step_copy(struct file_job *job, bool *ret_done, struct w
         return status;
     describe(job, &copy);
     job->is_copied = true;
-    return WEIR_OK;
-}
-
-static bool is_owned(const struct declaration *declaration)
-{
-    return declaration->is_copied || (declaration->is_mirrored && !declaration->is_remote);
-}
-
-/* What became no sample must not lie around in a copy. */
-static enum weir_status wipe_dropped(struct file_job *job, struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *path = storage_dataset_path(job->intake.dataset, job->file);
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, job->source.st_mtim};
-    WEIR_AUTO_FD int fd = -1;
-
-    if (job->intake.dropped_count == 0 || !is_owned(job->intake.dataset->declaration)) {
-        job->intake.dropped_count = 0;
-        return WEIR_OK;
-    }
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return weir_fail(err, WEIR_STALE, "%s: cannot open: %s", path, strerror(errno));
-    for (size_t i = 0; i < job->intake.dropped_count; i++) {
-        const struct format_range *range = &job->intake.dropped[i];
-        WEIR_AUTO_BUF bytes = {0};
-        enum weir_status status = storage_range_read(fd, *range, &bytes, err);
-
-        if (status != WEIR_OK)
-            return status;
-        storage_extent_erase(job->intake.dataset->declaration, weir_buf_view(&job->head), bytes.at,
-                             bytes.size);
-        if (pwrite(fd, bytes.at, bytes.size, (off_t)range->offset) != (ssize_t)bytes.size)
-            return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
-    }
-    job->intake.dropped_count = 0;
-    if (futimens(fd, times) < 0 || fsync(fd) < 0)
-        return weir_fail(err, WEIR_IO, "%s: cannot overwrite: %s", path, strerror(errno));
     return WEIR_OK;
 }
 
@@ -281,6 +358,7 @@ static enum weir_status pass_on(struct file_job *job, int fd, bool *ret_done,
                                                                  .record = job->file->records,
                                                                  .reason = LONG_LINE});
     job->file->indexed += job->passed;
+    storage_unclaimed_pause(&job->intake.unclaimed, job->file->indexed);
     job->file->records++;
     job->passed = 0;
     job->file->prefix_hash = hash_source(job);
@@ -340,10 +418,8 @@ static enum weir_status step_index(struct file_job *job, int fd, bool *ret_done,
     if (job->passed == 0)
         job->file->records = progress.record;
     job->file->prefix_hash = hash_source(job);
-    status = wipe_dropped(job, err);
-    if (status == WEIR_OK && (is_last || progress.is_stuck))
-        return finish(job, ret_done);
-    return status;
+    storage_unclaimed_pause(&job->intake.unclaimed, job->file->indexed);
+    return is_last || progress.is_stuck ? finish(job, ret_done) : WEIR_OK;
 }
 
 /* The copy, or the source if it still is what it was when the job began. */
@@ -396,6 +472,10 @@ enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done, str
                                                job->file->path, (uint64_t)job->source.st_size);
     if (!job->is_copied)
         return step_copy(job, ret_done, err);
+    if (has_to_blank(job) || job->is_ending) {
+        status = blank_some(job, err);
+        return status == WEIR_OK ? go_on(job, ret_done) : status;
+    }
     status = open_served(job, &fd, err);
     if (status != WEIR_OK)
         return status;

@@ -19,6 +19,9 @@ struct file_job {
     uint64_t passed;  /* behind file->indexed, of a refused line whose end is looked for */
     bool is_copied;   /* nothing (more) to copy */
     bool is_appended; /* somebody goes on writing: the line at the end is left for later */
+    bool is_ending;   /* all is indexed: what is left of the file belongs to nobody */
+    uint64_t blanked; /* bytes of the first unclaimed range, or of the rest of the file */
+    bool has_blanked; /* something since the newest commit */
     struct s3_ranges *ranges;
     struct object_window *object; /* of a file whose bytes are in a bucket; NULL: none yet */
     bool is_open;
@@ -31,6 +34,9 @@ void storage_file_job_begin(struct file_job *job, struct stored_file *file,
  * STALE: it changes while it is read, and is left for the next scan as far as it came. */
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* Before a commit: what is indexed of the file and became no sample is overwritten, however long that takes. */
+enum weir_status storage_file_job_settle(struct file_job *job,
+                                         struct weir_error *err) WEIR_MUST_USE;
 void storage_file_job_end(struct file_job *job);
 bool storage_file_job_is_waiting(const struct file_job *job);
 

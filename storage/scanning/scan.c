@@ -82,13 +82,14 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
                                struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status;
 
     const struct gather_from from = {
         .files = tools->files, .secret = tools->secret, .objects = tools->ranges};
     WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(&from);
 
-    if (scan->has_copied)
+    status = storage_file_job_settle(&scan->job, err);
+    if (status == WEIR_OK && (scan->has_copied || scan->job.has_blanked))
         status = storage_copy_sync(dataset, err);
     if (status == WEIR_OK && dataset->updates) /* what is staged there has no id yet */
         status = storage_scan_flush(dataset->updates, tools, err);
@@ -101,7 +102,7 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
         return status == WEIR_NOT_FOUND || status == WEIR_INVALID
                    ? weir_fail(err, WEIR_INTERNAL, "%s", (const char *)err->text)
                    : status;
-    scan->has_copied = false;
+    scan->has_copied = scan->job.has_blanked = false;
     remove_leavings(dataset);
     return WEIR_OK;
 }
@@ -176,8 +177,11 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
         is_done = true;
         status = WEIR_OK;
     }
-    if (status == WEIR_OK && is_done)
+    if (status == WEIR_OK && is_done) {
+        status = storage_file_job_settle(&scan->job, err);
+        scan->has_copied = scan->has_copied || scan->job.has_blanked;
         storage_file_job_end(&scan->job);
+    }
     if (status == WEIR_OK && storage_batch_is_full(scan->batch))
         status = commit(dataset, tools, err);
     return status;

@@ -499,10 +499,12 @@ static enum weir_status meet_same(struct dataset *dataset, const struct scan_too
                                   const struct listed *listed, struct stored_file *file,
                                   struct weir_error *err)
 {
-    const struct scan *scan = dataset->scan;
+    struct scan *scan = dataset->scan;
 
-    if (!file->is_complete && age_of(dataset, listed) == OLD && is_ready(dataset, listed))
+    if (!file->is_complete && age_of(dataset, listed) == OLD && is_ready(dataset, listed)) {
+        scan->is_appended = false; /* whatever the file before it was: its end is no longer left */
         return take_in(dataset, tools, listed, file, file->layout, err);
+    }
     if (!scan->has_checked && scan->scope.is_whole && !check_served(dataset, listed, file) &&
         dataset->declaration->format->is_one_sample && file->samples > 0 &&
         !is_erased(dataset, file) && is_ready(dataset, listed))

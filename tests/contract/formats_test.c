@@ -1,11 +1,17 @@
 /* What every format promises, looped over the registry: a written file is indexed and read back whatever
  * the size of the windows; cut, empty and hostile files are refused in words and never crash; an erased
  * record is gone and passed over. */
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/formats/crc32c.h"
 #include "storage/formats/tar_member.h"
+#include "storage/intake/blanking.h"
+#include "storage/intake/extent.h"
+#include "storage/intake/unclaimed.h"
 #include "tests/support/format_run.h"
+
+#include <sys/mman.h>
 
 enum { RECORDS = 50, NOISE_ROUNDS = 100, CUTS = 2000 };
 
@@ -507,6 +513,80 @@ static void an_erased_record_is_gone_and_passed_over(void **state)
     for_each_format(check_scrubbed);
 }
 
+/* Ranges of two records that follow each other, as storage finds them when it refuses both. */
+static void list_refused(const struct format *format, const struct format_run *run,
+                         struct unclaimed *unclaimed)
+{
+    unclaimed->is_by_record = format->scrub != NULL;
+    for (size_t i = 0; i < run->count; i++) {
+        if (i == ERASED || i == ERASED + 1)
+            storage_unclaimed_record(unclaimed, run->samples[i].extent.offset);
+        else
+            storage_unclaimed_end(unclaimed, run->samples[i].extent.offset);
+    }
+    storage_unclaimed_pause(unclaimed, run->indexed);
+}
+
+static void blank(const struct subject *subject, const struct unclaimed *unclaimed,
+                  struct weir_buf *file)
+{
+    const struct declaration declaration = {.format = subject->format,
+                                            .options = (void *)(uintptr_t)subject->options};
+    const struct stored_file stored = {.path = weir_strdup("memory"), .size = file->size};
+    struct blanking blanking = {.declaration = &declaration,
+                                .file = &stored,
+                                .fd = memfd_create("file", MFD_CLOEXEC),
+                                .head = format_run_head(subject->format, subject->file)};
+    struct weir_error err;
+
+    assert_true(blanking.fd >= 0);
+    assert_true(weir_write_all(blanking.fd, weir_buf_view(file)));
+    for (size_t i = 0; i < unclaimed->count; i++)
+        assert_int_equal(storage_blank_records(&blanking, unclaimed->at[i], &err), WEIR_OK);
+    assert_int_equal(
+        storage_range_read(blanking.fd, (struct format_range){0, stored.size}, file, &err),
+        WEIR_OK);
+    assert_int_equal(storage_blanking_close(&blanking, &err), WEIR_OK);
+    free(stored.path);
+}
+
+static void check_blanked(const struct subject *subject)
+{
+    static struct format_run run, again;
+    struct unclaimed unclaimed = {.is_open = false};
+    WEIR_AUTO_BUF file = {0};
+
+    if (subject->format->is_one_sample)
+        return;
+    run_over(subject, subject->file, 64, &run);
+    list_refused(subject->format, &run, &unclaimed);
+    weir_buf_append(&file, subject->file.at, subject->file.size);
+    blank(subject, &unclaimed, &file);
+    storage_unclaimed_fini(&unclaimed);
+    for (size_t i = ERASED; i < ERASED + 2; i++) {
+        struct format_range gone = run.samples[i].payload;
+
+        assert_memory_not_equal(file.at + gone.offset, subject->file.at + gone.offset, gone.length);
+    }
+    run_over(subject, weir_buf_view(&file), 64, &again);
+    assert_int_equal(again.refused, 0);
+    if (!subject->format->scrub && subject->format->scrub_byte == 0)
+        return; /* zeros are a record like any other */
+    assert_int_equal(again.count, RECORDS - 2);
+    for (size_t i = ERASED; i < again.count; i++) {
+        assert_memory_equal(&again.samples[i].payload, &run.samples[i + 2].payload,
+                            sizeof again.samples[i].payload);
+        assert_true(subject->format->scrub ||
+                    again.samples[i].record == run.samples[i + 2].record); /* lines stay */
+    }
+}
+
+static void records_that_became_no_sample_are_gone_and_passed_over(void **state)
+{
+    (void)state;
+    for_each_format(check_blanked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_file_may_end_anywhere),
         cmocka_unit_test(a_damaged_file_harms_nobody),
         cmocka_unit_test(an_erased_record_is_gone_and_passed_over),
+        cmocka_unit_test(records_that_became_no_sample_are_gone_and_passed_over),
     };
     return cmocka_run_group_tests_name("formats", tests, NULL, NULL);
 }

@@ -1,0 +1,227 @@
+/* Of records that became no sample nothing is left in files that Weir owns: refused ones, duplicates, ends that no
+ * record was found in. Each has a word of its own, which is looked for in every file below the data directory. */
+#include "tests/component/storage_lab.h"
+#include "tests/component/storage_push_lab.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/wire/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 30000, ROUND_MS = 10 };
+
+static const char LINES[] = "  - name: clicks\n"
+                            "    source: {path: %s, format: jsonl, import: copy, on_erase: scrub,\n"
+                            "             settle: 0ms}\n"
+                            "    time: {from: field, field: ts}\n"
+                            "    subject: {field: user}\n"
+                            "    key: {field: id}\n"
+                            "    duplicates: {keep: first}\n";
+static const char ROWS[] = "  - name: rows\n"
+                           "    source: {path: %s, format: csv, import: copy, on_erase: scrub,\n"
+                           "             settle: 0ms}\n"
+                           "    time: {from: field, field: ts}\n"
+                           "    subject: {field: user}\n";
+
+static struct storage_lab lab;
+
+static void expect_nothing_wrong(void)
+{
+    struct msg_doctor_is is = storage_lab_examine(&lab, true);
+
+    for (size_t i = 0; i < is.verdicts.count; i++) {
+        if (is.verdicts.at[i] == 2)
+            fail_msg("%s: %s", is.checks.at[i], is.found.at[i]);
+    }
+}
+
+static void declare(const char *yaml)
+{
+    if (storage_lab_declare(&lab, yaml) != WEIR_OK)
+        fail_msg("%s", lab.err.text);
+}
+
+static struct msg_dataset_is await_counts(const char *name, uint64_t live, uint64_t refused)
+{
+    int64_t limit_ms = weir_now_ms() + PATIENCE_MS;
+    struct msg_dataset_is is = storage_lab_dataset(&lab, name);
+
+    while (is.live != live || is.quarantined + is.duplicate != refused) {
+        if (weir_now_ms() > limit_ms)
+            fail_msg("%llu live, %llu quarantined, %llu duplicate", (unsigned long long)is.live,
+                     (unsigned long long)is.quarantined, (unsigned long long)is.duplicate);
+        weir_loop_step(lab.loop, ROUND_MS);
+        is = storage_lab_dataset(&lab, name);
+    }
+    return is;
+}
+
+/* Samples have the word `kept`, everything else `lost`. */
+static void expect_no_lost_word(void)
+{
+    assert_false(storage_lab_holds(&lab, "data", "lost"));
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "lost"));
+    assert_true(storage_lab_holds(&lab, "data", "kept"));
+    assert_true(storage_lab_holds(&lab, "source", "lost"));
+    expect_nothing_wrong();
+}
+
+static const char MIXED[] =
+    "{\"ts\": 1, \"user\": \"anna\", \"id\": \"1\", \"x\": \"kept1\"}\n"
+    "{\"ts\": 2, \"user\": \"anna\", \"id\": \"2\", \"x\": \"lost\"\n"
+    "{\"ts\": \"when\", \"user\": \"anna\", \"id\": \"3\", \"x\": \"lost\"}\n"
+    "\n"
+    "{\"ts\": 4, \"user\": \"anna\", \"id\": \"1\", \"x\": \"lost\"}\n"
+    "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}\n"
+    "{\"ts\": 6, \"user\": \"anna\", \"id\": \"5\", \"x\": \"lost\"}\n"
+    "not even an object: lost";
+
+static void refused_lines_and_duplicates_leave_nothing_in_a_copy(void **state)
+{
+    uint32_t sample;
+
+    (void)state;
+    storage_lab_write(&lab, "a.jsonl", MIXED);
+    declare(LINES);
+    (void)await_counts("clicks", 2, 5);
+    expect_no_lost_word();
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
+                        "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}");
+    storage_lab_write(&lab, "b.jsonl", "{\"ts\": 7, \"id\": \"5\", \"x\": \"lost\"}\n");
+    (void)await_counts("clicks", 2, 6);
+    expect_no_lost_word();
+}
+
+static void rows_over_several_lines_keep_the_numbers_of_those_behind_them(void **state)
+{
+    struct msg_dataset_is is;
+
+    (void)state;
+    storage_lab_write(&lab, "a.csv",
+                      "ts,user,x\n1,anna,kept\n2,anna,\"lost\nlost\",lost\n3,anna,kept\nlost\n");
+    declare(ROWS);
+    is = await_counts("rows", 2, 2);
+    expect_no_lost_word();
+    assert_non_null(strstr(is.complaints.at[0], "a.csv:6"));
+    storage_lab_append(&lab, "a.csv", "4,bob,kept\n5,bob\n");
+    is = await_counts("rows", 3, 3);
+    assert_non_null(strstr(is.complaints.at[0], "a.csv:8"));
+    assert_false(storage_lab_holds(&lab, "data", "5,bob"));
+}
+
+static void a_file_that_is_refused_whole_leaves_nothing(void **state)
+{
+    (void)state;
+    storage_lab_write(&lab, "a.csv", "ts,user,x\n1,anna,kept\n");
+    storage_lab_write(&lab, "b.csv", "lost,user\n1,lost\n");
+    declare(ROWS);
+    (void)await_counts("rows", 1, 1);
+    expect_no_lost_word();
+    storage_lab_append(&lab, "b.csv", "2,lost\n");
+    (void)await_counts("rows", 1, 1);
+    expect_no_lost_word();
+}
+
+static void half_a_line_is_copied_again_once_it_is_whole(void **state)
+{
+    uint32_t sample;
+
+    (void)state;
+    storage_lab_write(&lab, "a.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n{\"ts\": 2, \"x\": \"lo");
+    declare(LINES);
+    (void)await_counts("clicks", 1, 1);
+    assert_false(storage_lab_holds(&lab, "data", "\"lo"));
+    storage_lab_append(&lab, "a.jsonl", "st found\"}\n");
+    (void)await_counts("clicks", 2, 0);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
+                        "{\"ts\": 2, \"x\": \"lost found\"}");
+    expect_nothing_wrong();
+}
+
+static void a_death_before_the_commit_changes_nothing(void **state)
+{
+    (void)state;
+    storage_lab_kill(&lab);
+    storage_lab_write(&lab, "a.jsonl", MIXED);
+    storage_lab_write(&lab, "b.jsonl", "{\"ts\": 8, \"id\": \"8\", \"x\": \"kept3\"}\nlost\n");
+    lab.faults = "storage.batch.commit=!1";
+    storage_lab_start(&lab);
+    declare(LINES);
+    storage_lab_await_death(&lab);
+    lab.faults = NULL;
+    storage_lab_start(&lab);
+    assert_int_equal(await_counts("clicks", 3, 6).quarantined, 4);
+    expect_no_lost_word();
+}
+
+static void duplicates_of_pushed_samples_leave_nothing_in_the_segment(void **state)
+{
+    static const char PUSHED[] = "  - name: clicks\n"
+                                 "    source: {push: true, format: jsonl}\n"
+                                 "    time: {from: field, field: ts}\n"
+                                 "    key: {field: id}\n"
+                                 "    duplicates: {keep: first}\n";
+    struct pushed pushed;
+    uint32_t sample;
+
+    (void)state;
+    declare(PUSHED);
+    pushed =
+        storage_push_text(&lab, &(struct msg_push){.dataset = "clicks", .client = "a", .batch = 1},
+                          "{\"ts\": 1, \"id\": \"1\", \"x\": \"kept\"}\n"
+                          "{\"ts\": 2, \"id\": \"1\", \"x\": \"lost\"}\n"
+                          "{\"ts\": 3, \"id\": \"3\", \"x\": \"kept too\"}\nlost\n");
+    assert_int_equal(pushed.status, WEIR_OK);
+    pushed =
+        storage_push_text(&lab, &(struct msg_push){.dataset = "clicks", .client = "a", .batch = 2},
+                          "{\"ts\": 2, \"id\": \"3\", \"x\": \"lost\"}\n");
+    assert_int_equal(storage_lab_dataset(&lab, "clicks").duplicate, 2);
+    assert_false(storage_lab_holds(&lab, "data", "lost"));
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
+                        "{\"ts\": 3, \"id\": \"3\", \"x\": \"kept too\"}");
+    storage_lab_kill(&lab);
+    storage_lab_start(&lab);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample),
+                        "{\"ts\": 1, \"id\": \"1\", \"x\": \"kept\"}");
+    expect_nothing_wrong();
+}
+
+static void duplicates_of_one_sample_files_have_no_copy(void **state)
+{
+    static const char FILES[] = "  - name: notes\n"
+                                "    source: {path: %s, format: files, include: \"*.txt\",\n"
+                                "             import: copy, settle: 0ms}\n"
+                                "    time: {from: mtime}\n"
+                                "    key: {from: manifest}\n"
+                                "    duplicates: {keep: first}\n";
+
+    (void)state;
+    storage_lab_write(&lab, "a.txt", "kept");
+    storage_lab_write(&lab, "b.txt", "lost");
+    storage_lab_write(&lab, "manifest.csv", "path,key\na.txt,1\nb.txt,1\n");
+    declare(FILES);
+    (void)await_counts("notes", 1, 1);
+    expect_no_lost_word();
+}
+
+int main(void)
+{
+#define CASE(test) STORAGE_CASE(&lab, test)
+    const struct CMUnitTest tests[] = {
+        CASE(refused_lines_and_duplicates_leave_nothing_in_a_copy),
+        CASE(rows_over_several_lines_keep_the_numbers_of_those_behind_them),
+        CASE(a_file_that_is_refused_whole_leaves_nothing),
+        CASE(half_a_line_is_copied_again_once_it_is_whole),
+        CASE(a_death_before_the_commit_changes_nothing),
+        CASE(duplicates_of_pushed_samples_leave_nothing_in_the_segment),
+        CASE(duplicates_of_one_sample_files_have_no_copy),
+    };
+
+    return storage_lab_run(&lab, "storage: what became no sample", tests, WEIR_COUNT(tests));
+}
