@@ -109,15 +109,14 @@ static int check_file(const char *file, struct weir_buf *text, struct weir_buf *
     return status == WEIR_OK ? EXIT_DONE : status == WEIR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Those that are started from now on know which programs and folders of the user are allowed. */
+/* Those that are started from now on know which programs, folders and credentials of the user are allowed. */
 static enum weir_status hand_on_allowed(const char *system_file, struct weir_error *err)
 {
     struct orchestrator_system system;
     enum weir_status status = orchestrator_system_load(system_file, &system, err);
     if (status != WEIR_OK)
         return status;
-    weir_programs_hand_on(system.programs);
-    weir_roots_hand_on(system.roots);
+    orchestrator_system_hand_on(&system);
     orchestrator_system_fini(&system);
     return WEIR_OK;
 }
@@ -262,8 +261,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
     }
     int code = EXIT_USAGE;
     scratch_dir_sweep();
-    weir_programs_hand_on(system.programs);
-    weir_roots_hand_on(system.roots);
+    orchestrator_system_hand_on(&system);
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
     else

@@ -14,7 +14,8 @@ enum { WORKERS_MAX = 200 };
 struct system_section {
     uint64_t workers, trainers, gpus;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *roots;
+    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *roots,
+        *credentials;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -43,6 +44,10 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_NODE(struct system_section, batches, .doc = "how they come from workers to trainers"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
+    CFG_NODE(
+        struct system_section, credentials,
+        .doc = "NAME: where the key of an object store is kept, and which hosts it may be sent to; "
+               "no data set has others"),
     CFG_NODE(struct system_section, roots,
              .doc =
                  "folders that the source.path of pipelines may be, or lie below; by default any "
@@ -157,6 +162,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = weir_programs_check(section.programs, err);
     if (status == WEIR_OK)
         status = weir_roots_check(section.roots, err);
+    if (status == WEIR_OK)
+        status = weir_credentials_check(section.credentials, err);
     system->sharing = (struct orchestrator_sharing){
         .trainers = section.trainers == 0 ? default_trainers() : (size_t)section.trainers,
         .gpus = (size_t)section.gpus,
@@ -165,6 +172,7 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     system->budgets = section.budgets;
     system->programs = section.programs;
     system->roots = section.roots;
+    system->credentials = section.credentials;
     system->workers = section.workers;
     system->launcher = section.launcher;
     system->user = section.user;
@@ -193,6 +201,13 @@ void orchestrator_system_fini(struct orchestrator_system *system)
     system->document = NULL;
 }
 
+void orchestrator_system_hand_on(const struct orchestrator_system *system)
+{
+    weir_programs_hand_on(system->programs);
+    weir_roots_hand_on(system->roots);
+    weir_credentials_hand_on(system->credentials, system->document == NULL);
+}
+
 void orchestrator_system_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "# The system file\n\n");
@@ -206,4 +221,5 @@ void orchestrator_system_describe(struct weir_buf *out)
     orchestrator_quotas_describe(out);
     budgets_describe(out);
     weir_programs_describe(out);
+    weir_credentials_describe(out);
 }

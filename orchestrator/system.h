@@ -2,6 +2,7 @@
 #ifndef ORCHESTRATOR_SYSTEM_H
 #define ORCHESTRATOR_SYSTEM_H
 
+#include "core/service/credentials.h"
 #include "core/service/programs.h"
 #include "core/service/roots.h"
 #include "orchestrator/budget.h"
@@ -24,12 +25,16 @@ struct orchestrator_system {
     const char *compress;                  /* how batches are compressed on their way */
     const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
+    const struct weir_yaml_node
+        *credentials; /* that data sets may name: weir_credentials_hand_on() */
 };
 
 /* `path` NULL: defaults alone. INVALID with file:line:column. */
 enum weir_status orchestrator_system_load(const char *path, struct orchestrator_system *ret_system,
                                           struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_system_fini(struct orchestrator_system *system);
+/* Lets the processes that are started from now on know what pipelines may name. */
+void orchestrator_system_hand_on(const struct orchestrator_system *system);
 /* Appends the reference page. */
 void orchestrator_system_describe(struct weir_buf *out);
 

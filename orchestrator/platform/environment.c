@@ -2,6 +2,7 @@
 #include "orchestrator/platform/environment.h"
 
 #include "core/base/memory.h"
+#include "core/service/credentials.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,6 +14,25 @@ static bool begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+/* "NAME=value" */
+static bool is_secret(const char *variable)
+{
+    WEIR_AUTO_FREE char *name = weir_strndup(variable, strcspn(variable, "="));
+    return weir_credentials_use(name);
+}
+
+char **weir_environment_of_service(void)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **env = weir_calloc(count + 1, sizeof *env);
+    for (size_t i = 0; i < count; i++)
+        if (!is_secret(environ[i]))
+            env[kept++] = weir_strdup(environ[i]);
+    return env;
+}
+
 char **weir_environment_apart(const char *gpus)
 {
     static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=", LIBPQ[] = "PG";
@@ -21,7 +41,8 @@ char **weir_environment_apart(const char *gpus)
         count++;
     char **env = weir_calloc(count + 2, sizeof *env);
     for (size_t i = 0; i < count; i++) {
-        if (!begins_with(environ[i], LIBPQ) && (gpus == NULL || !begins_with(environ[i], VISIBLE)))
+        if (!begins_with(environ[i], LIBPQ) && !is_secret(environ[i]) &&
+            (gpus == NULL || !begins_with(environ[i], VISIBLE)))
             env[kept++] = weir_strdup(environ[i]);
     }
     if (gpus != NULL)
@@ -31,7 +52,7 @@ char **weir_environment_apart(const char *gpus)
 
 void weir_environment_free(char **env)
 {
-    for (size_t i = 0; env[i] != NULL; i++)
+    for (size_t i = 0; env != NULL && env[i] != NULL; i++)
         free(env[i]);
     free(env);
 }

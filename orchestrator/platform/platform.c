@@ -207,9 +207,11 @@ static enum weir_status start_service(struct weir_platform *platform, const char
                                          .arguments = CONNECTION,
                                          .argument_count = WEIR_COUNT(CONNECTION)};
     char **argv = command(platform, &program);
+    char **env = strcmp(name, "storage") == 0 ? NULL : weir_environment_of_service();
     const struct weir_child child = {
         .name = name,
         .argv = argv,
+        .env = env,
         .input = platform->conninfo,
         .restart = true,
         .stage = WEIR_STAGE_SERVICE,
@@ -218,6 +220,7 @@ static enum weir_status start_service(struct weir_platform *platform, const char
     };
     enum weir_status status = weir_supervisor_start(platform->supervisor, &child, err);
     command_free(argv);
+    weir_environment_free(env);
     return status;
 }
 

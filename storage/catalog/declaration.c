@@ -197,6 +197,8 @@ enum weir_status storage_declarations_read(const struct weir_yaml_node *root,
 
         status = storage_source_check_place(&all.at[i], path,
                                             weir_yaml_get(weir_yaml_at(list, i), "source"), err);
+        if (status == WEIR_OK)
+            status = storage_s3_check_credentials(&all.at[i], path, err);
     }
     if (status == WEIR_OK)
         *ret_declarations = all;

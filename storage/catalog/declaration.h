@@ -31,8 +31,8 @@ struct s3_source {
     const char *prefix; /* "" or something ending in a slash */
     const char *region;
     int style;
-    const char *key_id_env, *secret_env; /* names of environment variables, */
-    const char *credentials;             /* or a file of two lines */
+    const char *credentials; /* their name in the system file */
+    bool names_secret; /* as pipelines once could; the name is then that of the usual variables */
     int64_t every;
     uint64_t transfers;
 };

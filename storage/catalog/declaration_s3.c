@@ -2,6 +2,7 @@
 #include "storage/catalog/declaration_s3.h"
 
 #include "core/base/memory.h"
+#include "core/service/credentials.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,44 @@ const struct cfg_key STORAGE_S3_KEYS[] = {
     CFG_TEXT(struct s3_source, region, .fallback = "us-east-1", .doc = "part of the signature"),
     CFG_CHOICE(struct s3_source, style, .choices = STYLES, .fallback = "path",
                .doc = "path: ENDPOINT/BUCKET/KEY; host: BUCKET.ENDPOINT/KEY"),
-    CFG_TEXT(struct s3_source, key_id_env, .fallback = "AWS_ACCESS_KEY_ID",
-             .doc = "environment variable of the key's id"),
-    CFG_TEXT(struct s3_source, secret_env, .fallback = "AWS_SECRET_ACCESS_KEY",
-             .doc = "environment variable of its secret"),
-    CFG_TEXT(struct s3_source, credentials,
-             .doc = "instead of these: a file of two lines, id and secret"),
+    CFG_TEXT(struct s3_source, credentials, .fallback = WEIR_CREDENTIALS_ENVIRONMENT,
+             .doc = "name of the key, one of `credentials` of the system file"),
     CFG_DURATION(struct s3_source, every, .fallback = "30s", .min = 1e5, .max = 86400e6,
                  .doc = "pause between two listings of the bucket"),
     CFG_U64(struct s3_source, transfers, .fallback = "4", .min = 1, .max = 64,
             .doc = "pieces of objects, 8 MiB at most, that are fetched at the same time"),
     CFG_END,
 };
+
+static const char IN_HOST_NAMES[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+
+/* Pipelines once named secrets by themselves, and so could have any variable or file sent to any host. Data sets that
+ * were declared so are still known. */
+struct former_keys {
+    const char *key_id_env, *secret_env;
+};
+
+static const struct cfg_key FORMER_KEYS[] = {
+    CFG_TEXT(struct former_keys, key_id_env, .doc = ""),
+    CFG_TEXT(struct former_keys, secret_env, .doc = ""),
+    CFG_END,
+};
+
+static enum weir_status read_keys(struct declaration *d, const char *path, struct weir_error *err)
+{
+    struct former_keys former = {0};
+    const struct cfg_part shared = {STORAGE_S3_KEYS, &d->s3, sizeof d->s3};
+    const struct cfg_part own = {FORMER_KEYS, &former, sizeof former};
+    enum weir_status status = cfg_read_parts(&shared, &own, d->source.s3, path, err);
+
+    if (status != WEIR_OK)
+        return status;
+    d->s3.names_secret = former.key_id_env || former.secret_env || strchr(d->s3.credentials, '/');
+    if (d->s3.names_secret)
+        d->s3.credentials = WEIR_CREDENTIALS_ENVIRONMENT;
+    return WEIR_OK;
+}
 
 static bool is_this_host(const char *host)
 {
@@ -58,6 +85,11 @@ static enum weir_status check(const struct s3_source *s3, const char *path,
         return weir_yaml_fail(weir_yaml_get(node, "bucket"), err,
                               "%s.bucket: found '%s', expected the name of a bucket", path,
                               s3->bucket);
+    if (s3->style == S3_STYLE_HOST && strspn(s3->bucket, IN_HOST_NAMES) != strlen(s3->bucket))
+        return weir_yaml_fail(weir_yaml_get(node, "bucket"), err,
+                              "%s.bucket: found '%s', expected letters, digits, dots and dashes: "
+                              "with style: host it is part of a host name",
+                              path, s3->bucket);
     if (size > 0 && (s3->prefix[size - 1] != '/' || s3->prefix[0] == '/'))
         return weir_yaml_fail(weir_yaml_get(node, "prefix"), err,
                               "%s.prefix: found '%s', expected it to end in a slash, and not to "
@@ -76,12 +108,36 @@ enum weir_status storage_s3_declared(struct declaration *d, const char *path,
         return WEIR_OK;
     if (d->source.path || d->source.push)
         return weir_yaml_fail(node, err, "%s: expected s3 without path or push", path);
-    status = cfg_read(STORAGE_S3_KEYS, CFG_CLOSED, d->source.s3, below, NULL, &d->s3, err);
+    status = read_keys(d, below, err);
     if (status == WEIR_OK)
         status = check(&d->s3, below, d->source.s3, err);
     d->is_mirrored = status == WEIR_OK;
     d->is_remote = d->is_mirrored && d->source.import == 0;
     return status;
+}
+
+enum weir_status storage_s3_check_credentials(const struct declaration *d, const char *dataset,
+                                              struct weir_error *err)
+{
+    const struct weir_yaml_node *named = weir_yaml_get(d->source.s3, "credentials");
+    struct weir_credentials found = {0};
+    struct weir_error why;
+    enum weir_status status;
+
+    if (!d->source.s3)
+        return WEIR_OK;
+    if (d->s3.names_secret)
+        return weir_yaml_fail(d->source.s3, err,
+                              "%s.source.s3: found a secret's variable or file, expected the name "
+                              "of credentials: declare them below `credentials` of the system file "
+                              "(docs/guides/object-store.md)",
+                              dataset);
+    status = weir_credentials_find(d->s3.credentials, d->s3.endpoint, &found, &why);
+    weir_credentials_fini(&found);
+    if (status == WEIR_OK)
+        return WEIR_OK;
+    return weir_yaml_fail(named ? named : d->source.s3, err, "%s.source.s3.credentials: %s",
+                          dataset, why.text);
 }
 
 void storage_s3_print(const struct declaration *d, struct weir_buf *out)

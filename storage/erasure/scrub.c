@@ -561,7 +561,7 @@ static void remark_source(struct open_erasure *erasure, uint64_t id, const struc
  * s3_owed.c looks after those. */
 static bool is_lost(const struct located *found)
 {
-    return found->file && !found->dataset->declaration->is_remote &&
+    return found->file && !found->dataset->declaration->is_mirrored &&
            (found->file->state == FILE_REMOVED || found->file->state == FILE_REPLACED);
 }
 

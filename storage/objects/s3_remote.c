@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/service/credentials.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -20,7 +21,7 @@ static enum weir_status from_environment(const char *name, char **ret_value, str
     if (!value || !*value)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "environment variable %s is not set: it holds what the object store asks "
-                         "for; or name a file with s3.credentials",
+                         "for; or name a file in `credentials` of the system file",
                          name);
     *ret_value = weir_strdup(value);
     return WEIR_OK;
@@ -35,7 +36,7 @@ static enum weir_status from_file(const char *path, struct s3_credentials *crede
     enum weir_status status = weir_file_read(path, CREDENTIALS_BYTES_MAX, &text, err);
 
     if (status != WEIR_OK)
-        return weir_error_wrap(err, status, "s3.credentials");
+        return weir_error_wrap(err, status, "credentials");
     line = weir_buf_text(&text);
     credentials->key_id = weir_strndup(line, strcspn(line, "\r\n"));
     line += strcspn(line, "\n");
@@ -48,16 +49,35 @@ static enum weir_status from_file(const char *path, struct s3_credentials *crede
                      path);
 }
 
-static enum weir_status read_credentials(const struct s3_source *source,
-                                         struct s3_credentials *credentials, struct weir_error *err)
+static enum weir_status read_declared(const struct weir_credentials *declared,
+                                      struct s3_credentials *credentials, struct weir_error *err)
 {
     enum weir_status status;
 
-    if (source->credentials)
-        return from_file(source->credentials, credentials, err);
-    status = from_environment(source->key_id_env, &credentials->key_id, err);
-    return status == WEIR_OK ? from_environment(source->secret_env, &credentials->secret, err)
+    if (declared->file)
+        return from_file(declared->file, credentials, err);
+    status = from_environment(declared->key_id_env, &credentials->key_id, err);
+    return status == WEIR_OK ? from_environment(declared->secret_env, &credentials->secret, err)
                              : status;
+}
+
+/* Looked up each time: the system file may be another one since the data set was declared. */
+static enum weir_status read_credentials(const struct s3_source *source,
+                                         struct s3_credentials *credentials, struct weir_error *err)
+{
+    struct weir_credentials declared = {0};
+    enum weir_status status =
+        weir_credentials_find(source->credentials, source->endpoint, &declared, err);
+
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "credentials");
+    if (!declared.document)
+        return weir_fail(err, WEIR_NOT_FOUND,
+                         "credentials '%s': storage was started without knowing of any",
+                         source->credentials);
+    status = read_declared(&declared, credentials, err);
+    weir_credentials_fini(&declared);
+    return status;
 }
 
 /* ---- life ---- */

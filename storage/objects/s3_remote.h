@@ -16,8 +16,8 @@ struct s3_remote {
     struct s3_credentials credentials;
 };
 
-/* Reads the credentials from the environment, or from the file that is named. INVALID, NOT_FOUND with what is
- * missing. */
+/* Reads the credentials that the data set names, as the system file says. INVALID, NOT_FOUND with what is missing,
+ * DENIED when they may not be sent there. */
 enum weir_status s3_remote_open(const struct s3_source *source, struct s3_remote *ret_remote,
                                 struct weir_error *err) WEIR_MUST_USE;
 void s3_remote_close(struct s3_remote *remote);

@@ -20,7 +20,7 @@ pipeline: {{name: bucket, mode: live}}
 dataset:
   name: notes
   source:
-    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
+    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, every: 100ms}}
     format: jsonl
     import: copy
     settle: 0ms
@@ -41,7 +41,7 @@ pipeline: {{name: bucket, mode: live}}
 dataset:
   name: letters
   source:
-    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, key_id_env: LAB_ID, secret_env: LAB_SECRET, every: 100ms}}
+    s3: {{endpoint: "%s", bucket: %s, prefix: day/, region: %s, every: 100ms}}
     format: files
     import: copy
     include: "*.txt"
@@ -68,7 +68,7 @@ def lines(first, count, user="anne"):
 class Bucket(Lab):
     def __init__(self, store, every=10**9, pipeline=PIPELINE):
         super().__init__(samples=1, every=every, pipeline=pipeline % (store.endpoint, BUCKET, REGION))
-        os.environ.update(LAB_ID=KEY_ID, LAB_SECRET=SECRET)
+        os.environ.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET)
         self.started = None
 
     def start(self):
@@ -192,7 +192,7 @@ def test_wrong_credentials_are_told_and_never_written():
     store = Store()
     store.put("day/a.jsonl", lines(0, 10))
     lab = Bucket(store)
-    os.environ["LAB_SECRET"] = "not-the-secret-of-the-tests"
+    os.environ["AWS_SECRET_ACCESS_KEY"] = "not-the-secret-of-the-tests"
     lab.start()
     found = lab.await_that(lambda d: d["complaints"])
     assert "403 SignatureDoesNotMatch" in found["complaints"][0] and not found["scanned"], found

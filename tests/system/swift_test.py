@@ -32,7 +32,7 @@ def test_a_bucket_of_swift_is_followed():
 def test_wrong_credentials_are_refused_by_swift():
     store = swift_server.Swift(versioned=False)
     lab = Bucket(store)
-    os.environ["LAB_SECRET"] = "not-the-secret-of-the-tests"
+    os.environ["AWS_SECRET_ACCESS_KEY"] = "not-the-secret-of-the-tests"
     lab.start()
     found = lab.await_that(lambda d: d["complaints"])
     assert "403 SignatureDoesNotMatch" in found["complaints"][0], found

@@ -66,6 +66,15 @@ static void the_shipped_system_file_is_the_default(void **state)
     assert_string_equal(file.log_level, defaults.log_level);
     assert_string_equal(file.prices.currency, defaults.prices.currency);
     assert_true(file.prices.cpu_hour == defaults.prices.cpu_hour);
+    const struct orchestrator_system *both[] = {&file, &defaults};
+    for (size_t i = 0; i < WEIR_COUNT(both); i++) {
+        struct weir_credentials found = {0};
+        orchestrator_system_hand_on(both[i]);
+        assert_int_equal(weir_credentials_find("environment", "https://x", &found, &err), WEIR_OK);
+        assert_string_equal(found.key_id_env, "AWS_ACCESS_KEY_ID");
+        assert_string_equal(found.secret_env, "AWS_SECRET_ACCESS_KEY");
+        weir_credentials_fini(&found);
+    }
     orchestrator_system_fini(&file);
     orchestrator_system_fini(&defaults);
 }

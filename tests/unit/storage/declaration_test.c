@@ -326,6 +326,11 @@ static void a_bucket_is_named_exactly(void **state)
         {BUCKET("https://x", "bucket: b/c"), "s3.bucket: found 'b/c'"},
         {BUCKET("https://x", "bucket: b, prefix: p"), "s3.prefix: found 'p', expected it to end"},
         {BUCKET("https://x", "bucket: b, secret: s"), "datasets[0].source.s3.secret: unknown key"},
+        {BUCKET("https://x", "bucket: \"b@y:1\", style: host"), "s3.bucket: found 'b@y:1'"},
+        {BUCKET("https://x", "bucket: b, key_id_env: HOME"), "expected the name of credentials"},
+        {BUCKET("https://x", "bucket: b, secret_env: HOME"), "expected the name of credentials"},
+        {BUCKET("https://x", "bucket: b, credentials: /etc/passwd"),
+         "p.yaml:4:11: datasets[0].source.s3: found a secret's variable or file"},
         {"datasets:\n  - name: a\n    source: {path: x, s3: {endpoint: \"https://x\", bucket: b}, "
          "format: csv}\n    time: {from: mtime}\n",
          "expected s3 without path or push"},
@@ -351,7 +356,7 @@ static void a_bucket_is_printed_as_it_is_read(void **state)
     assert_string_equal(all.at[0].s3.prefix, "p/");
     assert_int_equal(all.at[0].s3.style, S3_STYLE_HOST);
     assert_int_equal(all.at[0].s3.every, 30000000);
-    assert_null(all.at[0].s3.credentials);
+    assert_string_equal(all.at[0].s3.credentials, "environment");
     storage_declarations_fini(&all);
 }
 
