@@ -90,7 +90,7 @@ static void tell_dropped(struct output *output)
 /* Room is made by halves, so that moving costs little for each byte. */
 static void make_room(struct output *output)
 {
-    if (output->sent < output->waiting.size / 2)
+    if (output->sent == 0 || output->sent < output->waiting.size / 2)
         return;
     output->waiting.size -= output->sent;
     memmove(output->waiting.at, output->waiting.at + output->sent, output->waiting.size);
