@@ -96,6 +96,7 @@ void orchestrator_close(struct orchestrator *orch)
 {
     if (orch == NULL)
         return;
+    /* No round of the loop may come between: calls own what the erasures that wait to be noted point to. */
     orchestrator_topics_free(orch);
     orchestrator_seal_free(orch);
     orchestrator_erasures_free(orch);

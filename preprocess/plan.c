@@ -141,7 +141,7 @@ static const uint32_t *part_of(const struct preprocess_plan *plan, uint32_t epoc
     const struct weir_epoch_parts *parts = &plan->parts;
     if (parts->count == 0)
         return NULL;
-    weir_require(epoch < parts->count);
+    weir_require(epoch < parts->count); /* check_parts() */
     return parts->indices + epoch * parts->samples;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/memory.h"
+#include "selector/policies/groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,6 +81,11 @@ static enum weir_status run_policy(struct selector_candidates *candidates,
 {
     const struct selector_section *section = choosing->section;
     struct selector_reader reader;
+    if (section->needs & (SELECTION_NEEDS_LABELS | SELECTION_NEEDS_TRIGGERS)) {
+        enum weir_status status = selection_groups_check(candidates->all.count, err);
+        if (status)
+            return status;
+    }
     const struct selection_input input = {
         .next = selector_reader_next,
         .owner = &reader,

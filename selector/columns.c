@@ -292,7 +292,7 @@ enum weir_status selector_columns_mask(const struct selector_columns *columns, u
                                        uint64_t mask[SELECTOR_MASK_WORDS], struct weir_error *err)
 {
     const struct selector_kept_block *block = find(columns, first);
-    weir_require(block);
+    weir_require(block); /* gather_block() asks storage for it first */
     uint64_t had[SELECTOR_MASK_WORDS];
     if (block->whole)
         return WEIR_OK;

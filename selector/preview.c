@@ -190,6 +190,9 @@ static enum weir_status make_kind(struct selector_preview *preview,
     struct selector_reader reader;
     struct selection_groups groups = {0};
     struct slices slices = {0};
+    enum weir_status status = selection_groups_check(candidates->all.count, err);
+    if (status)
+        return status;
     selector_reader_open(&reader, &candidates->all, kind->need, sources);
     if (kind->need == SELECTION_NEEDS_TIMES)
         slices = cut_slices(&reader);

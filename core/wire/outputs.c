@@ -29,7 +29,7 @@ static struct weir_digest digest_of(const struct weir_bytes *pieces, size_t coun
 enum weir_status weir_outputs_write(const char *path, const struct weir_outputs *outputs,
                                     struct weir_error *err)
 {
-    size_t count = outputs->count, values;
+    size_t count = outputs->count, values; /* bounds of options and of batches that came */
     weir_require(outputs->width <= UINT32_MAX && outputs->label_width <= UINT16_MAX &&
                  outputs->slice_columns <= WEIR_OUTPUTS_SLICES_MAX);
     weir_require(!__builtin_mul_overflow(count, outputs->width, &values));

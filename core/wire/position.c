@@ -94,7 +94,7 @@ void weir_position_pack(const struct weir_position *position, struct weir_buf *o
     weir_buf_append_u32(out, 0);
     weir_bits_pack(&position->ahead, out);
     size_t size = out->size - size_at - 4;
-    weir_require(size <= AHEAD_BYTES_MAX);
+    weir_require(size <= AHEAD_BYTES_MAX); /* however it came about: see the other two */
     weir_put_u32(out->at + size_at, (uint32_t)size);
 }
 
@@ -144,7 +144,7 @@ bool weir_position_consume(struct weir_position *position, uint64_t batch)
     if (weir_position_consumed(position, batch))
         return false;
     uint64_t ahead = batch - position->oldest;
-    weir_require(ahead < WEIR_AHEAD_MAX);
+    weir_require(ahead < WEIR_AHEAD_MAX); /* delivery_window_end() */
     weir_bits_set(&position->ahead, ahead);
     if (ahead == 0)
         settle(position);
@@ -177,7 +177,7 @@ void weir_position_unite(struct weir_position *to, const struct weir_position *f
 
 void weir_position_set(struct weir_position *position, uint64_t oldest, struct weir_bytes bits)
 {
-    weir_require(bits.size <= AHEAD_BYTES_MAX);
+    weir_require(bits.size <= AHEAD_BYTES_MAX); /* check_beat() */
     position->oldest = oldest;
     weir_bits_unpack(&position->ahead, bits);
     settle(position);

@@ -39,7 +39,7 @@ struct arbiter {
 struct arbiter *arbiter_new(size_t trainers, size_t gpus)
 {
     struct arbiter *arbiter = weir_calloc(1, sizeof *arbiter);
-    weir_require(gpus <= ARBITER_GPUS_MAX);
+    weir_require(gpus <= ARBITER_GPUS_MAX); /* the bound of `gpus` in the system file */
     arbiter->slots = trainers;
     arbiter->gpu_count = gpus;
     arbiter->gpus_free = gpus == ARBITER_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;

@@ -225,13 +225,23 @@ static bool is_current(const struct dispatcher_job *job, uint32_t rank, uint64_t
            job->record.seats[rank].session == session && dispatcher_job_is_running(job);
 }
 
+/* True when every bit that is set stands below `end`. */
+static bool are_below(struct weir_bytes bits, uint64_t end)
+{
+    while (bits.size > 0 && bits.at[bits.size - 1] == 0)
+        bits.size--;
+    return bits.size == 0 ||
+           (bits.size - 1) * 8 + 31 - (size_t)__builtin_clz(bits.at[bits.size - 1]) < end;
+}
+
 static enum weir_status check_beat(const struct dispatcher_job *job,
                                    const struct msg_client_beat *beat, struct weir_error *err)
 {
     uint64_t batches = preprocess_batches(&job->about.geometry);
-    bool is_consistent = beat->oldest <= batches && beat->received.size <= WEIR_AHEAD_MAX / 8 &&
-                         beat->consumed.size <= WEIR_AHEAD_MAX / 8 &&
-                         beat->handed.size <= WEIR_AHEAD_MAX / 8 &&
+    uint64_t left = beat->oldest <= batches ? batches - beat->oldest : 0;
+    uint64_t end = left < WEIR_AHEAD_MAX ? left : WEIR_AHEAD_MAX;
+    bool is_consistent = beat->oldest <= batches && are_below(beat->received, end) &&
+                         are_below(beat->consumed, end) && are_below(beat->handed, end) &&
                          beat->again_groups.count == beat->again_fences.count;
     if (is_consistent)
         return WEIR_OK;

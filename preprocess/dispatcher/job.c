@@ -16,7 +16,8 @@ static uint32_t ranks_of(const struct dispatcher_job *job)
 void dispatcher_job_init(struct dispatcher_job *job, const struct dispatcher_about *about,
                          struct dispatcher_fences *fences)
 {
-    weir_require(about->geometry.ranks > 0 && about->geometry.ranks <= WEIR_RANKS_MAX);
+    weir_require(about->geometry.ranks > 0 &&
+                 about->geometry.ranks <= WEIR_RANKS_MAX); /* preprocess_plan_open() */
     *job = (struct dispatcher_job){
         .about = *about,
         .fences = fences,

@@ -69,7 +69,8 @@ void column_begin(struct column *column)
 void column_end_row(struct column *column)
 {
     size_t end = counted(column)->size / unit_of(column);
-    weir_require(end <= UINT32_MAX);
+    weir_require(end <=
+                 UINT32_MAX); /* payloads, pixels and answers of programs are bounded far below */
     uint32_t offset = (uint32_t)end;
     weir_buf_append(&column->offsets, &offset, sizeof(offset));
 }

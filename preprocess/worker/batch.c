@@ -10,6 +10,8 @@
 #include <string.h>
 
 static_assert(WEIR_WIRE_FRAMES_MAX <= 64, "in_loan has a bit for each frame");
+static_assert(WEIR_BATCH_TENSORS + 2 * COLUMNS_MAX + 1 <= WEIR_WIRE_FRAMES_MAX,
+              "each tensor has a frame and may have offsets; labels that are vectors come last");
 
 void worker_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 {

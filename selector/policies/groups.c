@@ -4,10 +4,21 @@
 #include "core/base/memory.h"
 #include "selector/policies/draw.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS_MIN = 64, DIRECT_SPAN_MAX = 1 << 16 };
+
+enum weir_status selection_groups_check(size_t candidates, struct weir_error *err)
+{
+    if (candidates <= SELECTION_GROUPED_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT,
+                     "found %zu candidates to divide into groups, expected at most %" PRIu32
+                     ": choose among fewer datasets, or by another policy",
+                     candidates, SELECTION_GROUPED_MAX);
+}
 
 static uint32_t *find_slot(const struct selection_groups *groups, int64_t key)
 {
@@ -44,7 +55,7 @@ static uint32_t reach_group(struct selection_groups *groups, int64_t key)
         grow(groups);
         slot = find_slot(groups, key);
     }
-    weir_require(groups->count < SELECTION_NO_GROUP - 1);
+    weir_require(groups->count < SELECTION_NO_GROUP - 1); /* selection_groups_check() */
     groups->keys[groups->count] = key;
     groups->sizes[groups->count] = 0;
     *slot = (uint32_t)++groups->count;

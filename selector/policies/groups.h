@@ -5,7 +5,12 @@
 #include "selector/policies/policy.h"
 
 #define SELECTION_NO_GROUP UINT32_MAX
+/* Candidates that can be told apart by groups: each may be a group of its own. */
+#define SELECTION_GROUPED_MAX (UINT32_MAX - 2)
 enum { SELECTION_SMALL = 4096 };
+
+/* LIMIT when there are more candidates than SELECTION_GROUPED_MAX. Call before they are counted. */
+enum weir_status selection_groups_check(size_t candidates, struct weir_error *err) WEIR_MUST_USE;
 
 /* Zero-initialised is empty. First every key is counted, then they are sorted, then asked for. */
 struct selection_groups {

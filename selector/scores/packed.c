@@ -27,7 +27,7 @@ static void put_number(struct weir_buf *out, uint64_t number)
 static void put_ids(struct weir_buf *out, const struct weir_outputs *outputs)
 {
     for (size_t i = 0; i < outputs->count; i++) {
-        weir_require(i == 0 || outputs->ids[i] > outputs->ids[i - 1]);
+        weir_require(i == 0 || outputs->ids[i] > outputs->ids[i - 1]); /* find_unscored() */
         put_number(out, i == 0 ? outputs->ids[0] : outputs->ids[i] - outputs->ids[i - 1]);
     }
 }

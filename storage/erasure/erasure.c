@@ -58,7 +58,7 @@ uint64_t storage_erasure_epoch(const struct storage_erasure *erasure)
 
 uint64_t storage_erasure_add(struct storage_erasure *erasure, const uint64_t *ids, size_t count)
 {
-    weir_require(count <= STORAGE_ERASED_MAX);
+    weir_require(count <= STORAGE_ERASED_MAX); /* a page, or check_epoch() */
     if (erasure->id_count + count > erasure->id_capacity) {
         erasure->id_capacity = 2 * erasure->id_capacity + count;
         erasure->ids = weir_realloc(erasure->ids, erasure->id_capacity, sizeof *erasure->ids);

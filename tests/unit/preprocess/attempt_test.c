@@ -142,6 +142,37 @@ static struct msg_client_committed commit(struct fixture *fixture, const struct 
     return answer;
 }
 
+/* A batch that the job does not have was neither received nor handed out. */
+static void a_beat_that_speaks_of_batches_beyond_the_last_is_refused(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct consumer first = {A, 0, {0}};
+    begin(&fixture, 1, WEIR_AT_MOST_ONCE);
+    (void)come(&fixture, &first, 0);
+    uint64_t batches = preprocess_batches(&fixture.job.about.geometry);
+    struct weir_bits bits = {0};
+    WEIR_AUTO_BUF packed = {0};
+    weir_bits_set(&bits, batches);
+    weir_bits_pack(&bits, &packed);
+    const struct weir_bytes beyond = weir_buf_view(&packed);
+    const struct msg_client_beat BEATS[] = {
+        {.handed = beyond}, {.received = beyond}, {.consumed = beyond}, {.oldest = batches + 1}};
+    for (size_t i = 0; i < WEIR_COUNT(BEATS); i++) {
+        struct msg_client_orders orders;
+        struct msg_client_beat beat = BEATS[i];
+        beat.job = JOB;
+        beat.attempt = first.heard.attempt;
+        beat.session = first.session;
+        beat.number = ++fixture.beat_number;
+        assert_int_equal(dispatcher_job_client_beat(&fixture.job, &beat, 1, &orders, &fixture.err),
+                         WEIR_INVALID);
+    }
+    (void)beat_with(&fixture, &first, 0, batches); /* all of them, to the last */
+    weir_bits_fini(&bits);
+    end(&fixture);
+}
+
 /* ---- places ---- */
 
 static void an_attempt_begins_once_every_rank_has_come(void **unused)
@@ -401,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_attempt_begins_once_every_rank_has_come),
+        cmocka_unit_test(a_beat_that_speaks_of_batches_beyond_the_last_is_refused),
         cmocka_unit_test(a_rank_that_does_not_exist_is_refused),
         cmocka_unit_test(a_consumer_without_a_session_takes_no_place),
         cmocka_unit_test(a_rank_that_returns_makes_the_others_regroup),

@@ -126,6 +126,32 @@ static void nothing_to_choose_is_explained(void **state)
     assert_string_equal(reason, "there are no samples to choose from");
 }
 
+/* More than four billion candidates, which take no memory: whole blocks are two numbers each. */
+static void more_candidates_than_groups_can_be_are_refused(void **state)
+{
+    (void)state;
+    static const char *const POLICIES[] = {"label_balanced", "trigger_balanced"};
+    struct selector_candidates candidates = {0};
+    uint64_t mask[SELECTOR_MASK_WORDS];
+    char reason[SELECTION_REASON_MAX] = "";
+    memset(mask, 0xff, sizeof mask);
+    for (uint32_t block = 0; block <= UINT16_MAX; block++)
+        selector_set_append(&candidates.all, weir_sample_id(1, block, 0), mask);
+    for (size_t i = 0; i < WEIR_COUNT(POLICIES); i++) {
+        const struct selection_policy *policy = selector_policy_find(POLICIES[i]);
+        const struct selector_section section = {
+            .policy = policy, .needs = policy->needs, .limit = 1, .ratio = 1};
+        const struct selector_choosing choosing = {
+            .section = &section, .pipeline = "mails", .trigger = 1};
+        const struct selector_sources sources = {0};
+        struct weir_error err;
+        assert_int_equal(selector_candidates_choose(&candidates, &choosing, &sources, reason, &err),
+                         WEIR_LIMIT);
+        assert_non_null(strstr(err.text, "found 4294967296 candidates to divide into groups"));
+    }
+    selector_candidates_fini(&candidates);
+}
+
 static void seeds_differ_by_seed_pipeline_and_trigger(void **state)
 {
     (void)state;
@@ -142,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_window_cuts_by_time_and_then_by_id),
         cmocka_unit_test(limit_and_ratio_bound_the_choice),
         cmocka_unit_test(nothing_to_choose_is_explained),
+        cmocka_unit_test(more_candidates_than_groups_can_be_are_refused),
         cmocka_unit_test(seeds_differ_by_seed_pipeline_and_trigger),
     };
     return cmocka_run_group_tests_name("selector/candidates", tests, NULL, NULL);
