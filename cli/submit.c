@@ -5,6 +5,8 @@
 #include "core/base/file.h"
 #include "core/config/yaml.h"
 
+#include <stdio.h>
+
 static enum weir_status check(const char *file, struct weir_error *err)
 {
     const char *const arguments[] = {"--check-config", file, NULL};
@@ -14,6 +16,8 @@ static enum weir_status check(const char *file, struct weir_error *err)
         return status;
     if (end.exit_code != 0)
         status = weir_fail(err, WEIR_INVALID, "%s", weir_buf_text(&end.complaints));
+    else
+        (void)fputs(weir_buf_text(&end.complaints), stderr); /* remarks */
     cli_program_end_fini(&end);
     return status;
 }

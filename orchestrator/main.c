@@ -126,7 +126,7 @@ static int check_config(const char *file)
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF complaints = {0};
     int code = check_file(file, &text, &complaints);
-    if (code != EXIT_DONE)
+    if (complaints.size > 0) /* of a file that is good: remarks */
         (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
     return code;
 }
@@ -305,6 +305,8 @@ static int run(const struct command *command, const char *file)
         screen_end(&screen);
         return code;
     }
+    if (complaints.size > 0)
+        (void)fprintf(stderr, "%s\n", weir_buf_text(&complaints));
     return command->dry_run ? dry_run(command, file, weir_buf_view(&text))
                             : work(command, file, weir_buf_view(&text));
 }

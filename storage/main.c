@@ -11,6 +11,17 @@ static enum weir_status check(const struct weir_yaml_node *root, struct weir_err
     return status;
 }
 
+static void remark(const struct weir_yaml_node *root, struct weir_buf *out)
+{
+    struct declarations all;
+    struct weir_error err;
+
+    if (storage_declarations_read(root, &all, &err) != WEIR_OK)
+        return; /* which check() has said */
+    storage_declarations_remark(&all, out);
+    storage_declarations_fini(&all);
+}
+
 static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err)
 {
@@ -35,6 +46,7 @@ static const struct weir_service STORAGE = {
     .close = storage_close,
     .wipe = storage_wipe,
     .check = check,
+    .remark = remark,
     .print = print,
     .describe = storage_declarations_document,
 };

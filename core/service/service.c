@@ -102,10 +102,15 @@ static int check_config(const struct weir_service *service, const char *file)
     enum weir_status status = weir_yaml_load(file, &document, &err);
     if (status == WEIR_OK && service->check != NULL)
         status = service->check(weir_yaml_root(document), &err);
-    if (status == WEIR_OK)
-        return EXIT_DONE;
-    fprintf(stderr, "%s\n", err.text);
-    return EXIT_USAGE;
+    if (status != WEIR_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        return EXIT_USAGE;
+    }
+    WEIR_AUTO_BUF remarks = {0};
+    if (service->remark != NULL)
+        service->remark(weir_yaml_root(document), &remarks);
+    fputs(weir_buf_text(&remarks), stderr);
+    return EXIT_DONE;
 }
 
 static int print_config(const struct weir_service *service, const char *file)

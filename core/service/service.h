@@ -45,10 +45,11 @@ struct weir_service {
      * and adds what it can say of other processes. Called for every `wipe`: obeys each number once. */
     void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);
 
-    /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config
-     * FILE`), and prints their effective values (`--print-config FILE`) or reference documentation
-     * (`--describe-config`). */
+    /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config FILE`), remarks on
+     * what is allowed there but may not be meant, a line each, and prints their effective values (`--print-config
+     * FILE`) or reference documentation (`--describe-config`). */
     enum weir_status (*check)(const struct weir_yaml_node *root, struct weir_error *err);
+    void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
     enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
                               struct weir_error *err);
     void (*describe)(struct weir_buf *out);

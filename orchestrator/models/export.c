@@ -97,13 +97,22 @@ static void put_header(struct weir_buf *out, const struct weir_model_file *file,
     json_decref(header);
 }
 
+/* The file tells how many classes its model knows; there may be more by now. */
+static void name_classes(struct weir_model_file *file, const struct weir_strs *classes)
+{
+    if (classes != NULL && classes->count >= file->classes.count)
+        file->classes.at = classes->at;
+}
+
 enum weir_status model_export_safetensors(const char *path, struct weir_bytes model,
-                                          const json_t *facts, struct weir_error *err)
+                                          const struct weir_strs *classes, const json_t *facts,
+                                          struct weir_error *err)
 {
     struct weir_model_file file;
     enum weir_status status = weir_model_file_view(model, &file, err);
     if (status != WEIR_OK)
         return status;
+    name_classes(&file, classes);
     struct tensor tensors[TENSORS_MAX];
     size_t count = list_tensors(&file, tensors);
     WEIR_AUTO_BUF header = {0};

@@ -322,6 +322,19 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
     return status;
 }
 
+/* Names that came with samples may be people's: storage alone knows them, and replaces them when it has to. Trainers
+ * are told the numbers. */
+static const char *const *copy_classes(const struct run *run, const struct msg_dataset_is *dataset)
+{
+    const char **classes =
+        weir_arena_alloc(run->arena, (dataset->classes.count + 1) * sizeof *classes);
+    for (size_t i = 0; i < dataset->classes.count; i++)
+        classes[i] = dataset->classes_grow
+                         ? weir_arena_format(run->arena, "%zu", i)
+                         : weir_arena_format(run->arena, "%s", dataset->classes.at[i]);
+    return classes;
+}
+
 static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct run *run = owner;
@@ -339,13 +352,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     weir_arena_clear(run->arena);
-    const char **classes =
-        weir_arena_alloc(run->arena, (dataset->classes.count + 1) * sizeof *classes);
-    for (size_t i = 0; i < dataset->classes.count; i++) {
-        classes[i] =
-            weir_arena_strndup(run->arena, dataset->classes.at[i], strlen(dataset->classes.at[i]));
-    }
-    run->classes = classes;
+    run->classes = copy_classes(run, dataset);
     run->class_count = dataset->classes.count;
     run->label_kind = dataset->label_kind;
     run->label_width = dataset->label_width;

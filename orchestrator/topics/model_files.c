@@ -14,11 +14,12 @@
 /* ---- export ---- */
 
 static enum weir_status write_safetensors(const struct stored_model *model, struct weir_bytes bytes,
-                                          const char *path, struct weir_error *err)
+                                          const struct weir_strs *classes, const char *path,
+                                          struct weir_error *err)
 {
     json_t *facts = json_pack("{ss,ss*,ss,ss}", "model", model->id, "parent", model->parent,
                               "checksum", model->checksum, "set_digest", model->set_digest);
-    enum weir_status status = model_export_safetensors(path, bytes, facts, err);
+    enum weir_status status = model_export_safetensors(path, bytes, classes, facts, err);
     json_decref(facts);
     if (status != WEIR_CORRUPT)
         return status;
@@ -29,16 +30,19 @@ static enum weir_status write_safetensors(const struct stored_model *model, stru
 }
 
 static enum weir_status write_file(const struct stored_model *model, struct weir_bytes bytes,
-                                   const char *path, struct weir_error *err)
+                                   const struct weir_strs *classes, const char *path,
+                                   struct weir_error *err)
 {
     (void)model;
+    (void)classes;
     return weir_file_write_atomic(path, bytes, err);
 }
 
 static const struct export_format {
     const char *name;
     enum weir_status (*write)(const struct stored_model *model, struct weir_bytes bytes,
-                              const char *path, struct weir_error *err);
+                              const struct weir_strs *classes, const char *path,
+                              struct weir_error *err);
 } FORMATS[] = {
     {"safetensors", write_safetensors},
     {"file", write_file},
@@ -64,35 +68,78 @@ static enum weir_status load_content(struct orchestrator *orch, const struct sto
 
 /* Who asks moves the file to where it is wanted, which may be where this process has no right to write. An erasure that
  * comes between takes it away with all else that is below runs/. */
-void topic_model_export(struct topic_call *call)
+static enum weir_status export_to(const struct topic_call *call, const struct export_format *format,
+                                  const struct weir_strs *classes, json_t **ret_answer,
+                                  struct weir_error *err)
 {
-    struct weir_error err;
     struct stored_model model = {0};
     struct model_content content = {.mapped = NULL};
-    const struct export_format *format = find_format(topic_text(call, "format", ""));
-    if (format == NULL) {
-        topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
-        return;
-    }
     WEIR_AUTO_FREE char *directory = orchestrator_path(call->orch, "runs", "export");
     WEIR_AUTO_FREE char *file =
         weir_format("runs/export/%016" PRIx64 ".%s", weir_random_u64(), format->name);
     WEIR_AUTO_FREE char *path = orchestrator_path(call->orch, ".", file);
     enum weir_status status =
-        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, &err);
+        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, err);
     if (status == WEIR_OK)
-        status = load_content(call->orch, &model, &content, &err);
+        status = load_content(call->orch, &model, &content, err);
     if (status == WEIR_OK)
-        status = weir_make_directories(directory, 0700, &err);
+        status = weir_make_directories(directory, 0700, err);
     if (status == WEIR_OK)
-        status = format->write(&model, content.bytes, path, &err);
+        status = format->write(&model, content.bytes, classes, path, err);
     if (status == WEIR_OK)
-        topic_answer(call, json_pack("{ss,ss,ss,ss}", "model", model.id, "format", format->name,
-                                     "file", file, "checksum", model.checksum));
-    else
-        topic_refuse(call, &err);
+        *ret_answer = json_pack("{ss,ss,ss,ss}", "model", model.id, "format", format->name, "file",
+                                file, "checksum", model.checksum);
     orchestrator_model_content_fini(&content);
     orchestrator_model_fini(&model);
+    return status;
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (reply == NULL) {
+        topic_refuse(call, err);
+        return;
+    }
+    const struct msg_dataset_is *dataset = reply->message;
+    const struct export_format *format = find_format(topic_text(call, "format", ""));
+    json_t *answer = NULL;
+    struct weir_error problem;
+    if (export_to(call, format, dataset->classes_grow ? &dataset->classes : NULL, &answer,
+                  &problem) == WEIR_OK)
+        topic_answer(call, answer);
+    else
+        topic_refuse(call, &problem);
+}
+
+/* The first dataset of the model's pipeline, whose classes the model tells apart. */
+static enum weir_status ask_for_dataset(struct topic_call *call, struct weir_error *err)
+{
+    struct stored_model model = {0};
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        orchestrator_model_get(call->orch, topic_text(call, "model", ""), &model, err);
+    if (status == WEIR_OK)
+        status = DB_RUN(call->orch->db, Q_datasets_of, &rows, err, DB_I64(model.pipeline));
+    orchestrator_model_fini(&model);
+    if (status == WEIR_OK && weir_rows_count(rows) == 0)
+        status = weir_fail(err, WEIR_NOT_FOUND, "model_export: its pipeline has no dataset");
+    if (status != WEIR_OK)
+        return status;
+    const struct msg_dataset_ask ask = {.name = weir_rows_text(rows, 0, 2)};
+    weir_rpc_call(call->orch->storage, MSG_dataset_ask, &ask, ORCHESTRATOR_ASK_MS, on_dataset,
+                  call);
+    return WEIR_OK;
+}
+
+/* Storage alone knows the names of classes that came with samples. */
+void topic_model_export(struct topic_call *call)
+{
+    struct weir_error err;
+    if (find_format(topic_text(call, "format", "")) == NULL)
+        topic_fail(call, WEIR_INVALID, "model_export: expected format safetensors or file");
+    else if (ask_for_dataset(call, &err) != WEIR_OK)
+        topic_refuse(call, &err);
 }
 
 /* ---- diff ---- */

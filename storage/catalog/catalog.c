@@ -166,6 +166,7 @@ void storage_dataset_free(struct dataset *dataset)
         weir_bits_fini(&dataset->dead[i].replaced);
     }
     free(dataset->classes);
+    free(dataset->class_marks);
     free(dataset->groups);
     free(dataset->dead);
     free(dataset->chunks);
@@ -442,11 +443,24 @@ uint64_t storage_dataset_met(const struct dataset *dataset)
     return met;
 }
 
+bool storage_dataset_grows_classes(const struct dataset *dataset)
+{
+    return dataset->declaration->label_kind == WEIR_LABEL_CLASS && !dataset->declaration->classes;
+}
+
+char *storage_erased_class_name(size_t number)
+{
+    return weir_format("erased-%zu", number);
+}
+
 static int64_t add_class(struct dataset *dataset, const char *name, size_t size)
 {
     dataset->classes =
         weir_grow(dataset->classes, dataset->class_count, &dataset->class_capacity, sizeof(char *));
+    dataset->class_marks = weir_grow(dataset->class_marks, dataset->class_count,
+                                     &dataset->class_mark_capacity, sizeof *dataset->class_marks);
     dataset->classes[dataset->class_count] = weir_strndup(name, size);
+    dataset->class_marks[dataset->class_count] = (struct class_mark){.is_erased = false};
     return (int64_t)dataset->class_count++;
 }
 
@@ -464,7 +478,8 @@ void storage_dataset_name_classes(struct dataset *dataset)
 int64_t storage_dataset_class(struct dataset *dataset, struct weir_bytes name)
 {
     for (size_t i = 0; i < dataset->class_count; i++) {
-        if (weir_bytes_equal(weir_bytes_of(dataset->classes[i]), name))
+        if (!dataset->class_marks[i].is_erased &&
+            weir_bytes_equal(weir_bytes_of(dataset->classes[i]), name))
             return (int64_t)i;
     }
     if (dataset->declaration->classes || dataset->class_count == STORAGE_CLASSES_MAX)

@@ -60,6 +60,13 @@ struct blocked_shard {
     size_t count, capacity;
 };
 
+/* What erasures have done to a class. */
+struct class_mark {
+    uint64_t
+        touched_by; /* an erasure that has taken a sample of it; 0: none since others were last seen */
+    bool is_erased; /* its name was replaced: no sample gets it again */
+};
+
 struct dataset {
     uint32_t number;
     char *name;
@@ -78,8 +85,11 @@ struct dataset {
     struct accounts accounts;
 
     char **classes;
-    size_t class_count, class_capacity;
+    struct class_mark *class_marks; /* of each */
+    size_t class_count, class_capacity, class_mark_capacity;
     size_t class_stored; /* of them in Postgres */
+    uint64_t
+        class_edition; /* another one whenever marks of classes change, or labels are overwritten */
 
     struct chunk_ref *chunks; /* in id order */
     size_t chunk_count, chunk_capacity;
@@ -194,6 +204,10 @@ struct blocked_hash *storage_dataset_blocked(const struct dataset *dataset, uint
 void storage_dataset_block(struct dataset *dataset, uint64_t hash, bool is_met);
 /* How many of the blocked hashes were met. */
 uint64_t storage_dataset_met(const struct dataset *dataset);
+/* True when names of classes come with the samples: they may be people's. */
+bool storage_dataset_grows_classes(const struct dataset *dataset);
+/* The name that takes the place of one that may be a person's; the caller frees it. */
+char *storage_erased_class_name(size_t number) WEIR_MUST_USE;
 /* A declared list of classes is there from the start. */
 void storage_dataset_name_classes(struct dataset *dataset);
 /* Number of a class; a name not met before gets the next one, if the dataset grows its list. -1: no. */

@@ -21,11 +21,17 @@ static enum weir_status load_classes(struct weir_db *db, struct dataset *dataset
 
     if (status != WEIR_OK)
         return status;
-    dataset->class_count = dataset->class_capacity = weir_rows_count(rows);
+    dataset->class_count = weir_rows_count(rows);
+    dataset->class_capacity = dataset->class_mark_capacity = dataset->class_count;
     dataset->class_stored = dataset->class_count;
     dataset->classes = weir_calloc(dataset->class_count + 1, sizeof(char *));
-    for (size_t i = 0; i < dataset->class_count; i++)
+    dataset->class_marks = weir_calloc(dataset->class_count + 1, sizeof *dataset->class_marks);
+    for (size_t i = 0; i < dataset->class_count; i++) {
         dataset->classes[i] = weir_strdup(weir_rows_text(rows, i, 0));
+        dataset->class_marks[i] =
+            (struct class_mark){.touched_by = (uint64_t)weir_rows_i64(rows, i, 1),
+                                .is_erased = weir_rows_bool(rows, i, 2)};
+    }
     storage_dataset_name_classes(dataset);
     return WEIR_OK;
 }

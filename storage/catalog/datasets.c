@@ -246,6 +246,7 @@ enum weir_status storage_describe(struct storage *storage, const struct msg_data
         .classes = {(const char *const *)dataset->classes, dataset->class_count},
         .bytes = accounts->bytes,
         .label_width = dataset->declaration->label_width,
+        .classes_grow = storage_dataset_grows_classes(dataset),
     };
     return complaints_of(storage, dataset, arena, &answer->complaints, err);
 }

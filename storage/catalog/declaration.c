@@ -142,6 +142,7 @@ static enum weir_status read_one(struct declaration *d, const char *path,
         return status;
     d->name = section.name;
     d->source_node = section.source;
+    d->label_node = section.label;
     d->updates = section.updates;
     d->has_subject = section.subject != NULL;
     d->has_key = section.key != NULL;

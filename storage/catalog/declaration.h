@@ -73,7 +73,7 @@ struct place_section {
 struct declaration {
     const char *name;
     struct source_section source;
-    const struct weir_yaml_node *source_node;
+    const struct weir_yaml_node *source_node, *label_node; /* NULL: there is none */
     const struct format *format;
     void *options; /* of the format; owned */
 
@@ -125,6 +125,8 @@ enum weir_status storage_declarations_load(const struct weir_yaml_node *root,
 enum weir_status storage_declarations_agree(const struct declarations *all,
                                             const struct weir_yaml_node *list,
                                             struct weir_error *err) WEIR_MUST_USE;
+/* Appends a line, "file:line:column: path: …", for each thing that is allowed and that a person may not have meant. */
+void storage_declarations_remark(const struct declarations *all, struct weir_buf *out);
 void storage_declarations_fini(struct declarations *declarations);
 
 /* Bytes that the numbers of one label take; 0 unless labels are vectors. */

@@ -102,3 +102,38 @@ enum weir_status storage_declarations_agree(const struct declarations *all,
     }
     return status;
 }
+
+/* ---- remarks ---- */
+
+static bool is_same_field(const struct format_field *a, const struct format_field *b)
+{
+    if (a->from != b->from)
+        return false;
+    if (a->from == FORMAT_AT)
+        return a->offset == b->offset;
+    if (a->from == FORMAT_FOLDER)
+        return a->depth == b->depth;
+    return a->name && b->name && strcmp(a->name, b->name) == 0;
+}
+
+void storage_declarations_remark(const struct declarations *all, struct weir_buf *out)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct declaration *d = &all->at[i];
+        struct weir_error place;
+
+        if (!d->has_subject || !d->label_node || d->label_kind == WEIR_LABEL_NONE ||
+            !is_same_field(&d->fields.label, &d->fields.subject))
+            continue;
+        weir_ignore(weir_yaml_fail(
+            d->label_node, &place,
+            "datasets[%zu].label: found the field that is the subject: models learn whose a sample "
+            "is%s; expected another field, unless this is meant",
+            i,
+            d->label_kind == WEIR_LABEL_CLASS && !d->classes
+                ? ", and the names of classes are people's, replaced when their last sample is "
+                  "erased"
+                : ""));
+        weir_buf_printf(out, "%s\n", place.text);
+    }
+}

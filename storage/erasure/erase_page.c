@@ -264,21 +264,20 @@ enum weir_status storage_page_store_step(struct storage *storage, const struct e
     return status;
 }
 
-enum weir_status storage_page_store_remarks(struct storage *storage, const struct erase_page *page,
-                                            struct weir_error *err)
+enum weir_status storage_store_remarks(struct storage *storage,
+                                       struct erase_request *const *requests, size_t count,
+                                       struct weir_error *err)
 {
     struct pieces texts = {0};
     struct id_list numbers = {0};
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; i < page->row_count; i++) {
-        struct erase_request *request = page->rows[i].request;
-
-        if (!request->is_remarked)
+    for (size_t i = 0; i < count; i++) {
+        if (!requests[i]->is_remarked)
             continue;
-        storage_id_list_add(&numbers, request->number);
-        storage_pieces_add(&texts, weir_buf_view(&request->remarks));
-        request->is_remarked = false;
+        storage_id_list_add(&numbers, requests[i]->number);
+        storage_pieces_add(&texts, weir_buf_view(&requests[i]->remarks));
+        requests[i]->is_remarked = false;
     }
     if (numbers.count > 0)
         status =
@@ -288,4 +287,15 @@ enum weir_status storage_page_store_remarks(struct storage *storage, const struc
     storage_pieces_fini(&texts);
     free(numbers.at);
     return status;
+}
+
+enum weir_status storage_page_store_remarks(struct storage *storage, const struct erase_page *page,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct erase_request **requests =
+        weir_calloc(page->row_count + 1, sizeof(struct erase_request *));
+
+    for (size_t i = 0; i < page->row_count; i++)
+        requests[i] = page->rows[i].request;
+    return storage_store_remarks(storage, requests, page->row_count, err);
 }

@@ -454,6 +454,8 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
     }
     if (!erasure->is_thin)
         return storage_scrub_runs(storage, erasure, &erasure->is_thin, err);
+    if (!erasure->is_renamed)
+        return storage_scrub_classes(storage, erasure, &erasure->is_renamed, err);
     if (erasure->moved == 0) {
         drop_orders(storage, erasure);
         status = drop_quotes(storage, err);

@@ -78,6 +78,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     drop_list(&erasure->hashes);
     drop_list(&erasure->datasets);
     drop_list(&erasure->partitions);
+    weir_bits_fini(&erasure->classes.left);
     free(erasure->parent);
     storage_search_free(erasure->search);
     drop_list(&erasure->found.at);

@@ -145,6 +145,14 @@ struct open_erasure {
         struct key_walk runs;
     } thinning;
     bool is_thin; /* no run has an entry of its samples */
+    struct class_check {
+        size_t dataset;   /* index in the catalog */
+        uint64_t edition; /* of its classes, as this look began; 0: it has not */
+        uint64_t next_row;
+        struct weir_bits left; /* classes that have a live sample */
+        size_t left_count;
+    } classes;
+    bool is_renamed; /* no class without a sample has a name that came with one of its samples */
 
     bool is_counted;           /* who can still be read */
     struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
@@ -207,6 +215,10 @@ struct erase_request *storage_open_erasure_find(const struct open_erasure *erasu
 /* The numbers of its requests from the one at `from` on, at most `max`: for = ANY ($n). The caller frees `at`. */
 struct id_list storage_open_erasure_numbers(const struct open_erasure *erasure, size_t from,
                                             size_t max);
+/* Inside the caller's transaction: what there is to remark on these requests. */
+enum weir_status storage_store_remarks(struct storage *storage,
+                                       struct erase_request *const *requests, size_t count,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* A remark on the request that a sample of the page is of. */
 void storage_scrub_remark(struct open_erasure *erasure, uint64_t id, const char *remark);
 
@@ -288,6 +300,15 @@ bool storage_scrub_has_bytes(const struct located *found);
 /* scrub_record.c, a bounded piece of work: what Postgres holds of its samples, times, labels, vectors and paths, page
  * by page. Repeating it is harmless. */
 enum weir_status storage_scrub_records(struct storage *storage, struct open_erasure *erasure,
+                                       bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_classes.c, inside the caller's transaction: notes the classes of erased samples of the chunk, whose labels are
+ * about to be overwritten. */
+enum weir_status storage_scrub_touch_classes(struct storage *storage,
+                                             const struct open_erasure *erasure,
+                                             struct dataset *dataset, const struct chunk *chunk,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* scrub_classes.c, a bounded piece of work: the names of classes whose last sample was erased are replaced. */
+enum weir_status storage_scrub_classes(struct storage *storage, struct open_erasure *erasure,
                                        bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c, a bounded piece of work: its samples are taken out of the sorted runs, which nobody may merge
  * meanwhile. */

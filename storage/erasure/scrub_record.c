@@ -49,8 +49,9 @@ static void blank_vectors(const struct dataset *dataset, const struct chunk *chu
     }
 }
 
-static enum weir_status blank_chunk(struct storage *storage, const struct dataset *dataset,
-                                    const struct chunk_ref *ref, struct weir_error *err)
+static enum weir_status blank_chunk(struct storage *storage, const struct open_erasure *erasure,
+                                    struct dataset *dataset, const struct chunk_ref *ref,
+                                    struct weir_error *err)
 {
     const struct chunk *chunk;
     WEIR_AUTO_FREE int64_t *values = weir_calloc(ref->count, sizeof *values);
@@ -61,6 +62,8 @@ static enum weir_status blank_chunk(struct storage *storage, const struct datase
     enum weir_status status =
         storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &chunk, err);
 
+    if (status == WEIR_OK)
+        status = storage_scrub_touch_classes(storage, erasure, dataset, chunk, err);
     if (status != WEIR_OK)
         return status;
     blank_out(dataset, chunk, &chunk->labels, values);
@@ -103,8 +106,9 @@ static enum weir_status blank_some(struct storage *storage, struct open_erasure 
 
         if (!ref || (first == erasure->blanked && ref->count == erasure->blanked_rows))
             continue;
-        status = blank_chunk(storage, storage_catalog_at(storage->catalog, weir_sample_dataset(id)),
-                             ref, err);
+        status =
+            blank_chunk(storage, erasure,
+                        storage_catalog_at(storage->catalog, weir_sample_dataset(id)), ref, err);
         erasure->blanked = first;
         erasure->blanked_rows = ref->count;
     }

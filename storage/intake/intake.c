@@ -629,7 +629,8 @@ static void on_sample(void *owner, const struct format_sample *sample)
         return;
     }
     if (!convert_time(intake, &time, sample->record, &row.time, reason) ||
-        !convert_label(intake, &label, &row.label, reason) || !joins(intake, row.has_key, reason)) {
+        !joins(intake, row.has_key, reason) ||
+        !convert_label(intake, &label, &row.label, reason)) { /* last: it may name a class */
         refuse_at(intake, sample->record, sample->offset, reason, false);
         leave(intake, begin_of(sample));
         return;

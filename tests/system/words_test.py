@@ -22,7 +22,7 @@ WORDS = (PIPELINE
                   " score: [{{method: loss}}]}}"))
 PERSON = "canaryperson-7f3a9c51@example.org"
 TEXT, CLASS, BROKEN = "canarytextb81e44d2", "canaryclass-c2f7a6e0", "canarybroken-5d90e1b7"
-CANARIES = [PERSON, TEXT, BROKEN]
+CANARIES = [PERSON, TEXT, CLASS, BROKEN]
 
 
 def with_person(records):

@@ -75,7 +75,7 @@ static void the_tensors_of_a_model_are_found_by_their_header(void **unused)
     json_t *facts = json_pack("{ss}", "model", "m-1");
     make_model(&file, &model);
     assert_int_equal(
-        model_export_safetensors(temp_path(&dir, "out"), weir_buf_view(&model), facts, &err),
+        model_export_safetensors(temp_path(&dir, "out"), weir_buf_view(&model), NULL, facts, &err),
         WEIR_OK);
     assert_int_equal(weir_file_read(temp_path(&dir, "out"), BYTES_MAX, &out, &err), WEIR_OK);
     size_t size = (size_t)weir_get_u64(out.at);
@@ -104,7 +104,7 @@ static void bytes_of_another_format_are_refused(void **unused)
     struct tensor_difference found[MODEL_TENSORS];
     static const char OTHER[256] = "PK";
     struct weir_bytes other = weir_bytes(OTHER, sizeof OTHER);
-    assert_int_equal(model_export_safetensors(temp_path(&dir, "none"), other, NULL, &err),
+    assert_int_equal(model_export_safetensors(temp_path(&dir, "none"), other, NULL, NULL, &err),
                      WEIR_CORRUPT);
     assert_int_equal(model_difference(other, other, found, &err), WEIR_CORRUPT);
 }
