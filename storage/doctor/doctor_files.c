@@ -67,6 +67,12 @@ static bool is_scrubbed(const struct doctor *doctor)
     return weir_bits_get(&doctor->scrubbed, doctor->at);
 }
 
+/* Formats that overwrite a record with more than one byte leave nothing to tell it by. */
+static bool is_comparable(const struct doctor *doctor, const struct dataset *dataset)
+{
+    return !is_scrubbed(doctor) || !dataset->declaration->format->scrub;
+}
+
 /* What was refused or kept out is overwritten in a copy. */
 static bool has_refused(const struct dataset *dataset)
 {
@@ -76,7 +82,7 @@ static bool has_refused(const struct dataset *dataset)
            accounts->quarantined + accounts->duplicate + accounts->blocked > 0;
 }
 
-/* …, and so is an end that no record was found in. */
+/* …, and so are erased records, and an end that no record was found in. */
 static bool is_alike(const struct dataset *dataset, const uint8_t *here, const uint8_t *there,
                      size_t size)
 {
@@ -185,7 +191,7 @@ static bool begin_file(struct storage *storage, struct doctor *doctor,
     doctor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (doctor->fd < 0)
         return false;
-    doctor->source_fd = is_scrubbed(doctor) ? -1 : open_source(dataset, file);
+    doctor->source_fd = is_comparable(doctor, dataset) ? open_source(dataset, file) : -1;
     check_ends(storage, doctor, file);
     return true;
 }

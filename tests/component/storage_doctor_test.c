@@ -216,6 +216,21 @@ static void a_flipped_byte_is_found_by_reading(void **state)
     assert_finds("mended", true, "");
 }
 
+/* What stands around erased records is compared like any other bytes. */
+static void a_flipped_byte_of_a_scrubbed_copy_is_found(void **state)
+{
+    const char *copy = storage_lab_path(&lab, "data/storage/clicks/a.csv");
+
+    (void)state;
+    assert_false(storage_lab_holds(&lab, "data/storage/clicks/a.csv", "user7\n"));
+    for (off_t at = 14; at < 2000; at += 500) {
+        flip(copy, at);
+        assert_finds("flipped", true, "bytes ");
+        flip(copy, at);
+    }
+    assert_finds("mended", true, "");
+}
+
 static void a_copy_that_is_gone_or_other_is_found(void **state)
 {
     const char *copy = storage_lab_path(&lab, "data/storage/clicks/d.csv");
@@ -242,6 +257,7 @@ int main(void)
         cmocka_unit_test(rows_that_are_gone_are_missed),
         cmocka_unit_test(a_consumer_beyond_the_feed_is_found),
         cmocka_unit_test(a_flipped_byte_is_found_by_reading),
+        cmocka_unit_test(a_flipped_byte_of_a_scrubbed_copy_is_found),
         cmocka_unit_test(a_copy_that_is_gone_or_other_is_found),
     };
     return cmocka_run_group_tests_name("storage: doctor", tests, open_lab, close_lab);

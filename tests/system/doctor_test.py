@@ -3,6 +3,7 @@ is one line with its path and what to do; everything is fine again once it is pu
 
 import contextlib
 import json
+import os
 import shutil
 
 from weirlab import Lab, run_tests, served
@@ -36,13 +37,19 @@ class Trained:
         assert wrong["check"] == check and path.name in wrong["found"], (path, wrong)
 
 
+def put(path, content):
+    """The same file with these bytes, which no time of it tells."""
+    times = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 @contextlib.contextmanager
 def changed(path, content):
-    """The same file, with other bytes."""
     before = path.read_bytes()
-    path.write_bytes(content(before))
+    put(path, content(before))
     yield
-    path.write_bytes(before)
+    put(path, before)
 
 
 def flipped(content):
@@ -75,6 +82,16 @@ def each_file_that_is_damaged_or_gone_is_one_line(trained):
         assert not trained.wrong("--deep"), path
 
 
+def a_copy_that_was_scrubbed_is_compared_as_well(trained):
+    """With its source, but for what was overwritten."""
+    path = trained.lab.data_dir / "storage" / "notes" / "part0.jsonl"
+    assert path.read_bytes() != (trained.lab.folder / "stream" / "part0.jsonl").read_bytes(), "nothing of it was erased"
+    for damage, check in ((changed(path, flipped), "bytes"), (changed(path, cut), "files"), (gone(path), "files")):
+        with damage:
+            trained.assert_noticed(path, check)
+    assert not trained.wrong("--deep"), path
+
+
 def nothing_is_fine_when_a_whole_folder_is_gone(trained):
     for folder, check in {"sets": "sets", "scores": "scores", "models": "models", "fitted": "models", "receipts": "receipts"}.items():
         place = trained.lab.data_dir / folder
@@ -97,6 +114,7 @@ def test_what_weir_owns_is_compared_with_what_must_be_there():
         trained.lab.weir("erase", "request", "--subject", person, "--wait")
         assert not trained.wrong("--deep")
         each_file_that_is_damaged_or_gone_is_one_line(trained)
+        a_copy_that_was_scrubbed_is_compared_as_well(trained)
         nothing_is_fine_when_a_whole_folder_is_gone(trained)
     trained.lab.remove()
 
