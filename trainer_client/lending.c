@@ -21,7 +21,7 @@ void lending_saw(struct lending *lending, size_t bytes)
         lending->size = wanted;
 }
 
-/* Whether one more slot may be taken. */
+/* True when one more slot may be taken. */
 static bool has_room(const struct lending *lending)
 {
     size_t taken = 0;

@@ -56,7 +56,7 @@ static int64_t divide_down(int64_t value, int64_t by)
     return value / by - (value % by < 0);
 }
 
-/* What divide_down() leaves, in [0, by). Not value - quotient * by, which may overflow. */
+/* Remainder of divide_down(), in [0, by). Not value - quotient * by, which may overflow. */
 static int64_t remainder_of(int64_t value, int64_t by)
 {
     int64_t rest = value % by;

@@ -48,11 +48,11 @@ int weir_open_beneath(const char *root, const char *path, int flags) WEIR_MUST_U
 /* The same below an open folder. */
 int weir_open_beneath_at(int root, const char *path, int flags) WEIR_MUST_USE;
 
-/* When the file was modified, since 1970. What 64 bits do not hold (from the year 2262 on, in ns) wraps
+/* Time of the last modification, since 1970. What 64 bits do not hold (from the year 2262 on, in ns) wraps
  * around: any file may say so, and two times are told apart all the same. */
 int64_t weir_mtime_ns(const struct stat *about);
 int64_t weir_mtime_us(const struct stat *about);
-/* When anything of it was changed, in ns: the kernel's word, which nobody sets back. */
+/* Time of the last change of anything, in ns: the kernel's word, which nobody sets back. */
 int64_t weir_ctime_ns(const struct stat *about);
 /* The other way round, for futimens(): also of times before 1970. */
 struct timespec weir_mtime_of_ns(int64_t mtime_ns);

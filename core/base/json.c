@@ -273,7 +273,7 @@ static int32_t find_part(struct weir_json *json, int32_t part, struct weir_bytes
     return NOWHERE;
 }
 
-/* Where the member `key` leads on from `part`; a key with dots is several parts. */
+/* The part that the member `key` leads to from `part`; a key with dots is several parts. */
 static int32_t follow(struct weir_json *json, int32_t part, struct weir_bytes key)
 {
     while (part != NOWHERE) {
@@ -400,7 +400,7 @@ static struct weir_bytes part_at(const struct weir_json *json, size_t name, size
     return weir_bytes(text, strcspn(text, "."));
 }
 
-/* How many of the names of a run have the same next part as its first one. */
+/* Number of names of a run that have the same next part as its first one. */
 static struct run first_alike(const struct weir_json *json, struct run run)
 {
     struct weir_bytes text = part_at(json, run.first, run.skip);

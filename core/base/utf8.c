@@ -13,7 +13,7 @@ static inline size_t size_of(uint8_t first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* What is well formed (Unicode 15, table 3-7), stated once; in line, because it is the way of most text. */
+/* Well-formed sequences (Unicode 15, table 3-7), stated once; in line, because it is the way of most text. */
 static inline size_t character(struct weir_bytes text)
 {
     uint8_t first = text.size > 0 ? text.at[0] : 0xff;

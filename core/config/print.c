@@ -1,4 +1,4 @@
-/* What a table says about itself: effective values as YAML, and the reference page as markdown. */
+/* The description of a table by itself: effective values as YAML, and the reference page as markdown. */
 #include "core/config/schema.h"
 #include "core/config/value.h"
 

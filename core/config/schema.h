@@ -74,13 +74,13 @@ struct cfg_key {
 #define CFG_END {.name = NULL}
 // clang-format on
 
-/* How strictly a mapping is read. */
+/* Strictness in reading a mapping. */
 enum cfg_strictness {
     CFG_CLOSED, /* a key outside the table is an error */
     CFG_OPEN,   /* other keys belong to another reader */
 };
 
-/* What one reading needs: seven things are too many for a parameter list, so they come by place. */
+/* Arguments of one reading: seven are too many for a parameter list, so they come by place. */
 struct cfg_reading {
     const struct cfg_key *keys;
     enum cfg_strictness strictness;

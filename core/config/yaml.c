@@ -10,7 +10,7 @@
 
 enum { DEPTH_MAX = 32 };
 
-/* What one parse needs. */
+/* State of one parse. */
 struct reader {
     struct weir_yaml *document;
     struct fy_parser *parser;

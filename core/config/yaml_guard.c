@@ -1,7 +1,7 @@
 /* The check in front of the YAML parser: UTF-8, no control characters, no directives. */
 #include "core/config/yaml_tree.h"
 
-/* Where the walk stands; lines and columns count from 1, columns in bytes. */
+/* Place of the walk; lines and columns count from 1, columns in bytes. */
 struct walk {
     const uint8_t *at;
     const uint8_t *end;

@@ -1,4 +1,4 @@
-/* What the tree is made of: filled by yaml.c, read by yaml_node.c. For core/config alone. */
+/* Nodes of the tree: filled by yaml.c, read by yaml_node.c. For core/config alone. */
 #ifndef WEIR_CONFIG_YAML_TREE_H
 #define WEIR_CONFIG_YAML_TREE_H
 

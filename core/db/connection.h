@@ -6,7 +6,7 @@
 
 #include <libpq-fe.h>
 
-/* What the server knows a statement by, and with which parameter types. */
+/* Name and parameter types of a statement at the server. */
 struct weir_prepared {
     bool is_prepared;
     uint32_t version; /* goes into its name: types may change once a NULL becomes a value */
@@ -35,7 +35,7 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
 enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
                                 struct weir_error *err) WEIR_MUST_USE;
 
-/* How long a statement may run, and how that is lifted for what may take its time. */
+/* Time limit of a statement, and the statement that lifts it for long work. */
 #define WEIR_DB_BOUND   "SET statement_timeout TO '30s'"
 #define WEIR_DB_UNBOUND "SET statement_timeout TO 0"
 

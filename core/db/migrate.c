@@ -43,7 +43,7 @@ static enum weir_status select_rows(struct weir_db *db, const char *sql,
     return status;
 }
 
-/* What tells one text of a migration from another. */
+/* Checksum of the text of a migration. */
 static void checksum_of(const struct weir_migration *migration, char text[WEIR_DIGEST_TEXT_MAX])
 {
     struct weir_digest digest = weir_digest_of(weir_bytes_of(migration->sql));

@@ -24,7 +24,7 @@ void weir_answered_begin(struct weir_answered *answered, const struct weir_route
                          int64_t now_ms);
 /* It was refused: it may come again at once. */
 void weir_answered_forget(struct weir_answered *answered, const struct weir_route *route);
-/* Whether it was, less than WEIR_RPC_RESEND_MS ago: whoever lost that answer asks again behind that. */
+/* True when it was, less than WEIR_RPC_RESEND_MS ago: whoever lost that answer asks again behind that. */
 bool weir_answered_lately(const struct weir_answered *answered, const struct weir_route *route,
                           int64_t now_ms);
 

@@ -34,7 +34,7 @@ struct weir_call *weir_calls_add(struct weir_calls *calls, uint64_t request)
     return call;
 }
 
-/* Where `request` stands or would stand. */
+/* Index at which `request` stands or would stand. */
 static size_t position_of(const struct weir_calls *calls, uint64_t request)
 {
     size_t low = 0, high = calls->count;

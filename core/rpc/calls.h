@@ -37,7 +37,7 @@ struct weir_call *weir_calls_take(struct weir_calls *calls, uint64_t request);
 void weir_calls_forget(struct weir_calls *calls, const void *owner);
 /* The first call whose deadline has passed, or that must be refused; NULL: none. */
 struct weir_call *weir_calls_expired(const struct weir_calls *calls, int64_t now_ms);
-/* When something must be done next; INT64_MAX: never. */
+/* Time of the next thing to do; INT64_MAX: never. */
 int64_t weir_calls_next_ms(const struct weir_calls *calls);
 void weir_call_free(struct weir_call *call);
 

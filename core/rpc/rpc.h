@@ -26,7 +26,7 @@ enum {
 
 struct weir_rpc_server;
 
-/* Where a reply goes; a plain value, may be copied and used after the handler returned. */
+/* Route of a reply; a plain value, may be copied and used after the handler returned. */
 struct weir_route {
     uint8_t identity[WEIR_ROUTE_MAX];
     uint8_t identity_size;
@@ -72,9 +72,9 @@ const char *weir_rpc_endpoint(const struct weir_rpc_server *server);
 /* The endpoint, and over TCP the key behind it: what a peer connects to. To have it is to be let in: send it over local
  * sockets only, and log it nowhere. */
 const char *weir_rpc_address(const struct weir_rpc_server *server);
-/* How many messages were turned away before a handler saw them. */
+/* Number of messages turned away before a handler saw them. */
 uint64_t weir_rpc_malformed(const struct weir_rpc_server *server);
-/* How many connections were turned away because they did not have the key. */
+/* Number of connections turned away for want of the key. */
 uint64_t weir_rpc_strangers(const struct weir_rpc_server *server);
 
 /* Sends the answer of a request. `frames` (NULL: none) are consumed. A vanished asker is not an

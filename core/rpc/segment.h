@@ -48,7 +48,7 @@ bool weir_segment_withdraw(struct weir_segment *segment);
 /* The first `size` bytes that were written under the newest loan; empty when nothing was, or not so much.
  * Nobody writes to them until the next loan. */
 struct weir_bytes weir_segment_written(const struct weir_segment *segment, uint64_t size);
-/* What an answer brought: `written` bytes of the newest loan, or the first frame when that is 0. `segment`
+/* Content of an answer: `written` bytes of the newest loan, or the first frame when that is 0. `segment`
  * may be NULL when nothing was lent. */
 struct weir_bytes weir_segment_answer(const struct weir_segment *segment, uint64_t written,
                                       const struct weir_frames *frames);

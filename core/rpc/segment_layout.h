@@ -1,4 +1,4 @@
-/* What owner and borrower of a segment agree on. For core/rpc alone. */
+/* Layout of a segment, on which owner and borrower agree. For core/rpc alone. */
 #ifndef WEIR_RPC_SEGMENT_LAYOUT_H
 #define WEIR_RPC_SEGMENT_LAYOUT_H
 

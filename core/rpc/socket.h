@@ -1,4 +1,4 @@
-/* Where every ZeroMQ socket of Weir is opened, so that none lacks its bounds. For core/rpc alone. */
+/* The only place that opens ZeroMQ sockets, so that none lacks its bounds. For core/rpc alone. */
 #ifndef WEIR_RPC_SOCKET_H
 #define WEIR_RPC_SOCKET_H
 

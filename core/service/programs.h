@@ -21,8 +21,8 @@ enum weir_status weir_programs_check(const struct weir_yaml_node *programs,
                                      struct weir_error *err) WEIR_MUST_USE;
 /* Lets the processes that are started from now on know it: those of the section (NULL: none) and no others. */
 void weir_programs_hand_on(const struct weir_yaml_node *programs);
-/* What program `name` is. INVALID, with those that are allowed, when it is none of them. Where nothing was handed on,
- * because a pipeline file is checked by itself, any name is fine, and `command` is empty: nothing can be run. */
+/* The program called `name`. INVALID, with those that are allowed, when it is none of them. Where nothing was handed
+ * on, because a pipeline file is checked by itself, any name is fine, and `command` is empty: nothing can be run. */
 enum weir_status weir_programs_find(const char *name, struct weir_allowed *ret_allowed,
                                     struct weir_error *err) WEIR_MUST_USE;
 /* Closes directories, a list that ends with NULL, to the programs of processes that are started from now on. */

@@ -1,4 +1,4 @@
-/* What all services do alike, from the command line to the exit code. */
+/* The common part of all services, from the command line to the exit code. */
 #include "core/service/service.h"
 
 #include "core/base/clock.h"

@@ -13,7 +13,7 @@
 /* Exit code for whoever would start the process again: it would end the same way. */
 enum { WEIR_EXIT_HOPELESS = 3 };
 
-/* What the supervisor tells each child; the same options everywhere. */
+/* Options that the supervisor gives each child; the same options everywhere. */
 struct weir_service_options {
     const char *data_dir;   /* --data-dir */
     const char *socket_dir; /* --socket-dir: where ipc endpoints live, 0700 */

@@ -122,7 +122,7 @@ static int64_t divide(int64_t multiple, const struct exact_divisor *divisor)
     return (int64_t)((uint64_t)(multiple >> divisor->shift) * divisor->inverse);
 }
 
-/* What all differences are multiples of; 1 is found after a few values. */
+/* Common divisor of all differences; 1 is found after a few values. */
 static uint64_t unit_of(const int64_t *values, size_t count, int64_t min)
 {
     uint64_t unit = 0;

@@ -26,7 +26,7 @@ void *weir_compress(enum weir_compression how, struct weir_bytes in, size_t *ret
  * or is not what `how` says. */
 bool weir_expand(uint32_t how, struct weir_bytes in, void *out, size_t size);
 
-/* Whether `in` may become `size` bytes: asked before memory is taken for them. */
+/* True when `in` may become `size` bytes: asked before memory is taken for them. */
 bool weir_may_expand(uint32_t how, struct weir_bytes in, size_t size);
 
 #endif

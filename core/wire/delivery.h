@@ -1,4 +1,4 @@
-/* What a job promises of its batches (C7), and how many consumers share it (C8). Dispatcher and
+/* Delivery promise of a job (C7) and number of its consumers (C8). Dispatcher and
  * client both act on these words. */
 #ifndef WEIR_WIRE_DELIVERY_H
 #define WEIR_WIRE_DELIVERY_H

@@ -5,7 +5,7 @@
 
 enum { DEPTH_MAX = 8 };
 
-/* What follows a tag. */
+/* Content that follows a tag. */
 enum shape {
     SCALAR, /* `width` bytes */
     BYTES,  /* a count of `width` bytes, then so many bytes */

@@ -76,7 +76,7 @@ enum weir_status weir_model_file_write(const char *path, const struct weir_model
 
 /* ---- reading ---- */
 
-/* What is left of the description; `bad` once something did not fit, and then everything reads as
+/* Rest of the description; `bad` once something did not fit, and then everything reads as
  * zero. */
 struct reader {
     struct weir_bytes left;

@@ -20,7 +20,7 @@
 #include "core/base/memory.h"
 #include "core/wire/wire.h"
 
-/* How far a run has come; all zero in a finished model. */
+/* Progress of a run; all zero in a finished model. */
 struct weir_model_progress {
     uint64_t run;
     uint64_t samples;           /* trained on */
@@ -45,7 +45,7 @@ struct weir_model_file {
     struct weir_buf bytes;
 };
 
-/* Where the two blocks of floats lie in a file. */
+/* Offsets of the two blocks of floats in a file. */
 struct weir_model_layout {
     size_t described;     /* bytes of the description */
     size_t floats;        /* in each block */

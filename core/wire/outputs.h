@@ -1,4 +1,4 @@
-/* What a run says about each sample (evaluate, score, embed, predict), as a file the trainer writes
+/* Results of a run for each sample (evaluate, score, embed, predict), as a file the trainer writes
  * by rename and the orchestrator maps: ids, labels and `width` floats per sample, in id order.
  *
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u8 weir_label_kind

@@ -1,4 +1,4 @@
-/* How far a consumer has come (C8): the first batch it has not consumed, which later ones it has,
+/* Position of a consumer (C8): the first batch it has not consumed, which later ones it has,
  * and what became of the samples of all consumed batches. Small enough (<= 4 kB) to live inside a
  * checkpoint, so that model state and position are durable in the same instant. */
 #ifndef WEIR_WIRE_POSITION_H
@@ -48,7 +48,7 @@ enum weir_status weir_tally_unpack(struct weir_bytes bytes, struct weir_tally *r
  * `batch` < oldest + WEIR_AHEAD_MAX (required). */
 bool weir_position_consume(struct weir_position *position, uint64_t batch);
 bool weir_position_consumed(const struct weir_position *position, uint64_t batch);
-/* How many batches it contains. */
+/* Number of batches that it contains. */
 uint64_t weir_position_batches(const struct weir_position *position);
 /* Adds the batches that `from` contains; the tally stays. */
 void weir_position_unite(struct weir_position *to, const struct weir_position *from);

@@ -26,7 +26,7 @@ static inline uint32_t weir_sample_row(uint64_t id)
     return (uint32_t)id & (WEIR_BLOCK_ROWS - 1);
 }
 
-/* What `locate` says of a sample, and why a position of a batch is a hole. Wire numbers: append
+/* State of a sample as `locate` gives it, and reason of a hole in a batch. Wire numbers: append
  * only. */
 #define WEIR_SAMPLE_STATE_LIST(X)                                 \
     X(LIVE, 0, "live")         /* its bytes are there */          \

@@ -51,7 +51,7 @@ static inline size_t weir_epoch_parts_bytes(const struct weir_epoch_parts *parts
 {
     return parts->count * parts->samples * sizeof *parts->indices;
 }
-/* What a set's digest says of them behind all else: nothing when there are none. */
+/* Their part of a set's digest, which comes last: nothing when there are none. */
 void weir_epoch_parts_hash(const struct weir_epoch_parts *parts, struct weir_hasher *hasher);
 
 struct weir_sample_set {

@@ -45,7 +45,7 @@ static enum weir_status write_at(struct weir_sample_set_writer *writer, uint64_t
     return WEIR_OK;
 }
 
-/* What one sum covers. The kernel begins to write it out at once, so that little is left for the fsync. */
+/* Bytes that one sum covers. The kernel begins to write it out at once, so that little is left for the fsync. */
 static enum weir_status write_block(struct weir_sample_set_writer *writer, const void *bytes,
                                     size_t size, struct weir_error *err)
 {

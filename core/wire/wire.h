@@ -59,7 +59,7 @@ enum weir_message {
 #undef END
 };
 
-/* What is known of each message at run time. NULL for an unknown type. */
+/* Description of a message at run time. NULL for an unknown type. */
 struct weir_message_info {
     enum weir_message type;
     const char *name;

@@ -20,7 +20,7 @@ void orchestrator_erasures_free(struct orchestrator *orch);
 void orchestrator_erasures_look_again(struct orchestrator *orch);
 /* An order to storage has no answer: perhaps it has accepted an erasure that is unknown here. */
 void orchestrator_erasures_doubt(struct orchestrator *orch);
-/* Whether an erasure works on models now, so that pipelines have to wait: which ones it concerns is known only late. */
+/* True while an erasure works on models, so that pipelines have to wait: which ones it concerns is known only late. */
 bool orchestrator_erasures_claim(const struct orchestrator *orch);
 
 /* Storage has accepted an erasure: records it, with all others of this round of the loop in one transaction, and drives
@@ -33,7 +33,7 @@ struct erasure_names {
 typedef void orchestrator_erasure_accepted_fn(void *owner, const struct weir_error *err);
 void orchestrator_erasure_note(struct orchestrator *orch, const struct erasure_names *names,
                                orchestrator_erasure_accepted_fn *done, void *owner);
-/* When an erasure has to be finished: the strictest of all pipelines' promises, for whose samples they are is known
+/* Deadline of an erasure: the strictest of all pipelines' promises, for whose samples they are is known
  * only late. 0: nobody promises anything. */
 int64_t orchestrator_erasure_due_us(const struct orchestrator *orch, int64_t accepted_us);
 /* Whether a model that is still there has seen its samples, other than those that are kept on purpose: its name, the
@@ -42,7 +42,7 @@ enum weir_status orchestrator_erasure_seen_by(struct orchestrator *orch, int64_t
                                               char **ret_model,
                                               struct weir_error *err) WEIR_MUST_USE;
 
-/* Where counting the scores of an erasure's samples has come to. */
+/* Progress of counting the scores of an erasure's samples. */
 struct erasure_scores_place {
     struct pipeline *pipeline; /* whose scores the selector is asked for now */
     size_t block;              /* which of the erasure's blocks of ids comes next */

@@ -11,7 +11,7 @@
 
 struct erasure_batch;
 
-/* How many scores of erased samples were dropped, or are still there. */
+/* Number of scores of erased samples that were dropped, or are still there. */
 typedef void erasure_scores_fn(struct erasure_batch *batch, uint64_t samples);
 
 /* Erasures that were in force when their models were traced: traced, purged and replaced as one. */

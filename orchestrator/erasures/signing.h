@@ -32,7 +32,7 @@ weir_key_check_fn receipt_key_check;
 /* Adds `public_key`, then `hash` of all of that, then its `signature`; `hash` is told, too. */
 void receipt_sign(json_t *body, const struct receipt_key *key, char ret_hash[RECEIPT_HASH_MAX]);
 
-/* What a receipt says of itself. */
+/* Hash, predecessor and key that a receipt names. */
 struct receipt_claims {
     int64_t erasure, samples;
     char hash[RECEIPT_HASH_MAX], previous[RECEIPT_HASH_MAX];

@@ -75,7 +75,7 @@ static enum weir_status refuse_foreign(const struct weir_datadir *datadir, struc
     return WEIR_OK;
 }
 
-/* What the lock file says: "PID\nSOCKET_DIR\n". */
+/* Content of the lock file: "PID\nSOCKET_DIR\n". */
 static void read_lock(const struct weir_datadir *datadir, char text[LOCK_TEXT_MAX])
 {
     WEIR_AUTO_FREE char *path = weir_datadir_file(datadir, LOCK_FILE);

@@ -1,4 +1,4 @@
-/* Who Weir's processes run as when the first of them is started as root. Only the platform changes
+/* The user that Weir's processes run as when the first of them is started as root. Only the platform changes
  * identities; everybody else runs as whoever started it. docs/decisions/003-privileges.md has the
  * rule and its price. */
 #ifndef ORCHESTRATOR_PLATFORM_IDENTITY_H

@@ -224,7 +224,7 @@ static enum weir_status start_service(struct weir_platform *platform, const char
     return status;
 }
 
-/* What programs of the user have no business in. */
+/* Directories closed to programs of the user. */
 static const char *const *list_closed(const struct weir_platform *platform,
                                       const char *ret_closed[CLOSED_MAX])
 {

@@ -28,7 +28,7 @@ enum weir_status weir_postgres_prepare(const struct weir_postgres_options *optio
 void weir_postgres_free(struct weir_postgres *postgres);
 WEIR_DEFINE_AUTO(weir_postgres, weir_postgres_free)
 
-/* What to run, in the foreground; stop it with SIGINT, then SIGQUIT, never SIGKILL. */
+/* The command to run in the foreground; stop it with SIGINT, then SIGQUIT, never SIGKILL. */
 char *const *weir_postgres_argv(const struct weir_postgres *postgres);
 char *const *weir_postgres_env(const struct weir_postgres *postgres);
 /* libpq's words for the database `weir`. */

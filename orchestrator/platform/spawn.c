@@ -32,7 +32,7 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What a child is given besides its command. */
+/* Things that a child is given besides its command. */
 struct given {
     int input_fd, log_fd;
     int rules; /* of its jail; -1: none */

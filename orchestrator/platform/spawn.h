@@ -39,7 +39,7 @@ void weir_log_bound(const char *path, int64_t bytes_max);
  * messages about a program that ended; that the disk is full, if nothing is there for that; "" when
  * there is none. */
 void weir_log_last_line(const char *log_path, char *text, size_t size);
-/* What such a line complains of: its last field, if that is error="…" (core/base/log.h); else all of it. */
+/* The complaint of such a line: its last field, if that is error="…" (core/base/log.h); else all of it. */
 struct weir_bytes weir_log_complaint(const char *line);
 /* "exit code 1", "killed by signal 9 (Killed)". */
 void weir_wait_status_text(int wait_status, char *text, size_t size);

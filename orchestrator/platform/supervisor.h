@@ -26,7 +26,7 @@ enum weir_stage {
     WEIR_STAGE_LAUNCHED, /* workers and trainers: whatever a launcher started */
 };
 
-/* How a child ended, or why it could not be started again. */
+/* End of a child, or the reason why it could not be started again. */
 struct weir_child_exit {
     const char *name;
     pid_t pid;

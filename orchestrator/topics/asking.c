@@ -1,4 +1,4 @@
-/* What several topics are asked for: an interval of time, and a model of a pipeline. */
+/* Arguments that several topics share: an interval of time, and a model of a pipeline. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/models/store.h"

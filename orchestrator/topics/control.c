@@ -104,7 +104,7 @@ void topic_rerun(struct topic_call *call)
     give_order(call, run_again);
 }
 
-/* How an order goes on, by the number of the pipeline: its name may be another one's by now. */
+/* Progress of an order, by the number of the pipeline: its name may be another one's by now. */
 void topic_standing(struct topic_call *call)
 {
     struct weir_error err;

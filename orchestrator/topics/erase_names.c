@@ -1,5 +1,5 @@
-/* How an erasure names its samples, and erase_plan: what it would concern, asked of storage and of lineage. Clear
- * subjects and keys pass through this process's memory on their way to storage, and nowhere else. */
+/* Names by which an erasure calls its samples, and erase_plan: what it would concern, asked of storage and of lineage.
+ * Clear subjects and keys pass through this process's memory on their way to storage, and nowhere else. */
 #include "core/base/memory.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/topics/topic.h"

@@ -265,7 +265,7 @@ static void on_checked(void *owner, const struct weir_reply *reply, const struct
     ask_scores(call);
 }
 
-/* What can be looked at without asking anybody. False: it has no receipt of the chain. */
+/* Checks that need nobody else. False: it has no receipt of the chain. */
 static enum weir_status check_here(struct topic_call *call, bool *ret_has_receipt,
                                    struct weir_error *err)
 {

@@ -2,7 +2,7 @@
 #include "orchestrator/events.h"
 #include "orchestrator/topics/topic.h"
 
-/* How many changes the feed keeps for this consumer alone: up to where the next slowest is. */
+/* Number of changes that the feed keeps for this consumer alone: up to where the next slowest is. */
 static uint64_t kept_for(const struct msg_feed_readers *readers, size_t one)
 {
     uint64_t passed = readers->passed.at[one], next = readers->head;

@@ -1,4 +1,4 @@
-/* What an examination has found, as a list of JSON objects: `weir doctor`, `weir erase verify`. */
+/* Findings of an examination, as a list of JSON objects: `weir doctor`, `weir erase verify`. */
 #ifndef ORCHESTRATOR_TOPICS_FINDING_H
 #define ORCHESTRATOR_TOPICS_FINDING_H
 

@@ -125,7 +125,7 @@ static enum weir_status add_row(struct orchestrator *orch, int64_t pipeline,
     return status;
 }
 
-/* What each trigger has cost, by what its runs were for. */
+/* Cost of each trigger, by the mode of its runs. */
 static enum weir_status add_costs(struct orchestrator *orch, int64_t pipeline, json_t *report,
                                   struct weir_error *err)
 {

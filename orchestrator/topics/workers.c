@@ -30,7 +30,7 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* How many bytes come out for each that goes in. */
+/* Bytes out for each byte in. */
 static json_t *inflation_json(uint64_t in, uint64_t out)
 {
     return in > 0 ? json_real((double)out / (double)in) : json_null();
@@ -46,7 +46,7 @@ static json_t *worker_json(const struct msg_workers_are *pool, size_t i)
                      "operators");
 }
 
-/* What an operator has spent and made. */
+/* Time that an operator has spent, and bytes that it took and made. */
 struct spent {
     int64_t ns;
     uint64_t in, out;
@@ -131,7 +131,7 @@ static json_t *runs_json(const struct msg_workers_are *pool)
     return runs;
 }
 
-/* How pipelines share the workers; one that is not known any more has no name. */
+/* Shares of the pipelines in the workers; a pipeline that was removed has no name. */
 static json_t *pipelines_json(struct orchestrator *orch, const struct msg_workers_are *pool)
 {
     json_t *pipelines = json_array();

@@ -29,7 +29,7 @@ static bool is_still(const struct storage *storage, const struct dataset *datase
            known->prefix_hash == file->prefix_hash;
 }
 
-/* What of its identity differs, or NULL. */
+/* The part of its identity that differs, or NULL. */
 static char *difference(const struct stored_file *file, const struct stat *found)
 {
     int64_t mtime_ns = weir_mtime_ns(found);

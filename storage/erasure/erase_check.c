@@ -1,4 +1,4 @@
-/* Whether a verified erasure still holds: its samples are looked for where they were, by id and by position. */
+/* The check that a verified erasure still holds: its samples are looked for where they were, by id and by position. */
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/intake/extent.h"
@@ -75,7 +75,7 @@ static bool is_overwritten(const struct declaration *declaration, struct weir_by
     return weir_bytes_equal(weir_buf_view(&erased), content);
 }
 
-/* Whether the bytes at its place are those that were erased, whatever else the file has become. */
+/* True when the bytes at its place are those that were erased, whatever else the file has become. */
 static bool is_what_was_erased(const struct storage *storage, const struct located *found,
                                struct weir_bytes head, struct weir_bytes content)
 {
@@ -87,7 +87,7 @@ static bool is_what_was_erased(const struct storage *storage, const struct locat
     return d->on_erase == ON_ERASE_UNLINK || !is_overwritten(d, content);
 }
 
-/* What the bucket holds there now, if it still is the object that is known. */
+/* Content of the bucket there now, if it still is the object that is known. */
 static void look_at_object(struct storage *storage, const struct located *found,
                            struct msg_erase_checked *answer)
 {

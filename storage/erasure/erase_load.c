@@ -1,4 +1,4 @@
-/* What Postgres knows of erasures that are not verified, when a store is opened or a commit was in doubt. */
+/* Rows of erasures that are not verified, when a store is opened or a commit was in doubt. */
 #include "core/base/memory.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/queries.h"
@@ -84,7 +84,7 @@ static enum weir_status load_requests(struct storage *storage, struct open_erasu
     return WEIR_OK;
 }
 
-/* What they ask for: until it is known which samples that is. */
+/* The names they ask for: until it is known which samples that is. */
 static enum weir_status load_accepted(struct storage *storage, struct open_erasure *accepted,
                                       struct weir_error *err)
 {

@@ -21,7 +21,7 @@ enum page_step {
     PAGE_BLANK, /* its rows in chunks tell nothing, its paths are forgotten */
 };
 
-/* What one request has in the page. */
+/* Share of one request in the page. */
 struct page_row {
     struct erase_request *request;
     uint64_t number; /* its page */
@@ -31,7 +31,7 @@ struct page_row {
     uint64_t files, bytes;
 };
 
-/* How far this start has come with it. */
+/* Progress of this start with it. */
 enum page_stage {
     PAGE_IS_NEW,
     PAGE_IS_READ,

@@ -1,4 +1,4 @@
-/* What the orchestrator asks of many erasures at once: which have moved on, their samples, what was done for them. Each
+/* Answers about many erasures at once: which have moved on, their samples, what was done for them. Each
  * answer is one statement. */
 #include "storage/erasure/erasing.h"
 #include "storage/queries.h"

@@ -13,7 +13,7 @@
 /* Beyond MATCHED_MAX nobody counts before the request is accepted. */
 enum { UUID_MAX = 64, REFERENCE_MAX = 1000, MATCHED_MAX = 65536 };
 
-/* What a request calls its samples by. */
+/* Names by which a request calls its samples. */
 struct asked_names {
     const char *dataset;
     const struct weir_strs *subjects, *keys;

@@ -1,4 +1,4 @@
-/* What is asked about erasures on their way: how far they are, what they keep others from, what stands in their way. */
+/* Answers about erasures on their way: how far they are, what they keep others from, what stands in their way. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/erasure/open_erasure.h"

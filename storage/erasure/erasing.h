@@ -42,7 +42,7 @@ enum weir_status storage_erase_accept(struct storage *storage, const struct msg_
 enum weir_status storage_erase_ask(struct storage *storage, const struct msg_erase_ask *asked,
                                    struct weir_arena *arena, struct msg_erase_is *answer,
                                    struct weir_error *err) WEIR_MUST_USE;
-/* What has moved on since, of all erasures; the samples of those in force; what was done for them. LIMIT when more
+/* Erasures that have moved on since; the samples of those in force; what was done for them. LIMIT when more
  * are named than one answer holds. */
 enum weir_status storage_erase_progress(struct storage *storage,
                                         const struct msg_erase_progress_ask *asked,

@@ -114,7 +114,7 @@ static struct holder *find_room(struct storage_erasure *erasure, int64_t now_ms)
     return over;
 }
 
-/* What the holder does not know yet, cut at the end of an epoch so that it fits one answer. */
+/* Ids that the holder does not know yet, cut at the end of an epoch so that it fits one answer. */
 static void tell(const struct storage_erasure *erasure, uint64_t named, struct storage_grant *grant)
 {
     size_t first = erasure->ends[named];

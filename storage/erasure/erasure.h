@@ -74,7 +74,7 @@ struct storage_force {
                             in force */
 };
 
-/* How far `epoch` is. Call again after each answer and at expected_ms. */
+/* Progress of `epoch`. Call again after each answer and at expected_ms. */
 struct storage_force storage_erasure_force(struct storage_erasure *erasure, uint64_t epoch,
                                            int64_t now_ms);
 

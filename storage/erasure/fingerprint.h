@@ -15,7 +15,7 @@ enum {
     PRINTS_AT_ONCE = 4 << 20, /* that a matcher looks for, in about 100 MiB */
 };
 
-/* What is searched for. Zeroed is empty. */
+/* Fingerprints to search for. Zeroed is empty. */
 struct fingerprints {
     uint64_t *longs, *shorts;
     size_t long_count, short_count;

@@ -28,7 +28,7 @@ enum {
     ERASE_TURN_MS = 20, /* after which a piece of work ends, if it is not done before */
 };
 
-/* What was asked for, and what its receipt will say. */
+/* An order, and what its receipt will say. */
 struct erase_request {
     bool is_sealed; /* by the orchestrator, once it is scrubbed */
     uint64_t number;
@@ -79,7 +79,7 @@ struct scrub_round {
     int64_t pause_ms, again_ms;
 };
 
-/* What is owed to buckets (s3_owed.h), as far as this start knows. */
+/* Work owed to buckets (s3_owed.h), as far as this start knows. */
 struct owing {
     int pass;         /* of the planning of this page, */
     size_t at;        /* and where it is */
@@ -253,7 +253,7 @@ enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure
 bool storage_scrub_waits(const struct open_erasure *erasure, int64_t now_ms);
 /* The requests that a file stands in the way of, as an open erasure of their own that waits; NULL: none. */
 struct open_erasure *storage_scrub_part(struct open_erasure *erasure);
-/* What stands in the way, for a person, in `arena`; "": nothing. It may name a file. */
+/* The obstacle, for a person, in `arena`; "": nothing. It may name a file. */
 const char *storage_scrub_trouble(const struct erase_request *request, struct weir_arena *arena);
 void storage_scrub_round_fini(struct open_erasure *erasure);
 

@@ -1,4 +1,4 @@
-/* What happens to the bytes of erased samples. Everything here can be repeated after a death: what was
+/* Scrubbing of the bytes of erased samples. Everything here can be repeated after a death: what was
  * overwritten is recognised, and nothing is overwritten that is not what was erased. */
 #include "storage/erasure/open_erasure.h"
 

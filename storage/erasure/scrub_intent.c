@@ -1,4 +1,4 @@
-/* What is being overwritten: see scrub_intent.h. */
+/* Scrubbing intents: see scrub_intent.h. */
 #include "storage/erasure/scrub_intent.h"
 
 #include "core/base/file.h"

@@ -1,4 +1,4 @@
-/* What Postgres holds of erased samples: time, label, subject hash, path, complaints. */
+/* Rows about erased samples: time, label, subject hash, path, complaints. */
 #include "storage/erasure/open_erasure.h"
 
 #include "core/base/clock.h"
@@ -295,7 +295,7 @@ static enum weir_status forget_paths(struct storage *storage, const struct open_
     return status;
 }
 
-/* What else Postgres holds of the page. */
+/* Other rows about the page. */
 static enum weir_status end_page(struct storage *storage, struct open_erasure *erasure,
                                  struct weir_error *err)
 {

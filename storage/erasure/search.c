@@ -48,7 +48,7 @@ struct search {
     int64_t reference;              /* after the one of this erasure */
     bool is_kept_known;
 
-    /* What is known of the file being read. */
+    /* The file being read. */
     struct dataset *dataset;
     struct stored_file file; /* without its path; */
     uint64_t number;         /* and its number in the dataset */

@@ -44,7 +44,7 @@ void storage_resolving_free(struct resolving *resolving)
 
 /* ---- by what records say ---- */
 
-/* Where the samples stand in the runs, as long as that spares looking everywhere. */
+/* Places of the samples in the sorted runs, as long as that spares looking everywhere. */
 static void note_hashes(struct open_erasure *erasure, const struct key_identity *identity)
 {
     if (!identity->is_known || erasure->hashes.count >= HASHES_MAX)

@@ -155,7 +155,7 @@ static void hold_manifest(struct key_identifier *identifier, const struct datase
                                   &identifier->manifest, &err));
 }
 
-/* What the manifest or the sidecar says; NULL: nothing. */
+/* Row of the manifest or the sidecar; NULL: there is none. */
 static const struct manifest_row *row_of(struct key_identifier *identifier,
                                          const struct located *found, struct sidecar *sidecar)
 {

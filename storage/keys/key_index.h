@@ -45,7 +45,7 @@ struct key_run *storage_key_index_run(const struct key_index *index, uint64_t nu
 unsigned storage_key_filter_bits(enum key_kind kind);
 void storage_key_run_fini(struct key_run *run);
 
-/* Where segments come from. `segment` hands out the stored bytes of `count` segments (ascending) of a
+/* Source of segments. `segment` hands out the stored bytes of `count` segments (ascending) of a
  * run; borrowed until the next call. */
 enum { KEY_SEGMENTS_AT_ONCE = 64 };
 struct key_source {

@@ -226,7 +226,7 @@ enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *i
 
 /* ---- loading ---- */
 
-/* What a store of before this layout holds: (hash, id) in 16 bytes each. */
+/* Content of a store of before this layout: (hash, id) in 16 bytes each. */
 static enum weir_status adopt_old_run(struct weir_db *db, uint32_t dataset, struct key_index *index,
                                       int64_t number, struct weir_bytes packed,
                                       struct weir_error *err)
