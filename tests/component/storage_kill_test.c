@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -104,7 +105,8 @@ static void ids_do_not_depend_on_deaths(void **state)
     assert_int_equal(counts[1], LINES);
     storage_lab_kill(&lab);
 
-    weir_test_postgres_reset(&lab.postgres);
+    weir_test_postgres_reset(&lab.postgres); /* which a data directory that is new goes with */
+    assert_int_equal(unlink(storage_lab_path(&lab, "data/storage/.home")), 0);
     for (int i = 0; i < KILLS; i++) {
         int64_t until_ms;
 
