@@ -2,6 +2,7 @@
 #include "storage/storage.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/chunks/chunk_merge.h"
@@ -25,7 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESCAN_MS = 30000, FORGET_MS = 60000, RETRY_MS = 1000, WAIT_MS = 50 };
+enum {
+    RESCAN_MS = 30000,
+    FIRST_SCANS_MS = 30000, /* erasures wait for them so long */
+    FORGET_MS = 60000,
+    RETRY_MS = 1000,
+    WAIT_MS = 50,
+};
 /* A scan that lasted t is not followed by another for so many t: scans of what events have named, of
  * everything because events were lost, and of everything only to be sure. */
 enum { REST_SCANS = 4, REST_RESCANS = 19 };
@@ -228,6 +235,21 @@ static void end_scan(struct storage *storage, struct dataset *dataset,
              (unsigned long long)dataset->sequence, (unsigned long long)dataset->accounts.live);
     if (!storage_scope_is_empty(&dataset->dirty))
         look_again(storage, dataset->declaration->source.settle / 1000 + WAIT_MS);
+}
+
+bool storage_awaits_scans(const struct storage *storage)
+{
+    if (weir_now_ms() >= storage->first_scans_ms)
+        return false;
+    for (size_t i = 0; i < storage->catalog->count; i++) {
+        const struct dataset *dataset = storage->catalog->datasets[i];
+        bool is_troubled = i < storage->trouble_count && storage->troubles[i];
+
+        if (!dataset->declaration->is_pushed && !dataset->declaration->is_mirrored &&
+            !is_troubled && !storage_scan_has_seen_all(dataset))
+            return true;
+    }
+    return false;
 }
 
 /* A source that is not there is looked for every second: it may be a disk that comes back. */
@@ -489,6 +511,8 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     enum weir_status status;
 
     storage->loop = loop;
+    storage->first_scans_ms =
+        weir_now_ms() + (weir_fault("storage.scans.first") ? 0 : FIRST_SCANS_MS);
     storage->server = server;
     storage->data_dir = weir_strdup(resolved ? resolved : options->data_dir);
     storage->cache = storage_chunk_cache_new(CHUNK_CACHE_BYTES);

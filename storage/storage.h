@@ -57,8 +57,9 @@ struct storage {
 
     uint32_t turn; /* whose scan has the next piece */
     uint64_t rescan_timer, again_timer, forget_timer, wake_timer;
-    uint64_t pump_timer; /* 0: there is nothing to do between requests */
-    char **troubles;     /* by dataset: why its newest scan could not run, or NULL */
+    uint64_t pump_timer;    /* 0: there is nothing to do between requests */
+    int64_t first_scans_ms; /* until when erasures wait for them */
+    char **troubles;        /* by dataset: why its newest scan could not run, or NULL */
     size_t trouble_count;
 };
 
@@ -82,6 +83,8 @@ void storage_pump(struct storage *storage);
 enum weir_status storage_stop_merge(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
 /* Starts scans of the datasets that are marked dirty, now or as soon as they may. */
 void storage_scan_dirty(struct storage *storage);
+/* True soon after the start, while sources are looked at that can be: what is known of their files may be old. */
+bool storage_awaits_scans(const struct storage *storage);
 struct scan_tools storage_tools(struct storage *storage);
 struct gather_from storage_gather_from(const struct storage *storage);
 

@@ -16,6 +16,7 @@
 
 enum {
     FORCE_POLL_MS = 50,
+    SCANS_POLL_MS = 50,
     EPOCHS_PER_QUERY = 64,
     LANES = 4, /* open erasures whose bytes are worked on in turns: none waits for a large one */
     ASKED_TOGETHER_MAX = 262144, /* names and ids */
@@ -70,7 +71,6 @@ static void add_erased_names(struct storage *storage, uint32_t dataset,
 
 void storage_erasing_take_up(struct storage *storage, struct erase_request *request)
 {
-    add_erased_names(storage, request->dataset, &request->names);
     add_waiting(storage->erasing, request);
     storage_pump(storage);
 }
@@ -244,9 +244,11 @@ enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error 
     return status;
 }
 
-/* As many of those that wait as are looked up together. */
-static struct open_erasure *begin_waiting(struct erasing *erasing)
+/* As many of those that wait as are looked up together. From here on what comes in is compared with their names: it is
+ * not looked up any more. */
+static struct open_erasure *begin_waiting(struct storage *storage)
 {
+    struct erasing *erasing = storage->erasing;
     struct open_erasure *erasure;
     size_t asked = 0;
 
@@ -258,6 +260,7 @@ static struct open_erasure *begin_waiting(struct erasing *erasing)
         struct erase_request *request = erasing->waiting[erasing->waiting_at++];
 
         asked += request->names.count + request->wanted.count;
+        add_erased_names(storage, request->dataset, &request->names);
         storage_open_erasure_add(erasure, request);
     }
     if (erasing->waiting_at == erasing->waiting_count)
@@ -313,8 +316,12 @@ static enum weir_status step_accepted(struct storage *storage, bool *ret_more, i
         if (erasing->at[i]->state == ERASURE_ACCEPTED)
             erasure = erasing->at[i];
     }
+    if (!erasure && erasing->waiting_at < erasing->waiting_count && storage_awaits_scans(storage)) {
+        *ret_wait_ms = SCANS_POLL_MS;
+        return WEIR_OK;
+    }
     if (!erasure)
-        erasure = begin_waiting(erasing);
+        erasure = begin_waiting(storage);
     if (!erasure)
         return WEIR_OK;
     status = tombstone(storage, erasure, err);

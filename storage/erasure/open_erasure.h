@@ -77,6 +77,11 @@ struct scrub_round {
     size_t failed; /* samples that a file stood in the way of */
     int error; /* errno of the newest failure; ESTALE: a file of Weir's own is not what was recorded */
     int64_t pause_ms, again_ms;
+    struct kept_out {
+        uint32_t dataset; /* 0: none */
+        uint64_t file;    /* its number */
+        uint64_t count;   /* records that are kept out of what stands in its place */
+    } kept_out;           /* of the file that was asked about last */
 };
 
 /* Work owed to buckets (s3_owed.h), as far as this start knows. */
@@ -263,6 +268,11 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
                                     uint64_t id, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure *erasure,
                                    uint64_t id, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_lost.c: of a sample whose file was replaced. IO while what stands in its place still holds people who were
+ * erased, and this sample was not overwritten before. */
+enum weir_status storage_scrub_lost(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, uint64_t id,
+                                    struct weir_error *err) WEIR_MUST_USE;
 /* The hash must not come in again; it is stored with the page at the latest. */
 void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dataset,
                          uint64_t hash);

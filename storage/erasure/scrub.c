@@ -76,14 +76,6 @@ static void remark_gone(struct open_erasure *erasure, const struct located *foun
     remark_file(erasure, found, id, "is gone: nothing of it could be overwritten");
 }
 
-/* Of a source that is only referred to. */
-static void remark_changed(struct open_erasure *erasure, const struct located *found, uint64_t id)
-{
-    remark_file(erasure, found, id,
-                "has changed since it was indexed: what it holds now was left as it is; if that "
-                "still is the person's data, remove it there");
-}
-
 /* IO: nobody can say what became of the sample, and it is not called scrubbed. */
 static enum weir_status fail_unidentified(struct open_erasure *erasure, const char *path,
                                           struct weir_error *err)
@@ -95,6 +87,18 @@ static enum weir_status fail_unidentified(struct open_erasure *erasure, const ch
         "%.250s is not the file that Weir wrote there, or does not hold the sample any "
         "more: put that file back from a backup, or remove what is there",
         path);
+}
+
+/* The same of a source that is only referred to, until a scan has looked at it: storage_scrub_lost() goes on. */
+static enum weir_status fail_changed(struct open_erasure *erasure, const char *path,
+                                     struct weir_error *err)
+{
+    errno = ESTALE;
+    erasure->round.error = errno;
+    return weir_fail(err, WEIR_IO,
+                     "%.250s has changed since it was indexed, so that nothing in it was "
+                     "overwritten; the next scan looks at it, at the latest once it is touched",
+                     path);
 }
 
 /* A file of Weir's own is the one in its place, whatever its inode; NOT_FOUND when it is gone. */
@@ -113,13 +117,11 @@ static enum weir_status recognise(struct open_erasure *erasure, const struct loc
 }
 
 /* The sample does not stand where it was indexed. */
-static enum weir_status miss(struct open_erasure *erasure, const struct located *found, uint64_t id,
+static enum weir_status miss(struct open_erasure *erasure, const struct located *found,
                              const char *path, struct weir_error *err)
 {
-    if (storage_owns(found->dataset))
-        return fail_unidentified(erasure, path, err);
-    remark_changed(erasure, found, id);
-    return WEIR_OK;
+    return storage_owns(found->dataset) ? fail_unidentified(erasure, path, err)
+                                        : fail_changed(erasure, path, err);
 }
 
 bool storage_scrub_has_bytes(const struct located *found)
@@ -246,14 +248,18 @@ static void block_record(struct storage *storage, struct open_erasure *erasure,
 
 /* ---- preparing ---- */
 
-static bool is_untouched(int fd, const struct stored_file *file)
+/* A source that has become longer was appended to, or written anew. */
+static bool is_untouched(const struct storage *storage, const struct located *found, int fd)
 {
+    const struct stored_file *file = found->file;
     struct stat now;
 
-    return fstat(fd, &now) == 0 && now.st_ino == file->inode &&
-           (uint64_t)now.st_size >= file->size &&
-           ((uint64_t)now.st_size > file->size || file->mtime_ns == 0 ||
-            weir_mtime_ns(&now) == file->mtime_ns);
+    if (fstat(fd, &now) < 0 || now.st_ino != file->inode || (uint64_t)now.st_size < file->size)
+        return false;
+    if ((uint64_t)now.st_size > file->size)
+        return storage_owns(found->dataset) ||
+               storage_file_has_grown(found->dataset, &storage->secret, file);
+    return file->mtime_ns == 0 || weir_mtime_ns(&now) == file->mtime_ns;
 }
 
 /* What has been fetched for it. NOT_FOUND when its object is another one by now; IO when the bucket
@@ -309,14 +315,14 @@ enum weir_status storage_scrub_look(struct storage *storage, struct open_erasure
     status = recognise(erasure, &found, path, err);
     if (status != WEIR_OK)
         return status == WEIR_NOT_FOUND ? WEIR_OK : status;
-    if (!is_untouched(fd, found.file))
-        return miss(erasure, &found, id, path, err);
+    if (!is_untouched(storage, &found, fd))
+        return miss(erasure, &found, path, err);
     if (found.dataset->declaration->is_remote)
         status = read_object(storage, erasure, &found, &content, err);
     else if (!read_range(fd, found.offset, &content, found.length))
         status = errno != 0 ? storage_scrub_stuck(erasure, path, "read", err) : WEIR_NOT_FOUND;
     if (status == WEIR_NOT_FOUND)
-        return miss(erasure, &found, id, path, err);
+        return miss(erasure, &found, path, err);
     if (status != WEIR_OK)
         return status;
     storage_fingerprints_add(&storage_page_row(&erasure->page, id)->prints, &storage->secret,
@@ -403,7 +409,7 @@ static enum weir_status unlink_sample(struct open_erasure *erasure, const struct
         if (!is_missing(errno))
             return storage_scrub_stuck(erasure, path, "looked at", err);
     } else if (now.st_ino != found->file->inode) {
-        return miss(erasure, found, id, path, err);
+        return miss(erasure, found, path, err);
     } else if (unlink(path) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
@@ -505,7 +511,7 @@ static enum weir_status find_extent(struct storage *storage, struct open_erasure
         return WEIR_OK;
     if (errno == EIO)
         return storage_scrub_stuck(erasure, erasure->target.path, "read", err);
-    return miss(erasure, found, id, erasure->target.path, err);
+    return miss(erasure, found, erasure->target.path, err);
 }
 
 static enum weir_status overwrite_sample(struct storage *storage, struct open_erasure *erasure,
@@ -572,8 +578,10 @@ enum weir_status storage_scrub_one(struct storage *storage, struct open_erasure 
     WEIR_AUTO_FREE char *path = NULL;
     enum weir_status status = storage_find(storage, id, &found, err);
 
-    if (status == WEIR_OK && is_lost(&found))
+    if (status == WEIR_OK && is_lost(&found)) {
         remark_gone(erasure, &found, id);
+        return storage_scrub_lost(storage, erasure, &found, id, err);
+    }
     if (status != WEIR_OK || !storage_scrub_has_bytes(&found))
         return status;
     remark_source(erasure, id, found.dataset);

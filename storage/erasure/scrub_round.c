@@ -234,6 +234,7 @@ static void wait_for_next(struct open_erasure *erasure)
 
     storage_page_rewind(erasure);
     round->failed = 0;
+    round->kept_out = (struct kept_out){0};
     round->pause_ms = is_first ? PAUSE_FIRST_MS : 2 * round->pause_ms;
     round->pause_ms = round->pause_ms < PAUSE_MAX_MS ? round->pause_ms : PAUSE_MAX_MS;
     round->again_ms = weir_now_ms() + round->pause_ms;

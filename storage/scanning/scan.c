@@ -66,6 +66,12 @@ bool storage_scan_is_running(const struct dataset *dataset)
     return dataset->scan && dataset->scan->phase != SCAN_IDLE;
 }
 
+bool storage_scan_has_seen_all(const struct dataset *dataset)
+{
+    return dataset->scan && dataset->scan->has_checked && !storage_scan_is_running(dataset) &&
+           storage_scope_is_empty(&dataset->dirty);
+}
+
 /* ---- commits ---- */
 
 /* The commit of the batch said that these copies belong to no live file. */

@@ -32,6 +32,8 @@ void storage_scan_free(struct scan *scan);
 /* Begins a scan of what is dirty, which is nothing then, unless one is under way. */
 void storage_scan_start(struct dataset *dataset);
 bool storage_scan_is_running(const struct dataset *dataset);
+/* True once a scan of everything has ended since the start, and nothing waits to be looked at again. */
+bool storage_scan_has_seen_all(const struct dataset *dataset);
 
 struct scan_outcome {
     bool is_done;
