@@ -276,6 +276,10 @@ enum weir_status storage_scrub_lost(struct storage *storage, struct open_erasure
 /* The hash must not come in again; it is stored with the page at the latest. */
 void storage_scrub_block(struct open_erasure *erasure, const struct dataset *dataset,
                          uint64_t hash);
+/* The same of the file as a whole, as it is in the source, which stays outside: scans need not read it
+ * again while it is what it was. */
+void storage_scrub_block_source(struct storage *storage, struct open_erasure *erasure,
+                                const struct located *found);
 /* What scans have staged is committed: no row of theirs depends on what is written next. */
 enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error *err) WEIR_MUST_USE;
 /* scrub_record.c: file groups that have changed in memory, of the page's datasets, inside the caller's transaction. */

@@ -196,9 +196,8 @@ static bool wants_place(const struct declaration *d)
            (d->is_mirrored && !(d->format->is_one_sample && d->on_erase == ON_ERASE_UNLINK));
 }
 
-/* Its source stays outside, so that scans need not read it again while it is what it was. */
-static void block_source(struct storage *storage, struct open_erasure *erasure,
-                         const struct located *found)
+void storage_scrub_block_source(struct storage *storage, struct open_erasure *erasure,
+                                const struct located *found)
 {
     const struct stored_file *file = found->file;
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", found->dataset->root, file->path);
@@ -218,7 +217,7 @@ static void block_file(struct storage *storage, struct open_erasure *erasure,
 
     if (!d->format->is_one_sample)
         return;
-    block_source(storage, erasure, found);
+    storage_scrub_block_source(storage, erasure, found);
     if (wants_place(d))
         storage_scrub_block(erasure, found->dataset,
                             storage_guard_place(&storage->secret, found->dataset, found->file->path,

@@ -8,6 +8,7 @@
 #include "storage/catalog/tombstones.h"
 #include "storage/keys/key_store.h"
 #include "storage/queries.h"
+#include "storage/scanning/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,19 +201,13 @@ static enum weir_status withdraw(struct storage *storage, struct dataset *datase
     return status;
 }
 
-/* The name of a one-sample file may name its subject: only its keyed hash stays, in `blocked`. */
+/* Only its keyed hash stays, in `blocked`. */
 static enum weir_status forget_path(struct storage *storage, const struct located *found,
                                     struct weir_error *err)
 {
     struct stored_file *file = found->file;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status = withdraw(storage, found->dataset, file->path, err);
 
-    if (!file || !file->path)
-        return WEIR_OK;
-    file->group->is_touched = true;
-    if (!found->dataset->declaration->format->is_one_sample)
-        return WEIR_OK;
-    status = withdraw(storage, found->dataset, file->path, err);
     free(file->path);
     file->path = NULL;
     file->state = FILE_ERASED;
@@ -220,6 +215,57 @@ static enum weir_status forget_path(struct storage *storage, const struct locate
     storage_file_group_reorder(file->group);
     found->dataset->paths_dropped++;
     return status;
+}
+
+/* A file of many samples, of which one was erased: whether all were. */
+static enum weir_status is_erased_whole(struct storage *storage, const struct located *found,
+                                        bool *ret_erased, struct weir_error *err)
+{
+    const struct dataset *dataset = found->dataset;
+    struct chunk_span span = storage_dataset_chunks_of(dataset, found->file);
+    int64_t number = (int64_t)storage_file_number(found->file);
+    enum weir_status status = WEIR_OK;
+
+    *ret_erased = found->file->is_complete;
+    for (size_t i = span.first; status == WEIR_OK && *ret_erased && i < span.end; i++) {
+        const struct chunk *chunk;
+
+        status = storage_chunk_cache_get(storage->cache, storage->db, dataset, &dataset->chunks[i],
+                                         &chunk, err);
+        for (uint32_t row = 0; status == WEIR_OK && *ret_erased && row < chunk->count; row++)
+            *ret_erased = weir_column_at(&chunk->files, row) != number ||
+                          storage_dataset_is_erased(dataset, chunk->block, chunk->first_row + row);
+    }
+    return status;
+}
+
+/* A copy of which nothing is left goes, and its name with it. */
+static enum weir_status forget_copy(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, struct weir_error *err)
+{
+    bool is_over = false;
+    enum weir_status status = is_erased_whole(storage, found, &is_over, err);
+
+    if (status != WEIR_OK || !is_over)
+        return status;
+    storage_scrub_block_source(storage, erasure, found);
+    status = storage_scrub_store_blocked(storage, erasure, err);
+    storage_copy_remove(found->dataset, found->file->path);
+    return status == WEIR_OK ? forget_path(storage, found, err) : status;
+}
+
+/* The name of a file may name its subject. */
+static enum weir_status forget_file(struct storage *storage, struct open_erasure *erasure,
+                                    const struct located *found, struct weir_error *err)
+{
+    const struct declaration *d = found->dataset->declaration;
+
+    if (!found->file || !found->file->path)
+        return WEIR_OK;
+    found->file->group->is_touched = true;
+    if (d->format->is_one_sample)
+        return forget_path(storage, found, err);
+    return d->is_copied && !d->is_pushed ? forget_copy(storage, erasure, found, err) : WEIR_OK;
 }
 
 static enum weir_status write_groups(const struct dataset *dataset, struct weir_error *err)
@@ -280,7 +326,7 @@ static void note_datasets(struct open_erasure *erasure)
     }
 }
 
-static enum weir_status forget_paths(struct storage *storage, const struct open_erasure *erasure,
+static enum weir_status forget_files(struct storage *storage, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -290,7 +336,7 @@ static enum weir_status forget_paths(struct storage *storage, const struct open_
 
         status = storage_find(storage, erasure->page.ids.at[i], &found, err);
         if (status == WEIR_OK)
-            status = forget_path(storage, &found, err);
+            status = forget_file(storage, erasure, &found, err);
     }
     return status;
 }
@@ -302,7 +348,7 @@ static enum weir_status end_page(struct storage *storage, struct open_erasure *e
     enum weir_status status = weir_db_begin(storage->db, err);
 
     if (status == WEIR_OK)
-        status = forget_paths(storage, erasure, err);
+        status = forget_files(storage, erasure, err);
     if (status == WEIR_OK)
         status = storage_scrub_write_groups(storage, erasure, err);
     if (status == WEIR_OK)

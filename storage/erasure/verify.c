@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum {
+    REFUSED_NAMED_MAX = 8, /* datasets */
     BLOCKS_PER_PARTITION = 64,
     PRINTS_PER_QUERY = 1 << 16,
     ROWS_PER_QUERY = 1024,
@@ -330,8 +331,43 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
 
 /* ---- the end ---- */
 
-static void finish_remarks(struct erase_request *request)
+/* Records that became no sample, of files that are not Weir's alone: it has nothing to find them by. Names a
+ * few datasets; NULL: there are none. */
+static char *refused_elsewhere(const struct catalog *catalog, uint32_t only)
 {
+    WEIR_AUTO_BUF text = {0};
+    size_t named = 0, more = 0;
+
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct dataset *dataset = catalog->datasets[i];
+        uint64_t refused = dataset->accounts.quarantined + dataset->accounts.duplicate;
+
+        if ((only != 0 && only != dataset->number) || dataset->declaration->is_copied ||
+            refused == 0)
+            continue;
+        if (named == REFUSED_NAMED_MAX) {
+            more++;
+            continue;
+        }
+        weir_buf_printf(&text, "%s%llu records of dataset '%s'", named++ > 0 ? ", " : "",
+                        (unsigned long long)refused, dataset->name);
+    }
+    if (more > 0)
+        weir_buf_printf(&text, " and some of %zu other datasets", more);
+    return named == 0
+               ? NULL
+               : weir_format("%s were refused or are duplicates: they are no samples, stay in "
+                             "their files, and nobody can tell whose they are; weir datasets "
+                             "shows them",
+                             weir_buf_text(&text));
+}
+
+static void finish_remarks(const struct catalog *catalog, struct erase_request *request)
+{
+    WEIR_AUTO_FREE char *refused = refused_elsewhere(catalog, request->dataset);
+
+    if (refused)
+        storage_remark(&request->remarks, refused);
     if (request->is_shared)
         storage_remark(
             &request->remarks,
@@ -349,7 +385,7 @@ enum weir_status storage_move_verified(struct storage *storage, struct open_eras
     for (size_t i = 0; i < numbers->count; i++) {
         struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
 
-        finish_remarks(request);
+        finish_remarks(storage->catalog, request);
         storage_id_list_add(&left, request->left);
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
     }

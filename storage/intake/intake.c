@@ -2,6 +2,7 @@
 #include "storage/intake/intake.h"
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 #include "storage/intake/label_values.h"
@@ -123,6 +124,28 @@ void storage_intake_finish(struct intake *intake)
 {
     stage_count(intake, "more like these", &intake->refused_more, false);
     stage_count(intake, "erased before", &intake->blocked, true);
+}
+
+bool storage_intake_forget(struct intake *intake, const struct stat *source)
+{
+    struct stored_file *file = intake->file;
+    const struct stored_file found = {.size = (uint64_t)source->st_size,
+                                      .mtime_ns = weir_mtime_ns(source),
+                                      .source_inode = source->st_ino};
+
+    if (file->samples > 0 || intake->blocked == 0 || intake->refused + intake->refused_more > 0)
+        return false;
+    storage_batch_meet_blocked(
+        intake->batch, storage_guard_file(intake->secret, &found, file->path, intake->ctime_ns));
+    intake->blocked--; /* counted by that */
+    intake->origin = "a file that holds nothing else";
+    free(file->path);
+    file->path = weir_strdup("");
+    stage_count(intake, "erased before", &intake->blocked, true);
+    free(file->path);
+    file->path = NULL;
+    file->state = FILE_ERASED;
+    return true;
 }
 
 /* Quotes a value only where nobody's data can be in it. `quoted` holds QUOTE_MAX + 3 characters. */

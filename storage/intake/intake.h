@@ -58,6 +58,9 @@ void storage_intake_refuse_file(struct intake *intake, const char *reason);
 /* Stages what was refused beyond the listed ones; call when the file is done, and before what came of it so far is
  * committed. */
 void storage_intake_finish(struct intake *intake);
+/* The same of a file that holds nothing but what was erased before: its name, which may be a person's, is forgotten.
+ * False, and nothing is done, when it holds anything else. */
+bool storage_intake_forget(struct intake *intake, const struct stat *source);
 /* A value as text: what classes, subjects and keys are compared by; in `scratch` or borrowed. */
 enum { STORAGE_NUMBER_MAX = 64 };
 struct weir_bytes storage_value_text(const struct format_value *value, char *scratch);

@@ -249,9 +249,23 @@ enum weir_status storage_file_job_settle(struct file_job *job, struct weir_error
     return status == WEIR_STALE ? WEIR_OK : status; /* no file, no bytes */
 }
 
+/* What was erased before is there again, and nothing else: no copy of it stays, and not even its name. */
+static bool forget(struct file_job *job)
+{
+    const struct declaration *d = job->intake.dataset->declaration;
+    WEIR_AUTO_FREE char *path = weir_strdup(job->file->path);
+
+    if (!d->is_copied || !job->is_new || job->is_appended ||
+        !storage_intake_forget(&job->intake, &job->source))
+        return false;
+    storage_copy_remove(job->intake.dataset, path);
+    return true;
+}
+
 static enum weir_status complete(struct file_job *job, bool *ret_done)
 {
-    storage_intake_finish(&job->intake);
+    if (!forget(job))
+        storage_intake_finish(&job->intake);
     job->file->is_complete = !job->is_appended;
     *ret_done = true;
     return WEIR_OK;

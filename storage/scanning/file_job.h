@@ -18,6 +18,7 @@ struct file_job {
     struct weir_buf head, window; /* their memory is kept from step to step */
     uint64_t passed;  /* behind file->indexed, of a refused line whose end is looked for */
     bool is_copied;   /* nothing (more) to copy */
+    bool is_new;      /* nobody knows the file yet */
     bool is_appended; /* somebody goes on writing: the line at the end is left for later */
     bool is_ending;   /* all is indexed: what is left of the file belongs to nobody */
     uint64_t blanked; /* bytes of the first unclaimed range, or of the rest of the file */

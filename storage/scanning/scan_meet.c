@@ -262,10 +262,11 @@ static bool is_kept_out(struct dataset *dataset, const struct scan_tools *tools,
                                       .source_inode = listed->stat.st_ino};
     uint64_t hash;
 
-    if (!dataset->declaration->format->is_one_sample || dataset->blocked_count == 0)
+    if (dataset->blocked_count == 0)
         return false;
     hash = storage_guard_file(tools->secret, &found, listed->path, weir_ctime_ns(&listed->stat));
-    if (!storage_dataset_blocked(dataset, hash) && !dataset->accepts_returns)
+    if (!storage_dataset_blocked(dataset, hash) && !dataset->accepts_returns &&
+        dataset->declaration->format->is_one_sample)
         hash = storage_hash(tools->secret, HASH_PATH, weir_bytes_of(listed->path));
     if (!storage_dataset_blocked(dataset, hash))
         return false;
@@ -279,6 +280,7 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
                                 uint64_t layout, struct weir_error *err)
 {
     struct scan *scan = dataset->scan;
+    bool is_new = !file;
 
     if (dataset->declaration->format->is_one_sample)
         return take_one_sample(dataset, tools, listed, layout, err);
@@ -292,6 +294,7 @@ static enum weir_status take_in(struct dataset *dataset, const struct scan_tools
     }
     scan->job = (struct file_job){.intake = intake_for(dataset, tools, &listed->stat),
                                   .ranges = tools->ranges,
+                                  .is_new = is_new,
                                   .is_appended = scan->is_appended};
     storage_file_job_begin(&scan->job, file, &listed->stat);
     return WEIR_OK;

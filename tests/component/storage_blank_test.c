@@ -11,6 +11,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -66,7 +68,6 @@ static struct msg_dataset_is await_counts(const char *name, uint64_t live, uint6
 static void expect_no_lost_word(void)
 {
     assert_false(storage_lab_holds(&lab, "data", "lost"));
-    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "lost"));
     assert_true(storage_lab_holds(&lab, "data", "kept"));
     assert_true(storage_lab_holds(&lab, "source", "lost"));
     expect_nothing_wrong();
@@ -91,6 +92,7 @@ static void refused_lines_and_duplicates_leave_nothing_in_a_copy(void **state)
     declare(LINES);
     (void)await_counts("clicks", 2, 5);
     expect_no_lost_word();
+    assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "lost"));
     assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample),
                         "{\"ts\": 5, \"user\": \"bob\", \"id\": \"5\", \"x\": \"kept2\"}");
     storage_lab_write(&lab, "b.jsonl", "{\"ts\": 7, \"id\": \"5\", \"x\": \"lost\"}\n");
@@ -210,6 +212,85 @@ static void duplicates_of_one_sample_files_have_no_copy(void **state)
     expect_no_lost_word();
 }
 
+static void write_notes_of_anna(const char *word)
+{
+    storage_lab_write(&lab, "lostanna/a.jsonl",
+                      weir_arena_format(lab.arena,
+                                        "{\"ts\": 1, \"user\": \"lostanna\", \"x\": \"%s\"}\n"
+                                        "{\"ts\": 2, \"user\": \"lostanna\"}\n",
+                                        word));
+}
+
+/* A folder has the name of the person: not even that is left in the data directory, also when the source, which stays,
+ * is looked at again. */
+static void a_name_of_the_person_goes_with_the_last_sample(void **state)
+{
+    const char *copies = storage_lab_path(&lab, "data/storage/clicks/lostanna");
+
+    (void)state;
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/lostanna"), 0700), 0);
+    write_notes_of_anna("a heron");
+    storage_lab_write(&lab, "b.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n");
+    declare(LINES);
+    (void)await_counts("clicks", 3, 0);
+    assert_int_equal(access(copies, F_OK), 0);
+    assert_int_equal(storage_lab_erase(&lab, "u1", "lostanna", "verified").samples, 2);
+    expect_no_lost_word();
+    for (uint64_t i = 0; i < 2; i++) {
+        struct msg_dataset_is is;
+
+        storage_lab_kill(&lab);
+        if (i == 1) /* it is another file by now, and read again */
+            write_notes_of_anna("two herons");
+        storage_lab_write(&lab, i == 0 ? "c.jsonl" : "d.jsonl", "{\"ts\": 1, \"x\": \"kept\"}\n");
+        storage_lab_start(&lab);
+        is = await_counts("clicks", 2 + i, 0);
+        assert_int_equal(is.erased, 2);
+        assert_int_equal(is.blocked, i == 0 ? 1 : 3); /* the file, then its records */
+        assert_int_equal(access(copies, F_OK), -1);
+        expect_no_lost_word();
+    }
+}
+
+static void a_file_that_others_are_in_stays(void **state)
+{
+    uint32_t sample;
+
+    (void)state;
+    storage_lab_write(&lab, "a.jsonl",
+                      "{\"ts\": 1, \"user\": \"anna\", \"x\": \"lost heron\"}\n"
+                      "{\"ts\": 2, \"user\": \"bob\", \"x\": \"kept\"}\n");
+    declare(LINES);
+    (void)await_counts("clicks", 2, 0);
+    assert_int_equal(storage_lab_erase(&lab, "u1", "anna", "verified").samples, 1);
+    expect_no_lost_word();
+    assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample));
+}
+
+/* A file that is only referred to is not Weir's: what it refused there is told by the receipt. */
+static void what_stays_in_files_of_others_is_told(void **state)
+{
+    static const char THERE[] =
+        "  - name: clicks\n"
+        "    source: {path: %s, format: jsonl, on_erase: scrub, settle: 0ms}\n"
+        "    time: {from: field, field: ts}\n"
+        "    subject: {field: user}\n"
+        "    key: {field: id}\n"
+        "    duplicates: {keep: first}\n";
+    struct msg_erase_is erased;
+
+    (void)state;
+    storage_lab_write(&lab, "a.jsonl", MIXED);
+    declare(THERE);
+    (void)await_counts("clicks", 2, 5);
+    erased = storage_lab_erase(&lab, "u1", "anna", "verified");
+    assert_int_equal(erased.samples, 1);
+    assert_int_equal(erased.remarks.count, 1);
+    assert_non_null(strstr(erased.remarks.at[0],
+                           "5 records of dataset 'clicks' were refused or are duplicates"));
+    assert_true(storage_lab_holds(&lab, "source", "lost"));
+}
+
 int main(void)
 {
 #define CASE(test) STORAGE_CASE(&lab, test)
@@ -221,6 +302,9 @@ int main(void)
         CASE(a_death_before_the_commit_changes_nothing),
         CASE(duplicates_of_pushed_samples_leave_nothing_in_the_segment),
         CASE(duplicates_of_one_sample_files_have_no_copy),
+        CASE(a_name_of_the_person_goes_with_the_last_sample),
+        CASE(a_file_that_others_are_in_stays),
+        CASE(what_stays_in_files_of_others_is_told),
     };
 
     return storage_lab_run(&lab, "storage: what became no sample", tests, WEIR_COUNT(tests));
