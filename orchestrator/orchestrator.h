@@ -85,6 +85,8 @@ struct orchestrator {
     struct erasures *erasures;
     struct wiping *wiping; /* of memory, for them */
     struct seal *seal;     /* of the erasures that wait for one; NULL: none is under way */
+    struct weir_rows
+        *sealed; /* changes of tables as of the newest one; NULL: none since the start */
     struct run *runs;
     bool holds_runs; /* an erasure purges what runs left behind: none begins */
     struct evaluator *evaluators;

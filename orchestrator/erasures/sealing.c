@@ -11,8 +11,11 @@
 
 enum { SEALED = 1, KEPT = 0, CYCLES_MAX = 512, AGAIN_MS = 200 };
 
-static const char *const TABLES[] = {
-#define TABLE(schema, name, holds, is_sealed, purge) is_sealed ? #schema "." #name : NULL,
+static const struct {
+    const char *schema, *name;
+    bool is_sealed;
+} TABLES[] = {
+#define TABLE(schema, name, holds, is_sealed, purge) {#schema, #name, is_sealed},
 #define FILES(pattern, holds, purge)
 #include "orchestrator/erasures/holders.def"
 #undef TABLE
@@ -28,8 +31,10 @@ struct seal {
     struct weir_rows *erasures; /* that wait; NULL: storage is being asked */
     struct weir_rows *partitions;
     struct weir_db_errand *errand;
-    size_t table, partition; /* the next ones */
-    char *newest_segment;    /* of the write-ahead log, when every table was rewritten */
+    struct weir_rows *changes; /* of each table, as of the beginning */
+    size_t table, partition;   /* the next ones */
+    bool is_any_rewritten;
+    char *newest_segment; /* of the write-ahead log, when every table was rewritten */
     unsigned cycles;
     uint64_t timer;
 };
@@ -51,6 +56,7 @@ static void free_seal(struct seal *seal)
     weir_db_errand_free(seal->errand);
     weir_rows_free(seal->erasures);
     weir_rows_free(seal->partitions);
+    weir_rows_free(seal->changes);
     free(seal->newest_segment);
     free(seal);
     orch->seal = NULL;
@@ -60,6 +66,8 @@ void orchestrator_seal_free(struct orchestrator *orch)
 {
     if (orch->seal != NULL)
         free_seal(orch->seal);
+    weir_rows_free(orch->sealed);
+    orch->sealed = NULL;
 }
 
 /* Whoever waits looks again, and a new seal begins. */
@@ -165,6 +173,16 @@ static void cycle_log(struct seal *seal)
 
 /* ---- tables ---- */
 
+/* No statement has left dead rows in it since it was rewritten, and no transaction was rolled back: that leaves some
+ * anywhere. */
+static bool is_touched(const struct seal *seal, size_t table)
+{
+    const struct weir_rows *now = seal->changes, *before = seal->orch->sealed;
+    int64_t changes = weir_rows_i64(now, table, 1);
+    return before == NULL || changes < 0 || weir_rows_i64(before, table, 1) != changes ||
+           weir_rows_i64(before, table, 2) != weir_rows_i64(now, table, 2);
+}
+
 /* One that somebody works with is tried again; so is one that an older row version is still read from. */
 static void on_rewritten(void *owner, const struct weir_rows *rows, const struct weir_error *err)
 {
@@ -186,40 +204,62 @@ static void on_rewritten(void *owner, const struct weir_rows *rows, const struct
 static void rewrite(struct seal *seal, const char *table)
 {
     WEIR_AUTO_FREE char *sql = weir_format("VACUUM (FULL, ANALYZE) %s", table);
+    seal->is_any_rewritten = true;
     weir_db_errand_run(seal->errand, sql, on_rewritten, seal);
+}
+
+static void end_rewriting(struct seal *seal)
+{
+    weir_rows_free(seal->orch->sealed);
+    seal->orch->sealed = WEIR_TAKE(seal->changes);
+    cycle_log(seal);
 }
 
 static void rewrite_next(void *owner)
 {
     struct seal *seal = owner;
+    size_t count = weir_rows_count(seal->changes);
     seal->timer = 0;
     if (seal->partition < weir_rows_count(seal->partitions)) {
         rewrite(seal, weir_rows_text(seal->partitions, seal->partition, 0));
         return;
     }
-    while (seal->table < WEIR_COUNT(TABLES) &&
-           (TABLES[seal->table] == NULL || strcmp(TABLES[seal->table], "storage.chunk") == 0))
-        seal->table++; /* of chunks, the touched partitions are done */
-    if (seal->table < WEIR_COUNT(TABLES))
-        rewrite(seal, TABLES[seal->table]);
-    else if (seal->table == WEIR_COUNT(TABLES) && is_ours(seal))
+    while (seal->table < count && !is_touched(seal, seal->table))
+        seal->table++;
+    if (seal->table < count)
+        rewrite(seal, weir_rows_text(seal->changes, seal->table, 0));
+    else if (seal->table == count && seal->is_any_rewritten && is_ours(seal))
         rewrite(seal, "pg_catalog.pg_statistic");
     else
-        cycle_log(seal);
+        end_rewriting(seal);
 }
 
 /* ---- the beginning ---- */
+
+/* Of chunks, the partitions that were touched are known one by one. */
+static char *tables_to_seal(void)
+{
+    WEIR_AUTO_BUF names = {0};
+    for (size_t i = 0; i < WEIR_COUNT(TABLES); i++)
+        if (TABLES[i].is_sealed && strcmp(TABLES[i].name, "chunk") != 0)
+            weir_buf_printf(&names, "%s%s.%s", names.size > 0 ? " " : "", TABLES[i].schema,
+                            TABLES[i].name);
+    return weir_strdup(weir_buf_text(&names));
+}
 
 static enum weir_status begin(struct seal *seal, const struct weir_u64s *scrubbed,
                               struct weir_error *err)
 {
     struct orchestrator *orch = seal->orch;
+    WEIR_AUTO_FREE char *tables = tables_to_seal();
     enum weir_status status = DB_RUN(orch->db, Q_seal_ready, &seal->erasures, err,
                                      DB_I64S(scrubbed->at, scrubbed->count));
     if (status != WEIR_OK || weir_rows_count(seal->erasures) == 0)
         return status;
     status = DB_RUN(orch->db, Q_seal_partitions, &seal->partitions, err,
                     DB_I64S(scrubbed->at, scrubbed->count));
+    if (status == WEIR_OK)
+        status = DB_RUN(orch->db, Q_seal_changes, &seal->changes, err, DB_TEXT(tables));
     if (status == WEIR_OK)
         status = weir_db_errand_new(orch->db, orch->loop, &seal->errand, err);
     if (status == WEIR_OK)

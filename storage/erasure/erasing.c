@@ -381,9 +381,14 @@ static void drop_orders(struct storage *storage, const struct open_erasure *eras
  * are dropped. */
 static enum weir_status drop_quotes(struct storage *storage, struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(storage->db, Q_quarantine_unquote, NULL, err);
+    WEIR_AUTO(weir_rows) any = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_quotes_any, &any, err);
 
-    return status == WEIR_OK ? DB_RUN(storage->db, Q_pushed_unquote, NULL, err) : status;
+    if (status == WEIR_OK && weir_rows_bool(any, 0, 0))
+        status = DB_RUN(storage->db, Q_quarantine_unquote, NULL, err);
+    if (status == WEIR_OK && weir_rows_bool(any, 0, 1))
+        status = DB_RUN(storage->db, Q_pushed_unquote, NULL, err);
+    return status;
 }
 
 static enum weir_status move_scrubbed(struct storage *storage, struct open_erasure *erasure,

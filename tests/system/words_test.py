@@ -23,12 +23,15 @@ WORDS = (PIPELINE
 PERSON = "canaryperson-7f3a9c51@example.org"
 TEXT, CLASS, BROKEN = "canarytextb81e44d2", "canaryclass-c2f7a6e0", "canarybroken-5d90e1b7"
 CANARIES = [PERSON, TEXT, CLASS, BROKEN]
+LATER, LATER_TEXT = "canarylater-51d0b7aa@example.org", "canarylater9c1e22"
 
 
 def with_person(records):
     """The person's records are among the first, so that every model has seen them; one of them is no text."""
     for index in range(0, 40, 2):
         records[index] |= {"user": PERSON, "text": f"{TEXT} hello today meeting #{index}"}
+    for index in range(1, 20, 2):
+        records[index] |= {"user": LATER, "text": f"{LATER_TEXT} hello today #{index}"}
     records[6]["label"] = CLASS
     records[8]["text"] = {BROKEN: BROKEN}
     records[12]["text"] = [BROKEN]
@@ -77,7 +80,34 @@ def assert_registered(lab):
     files = [os.path.relpath(path, lab.data_dir) for path in whole_files(lab)]
     unknown = [f for f in files if not f.startswith("..") and not any(fnmatch.fnmatch(f, p) for p in patterns)]
     assert files and not unknown, f"not in {HOLDERS.name}: {unknown}"
+    sealed = {".".join(found) for found in re.findall(r"^TABLE\((\w+), +(\w+), +\w+, +SEALED", text, flags=re.MULTILINE)}
+    counted = set(query(lab, "SELECT schemaname || '.' || substr(sequencename, 12) FROM pg_sequences"
+                             " WHERE sequencename LIKE 'changes\\_of\\_%'"))
+    assert counted == sealed - {"storage.chunk"}, counted ^ sealed  # whose partitions are known one by one
     print(len(there), "tables and", len(files), "files are registered")
+
+
+def files_of_tables(lab):
+    """Where each table that is sealed lies, and how often it has changed: rewriting gives it another file."""
+    rows = query(lab, "SELECT s.schemaname || '.' || c.relname || ',' || c.relfilenode || ',' || coalesce(s.last_value, 0)"
+                      " FROM pg_sequences s JOIN pg_class c ON 'changes_of_' || c.relname = s.sequencename"
+                      " AND c.relnamespace = s.schemaname::regnamespace AND c.relkind = 'r'")
+    return {name: (file, changes) for name, file, changes in (row.split(",") for row in rows)}
+
+
+def another_erasure_rewrites_what_it_has_touched(lab):
+    before = files_of_tables(lab)
+    answer = json.loads(lab.weir("erase", "request", "--subject", LATER, "--wait", "--json"))
+    assert answer["samples"] == 10, answer
+    left = places_of(lab, [LATER, LATER_TEXT])
+    assert not left, f"after the receipt of the later one: {left}"
+    after = files_of_tables(lab)
+    rewritten = {name for name in after if after[name][0] != before[name][0]}
+    untouched = {name for name in after if after[name][1] == before[name][1]}
+    print("rewritten:", *sorted(rewritten), "- left as they are:", *sorted(untouched))
+    assert {"storage.object", "storage.owed"} <= untouched, untouched
+    assert not rewritten & untouched, rewritten & untouched
+    assert {"preprocess.job", "orchestrator.run"} <= rewritten, rewritten
 
 
 def the_log_is_cycled(lab):
@@ -103,6 +133,7 @@ def no_word_of_an_erased_person_is_left_in_any_file():
         assert not left, f"after the receipt: {left}"
         assert_registered(lab)
         the_log_is_cycled(lab)
+        another_erasure_rewrites_what_it_has_touched(lab)
     left = places_of(lab, CANARIES)
     assert not left, f"after the receipt, stopped: {left}"
     receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
