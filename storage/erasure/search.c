@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
+#include "storage/intake/intake.h"
 #include "storage/queries.h"
 #include "storage/scanning/owned.h"
 
@@ -86,14 +87,31 @@ static void add_folder(struct search *search, char *path)
     folders->at[folders->count++] = path;
 }
 
+static void note_unread_because(struct search *search, const char *path, const char *why)
+{
+    WEIR_AUTO_FREE char *name = storage_printable(*path ? path : ".");
+
+    if (search->result.unread++ < NAMED_MAX)
+        weir_buf_printf(&search->unread, "%s%s: %s", search->unread.size > 0 ? "; " : "", name,
+                        why);
+}
+
 /* errno says why; what vanished meanwhile holds nothing, but a server has its cluster. */
 static void note_unread(struct search *search, const char *path)
 {
     if ((errno == ENOENT || errno == ENOTDIR) && !is_cluster(search, path))
         return;
-    if (search->result.unread++ < NAMED_MAX)
-        weir_buf_printf(&search->unread, "%s%s: %s", search->unread.size > 0 ? "; " : "",
-                        *path ? path : ".", strerror(errno));
+    note_unread_because(search, path, strerror(errno));
+}
+
+/* Whatever it leads to may have been Weir's own: somebody moved it to another disk. */
+static void note_link(struct search *search, const char *path)
+{
+    WEIR_AUTO_FREE char *place = place_of(search, path);
+    struct stat target;
+
+    if (stat(place, &target) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        note_unread_because(search, path, "it is a link, and links are not followed");
 }
 
 static void leave(struct search *search)
@@ -154,6 +172,8 @@ static void look_further(struct search *search)
         add_folder(search, WEIR_TAKE(path));
     else if (S_ISREG(found.st_mode))
         search->path = WEIR_TAKE(path);
+    else if (S_ISLNK(found.st_mode))
+        note_link(search, path);
 }
 
 struct search *storage_search_new(struct storage *storage, size_t prints)

@@ -2,6 +2,7 @@
 #include "storage/erasure/search_finds.h"
 
 #include "core/base/memory.h"
+#include "storage/intake/intake.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,11 @@ void storage_finds_print(const struct search_finds *finds, struct weir_buf *out)
     for (size_t i = 0; i < finds->count; i++) {
         if (i > 0 && finds->at[i].file == finds->at[i - 1].file)
             continue;
-        if (files++ < NAMED_MAX)
-            weir_buf_printf(&names, "%s%s", files > 1 ? ", " : "", finds->files[finds->at[i].file]);
+        if (files++ < NAMED_MAX) {
+            WEIR_AUTO_FREE char *name = storage_printable(finds->files[finds->at[i].file]);
+
+            weir_buf_printf(&names, "%s%s", files > 1 ? ", " : "", name);
+        }
     }
     weir_buf_printf(out, "in %zu files: %s%s", files, weir_buf_text(&names),
                     files > NAMED_MAX || finds->beyond > 0 ? ", …" : "");

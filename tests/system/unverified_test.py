@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import time
 
 from weirlab import DEADLINE_S, PIPELINE, Lab, query, run_tests, served
@@ -58,6 +59,30 @@ def test_an_erasure_is_verified_once_everything_could_be_searched_and_nothing_is
     lab.remove()
 
 
+def test_links_are_named_and_names_cannot_forge_a_line():
+    lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE.replace("retrain_now", "keep"))
+    lab.run().finish()
+    person = lab.records[10]["user"]
+    text = next(json.dumps(r) for r in lab.records if r["user"] == person)
+    elsewhere, models = lab.folder / "elsewhere", lab.data_dir / "models"
+    elsewhere.mkdir(mode=0o755)
+    (elsewhere / "note").write_text(text)
+    for name, target in (("disk", elsewhere), ("loop", "loop"), ("gone", lab.folder / "gone")):
+        (models / name).symlink_to(target)
+    forged = models / "note\neverything holds"
+    forged.write_text(text)
+    with served(lab):
+        first_erased("models/disk: it is a link", lab, person)
+        assert_unverified(lab, "models/disk: it is a link", "models/loop: it is a link", "models/note?everything holds")
+        assert "everything holds" not in lab.weir("erase", "verify", "1", expect=3).splitlines()
+        assert "models/gone" not in lab.weir("erase", "status", "1", expect=3)
+        for path in (models / "disk", models / "loop", forged):
+            path.unlink()
+        done = waited_for(lab, lambda told: told.returncode == 0)
+        assert "FINISHED" in done.stdout, done.stdout
+    lab.remove()
+
+
 def test_a_sample_whose_file_is_not_what_was_recorded_is_never_called_scrubbed():
     lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE.replace("retrain_now", "keep"))
     lab.run().finish()
@@ -96,4 +121,4 @@ def test_what_stands_in_the_database_is_found():
 
 
 if __name__ == "__main__":
-    run_tests(globals())
+    run_tests(globals(), wanted=[f"test_{name}" for name in sys.argv[1:]])
