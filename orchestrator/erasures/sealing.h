@@ -1,6 +1,6 @@
 /* The seal: once every holder is purged, tables that held something of people are rewritten without their dead rows,
  * then the write-ahead log is cycled, then storage may search what is left. One seal is for all erasures that wait for
- * it (docs/decisions/012-seal.md). On a connection of its own: no service waits for it but for the tables themselves.
+ * it (docs/decisions/009-seal.md). On a connection of its own: no service waits for it but for the tables themselves.
  *
  * Owned by: struct orchestrator. Survives: a crash anywhere repeats it, which is harmless. */
 #ifndef ORCHESTRATOR_ERASURES_SEALING_H
