@@ -65,6 +65,8 @@ static enum weir_status open_steps(struct selector *selector,
     if (!status)
         status = weir_db_migrate(selector->db, SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count, err);
     if (!status)
+        status = weir_lived_tick(&selector->lived, selector->db, Q_live, weir_now_ms(), err);
+    if (!status)
         status = open_lanes(selector, options->postgres, err);
     if (status)
         return status;
@@ -132,19 +134,27 @@ static void sweep(struct selector *selector, bool at_start)
     int64_t keep_us = selector_keep_us(selector);
     if (keep_us == 0)
         return; /* nobody has said how long */
-    if (selector_retention_sweep(selector->db, selector->data_dir, weir_now_wall_us() - keep_us,
+    if (selector_retention_sweep(selector->db, selector->data_dir, selector->lived.us - keep_us,
                                  at_start, &swept, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "sets are not swept", "error=\"%s\"", err.text);
     else if (swept.removed > 0)
         weir_log(WEIR_LOG_INFO, "sets swept",
                  "removed=%" PRIu64 " bytes=%" PRIu64 " kept=%" PRIu64 " bytes_kept=%" PRIu64,
                  swept.removed, swept.removed_bytes, swept.kept, swept.kept_bytes);
-    sweep_scores(selector, weir_now_wall_us() - keep_us);
+    sweep_scores(selector, selector->lived.us - keep_us);
+}
+
+static void count_time(struct selector *selector)
+{
+    struct weir_error err;
+    if (weir_lived_tick(&selector->lived, selector->db, Q_live, weir_now_ms(), &err) != WEIR_OK)
+        weir_log(WEIR_LOG_DEBUG, "time not counted yet", "error=\"%s\"", err.text);
 }
 
 static void on_sweep_time(void *owner)
 {
     struct selector *selector = owner;
+    count_time(selector);
     if (selector->task_count == 0)
         sweep(selector, false);
 }
@@ -177,6 +187,8 @@ void selector_close(void *state)
         return;
     weir_loop_cancel(selector->loop, selector->follow_timer);
     weir_loop_cancel(selector->loop, selector->sweep_timer);
+    if (selector->sweep_timer != 0)
+        count_time(selector);
     weir_loop_cancel(selector->loop, selector->next_timer);
     weir_rpc_peer_close(selector->storage);
     selector_task_drop_all(selector);

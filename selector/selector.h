@@ -4,6 +4,7 @@
 #ifndef SELECTOR_SELECTOR_H
 #define SELECTOR_SELECTOR_H
 
+#include "core/db/lived.h"
 #include "core/rpc/rpc.h"
 #include "core/service/service.h"
 #include "selector/columns.h"
@@ -29,6 +30,7 @@ struct selector {
     struct weir_rpc_server *server;
     struct weir_rpc_peer *storage;
     struct weir_db *db;
+    struct weir_lived lived; /* what is kept for days is kept by it */
     char *data_dir;
     struct selector_pipeline **pipelines; /* loaded on demand */
     size_t pipeline_count;

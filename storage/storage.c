@@ -456,7 +456,9 @@ static void on_forget(void *owner)
     struct weir_error err;
     struct storage *storage = owner;
 
-    if (storage_ready(storage, &err) != WEIR_OK || storage_replays_tidy(storage, &err) != WEIR_OK ||
+    if (storage_ready(storage, &err) != WEIR_OK ||
+        weir_lived_tick(&storage->lived, storage->db, Q_live, weir_now_ms(), &err) != WEIR_OK ||
+        storage_replays_tidy(storage, &err) != WEIR_OK ||
         storage_feed_forget(storage, &err) != WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "feed not trimmed", "error=\"%s\"", err.text);
     if (storage_push_forget(storage, &err) != WEIR_OK)
@@ -490,6 +492,8 @@ static enum weir_status open_store(struct storage *storage,
                           &storage->db, err);
     if (status == WEIR_OK)
         status = weir_db_migrate(storage->db, STORAGE_MIGRATIONS, STORAGE_MIGRATIONS_count, err);
+    if (status == WEIR_OK)
+        status = weir_lived_tick(&storage->lived, storage->db, Q_live, weir_now_ms(), err);
     if (status == WEIR_OK)
         status = storage_home_open(storage->db, options->data_dir, &homes, err);
     if (status == WEIR_OK)

@@ -3,6 +3,7 @@
 #ifndef WEIR_STORAGE_STORAGE_H
 #define WEIR_STORAGE_STORAGE_H
 
+#include "core/db/lived.h"
 #include "core/rpc/segment.h"
 #include "core/service/service.h"
 #include "storage/catalog/secret.h"
@@ -26,6 +27,7 @@ struct storage {
     struct weir_db *db;
     char *data_dir;
     struct storage_secret secret;
+    struct weir_lived lived; /* what is kept for days is kept by it */
 
     struct catalog *catalog;
     bool is_stale; /* a commit's outcome is unknown: load the catalog before anything else */

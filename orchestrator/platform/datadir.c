@@ -54,9 +54,9 @@ static enum weir_status make_path(struct weir_datadir *datadir, const char *want
         if (status)
             return weir_error_wrap(err, status, "data directory");
     }
-    if (mkdir(self, 0700) != 0 && errno != EEXIST)
-        return weir_fail(err, WEIR_IO, "data directory %s: cannot be made: %s", self,
-                         strerror(errno));
+    enum weir_status status = weir_make_directories(self, 0700, err);
+    if (status)
+        return weir_error_wrap(err, status, "data directory");
     datadir->path = realpath(self, NULL);
     if (!datadir->path)
         return weir_fail(err, WEIR_IO, "data directory %s: %s", self, strerror(errno));

@@ -50,7 +50,7 @@ enum weir_status storage_feed_register(struct storage *storage, const struct dat
                                        const struct msg_feed_read *asked,
                                        struct feed_consumer *ret_consumer, struct weir_error *err)
 {
-    int64_t now_us = weir_now_wall_us();
+    int64_t now_us = storage->lived.us;
     struct feed_consumer consumer;
     bool must_write, is_behind;
     enum weir_status status = find(storage, dataset, asked->consumer, &consumer, err);
@@ -83,7 +83,7 @@ enum weir_status storage_feed_keep(struct storage *storage, const struct dataset
 {
     WEIR_AUTO_FREE char *name = weir_format("replay/%llu", (unsigned long long)position);
     const struct feed_consumer consumer = {
-        .passed = position, .snapshot = position, .seen_us = weir_now_wall_us()};
+        .passed = position, .snapshot = position, .seen_us = storage->lived.us};
 
     return put(storage, dataset, name, &consumer, err);
 }
@@ -116,7 +116,8 @@ enum weir_status storage_feed_end(struct storage *storage, const struct msg_feed
     return status;
 }
 
-static void fill_readers(const struct weir_rows *rows, struct weir_arena *arena,
+/* People are told by the wall clock; `ahead_us` is how far it is ahead of the one that consumers are kept by. */
+static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct weir_arena *arena,
                          struct msg_feed_readers *answer)
 {
     size_t count = weir_rows_count(rows);
@@ -128,7 +129,7 @@ static void fill_readers(const struct weir_rows *rows, struct weir_arena *arena,
     for (size_t i = 0; i < count; i++) {
         names[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, 0));
         passed[i] = (uint64_t)weir_rows_i64(rows, i, 1);
-        seen_us[i] = weir_rows_i64(rows, i, 2);
+        seen_us[i] = weir_rows_i64(rows, i, 2) + ahead_us;
         expires_us[i] = seen_us[i] + CONSUMER_DAYS_MAX * DAY_US;
     }
     answer->consumers = (struct weir_strs){names, count};
@@ -153,7 +154,7 @@ enum weir_status storage_feed_ask(struct storage *storage, const struct msg_feed
         return status;
     answer->head = dataset->sequence;
     answer->floor = dataset->feed_floor;
-    fill_readers(rows, arena, answer);
+    fill_readers(rows, weir_now_wall_us() - storage->lived.us, arena, answer);
     return WEIR_OK;
 }
 
@@ -166,7 +167,7 @@ static enum weir_status expire(struct storage *storage, const struct dataset *da
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(storage->db, Q_consumer_expire, &rows, err, DB_I64(dataset->number),
-               DB_I64(weir_now_wall_us() - CONSUMER_DAYS_MAX * DAY_US));
+               DB_I64(storage->lived.us - CONSUMER_DAYS_MAX * DAY_US));
 
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         weir_log(WEIR_LOG_INFO, "consumer of the feed expired", "dataset=%s consumer=%s",

@@ -19,7 +19,7 @@ enum {
     PUSH_MARK_MAX = 64,
     PUSH_REASONS_MAX = 10,               /* told of one batch */
     PUSH_ANSWERS_KEPT = 1024,            /* of one client, */
-    PUSH_ANSWERS_KEPT_S = 7 * 24 * 3600, /* until so long after its newest batch */
+    PUSH_ANSWERS_KEPT_S = 7 * 24 * 3600, /* of running, until so long after its newest batch */
 };
 
 struct pushes;

@@ -74,5 +74,5 @@ enum weir_status storage_push_log_add(struct weir_db *db, const struct push_batc
 enum weir_status storage_push_forget(struct storage *storage, struct weir_error *err)
 {
     return DB_RUN(storage->db, Q_push_forget, NULL, err, DB_I64(PUSH_ANSWERS_KEPT),
-                  DB_I64(PUSH_ANSWERS_KEPT_S));
+                  DB_I64(storage->lived.us - PUSH_ANSWERS_KEPT_S * INT64_C(1000000)));
 }

@@ -277,8 +277,7 @@ static void another_pipelines_scores_are_used_again(void **state)
 /* As if everything had been taken two months ago. */
 static void age(const struct fixture *fixture)
 {
-    const char *statement =
-        "UPDATE selector.score_file SET taken_at = taken_at - interval '60 days'";
+    const char *statement = "UPDATE selector.score_file SET taken_us = taken_us - 5184000000000";
     PGconn *connection = PQconnectdb(fixture->postgres.conninfo);
     PGresult *result = PQexec(connection, statement);
     assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
+#include "storage/queries.h"
 #include "storage/reading/serve.h"
 #include "tests/component/storage_inside.h"
 
@@ -470,6 +471,79 @@ static void samples_in_order_are_paged_from_where_they_lie(void **state)
     assert_int_equal(page.times.at[0], 30000000);
 }
 
+/* Hands storage a clock on which so many days have passed. */
+static void pass_days(struct storage_inside *fixture, int64_t days)
+{
+    struct storage *storage = fixture->storage;
+    struct weir_error err;
+    int64_t now_ms = storage->lived.ticked_ms + days * 86400000;
+
+    assert_int_equal(weir_lived_tick(&storage->lived, storage->db, Q_live, now_ms, &err), WEIR_OK);
+    assert_int_equal(storage_feed_forget(storage, &err), WEIR_OK);
+}
+
+static bool is_consumer(struct storage_inside *fixture, const char *name)
+{
+    struct storage *storage = fixture->storage;
+    struct weir_arena *arena = weir_arena_new();
+    struct msg_feed_readers readers = {0};
+    struct weir_error err;
+    bool is_there = false;
+
+    assert_int_equal(
+        storage_feed_ask(
+            storage,
+            &(struct msg_feed_ask){.dataset = storage->catalog->datasets[0]->declaration->name},
+            arena, &readers, &err),
+        WEIR_OK);
+    for (size_t i = 0; i < readers.consumers.count; i++)
+        is_there = is_there || strcmp(readers.consumers.at[i], name) == 0;
+    weir_arena_free(arena);
+    return is_there;
+}
+
+static void a_consumer_expires_when_storage_has_run_for_thirty_days(void **state)
+{
+    struct storage_inside *fixture = *state;
+
+    write_rows(fixture, "a.jsonl", 0, 10);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    (void)read_feed(fixture, "gone", 0);
+    (void)read_feed(fixture, "here", 0);
+    pass_days(fixture, 29);
+    (void)read_feed(fixture, "here", 0);
+    assert_true(is_consumer(fixture, "gone") && is_consumer(fixture, "here"));
+    pass_days(fixture, 2);
+    assert_false(is_consumer(fixture, "gone"));
+    assert_true(is_consumer(fixture, "here"));
+}
+
+/* The clock of retention and the wall clock are years apart, as after somebody has set the latter. */
+static void a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody(void **state)
+{
+    static const int64_t YEARS[] = {20, -20};
+    struct storage_inside *fixture = *state;
+
+    write_rows(fixture, "a.jsonl", 0, 10);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    for (size_t i = 0; i < WEIR_COUNT(YEARS); i++) {
+        int64_t apart_us = YEARS[i] * INT64_C(31557600000000);
+        WEIR_AUTO_FREE char *sql =
+            weir_format("UPDATE storage.lived SET us = us + %lld; "
+                        "UPDATE storage.consumer SET seen_us = seen_us + %lld",
+                        (long long)apart_us, (long long)apart_us);
+
+        (void)read_feed(fixture, "away", 0);
+        weir_test_postgres_sql(&fixture->postgres, sql);
+        pass_days(fixture, 29);
+        assert_true(is_consumer(fixture, "away"));
+        pass_days(fixture, 2);
+        assert_false(is_consumer(fixture, "away"));
+    }
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -483,6 +557,8 @@ int main(void)
         CASE(an_order_needs_a_file_only_when_samples_do_not_lie_in_order),
         CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),
         CASE(samples_in_order_are_paged_from_where_they_lie),
+        CASE(a_consumer_expires_when_storage_has_run_for_thirty_days),
+        CASE(a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody),
     };
     return cmocka_run_group_tests_name("storage: feed and replay", tests, NULL, NULL);
 }
