@@ -96,6 +96,21 @@ static void note_change(const struct scrub_target *target, struct stored_file *f
     file->scrubbed_ns = storage_scrubbed_is_changed(file, before) ? UNKNOWN : weir_ctime_ns(&now);
 }
 
+/* Gives the file its mtime back. Who may write to a file that another user owns may not: it is known by its new one. */
+static bool keep_time(const struct scrub_target *target, struct stored_file *file,
+                      const struct timespec times[2])
+{
+    struct stat now;
+
+    if (futimens(target->fd, times) == 0)
+        return true;
+    if (errno != EPERM || storage_owns(target->dataset) || fstat(target->fd, &now) < 0)
+        return false;
+    file->mtime_ns = weir_mtime_ns(&now);
+    file->group->is_ahead = true; /* written with the rows of the erasure */
+    return true;
+}
+
 static enum weir_status overwrite(struct open_erasure *erasure, struct stored_file *file,
                                   struct weir_error *err)
 {
@@ -116,7 +131,7 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
     status = intend(erasure, intents, err);
     if (status != WEIR_OK)
         return status;
-    if (!overwrite_all(target) || futimens(target->fd, times) < 0 || fdatasync(target->fd) < 0)
+    if (!overwrite_all(target) || !keep_time(target, file, times) || fdatasync(target->fd) < 0)
         return storage_scrub_stuck(erasure, target->path, "overwritten", err);
     note_change(target, file, &now);
     storage_scrub_done(target->storage->data_dir, intents, target->count);

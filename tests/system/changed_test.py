@@ -18,13 +18,14 @@ REFERRED = PIPELINE.replace("retrain_now", "keep").replace("import: copy", "impo
 class Referred:
     """A platform that has read files which it refers to, stopped."""
 
-    def __init__(self, settle):
+    def __init__(self, settle, is_owned=True):
         self.lab = Lab(samples=200, every=200, epochs=1, pipeline=REFERRED.replace("on_erase", f"settle: {settle}, on_erase"))
         self.sources = self.lab.folder / "stream"
         self.lab.run().finish()
         owner = self.lab.data_dir.stat().st_uid  # whom Weir runs as
         for path in [self.sources, *self.sources.iterdir()]:
-            os.chown(path, owner, -1)
+            os.chown(path, owner if is_owned else -1, -1)
+            os.chmod(path, 0o777)
         self.person = self.lab.records[10]["user"]
         self.texts = [r["text"] for r in self.lab.records if r["user"] == self.person]
 
@@ -43,6 +44,19 @@ def test_sources_that_were_restored_are_scrubbed_also_by_the_first_request_of_a_
     assert not referred.held()
     assert "everything holds" in referred.lab.weir("erase", "verify", "1")
     referred.lab.remove()
+
+
+def test_files_of_another_user_are_scrubbed_by_who_may_write_to_them():
+    """Their time cannot be put back: it is the new one, and the next scan finds nothing changed."""
+    referred = Referred("0ms", is_owned=False)
+    lab = referred.lab
+    lab.weir("erase", "request", "--subject", referred.person, "--wait")
+    assert not referred.held()
+    with served(lab):
+        (dataset,) = json.loads(lab.weir("datasets", "--json"))["datasets"]
+        counts = [dataset[count] for count in ("live", "erased", "replaced", "ingested")]
+        assert counts == [200 - len(referred.texts), len(referred.texts), 0, 200], dataset
+    lab.remove()
 
 
 def test_a_file_that_changed_before_it_was_overwritten_is_named_until_nothing_of_the_person_stands_in_it():
