@@ -154,12 +154,12 @@ enum weir_status storage_dataset_store(struct weir_db *db, const struct dataset 
 {
     const struct accounts *a = &dataset->accounts;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(db, Q_dataset_advance, &rows, err, DB_I64(dataset->number),
-               DB_BOOL(dataset->is_scanned), DB_I64(dataset->next_row), DB_I64(dataset->sequence),
-               DB_I64(a->ingested), DB_I64(a->live), DB_I64(a->erased), DB_I64(a->removed),
-               DB_I64(a->replaced), DB_I64(a->quarantined), DB_I64(a->duplicate),
-               DB_I64(a->blocked), DB_I64(a->bytes), DB_I64(sequence_before), DB_I64(a->returned));
+    enum weir_status status = DB_RUN(
+        db, Q_dataset_advance, &rows, err, DB_I64(dataset->number), DB_BOOL(dataset->is_scanned),
+        DB_I64(dataset->next_row), DB_I64(dataset->sequence), DB_I64(a->ingested), DB_I64(a->live),
+        DB_I64(a->erased), DB_I64(a->removed), DB_I64(a->replaced), DB_I64(a->quarantined),
+        DB_I64(a->duplicate), DB_I64(a->blocked), DB_I64(a->bytes), DB_I64(sequence_before),
+        DB_I64(a->returned), DB_BOOL(dataset->declaration->is_copied));
 
     if (status == WEIR_OK && weir_rows_count(rows) != 1)
         return weir_fail(err, WEIR_UNAVAILABLE, "dataset '%s' has moved on in Postgres",

@@ -340,7 +340,8 @@ static enum weir_status write_refusals(const struct commit *c)
         status = DB_RUN(c->db, Q_quarantine_add, NULL, c->err, DB_I64(c->dataset->number),
                         DB_BYTES(weir_bytes_of(refusal->path)), DB_TEXT(refusal->place),
                         DB_TEXT(refusal->reason), DB_I64(refusal->count), DB_BOOL(refusal->is_tail),
-                        DB_BOOL(refusal->is_blocked));
+                        DB_BOOL(refusal->is_blocked),
+                        DB_BOOL(!c->dataset->declaration->is_copied && !refusal->is_blocked));
         if (refusal->is_blocked)
             c->dataset->accounts.blocked += refusal->count;
         else

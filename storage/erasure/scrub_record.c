@@ -6,10 +6,12 @@
 #include "core/base/memory.h"
 #include "core/wire/column.h"
 #include "storage/catalog/tombstones.h"
+#include "storage/erasure/refused.h"
 #include "storage/keys/key_store.h"
 #include "storage/queries.h"
 #include "storage/scanning/copy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +270,23 @@ static enum weir_status forget_file(struct storage *storage, struct open_erasure
     return d->is_copied && !d->is_pushed ? forget_copy(storage, erasure, found, err) : WEIR_OK;
 }
 
+/* Others lie in the file, or it is not Weir's: a name that is a person's stays. */
+static void remark_name(const struct storage *storage, struct open_erasure *erasure,
+                        const struct located *found, uint64_t id)
+{
+    WEIR_AUTO_FREE char *remark = NULL;
+
+    if (!found->file || !found->file->path || found->dataset->declaration->is_pushed ||
+        !storage_refused_is_named(storage, found->dataset, found->file->path))
+        return;
+    remark =
+        weir_format("file %" PRIu64 " of dataset '%s' has the name of a subject or key that was "
+                    "erased: it holds other samples too, or is only referred to, so that the "
+                    "name stays, in Postgres too, until the file is renamed or removed",
+                    storage_file_number(found->file), found->dataset->name);
+    storage_scrub_remark(erasure, id, remark);
+}
+
 static enum weir_status write_groups(const struct dataset *dataset, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
@@ -329,6 +348,7 @@ static void note_datasets(struct open_erasure *erasure)
 static enum weir_status forget_files(struct storage *storage, struct open_erasure *erasure,
                                      struct weir_error *err)
 {
+    const struct stored_file *last = NULL; /* compared, never followed */
     enum weir_status status = WEIR_OK;
 
     for (size_t i = 0; status == WEIR_OK && i < erasure->page.ids.count; i++) {
@@ -337,6 +357,9 @@ static enum weir_status forget_files(struct storage *storage, struct open_erasur
         status = storage_find(storage, erasure->page.ids.at[i], &found, err);
         if (status == WEIR_OK)
             status = forget_file(storage, erasure, &found, err);
+        if (status == WEIR_OK && found.file && found.file != last)
+            remark_name(storage, erasure, &found, erasure->page.ids.at[i]);
+        last = found.file;
     }
     return status;
 }

@@ -5,13 +5,13 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/erasure/refused.h"
 #include "storage/queries.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum {
-    REFUSED_NAMED_MAX = 8, /* datasets */
     BLOCKS_PER_PARTITION = 64,
     PRINTS_PER_QUERY = 1 << 16,
     ROWS_PER_QUERY = 1024,
@@ -331,43 +331,10 @@ struct open_erasure *storage_verify_part(struct open_erasure *erasure)
 
 /* ---- the end ---- */
 
-/* Records that became no sample, of files that are not Weir's alone: it has nothing to find them by. Names a
- * few datasets; NULL: there are none. */
-static char *refused_elsewhere(const struct catalog *catalog, uint32_t only)
+static void finish_remarks(struct erase_request *request, struct weir_buf *refused)
 {
-    WEIR_AUTO_BUF text = {0};
-    size_t named = 0, more = 0;
-
-    for (size_t i = 0; i < catalog->count; i++) {
-        const struct dataset *dataset = catalog->datasets[i];
-        uint64_t refused = dataset->accounts.quarantined + dataset->accounts.duplicate;
-
-        if ((only != 0 && only != dataset->number) || dataset->declaration->is_copied ||
-            refused == 0)
-            continue;
-        if (named == REFUSED_NAMED_MAX) {
-            more++;
-            continue;
-        }
-        weir_buf_printf(&text, "%s%llu records of dataset '%s'", named++ > 0 ? ", " : "",
-                        (unsigned long long)refused, dataset->name);
-    }
-    if (more > 0)
-        weir_buf_printf(&text, " and some of %zu other datasets", more);
-    return named == 0
-               ? NULL
-               : weir_format("%s were refused or are duplicates: they are no samples, stay in "
-                             "their files, and nobody can tell whose they are; weir datasets "
-                             "shows them",
-                             weir_buf_text(&text));
-}
-
-static void finish_remarks(const struct catalog *catalog, struct erase_request *request)
-{
-    WEIR_AUTO_FREE char *refused = refused_elsewhere(catalog, request->dataset);
-
-    if (refused)
-        storage_remark(&request->remarks, refused);
+    if (refused->size > 0)
+        storage_remark(&request->remarks, weir_buf_text(refused));
     if (request->is_shared)
         storage_remark(
             &request->remarks,
@@ -375,25 +342,45 @@ static void finish_remarks(const struct catalog *catalog, struct erase_request *
             "classes or in references of requests, which stay: text that they share");
 }
 
+/* Requests for the same datasets, as a rule all of them, have the same refused records to tell of. */
+static enum weir_status finish_all(struct storage *storage, const struct open_erasure *erasure,
+                                   const struct id_list *numbers, struct weir_error *err)
+{
+    WEIR_AUTO_BUF refused = {0};
+    const struct erase_request *before = NULL;
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++) {
+        struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
+
+        if (!before || before->dataset != request->dataset)
+            status = storage_refused_tell(storage, request, &refused, err);
+        if (status == WEIR_OK)
+            finish_remarks(request, &refused);
+        before = request;
+    }
+    return status;
+}
+
 enum weir_status storage_move_verified(struct storage *storage, struct open_erasure *erasure,
                                        const struct id_list *numbers, struct weir_error *err)
 {
     struct pieces remarks = {0};
     struct id_list left = {0};
-    enum weir_status status;
+    enum weir_status status = finish_all(storage, erasure, numbers, err);
 
     for (size_t i = 0; i < numbers->count; i++) {
         struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
 
-        finish_remarks(storage->catalog, request);
         storage_id_list_add(&left, request->left);
         storage_pieces_add(&remarks, weir_buf_view(&request->remarks));
     }
-    status = DB_RUN(storage->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
-                    DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
-                    DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
-                    DB_I64S(remarks.at.at, remarks.at.count),
-                    DB_I64S(remarks.sizes.at, remarks.sizes.count));
+    if (status == WEIR_OK)
+        status = DB_RUN(storage->db, Q_erasures_verified, NULL, err, DB_I64(weir_now_wall_us()),
+                        DB_I64(erasure->result.bytes), DB_BYTES(weir_buf_view(&remarks.bytes)),
+                        DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
+                        DB_I64S(remarks.at.at, remarks.at.count),
+                        DB_I64S(remarks.sizes.at, remarks.sizes.count));
     if (status == WEIR_OK)
         status = DB_RUN(storage->db, Q_erasure_prints_drop, NULL, err,
                         DB_I64S(numbers->at, numbers->count));

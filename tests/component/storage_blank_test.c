@@ -267,6 +267,34 @@ static void a_file_that_others_are_in_stays(void **state)
     assert_non_null(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &sample));
 }
 
+/* NULL: the receipt has none with these words. */
+static const char *remark_with(const struct msg_erase_is *erased, const char *words)
+{
+    for (size_t i = 0; i < erased->remarks.count; i++) {
+        if (strstr(erased->remarks.at[i], words))
+            return erased->remarks.at[i];
+    }
+    return NULL;
+}
+
+static void a_name_that_stays_is_told_without_saying_it(void **state)
+{
+    struct msg_erase_is erased;
+
+    (void)state;
+    storage_lab_write(&lab, "anna.jsonl",
+                      "{\"ts\": 1, \"user\": \"anna\", \"x\": \"lost heron\"}\n"
+                      "{\"ts\": 2, \"user\": \"bob\", \"x\": \"kept\"}\n");
+    storage_lab_write(&lab, "b.jsonl", "{\"ts\": 1, \"user\": \"carol\", \"x\": \"kept\"}\n");
+    declare(LINES);
+    (void)await_counts("clicks", 3, 0);
+    erased = storage_lab_erase(&lab, "u1", "anna", "verified");
+    assert_non_null(remark_with(&erased, "the name stays"));
+    assert_null(remark_with(&erased, "anna"));
+    erased = storage_lab_erase(&lab, "u2", "carol", "verified");
+    assert_null(remark_with(&erased, "the name stays"));
+}
+
 /* A file that is only referred to is not Weir's: what it refused there is told by the receipt. */
 static void what_stays_in_files_of_others_is_told(void **state)
 {
@@ -287,7 +315,8 @@ static void what_stays_in_files_of_others_is_told(void **state)
     assert_int_equal(erased.samples, 1);
     assert_int_equal(erased.remarks.count, 1);
     assert_non_null(strstr(erased.remarks.at[0],
-                           "5 records of dataset 'clicks' were refused or are duplicates"));
+                           "dataset 'clicks': 3 refused records still stand in a.jsonl (3), and 2 "
+                           "duplicates in its files"));
     assert_true(storage_lab_holds(&lab, "source", "lost"));
 }
 
@@ -304,6 +333,7 @@ int main(void)
         CASE(duplicates_of_one_sample_files_have_no_copy),
         CASE(a_name_of_the_person_goes_with_the_last_sample),
         CASE(a_file_that_others_are_in_stays),
+        CASE(a_name_that_stays_is_told_without_saying_it),
         CASE(what_stays_in_files_of_others_is_told),
     };
 
