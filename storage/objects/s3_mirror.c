@@ -94,6 +94,7 @@ static void ask_page(struct mirror *mirror)
 {
     struct s3_question question;
 
+    s3_mirror_forget_written(mirror);
     s3_ask_list(&mirror->remote, mirror->page.next, weir_now_wall_us(), &question);
     s3_try_ask(mirror->listing, &question, S3_PAGE_BYTES_MAX, on_page, mirror);
 }
@@ -181,6 +182,8 @@ void s3_mirror_fetch_next(struct mirror *mirror)
     while (mirror->at_todo < mirror->todo_count && (fetch = idle_fetch(mirror))) {
         const struct s3_object *object = &mirror->page.objects[mirror->todo[mirror->at_todo++]];
 
+        if (s3_mirror_was_written(mirror, object->key))
+            continue;
         if (begin_object(mirror, fetch, object, &err) != WEIR_OK) {
             s3_mirror_fail_pass(mirror, err.text);
             return;
@@ -204,6 +207,8 @@ static void free_mirror(struct mirror *mirror)
         s3_fetch_free(mirror->fetches[i]);
     free(mirror->fetches);
     s3_remote_close(&mirror->remote);
+    s3_mirror_forget_written(mirror);
+    free(mirror->written);
     weir_arena_free(mirror->arena);
     free(mirror->after);
     free(mirror->trouble);
@@ -274,6 +279,17 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
     weir_loop_cancel(mirrors->storage->loop, mirror->timer);
     mirror->timer = weir_loop_timer(mirrors->storage->loop, 0, 0, begin_pass, mirror);
     mirror->is_resting = false;
+}
+
+void storage_mirror_wrote(struct mirrors *mirrors, const struct dataset *dataset, const char *key)
+{
+    struct mirror *mirror = find(mirrors, dataset);
+
+    if (!mirror || mirror->is_resting)
+        return;
+    mirror->written = weir_grow(mirror->written, mirror->written_count, &mirror->written_capacity,
+                                sizeof *mirror->written);
+    mirror->written[mirror->written_count++] = weir_strdup(key);
 }
 
 const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,

@@ -28,6 +28,8 @@ const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
 /* Whether an erasure has yet to write the object of this path anew, or is about to. */
 bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
                              const char *path);
+/* An erasure has written the object under `key`, and it is known as it is now: an older listing is not believed. */
+void storage_mirror_wrote(struct mirrors *mirrors, const struct dataset *dataset, const char *key);
 /* Why the newest pass failed, or NULL. */
 const char *storage_mirror_trouble(const struct mirrors *mirrors, const struct dataset *dataset);
 

@@ -140,6 +140,24 @@ static enum weir_status compare(struct mirror *mirror, const struct weir_rows *r
     return status;
 }
 
+/* ---- objects that erasures write ---- */
+
+bool s3_mirror_was_written(const struct mirror *mirror, const char *key)
+{
+    for (size_t i = 0; i < mirror->written_count; i++) {
+        if (strcmp(mirror->written[i], key) == 0)
+            return true;
+    }
+    return false;
+}
+
+void s3_mirror_forget_written(struct mirror *mirror)
+{
+    for (size_t i = 0; i < mirror->written_count; i++)
+        free(mirror->written[i]);
+    mirror->written_count = 0;
+}
+
 /* ---- a page ---- */
 
 enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err)

@@ -130,6 +130,17 @@ static enum weir_status remember_shells(struct mirror *mirror, struct weir_error
     return status;
 }
 
+static void drop_written(struct mirror *mirror)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < mirror->todo_count; i++) {
+        if (!s3_mirror_was_written(mirror, mirror->page.objects[mirror->todo[i]].key))
+            mirror->todo[kept++] = mirror->todo[i];
+    }
+    mirror->todo_count = kept;
+}
+
 void s3_mirror_check_next(struct mirror *mirror)
 {
     struct weir_error err;
@@ -145,6 +156,7 @@ void s3_mirror_check_next(struct mirror *mirror)
         }
     }
     mirror->at_todo = 0;
+    drop_written(mirror);
     status = put_shells(mirror, &shells, &err);
     if (status == WEIR_OK && shells > 0)
         status = remember_shells(mirror, &err);

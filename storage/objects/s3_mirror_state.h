@@ -33,6 +33,8 @@ struct mirror {
     char *after;  /* key up to which this pass has come; "" at first */
     size_t *todo; /* objects of the page that are to be fetched, or get shells */
     size_t todo_count, at_todo;
+    char **written; /* keys of objects that an erasure has written since the page was asked for */
+    size_t written_count, written_capacity;
 };
 
 struct mirrors {
@@ -66,6 +68,11 @@ enum weir_status s3_mirror_remember(struct mirror *mirror, const struct s3_objec
                                     struct weir_error *err) WEIR_MUST_USE;
 /* The page at hand with what is known: what is gone is removed, what is new or another one is `todo`. */
 enum weir_status s3_mirror_compare(struct mirror *mirror, struct weir_error *err) WEIR_MUST_USE;
+
+/* True when an erasure has written the object since the page was asked for: what is listed of it may be older than what
+ * is known, and the next pass shows it. */
+bool s3_mirror_was_written(const struct mirror *mirror, const char *key);
+void s3_mirror_forget_written(struct mirror *mirror);
 
 /* s3_mirror_shells.c */
 /* The next of `todo`. Before an object counts as another one: is it what an erasure wrote? Then shells, then what is

@@ -205,6 +205,7 @@ static enum weir_status find_ready(struct owed *owed, struct weir_error *err)
 static enum weir_status adopt(struct owed *owed, const struct s3_versions *versions,
                               struct weir_error *err)
 {
+    const struct dataset *dataset;
     struct stat found;
 
     for (size_t i = 0; i < versions->count; i++) {
@@ -214,9 +215,9 @@ static enum weir_status adopt(struct owed *owed, const struct s3_versions *versi
             weir_str_equal(owed->ready, owed->etag) || !owed->ready ||
             lstat(owed->path, &found) < 0)
             continue;
-        s3_ranges_forget(owed->storage->ranges,
-                         storage_catalog_at(owed->storage->catalog, owed->dataset),
-                         owed->key + strlen(owed->remote.prefix));
+        dataset = storage_catalog_at(owed->storage->catalog, owed->dataset);
+        s3_ranges_forget(owed->storage->ranges, dataset, owed->key + strlen(owed->remote.prefix));
+        storage_mirror_wrote(owed->storage->mirrors, dataset, owed->key);
         return DB_RUN(owed->storage->db, Q_object_put, NULL, err, DB_I64(owed->dataset),
                       DB_BYTES(weir_bytes_of(owed->key)), DB_TEXT(owed->etag),
                       DB_I64(found.st_size), DB_I64(version->modified_us));

@@ -5,8 +5,8 @@ should: "500", "half" (the connection ends in the middle), "long" (more bytes th
 (a 200 with all of the object), "shifted" (other bytes than were asked for, and says so), "other" (another object's), "busy", "nonsense"
 (no XML), "endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
 versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
-and `on_delete`, `on_put`, `on_get` (of an object) are called before each one. The bucket may stand in the path, or in front
-of the host.
+and `on_delete`, `on_put`, `on_get` (of an object) are called before each one, `on_listed` between making a listing and sending
+it. The bucket may stand in the path, or in front of the host.
 """
 
 import hashlib
@@ -178,6 +178,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if rest else ""
         text = (f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(rest)).lower()}</IsTruncated>{more}"
                 f"{entries}</ListBucketResult>")
+        store.on_listed(query["prefix"])
         if fault == "nonsense":
             text = text.replace("<Key>", "<Kex>")
         if fault == "endless":
@@ -228,7 +229,7 @@ class Store:
         self.versioned, self.written = versioned, 0
         self.faults, self.requests, self.ranges, self.denied, self.locked = [], [], [], set(), {}
         self.object_fault = None  # of every answer with bytes of an object
-        self.on_delete = self.on_put = self.after_put = self.on_get = lambda what: None
+        self.on_delete = self.on_put = self.after_put = self.on_get = self.on_listed = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.store = self
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)

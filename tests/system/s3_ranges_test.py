@@ -12,7 +12,7 @@ from pathlib import Path
 
 from s3_test import (LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, Bucket, Store,
                      assert_no_new_samples, erase_clara, holds_clara, letters, lines, shared)
-from weirlab import Lab, Stream, run_tests, served
+from weirlab import DEADLINE_S, Lab, Stream, run_tests, served
 
 REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
 TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
@@ -85,6 +85,28 @@ def test_an_erasure_writes_objects_anew_that_are_nowhere_else_and_others_keep_th
     assert before.count(b"clara") == 1 and verified(lab, expect=3) == 1  # the bucket itself is looked at
     store.put("day/a.jsonl", before)  # somebody puts it back
     lab.await_that(lambda d: d["blocked"] >= 1 and d["live"] == 23)
+    lab.end()
+    store.close()
+
+
+def test_a_listing_from_before_an_erasure_replaces_nothing():
+    store = shared()
+    for key in ("day/a.jsonl", "day/b c+ü.jsonl"):
+        store.put(key, store.objects[key]["body"])
+    lab = Bucket(store, pipeline=REFERENCE).start()
+    lab.await_that(lambda d: d["live"] == 25)
+    listed, is_erased = threading.Event(), threading.Event()
+
+    def hold(_):
+        if not listed.is_set():
+            listed.set()
+            is_erased.wait(DEADLINE_S)
+
+    store.on_listed = hold  # after it was made, before it is sent
+    assert listed.wait(DEADLINE_S)
+    erase_clara(lab)
+    is_erased.set()
+    assert_no_new_samples(lab, store)
     lab.end()
     store.close()
 
