@@ -371,7 +371,7 @@ static void take_page(struct topic_call *call, const struct weir_rows *page)
     }
 }
 
-/* How many there are is said once: counting them is work. */
+/* Tells the total on the first page alone, for counting is work. */
 static enum weir_status load_page(struct topic_call *call, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) page = NULL;

@@ -60,7 +60,7 @@ struct blocked_shard {
     size_t count, capacity;
 };
 
-/* What erasures have done to a class. */
+/* State of a class with respect to erasures. */
 struct class_mark {
     uint64_t
         touched_by; /* an erasure that has taken a sample of it; 0: none since others were last seen */

@@ -8,8 +8,8 @@
 enum weir_status storage_s3_declared(struct declaration *d, const char *path,
                                      const struct weir_yaml_node *node,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* Whether its credentials are declared and may be sent to its endpoint: INVALID with file:line:column. `dataset` as in
- * "datasets[0]". */
+/* Checks that its credentials are declared and may be sent to its endpoint: INVALID with file:line:column.
+ * `dataset` as in "datasets[0]". */
 enum weir_status storage_s3_check_credentials(const struct declaration *d, const char *dataset,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* Appends its effective values below `source`. */

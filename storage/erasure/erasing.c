@@ -377,7 +377,7 @@ static void drop_orders(struct storage *storage, const struct open_erasure *eras
         storage_replays_drop(storage->replays, (uint32_t)erasure->datasets.at[i]);
 }
 
-/* Where a dataset has no subject, reasons for refusing records quote them: whose they were is not known, so that all
+/* In a dataset without subjects, reasons for refusing records quote them: whose they were is not known, so that all
  * are dropped. */
 static enum weir_status drop_quotes(struct storage *storage, struct weir_error *err)
 {

@@ -106,7 +106,7 @@ static void look_into(const struct dataset *dataset, const struct chunk *chunk,
     }
 }
 
-/* What was seen of the classes of a dataset holds no more once more of its labels are overwritten. */
+/* Forgets which classes of a dataset were seen: more of its labels are overwritten. */
 static void begin_look(const struct dataset *dataset, struct class_check *check)
 {
     if (check->edition == dataset->class_edition)
@@ -219,7 +219,7 @@ static enum weir_status store_names(struct storage *storage, const struct datase
     return status;
 }
 
-/* What was looked for and not found has lost its name. */
+/* Renames the classes that were looked for and not found. */
 static enum weir_status settle(struct storage *storage, struct dataset *dataset,
                                const struct class_check *check, struct weir_error *err)
 {

@@ -84,7 +84,7 @@ static bool overwrite_all(const struct scrub_target *target)
     return true;
 }
 
-/* What else has changed a file that is only referred to since it was scrubbed before, scans have still to look at. */
+/* Lets scans still look at a referenced file that somebody has changed since it was scrubbed before. */
 static void note_change(const struct scrub_target *target, struct stored_file *file,
                         const struct stat *before)
 {

@@ -555,7 +555,7 @@ static bool is_erased_content(const struct intake *intake, const struct format_s
                                  content_of(intake, sample)) != NULL;
 }
 
-/* Where what belongs to the sample begins. */
+/* First byte that belongs to the sample. */
 static uint64_t begin_of(const struct format_sample *sample)
 {
     return sample->extent.length > 0 ? sample->extent.offset : sample->offset;

@@ -18,7 +18,7 @@ struct unclaimed {
 void storage_unclaimed_fini(struct unclaimed *unclaimed);
 /* The record that begins at `offset` becomes no sample. */
 void storage_unclaimed_record(struct unclaimed *unclaimed, uint64_t offset);
-/* What begins at `offset` stays: a sample, as a rule. */
+/* Keeps the record that begins at `offset`: a sample, as a rule. */
 void storage_unclaimed_end(struct unclaimed *unclaimed, uint64_t offset);
 /* Everything before `offset` was told; what follows belongs to the record before it, up to the next. */
 void storage_unclaimed_pause(struct unclaimed *unclaimed, uint64_t offset);

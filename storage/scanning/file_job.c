@@ -249,7 +249,7 @@ enum weir_status storage_file_job_settle(struct file_job *job, struct weir_error
     return status == WEIR_STALE ? WEIR_OK : status; /* no file, no bytes */
 }
 
-/* What was erased before is there again, and nothing else: no copy of it stays, and not even its name. */
+/* Only erased records came back: no copy of them stays, nor the name. */
 static bool forget(struct file_job *job)
 {
     const struct declaration *d = job->intake.dataset->declaration;
@@ -271,7 +271,7 @@ static enum weir_status complete(struct file_job *job, bool *ret_done)
     return WEIR_OK;
 }
 
-/* What is left to do of a job that has blanked something. */
+/* Finishes a job that has blanked something. */
 static enum weir_status go_on(struct file_job *job, bool *ret_done)
 {
     bool is_over = job->is_ending && !has_to_blank(job) && job->blanked >= rest_of(job).length;

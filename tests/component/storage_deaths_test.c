@@ -144,7 +144,7 @@ static void restart_dying(int commit, bool is_after)
     storage_lab_start(&lab);
 }
 
-/* How many commits a start makes when there is nothing to do. */
+/* Number of commits that a start makes when there is nothing to do. */
 static int commits_of_a_start(void)
 {
     for (int commit = 1;; commit++) {

@@ -216,7 +216,7 @@ static void a_flipped_byte_is_found_by_reading(void **state)
     assert_finds("mended", true, "");
 }
 
-/* What stands around erased records is compared like any other bytes. */
+/* Bytes around erased records are compared like any others. */
 static void a_flipped_byte_of_a_scrubbed_copy_is_found(void **state)
 {
     const char *copy = storage_lab_path(&lab, "data/storage/clicks/a.csv");

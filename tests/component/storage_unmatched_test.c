@@ -103,7 +103,7 @@ static void names_that_match_nothing_are_told_beside_those_that_do(void **state)
     assert_int_equal(answer.unmatched_ids.at[0], 1);
 }
 
-/* What an erasure was asked for before is no misspelling: whoever asks again gets the receipt that nothing is left. */
+/* A name of an earlier erasure is no misspelling: a second request gets the receipt that nothing is left. */
 static void what_was_asked_for_before_matches(void **state)
 {
     const uint64_t id = weir_sample_id(1, 0, 0);

@@ -47,7 +47,7 @@ static void fini(void *owner)
     weir_buf_fini(&state->colours);
 }
 
-/* What the column still has room for bounds a picture, too. */
+/* Limit of one picture: the option, or the room left in the column. */
 static uint64_t pixels_max(const struct state *state, const struct operator_call *call)
 {
     uint64_t room = (PICTURE_COLUMN_BYTES_MAX - call->out[0].values.size) / PNG_DECODER_COLOURS;

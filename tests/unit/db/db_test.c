@@ -367,7 +367,7 @@ static void a_migration_that_fails_leaves_nothing(void **state)
     assert_int_equal(weir_db_migrate(db, MIGRATIONS, WEIR_COUNT(MIGRATIONS), &err), WEIR_OK);
 }
 
-/* What is too large is never read: these bytes are not there. */
+/* A parameter that is too large is never read: these bytes do not exist. */
 static void more_than_a_statement_can_take_is_refused(void **state)
 {
     static const uint64_t WORD = 7;

@@ -172,7 +172,7 @@ static void what_a_crop_reads_is_the_same_whether_all_is_decoded_or_only_that(vo
     }
 }
 
-/* What the column holds already is never touched, and takes no memory. */
+/* The pictures that the column holds already are never touched, and take no memory. */
 static void a_picture_that_grows_beyond_the_room_of_a_batch_fails(void **state)
 {
     (void)state;
