@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/erasure/erasing.h"
+#include "storage/objects/s3_late.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/objects/s3_owed_row.h"
 #include "storage/objects/s3_purge.h"
@@ -25,6 +26,7 @@ struct owed {
     struct storage *storage;
     struct s3_purge *purge;
     struct s3_rewrite *rewrite; /* of objects that are not mirrored */
+    struct s3_late *late;
     uint64_t timer;
     size_t settled; /* so far */
 
@@ -140,18 +142,13 @@ static enum weir_status store_failure(const struct owed *owed, const struct s3_o
 /* What was deleted after the receipt leaves no dead rows with its key either. */
 static void tell_late(const struct owed *owed, const struct s3_outcome *outcome)
 {
-    struct weir_error err;
-
     if (is_awaited(owed))
         return;
     weir_log(outcome->end == S3_END_CLEAN ? WEIR_LOG_INFO : WEIR_LOG_WARN,
              outcome->end == S3_END_CLEAN ? "an object that an erasure owed is clean at last"
                                           : "an object that an erasure owed is another one by now",
              "erasure=%" PRIu64, owed->erasure);
-    if (weir_db_exec(owed->storage->db, "VACUUM (FULL) owed", &err) != WEIR_OK ||
-        weir_db_exec(owed->storage->db, "VACUUM (FULL) object", &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "old rows stay until the next VACUUM FULL", "error=\"%s\"",
-                 err.text);
+    s3_late_rewrite(owed->late);
 }
 
 static void on_done(void *owner, const struct s3_outcome *outcome)
@@ -367,6 +364,7 @@ struct owed *storage_owed_new(struct storage *storage)
     owed->storage = storage;
     owed->purge = s3_purge_new(storage->loop);
     owed->rewrite = s3_rewrite_new(storage);
+    owed->late = s3_late_new(storage);
     return owed;
 }
 
@@ -378,5 +376,6 @@ void storage_owed_free(struct owed *owed)
     s3_purge_free(owed->purge);
     forget_object(owed);
     s3_rewrite_free(owed->rewrite);
+    s3_late_free(owed->late);
     free(owed);
 }
