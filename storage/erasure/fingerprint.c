@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     DISTINCT_LONG_MIN = 10,
@@ -13,6 +14,8 @@ enum {
     STRIDE = 7,
     FILTER_BITS_MIN = 1 << 20,
     FILTER_BITS_EACH = 16,
+    SMALL_PAGE_BYTES = 4096,
+    LARGE_PAGE_BYTES = 2 << 20,
 };
 
 struct key {
@@ -165,6 +168,19 @@ static size_t power_from(size_t least)
     return power;
 }
 
+/* Zeroed, in large pages where the kernel has them: it is filled here and there, and each page that is touched for the
+ * first time costs more than what is written to it. */
+static void *large_table(size_t count, size_t size)
+{
+    uint8_t *table = weir_calloc(count, size);
+    uintptr_t skipped = -(uintptr_t)table & (SMALL_PAGE_BYTES - 1);
+
+    if (count * size >= LARGE_PAGE_BYTES)
+        madvise(table + skipped, (count * size - skipped) & ~((size_t)SMALL_PAGE_BYTES - 1),
+                MADV_HUGEPAGE);
+    return table;
+}
+
 struct matcher *storage_matcher_new(size_t count, const struct storage_secret *secret)
 {
     struct matcher *matcher = weir_calloc(1, sizeof *matcher);
@@ -174,9 +190,9 @@ struct matcher *storage_matcher_new(size_t count, const struct storage_secret *s
     matcher->key = derive(secret);
     matcher->room = count;
     matcher->mask = size - 1;
-    matcher->table = weir_calloc(size, sizeof *matcher->table);
+    matcher->table = large_table(size, sizeof *matcher->table);
     matcher->filter_mask = bits - 1;
-    matcher->filter = weir_calloc(bits / 8, 1);
+    matcher->filter = large_table(bits / 8, 1);
     open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG);
     open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT);
     return matcher;
