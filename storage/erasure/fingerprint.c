@@ -12,8 +12,9 @@ enum {
     DISTINCT_LONG_MIN = 10,
     DISTINCT_SHORT_MIN = 5,
     STRIDE = 7,
-    FILTER_BITS_MIN = 1 << 20,
-    FILTER_BITS_EACH = 16,
+    FILTER_WORDS_MIN = 1 << 14,
+    FILTER_COUNT_PER_WORD = 4,
+    SLICE_BYTES = 256, /* looked up together */
     SMALL_PAGE_BYTES = 4096,
     LARGE_PAGE_BYTES = 2 << 20,
 };
@@ -137,7 +138,7 @@ bool storage_fingerprints_unpack(struct weir_bytes *packed, struct fingerprints 
 struct roller {
     size_t window;
     size_t count;     /* fingerprints of this length */
-    uint64_t leaving; /* factor^(window - 1): weight of the byte that leaves */
+    uint64_t leaving; /* factor^window: weight of the byte that leaves */
     uint64_t sum;
 };
 
@@ -146,16 +147,17 @@ struct matcher {
     struct roller rollers[2];
     uint64_t *table; /* of both; open addressing; 0 is free */
     size_t mask, room;
-    uint8_t *filter; /* one bit per low hash bits: most bytes are done with here */
+    uint64_t *filter; /* some bits of a word each, after Putze et al. 2007 (blocked) */
     size_t filter_mask;
-    uint8_t ring[PASSAGE_LONG]; /* the newest bytes */
-    uint64_t seen;              /* of this stream */
+    /* The newest bytes and those that follow, each + 1; 0 before the first. */
+    uint16_t text[PASSAGE_LONG + SLICE_BYTES];
+    uint64_t seen; /* of this stream */
 };
 
 static void open_roller(struct roller *roller, const struct key *key, size_t window)
 {
     *roller = (struct roller){.window = window, .leaving = 1};
-    for (size_t i = 1; i < window; i++)
+    for (size_t i = 0; i < window; i++)
         roller->leaving *= key->factor;
 }
 
@@ -184,30 +186,36 @@ static void *large_table(size_t count, size_t size)
 struct matcher *storage_matcher_new(size_t count, const struct storage_secret *secret)
 {
     struct matcher *matcher = weir_calloc(1, sizeof *matcher);
-    size_t size = power_from(2 * count), bits = power_from(FILTER_BITS_EACH * count);
+    size_t size = power_from(2 * count), words = power_from(count / FILTER_COUNT_PER_WORD);
 
-    bits = bits < FILTER_BITS_MIN ? FILTER_BITS_MIN : bits;
+    words = words < FILTER_WORDS_MIN ? FILTER_WORDS_MIN : words;
     matcher->key = derive(secret);
     matcher->room = count;
     matcher->mask = size - 1;
     matcher->table = large_table(size, sizeof *matcher->table);
-    matcher->filter_mask = bits - 1;
-    matcher->filter = large_table(bits / 8, 1);
+    matcher->filter_mask = words - 1;
+    matcher->filter = large_table(words, sizeof *matcher->filter);
     open_roller(&matcher->rollers[0], &matcher->key, PASSAGE_LONG);
     open_roller(&matcher->rollers[1], &matcher->key, PASSAGE_SHORT);
     return matcher;
+}
+
+/* Of the high bits: the low ones choose the word. */
+static uint64_t filter_bits(uint64_t print)
+{
+    return 1ull << (print >> 58) | 1ull << (print >> 52 & 63) | 1ull << (print >> 46 & 63);
 }
 
 static void add_all(struct matcher *matcher, struct roller *roller, const uint64_t *list,
                     size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t at = list[i] & matcher->mask, bit = list[i] & matcher->filter_mask;
+        size_t at = list[i] & matcher->mask;
 
         while (matcher->table[at] && matcher->table[at] != list[i])
             at = (at + 1) & matcher->mask;
         matcher->table[at] = list[i];
-        matcher->filter[bit / 8] |= (uint8_t)(1u << bit % 8);
+        matcher->filter[list[i] & matcher->filter_mask] |= filter_bits(list[i]);
     }
     roller->count += count;
 }
@@ -235,50 +243,72 @@ void storage_matcher_free(struct matcher *matcher)
 void storage_matcher_reset(struct matcher *matcher)
 {
     matcher->seen = 0;
+    memset(matcher->text, 0, sizeof matcher->text);
     matcher->rollers[0].sum = matcher->rollers[1].sum = 0;
 }
 
 static bool holds(const struct matcher *matcher, uint64_t print)
 {
-    size_t at = print & matcher->mask, bit = print & matcher->filter_mask;
+    size_t at = print & matcher->mask;
 
-    if (!(matcher->filter[bit / 8] >> bit % 8 & 1))
+    if (~matcher->filter[print & matcher->filter_mask] & filter_bits(print))
         return false;
     while (matcher->table[at] && matcher->table[at] != print)
         at = (at + 1) & matcher->mask;
     return matcher->table[at] == print;
 }
 
-/* The fingerprint of the newest window, if it is searched for; else 0. */
-static uint64_t advance(const struct matcher *matcher, struct roller *roller, uint8_t byte)
+/* Fingerprints of the windows that end at each of `count` bytes. Fetches ahead what they are looked up in: of many
+ * fingerprints, the filter is larger than any cache. */
+static void roll(const struct matcher *matcher, struct roller *roller, size_t count,
+                 uint64_t prints[SLICE_BYTES])
 {
-    uint64_t print;
+    const uint16_t *entering = matcher->text + PASSAGE_LONG, *leaving = entering - roller->window;
+    uint64_t sum = roller->sum;
 
-    if (matcher->seen >= roller->window) {
-        uint8_t leaving = matcher->ring[(matcher->seen - roller->window) % PASSAGE_LONG];
-
-        roller->sum -= ((uint64_t)leaving + 1) * roller->leaving;
+    for (size_t i = 0; i < count; i++) {
+        sum = sum * matcher->key.factor + (entering[i] - leaving[i] * roller->leaving);
+        prints[i] = weir_mix64(sum ^ matcher->key.seed);
+        __builtin_prefetch(&matcher->filter[prints[i] & matcher->filter_mask]);
     }
-    roller->sum = roller->sum * matcher->key.factor + byte + 1;
-    if (matcher->seen + 1 < roller->window)
-        return 0;
-    print = weir_mix64(roller->sum ^ matcher->key.seed);
-    return holds(matcher, print) ? print : 0;
+    roller->sum = sum;
+}
+
+static void look_up(struct matcher *matcher, struct roller *roller, size_t count,
+                    storage_match_fn *on_match, void *owner)
+{
+    uint64_t prints[SLICE_BYTES];
+    size_t whole = roller->window - 1; /* bytes before the first window that is complete */
+    size_t first = matcher->seen >= whole ? 0 : (size_t)(whole - matcher->seen);
+
+    if (roller->count == 0)
+        return;
+    roll(matcher, roller, count, prints);
+    for (size_t i = first; i < count; i++) {
+        if (prints[i] != 0 && holds(matcher, prints[i]))
+            on_match(owner, matcher->seen + i - whole, roller->window, prints[i]);
+    }
+}
+
+static void feed_slice(struct matcher *matcher, const uint8_t *bytes, size_t count,
+                       storage_match_fn *on_match, void *owner)
+{
+    for (size_t i = 0; i < count; i++)
+        matcher->text[PASSAGE_LONG + i] = (uint16_t)(bytes[i] + 1);
+    for (size_t r = 0; r < WEIR_COUNT(matcher->rollers); r++)
+        look_up(matcher, &matcher->rollers[r], count, on_match, owner);
+    memmove(matcher->text, matcher->text + count, PASSAGE_LONG * sizeof *matcher->text);
+    matcher->seen += count;
 }
 
 void storage_matcher_feed(struct matcher *matcher, struct weir_bytes bytes,
                           storage_match_fn *on_match, void *owner)
 {
-    for (size_t i = 0; i < bytes.size; i++) {
-        for (size_t r = 0; r < WEIR_COUNT(matcher->rollers); r++) {
-            struct roller *roller = &matcher->rollers[r];
-            uint64_t print = roller->count > 0 ? advance(matcher, roller, bytes.at[i]) : 0;
+    for (size_t at = 0; at < bytes.size; at += SLICE_BYTES) {
+        size_t left = bytes.size - at;
 
-            if (print != 0)
-                on_match(owner, matcher->seen + 1 - roller->window, roller->window, print);
-        }
-        matcher->ring[matcher->seen % PASSAGE_LONG] = bytes.at[i];
-        matcher->seen++;
+        feed_slice(matcher, bytes.at + at, left < SLICE_BYTES ? left : SLICE_BYTES, on_match,
+                   owner);
     }
 }
 
