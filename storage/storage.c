@@ -22,6 +22,7 @@
 #include "storage/reading/late_reads.h"
 #include "storage/reading/serve.h"
 #include "storage/restored.h"
+#include "storage/sums/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     storage_chunk_cache_clear(storage->cache);
     storage_catalog_free(storage->catalog);
     storage->catalog = catalog;
+    storage_sums_reset(storage->sums);
     storage_pushes_recover(storage);
     return storage_erasing_load(storage, err);
 }
@@ -532,6 +534,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->ranges = s3_ranges_new(storage);
     storage->late_reads = storage_late_reads_new(storage);
     storage->owed = storage_owed_new(storage);
+    storage->sums = storage_sums_new(storage);
     status = open_store(storage, options, err);
     if (status != WEIR_OK) {
         storage_close(storage);
@@ -555,6 +558,7 @@ void storage_close(void *state)
     weir_loop_cancel(storage->loop, storage->again_timer);
     weir_loop_cancel(storage->loop, storage->wake_timer);
     weir_loop_cancel(storage->loop, storage->pump_timer);
+    storage_sums_free(storage->sums);
     storage_watch_free(storage->watch);
     storage_pushes_free(storage->pushes);
     storage_accepts_free(storage->accepts);

@@ -21,6 +21,7 @@ struct pushes;
 struct replays;
 struct late_reads;
 struct s3_ranges;
+struct sums;
 
 struct storage {
     struct weir_loop *loop;
@@ -55,6 +56,7 @@ struct storage {
         struct id_fetch fetch;
     } check;                 /* of an erasure, which waits for them too */
     struct owed *owed;       /* what erasures still have to do in buckets */
+    struct sums *sums;       /* of the blocks of its own files */
     struct key_merge *merge; /* of sorted runs; NULL: none is under way */
 
     uint32_t turn; /* whose scan has the next piece */

@@ -154,6 +154,7 @@ void storage_dataset_free(struct dataset *dataset)
     storage_scan_free(dataset->scan);
     storage_scope_fini(&dataset->dirty);
     storage_notes_fini(&dataset->notes);
+    storage_fresh_fini(&dataset->fresh);
     storage_key_index_fini(&dataset->subjects);
     storage_key_index_fini(&dataset->keys);
     for (size_t i = 0; i < dataset->class_count; i++)

@@ -12,6 +12,7 @@
 #include "storage/keys/key_index.h"
 #include "storage/scanning/notes.h"
 #include "storage/scanning/scope.h"
+#include "storage/sums/fresh.h"
 
 struct scan;
 
@@ -112,6 +113,8 @@ struct dataset {
     /* Another one as soon as a sample is not live any more, or its file is another one to readers: what they were told
      * under an older one holds no more. Not stored: drawn when the catalog is loaded. */
     uint64_t edition;
+
+    struct fresh fresh; /* bytes of its files that are to be summed (storage/sums/sums.h) */
 
     struct scan *scan;        /* owned by scan.c */
     struct notes notes;       /* what of the source could not be looked at */

@@ -3,6 +3,7 @@
 #include "storage/objects/s3_ranges.h"
 #include "storage/queries.h"
 #include "storage/reading/serve.h"
+#include "storage/sums/sums.h"
 
 #include "core/base/file.h"
 #include "core/base/log.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { COMPLAINTS_MAX = 20 };
+enum { COMPLAINTS_MAX = 20, DAMAGES_TOLD_MAX = 8 };
 
 /* ---- declaring ---- */
 
@@ -195,6 +196,8 @@ static enum weir_status complaints_of(struct storage *storage, const struct data
         trouble = s3_ranges_trouble(storage->ranges, dataset);
     if (trouble)
         texts[count++] = weir_arena_format(arena, "%s", trouble);
+    count +=
+        storage_sums_complaints(storage->sums, dataset, arena, texts + count, DAMAGES_TOLD_MAX);
     for (size_t i = 0; i < dataset->notes.count && count < COMPLAINTS_MAX / 2; i++)
         texts[count++] = weir_arena_format(arena, "%s", dataset->notes.at[i].text);
     if (dataset->accounts.quarantined > 0)

@@ -12,6 +12,7 @@
 #include "storage/intake/late_labels.h"
 #include "storage/keys/key_store.h"
 #include "storage/queries.h"
+#include "storage/scanning/owned.h"
 
 #include <stdlib.h>
 
@@ -407,6 +408,33 @@ static enum weir_status write_late(const struct commit *c, uint64_t first_row)
     return status == WEIR_OK ? storage_dataset_store(c->db, late->dataset, before, c->err) : status;
 }
 
+/* Bytes that hold still from now on. Of a file that is new to the store, from its beginning. */
+static struct fresh_bytes fresh_of(const struct batch *batch, const struct batch_segment *segment)
+{
+    const struct stored_file *file = segment->file;
+    bool is_one_sample = batch->dataset->declaration->format->is_one_sample;
+    bool is_new = file->samples == segment->count;
+
+    return (struct fresh_bytes){
+        .file = storage_file_number(file),
+        .from = is_new ? 0 : (uint64_t)batch->columns[BATCH_OFFSET][segment->first],
+        .to = is_one_sample ? file->size : file->indexed,
+    };
+}
+
+static void note_fresh(const struct batch *batch)
+{
+    struct fresh *fresh = &batch->dataset->fresh;
+
+    if (!storage_owns(batch->dataset))
+        return;
+    for (size_t i = 0; i < batch->kills.count; i++)
+        storage_fresh_add(fresh,
+                          (struct fresh_bytes){storage_file_number(batch->kills.at[i].file), 0, 0});
+    for (size_t i = 0; i < batch->segments.count; i++)
+        storage_fresh_add(fresh, fresh_of(batch, &batch->segments.at[i]));
+}
+
 enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
                                       struct chunk_cache *cache, struct weir_error *err)
 {
@@ -429,6 +457,8 @@ enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
         weir_db_rollback(db);
     else
         storage_batch_keep_files(batch);
+    if (status == WEIR_OK)
+        note_fresh(batch);
     storage_batch_clear(batch);
     return status;
 }

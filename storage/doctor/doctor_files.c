@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -140,30 +141,80 @@ static void close_both(struct doctor *doctor)
     doctor->fd = doctor->source_fd = -1;
 }
 
-/* A piece of the open file, beside its source if that is there; false when it is through. */
-static bool compare_piece(struct storage *storage, struct doctor *doctor,
-                          const struct stored_file *file)
+/* The same piece of the source, if that is there. */
+static void compare_source(struct storage *storage, struct doctor *doctor,
+                           const struct stored_file *file, const uint8_t *here, size_t size,
+                           uint64_t at)
 {
-    WEIR_AUTO_FREE uint8_t *here = weir_calloc(2, PIECE_BYTES);
-    uint8_t *there = here + PIECE_BYTES;
-    off_t at = lseek(doctor->fd, 0, SEEK_CUR);
-    ssize_t got = read(doctor->fd, here, PIECE_BYTES);
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    WEIR_AUTO_FREE uint8_t *there = NULL;
 
+    if (doctor->source_fd < 0 || doctor->is_told)
+        return;
+    there = weir_calloc(1, PIECE_BYTES);
+    if (pread(doctor->source_fd, there, size, (off_t)at) == (ssize_t)size &&
+        is_alike(dataset, here, there, size))
+        return;
+    close(doctor->source_fd);
+    doctor->source_fd = -1;
+    if (!is_still(storage, dataset, file))
+        return;
+    doctor->is_told = true;
+    doctor_wrong(
+        doctor, DOCTOR_BYTES,
+        weir_format("%s: the copy differs from its source behind byte %" PRIu64, file->path, at),
+        weir_strdup("the bytes of the source, which has not changed"));
+}
+
+/* Its ends, for whoever has no sums of it. */
+static void end_file(struct storage *storage, struct doctor *doctor, const struct stored_file *file)
+{
+    if (!doctor->is_told)
+        check_ends(storage, doctor, file);
+}
+
+/* As much as there is; -1 when it cannot be read. */
+static ssize_t read_piece(int fd, uint8_t *piece, uint64_t at)
+{
+    size_t done = 0;
+
+    while (done < PIECE_BYTES) {
+        ssize_t got = pread(fd, piece + done, PIECE_BYTES - done, (off_t)(at + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* A piece of the open file; *ret_more false when it is through. */
+static enum weir_status compare_piece(struct storage *storage, struct doctor *doctor,
+                                      const struct stored_file *file, bool *ret_more,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint8_t *here = weir_calloc(1, PIECE_BYTES);
+    uint64_t at = doctor->read_at;
+    ssize_t got = read_piece(doctor->fd, here, at);
+    enum weir_status status = WEIR_OK;
+
+    *ret_more = got > 0;
     if (got < 0)
         doctor_wrong(doctor, DOCTOR_BYTES, weir_format("%s: it cannot be read", file->path), NULL);
+    else if (got == 0)
+        end_file(storage, doctor, file);
     if (got <= 0)
-        return false;
+        return WEIR_OK;
     doctor->bytes += (uint64_t)got;
-    if (doctor->source_fd < 0 ||
-        (pread(doctor->source_fd, there, (size_t)got, at) == got &&
-         is_alike(storage_doctor_dataset(doctor), here, there, (size_t)got)))
-        return true;
+    doctor->read_at += (uint64_t)got;
     if (is_still(storage, storage_doctor_dataset(doctor), file))
-        doctor_wrong(doctor, DOCTOR_BYTES,
-                     weir_format("%s: the copy differs from its source behind byte %lld",
-                                 file->path, (long long)at),
-                     weir_strdup("the bytes of the source, which has not changed"));
-    return false;
+        status = storage_doctor_sums(storage, doctor, file, at, weir_bytes(here, (size_t)got), err);
+    compare_source(storage, doctor, file, here, (size_t)got, at);
+    return status;
 }
 
 /* ---- one after the other ---- */
@@ -192,7 +243,8 @@ static bool begin_file(struct storage *storage, struct doctor *doctor,
     if (doctor->fd < 0)
         return false;
     doctor->source_fd = is_comparable(doctor, dataset) ? open_source(dataset, file) : -1;
-    check_ends(storage, doctor, file);
+    doctor->read_at = 0;
+    doctor->is_told = false;
     return true;
 }
 
@@ -203,7 +255,11 @@ static void end_files(struct doctor *doctor)
                            weir_format("%" PRIu64 " files as recorded", doctor->files), NULL);
     if (doctor->is_deep && !doctor->is_bad[DOCTOR_BYTES])
         storage_doctor_say(doctor, DOCTOR_BYTES, DOCTOR_FINE,
-                           weir_format("%" PRIu64 " bytes read", doctor->bytes), NULL);
+                           weir_format("%" PRIu64 " bytes read; %" PRIu64
+                                       " blocks are what their checksums say, %" PRIu64
+                                       " have none yet",
+                                       doctor->bytes, doctor->summed, doctor->unsummed),
+                           NULL);
 }
 
 enum weir_status storage_doctor_files(struct storage *storage, struct doctor *doctor,
@@ -212,6 +268,7 @@ enum weir_status storage_doctor_files(struct storage *storage, struct doctor *do
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     struct stored_file *file = NULL;
     enum weir_status status;
+    bool more = false;
 
     if (doctor->at >= doctor->file_count) {
         end_files(doctor);
@@ -226,10 +283,11 @@ enum weir_status storage_doctor_files(struct storage *storage, struct doctor *do
         doctor->at++;
         return WEIR_OK;
     }
-    if ((doctor->fd >= 0 || begin_file(storage, doctor, file)) &&
-        compare_piece(storage, doctor, file))
-        return WEIR_OK;
+    if (doctor->fd >= 0 || begin_file(storage, doctor, file))
+        status = compare_piece(storage, doctor, file, &more, err);
+    if (more)
+        return status;
     close_both(doctor);
     doctor->at++;
-    return WEIR_OK;
+    return status;
 }

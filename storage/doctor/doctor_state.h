@@ -60,6 +60,12 @@ struct doctor {
     uint64_t marked;  /* samples of erasures */
     uint64_t files, bytes;
     int fd, source_fd; /* DOCTOR_BYTES: the copy being compared, or -1 */
+    uint64_t read_at;  /* in it */
+    bool is_told;      /* something is wrong with its bytes */
+    uint64_t summed,
+        unsummed; /* blocks that were compared with a sum, and that lack one of all there is */
+    struct sum_rows *sums; /* looked up last; NULL: none */
+    uint64_t sums_turn;
 };
 
 /* A finding about the dataset being examined; `expected` may be NULL. */
@@ -78,6 +84,11 @@ doctor_phase_fn storage_doctor_feed, storage_doctor_refused, storage_doctor_keys
     storage_doctor_erasures;
 /* doctor_files.c */
 doctor_phase_fn storage_doctor_files;
+
+/* doctor_sums.c: a piece of the file that begins with a block. */
+enum weir_status storage_doctor_sums(struct storage *storage, struct doctor *doctor,
+                                     const struct stored_file *file, uint64_t from,
+                                     struct weir_bytes bytes, struct weir_error *err) WEIR_MUST_USE;
 
 static inline struct dataset *storage_doctor_dataset(const struct doctor *doctor)
 {

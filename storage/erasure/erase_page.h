@@ -36,6 +36,7 @@ enum page_stage {
     PAGE_IS_NEW,
     PAGE_IS_READ,
     PAGE_IS_PLANNED, /* what is owed to buckets is written down */
+    PAGE_IS_OPEN,    /* no block that is to be overwritten has a sum */
 };
 
 /* Zeroed is none. */

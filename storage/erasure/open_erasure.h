@@ -304,6 +304,13 @@ void storage_scrub_group_add(struct open_erasure *erasure, const struct located 
 void storage_scrub_group_end(struct open_erasure *erasure);
 /* Forgets them: they are left to another round. */
 void storage_scrub_group_drop(struct open_erasure *erasure);
+/* scrub_sums.c, a bounded piece of work: the blocks that samples of the page lie in lose their sums, for good. */
+enum weir_status storage_scrub_open_sums(struct storage *storage, struct open_erasure *erasure,
+                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
+/* scrub_sums.c: the same of what is overwritten with a sample, in a transaction of its own. */
+enum weir_status storage_scrub_open_extent(struct storage *storage, struct open_erasure *erasure,
+                                           const struct located *found, struct format_range range,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* What stands there is what an erasure writes. */
 bool storage_scrub_is_done(int fd, const struct extent *extent);
 /* A sample whose bytes may still lie where they were indexed. */

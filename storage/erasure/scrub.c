@@ -523,6 +523,8 @@ static enum weir_status overwrite_sample(struct storage *storage, struct open_er
     if (status == WEIR_OK)
         status = find_extent(storage, erasure, found, id, &extent, err);
     if (status == WEIR_OK && extent.erased.size > 0)
+        status = storage_scrub_open_extent(storage, erasure, found, extent.at, err);
+    if (status == WEIR_OK && extent.erased.size > 0)
         storage_scrub_group_add(erasure, found, id, &extent);
     storage_extent_fini(&extent);
     if (status != WEIR_NOT_FOUND)

@@ -10,6 +10,7 @@
 #include "storage/keys/key_store.h"
 #include "storage/queries.h"
 #include "storage/scanning/copy.h"
+#include "storage/sums/sum_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -210,6 +211,9 @@ static enum weir_status forget_path(struct storage *storage, const struct locate
     struct stored_file *file = found->file;
     enum weir_status status = withdraw(storage, found->dataset, file->path, err);
 
+    if (status == WEIR_OK)
+        status = storage_sum_rows_drop(storage->db, found->dataset->number,
+                                       storage_file_number(file), err);
     free(file->path);
     file->path = NULL;
     file->state = FILE_ERASED;

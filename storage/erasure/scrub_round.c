@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "storage/keys/key_identify.h"
 #include "storage/objects/s3_owed.h"
+#include "storage/sums/sums.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -171,6 +172,19 @@ static enum weir_status overwrite(struct storage *storage, struct open_erasure *
     return WEIR_OK;
 }
 
+static enum weir_status open_sums(struct storage *storage, struct open_erasure *erasure,
+                                  struct weir_error *err)
+{
+    bool is_open = false;
+    enum weir_status status = storage_scrub_open_sums(storage, erasure, &is_open, err);
+
+    if (!is_open)
+        return status;
+    erasure->round.at = 0;
+    erasure->page.stage = PAGE_IS_OPEN;
+    return WEIR_OK;
+}
+
 static enum weir_status store_overwritten(struct storage *storage, struct open_erasure *erasure,
                                           struct weir_error *err)
 {
@@ -212,6 +226,7 @@ static enum weir_status overwrite_some(struct storage *storage, struct open_eras
     if (round->at < page->ids.count)
         return WEIR_OK;
     status = store_overwritten(storage, erasure, err);
+    storage_sums_close(storage->sums, erasure);
     storage_page_fini(&erasure->page);
     return status;
 }
@@ -321,6 +336,8 @@ enum weir_status storage_scrub_step(struct storage *storage, struct open_erasure
         erasure->page.stage = is_planned ? PAGE_IS_PLANNED : PAGE_IS_READ;
         return status;
     case PAGE_IS_PLANNED:
+        return open_sums(storage, erasure, err);
+    case PAGE_IS_OPEN:
         return overwrite_some(storage, erasure, err);
     }
     return WEIR_OK;

@@ -2,6 +2,7 @@
 #include "storage/intake/label_values.h"
 #include "storage/reading/id_order.h"
 #include "storage/reading/serve.h"
+#include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
 
@@ -91,6 +92,16 @@ enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t r
     return WEIR_SAMPLE_LIVE;
 }
 
+enum weir_sample_state storage_serve_state(struct sums *sums, const struct located *found)
+{
+    if (found->state != WEIR_SAMPLE_LIVE)
+        return found->state;
+    if (storage_sums_is_damaged(sums, found->dataset, found->number, found->offset, found->length))
+        return WEIR_SAMPLE_GONE;
+    storage_sums_want(sums, found->dataset, found->number, found->offset, found->length);
+    return WEIR_SAMPLE_LIVE;
+}
+
 struct run_columns {
     int64_t files[RUN], offsets[RUN], lengths[RUN], labels[RUN], times[RUN];
 };
@@ -128,6 +139,7 @@ static enum weir_status describe(struct finder *finder, const struct run *run, s
         .state = storage_state_of(finder->dead, weir_sample_row(id), finder->file),
         .dataset = finder->dataset,
         .file = finder->file,
+        .number = file,
         .offset = (uint64_t)columns->offsets[i],
         .length = (uint64_t)columns->lengths[i],
         .label = columns->labels[i],

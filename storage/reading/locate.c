@@ -1,9 +1,11 @@
 /* Where samples are: the hot path, answered from memory. */
 #include "storage/reading/serve.h"
+#include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
 
 struct answer {
+    struct sums *sums;
     uint32_t *states, *files;
     uint64_t *offsets, *lengths;
     int64_t *labels, *times;
@@ -16,6 +18,7 @@ struct answer {
 static void open_answer(struct answer *answer, struct weir_arena *arena, size_t count)
 {
     *answer = (struct answer){
+        .sums = answer->sums,
         .values = answer->values,
         .states = weir_arena_alloc(arena, count * sizeof *answer->states + 1),
         .files = weir_arena_alloc(arena, count * sizeof *answer->files + 1),
@@ -32,10 +35,10 @@ static void add(void *owner, uint32_t i, const struct located *found)
     struct answer *answer = owner;
     size_t last = answer->file_count - 1;
 
-    answer->states[i] = found->state;
+    answer->states[i] = storage_serve_state(answer->sums, found);
     if (!answer->dataset)
         answer->dataset = found->dataset;
-    if (found->state != WEIR_SAMPLE_LIVE)
+    if (answer->states[i] != WEIR_SAMPLE_LIVE)
         return;
     if (answer->file_count == 0 || answer->found[last].file != found->file) {
         last = answer->file_count++;
@@ -65,6 +68,7 @@ enum weir_status storage_locate(struct storage *storage, const struct msg_locate
         return weir_fail(err, WEIR_LIMIT, "locate.ids: found %zu, expected at most %d", ids.count,
                          LOCATE_IDS_MAX);
     ids.count = storage_answer_values_open(storage, &asked->ids, arena, &answer.values);
+    answer.sums = storage->sums;
     open_answer(&answer, arena, ids.count);
     status = storage_find_all(storage, &ids, arena, add, &answer, err);
     declaration = answer.dataset ? answer.dataset->declaration : NULL;

@@ -1,6 +1,7 @@
 /* Where all samples of a chunk are, as its columns lie in Postgres: for whoever asks for many of them, again
  * and again. What is dead is blank. */
 #include "storage/reading/serve.h"
+#include "storage/sums/sums.h"
 
 #include "core/base/memory.h"
 
@@ -28,6 +29,7 @@ struct answer {
 
 /* A chunk on its way into the answer. */
 struct whole {
+    const struct sums *sums;
     const struct dataset *dataset;
     const struct chunk *chunk;
     const struct dead_rows *dead; /* of its block; NULL: none */
@@ -75,10 +77,13 @@ static bool find_files(struct whole *whole, enum weir_status *ret_status, struct
 
 /* ---- its columns ---- */
 
+/* Or some that lie in damaged blocks. */
 static bool has_dead(const struct whole *whole)
 {
     const struct dead_rows *dead = whole->dead;
 
+    if (storage_sums_has_damage(whole->sums, whole->dataset, whole->first_file, whole->file_count))
+        return true;
     for (size_t i = 0; i < whole->file_count; i++) {
         if (whole->found[i].file->state != FILE_LIVE)
             return true;
@@ -107,15 +112,27 @@ static void pack_column(struct answer *answer, size_t column, const int64_t *val
     end_column(answer, column, before);
 }
 
+static enum weir_sample_state state_of(const struct whole *whole, uint32_t i)
+{
+    const struct chunk *chunk = whole->chunk;
+    uint64_t file = (uint64_t)weir_column_at(&chunk->files, i);
+    enum weir_sample_state state = storage_state_of(whole->dead, chunk->first_row + i,
+                                                    whole->found[file - whole->first_file].file);
+
+    return state == WEIR_SAMPLE_LIVE &&
+                   storage_sums_is_damaged(whole->sums, whole->dataset, file,
+                                           (uint64_t)weir_column_at(&chunk->offsets, i),
+                                           (uint64_t)weir_column_at(&chunk->lengths, i))
+               ? WEIR_SAMPLE_GONE
+               : state;
+}
+
 static void pack_states(struct answer *answer, const struct whole *whole, int64_t *states)
 {
     const struct chunk *chunk = whole->chunk;
 
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        uint64_t file = (uint64_t)weir_column_at(&chunk->files, i) - whole->first_file;
-
-        states[i] = storage_state_of(whole->dead, chunk->first_row + i, whole->found[file].file);
-    }
+    for (uint32_t i = 0; i < chunk->count; i++)
+        states[i] = state_of(whole, i);
     pack_column(answer, 0, states, chunk->count);
 }
 
@@ -182,15 +199,18 @@ static enum weir_status add(struct answer *answer, uint64_t id, struct weir_erro
     struct dataset *dataset = storage_catalog_at(storage->catalog, weir_sample_dataset(id));
     const struct chunk_ref *ref =
         dataset ? storage_dataset_chunk(dataset, block, weir_sample_row(id)) : NULL;
-    struct whole whole = {.dataset = dataset, .found = answer->found + answer->files};
+    struct whole whole = {
+        .sums = storage->sums, .dataset = dataset, .found = answer->found + answer->files};
     enum weir_status status = WEIR_OK;
 
     if (!ref || storage_declaration_value_bytes(dataset->declaration) > 0)
         return WEIR_OK;
     whole.dead = block < dataset->dead_count ? &dataset->dead[block] : NULL;
     status = storage_chunk_cache_get(storage->cache, storage->db, dataset, ref, &whole.chunk, err);
-    if (status == WEIR_OK && find_files(&whole, &status, err))
-        add_whole(answer, &whole);
+    if (status != WEIR_OK || !find_files(&whole, &status, err))
+        return status;
+    add_whole(answer, &whole);
+    storage_sums_want_chunk(storage->sums, id);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 /* What is being answered: a prefix of the ids asked for. */
 struct reading {
+    struct sums *sums;
     size_t count; /* ids in the answer */
     uint32_t *states;
     uint64_t *lengths;
@@ -25,6 +26,7 @@ struct reading {
 static void open_reading(struct reading *reading, struct weir_arena *arena, size_t count)
 {
     *reading = (struct reading){
+        .sums = reading->sums,
         .values = reading->values,
         .states = weir_arena_alloc(arena, count * sizeof *reading->states + 1),
         .lengths = weir_arena_alloc(arena, count * sizeof *reading->lengths + 1),
@@ -38,8 +40,8 @@ static void add(void *owner, uint32_t number, const struct located *found)
 {
     struct reading *reading = owner;
 
-    reading->states[number] = found->state;
-    if (found->state != WEIR_SAMPLE_LIVE)
+    reading->states[number] = storage_serve_state(reading->sums, found);
+    if (reading->states[number] != WEIR_SAMPLE_LIVE)
         return;
     reading->lengths[number] = found->length;
     reading->labels[number] = found->label;
@@ -181,6 +183,7 @@ enum weir_status storage_read(struct storage *storage, const struct msg_read *as
     if (ids.count > READ_IDS_MAX)
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
                          READ_IDS_MAX);
+    reading.sums = storage->sums;
     ids.count = storage_answer_values_open(storage, &asked->ids, arena, &reading.values);
     (void)weir_loan_claim(storage->borrowed, asked->loan, &loan);
     status = plan(storage, &ids, &loan, arena, &reading, err);

@@ -48,6 +48,7 @@ struct located {
     enum weir_sample_state state;
     struct dataset *dataset;
     struct stored_file *file; /* set also for dead samples, if it is known; until the next search */
+    uint64_t number;          /* of the file, in its dataset */
     uint64_t offset, length;
     int64_t time, label;
     struct weir_bytes values; /* of a label that is a vector; borrowed from the chunk */
@@ -58,6 +59,8 @@ enum weir_status storage_find(struct storage *storage, uint64_t id, struct locat
 /* What becomes of a row whose block has these dead rows (NULL: none), in this file (NULL: an unknown one). */
 enum weir_sample_state storage_state_of(const struct dead_rows *dead, uint32_t row,
                                         const struct stored_file *file);
+/* What a reader is told of it, who is going to read it if it is live: GONE when a block that it lies in is damaged. */
+enum weir_sample_state storage_serve_state(struct sums *sums, const struct located *found);
 /* All of them by ascending id, which is nearly always the order of files and of places in them; `number` is
  * the place of the id among `ids`. What is found may be borrowed until the function returns; files are copies, which
  * belong to no group, in `arena`. */

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 
-from weirlab import Lab, run_tests, served
+from weirlab import Lab, await_sums, run_tests, served
 from words_test import WORDS
 
 
@@ -92,6 +92,21 @@ def a_copy_that_was_scrubbed_is_compared_as_well(trained):
     assert not trained.wrong("--deep"), path
 
 
+def a_copy_without_its_source_is_compared_with_its_checksums(trained):
+    """Wherever the bit flips, beside what was erased or not."""
+    lab = trained.lab
+    await_sums(lab)
+    source = lab.folder / "stream"
+    aside = source.with_name("aside")
+    source.rename(aside)
+    for path in trained.files("storage/notes/*.jsonl"):
+        for place in (7, path.stat().st_size // 2, path.stat().st_size - 9):
+            with changed(path, lambda content: content[:place] + bytes([content[place] ^ 4]) + content[place + 1:]):
+                trained.assert_noticed(path, "bytes")
+    aside.rename(source)
+    assert not trained.wrong("--deep")
+
+
 def nothing_is_fine_when_a_whole_folder_is_gone(trained):
     for folder, check in {"sets": "sets", "scores": "scores", "models": "models", "fitted": "models", "receipts": "receipts"}.items():
         place = trained.lab.data_dir / folder
@@ -115,6 +130,7 @@ def test_what_weir_owns_is_compared_with_what_must_be_there():
         assert not trained.wrong("--deep")
         each_file_that_is_damaged_or_gone_is_one_line(trained)
         a_copy_that_was_scrubbed_is_compared_as_well(trained)
+        a_copy_without_its_source_is_compared_with_its_checksums(trained)
         nothing_is_fine_when_a_whole_folder_is_gone(trained)
     trained.lab.remove()
 

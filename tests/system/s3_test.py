@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 from s3_server import BUCKET, KEY_ID, REGION, SECRET, Store  # noqa: E402
-from weirlab import DEADLINE_S, Lab, query, run_tests  # noqa: E402
+from weirlab import DEADLINE_S, Lab, await_sums, query, run_tests  # noqa: E402
 
 PIPELINE = """\
 pipeline: {{name: bucket, mode: live}}
@@ -103,6 +103,21 @@ class Bucket(Lab):
         return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
+def assert_a_flipped_bit_is_noticed(lab, name):
+    await_sums(lab)
+    path = lab.data_dir / "storage/notes" / name
+    for flips in range(2):
+        content, times = path.read_bytes(), path.stat()
+        with path.open("r+b") as file:
+            file.seek(len(content) // 2)
+            file.write(bytes([content[len(content) // 2] ^ 1]))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        findings = json.loads(lab.ask("doctor", "--deep", "--json").stdout)["findings"]
+        wrong = [f["found"] for f in findings if f["verdict"] == "wrong"]
+        assert flips or len(wrong) == 1 and wrong[0].startswith(f"{name}: bytes 0 to "), wrong
+    assert not wrong, "it was put back"
+
+
 def test_a_bucket_is_mirrored_and_followed():
     store = Store()
     bodies = {f"{i:02d} ü+&=.jsonl": lines(10 * i, 10) for i in range(7)}
@@ -124,6 +139,7 @@ def test_a_bucket_is_mirrored_and_followed():
     lab.await_that(lambda d: len(store.requests) > asked + 8)
     again = [path for path in store.requests[asked:] if "jsonl" in path and "continuation" not in path]
     assert not again, again
+    assert_a_flipped_bit_is_noticed(lab, "05 ü+&=.jsonl")
     lab.end()
     store.close()
 

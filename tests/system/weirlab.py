@@ -366,6 +366,17 @@ class TrainerHunt:
         return self.killed
 
 
+def await_sums(lab):
+    """Until each block of each file of Weir's own has its checksum."""
+    for _ in range(20 * DEADLINE_S):
+        answer = lab.ask("doctor", "--deep", "--json")
+        said = [f["found"] for f in json.loads(answer.stdout)["findings"] if f["check"] == "bytes" and "bytes read" in f["found"]]
+        if said and all(" 0 have none yet" in text for text in said):
+            return
+        threading.Event().wait(0.05)  # nothing tells when the last one is made
+    raise AssertionError(said)
+
+
 def query(lab, sql):
     """The words of what the platform's own Postgres answers."""
     socket = next(lab.data_dir.glob("run/**/.s.PGSQL.5432"), None) or next(

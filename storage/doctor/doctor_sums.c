@@ -1,0 +1,78 @@
+/* Bytes of files that storage owns, compared with the sums of their blocks. */
+#include "storage/doctor/doctor_state.h"
+#include "storage/sums/sums.h"
+
+#include "core/base/memory.h"
+
+#include <inttypes.h>
+
+/* What was looked up holds until a sum changes. */
+static struct sum_rows *rows_of(struct storage *storage, struct doctor *doctor)
+{
+    uint64_t turn = storage_sums_turn(storage->sums);
+
+    if (!doctor->sums)
+        doctor->sums = weir_calloc(1, sizeof *doctor->sums);
+    if (!doctor->sums->db || doctor->sums_turn != turn)
+        *doctor->sums = (struct sum_rows){.db = storage->db};
+    doctor->sums_turn = turn;
+    return doctor->sums;
+}
+
+static void say(struct doctor *doctor, const struct stored_file *file, const struct block_at *at,
+                uint32_t length)
+{
+    uint64_t from = at->block * SUM_BLOCK_BYTES;
+
+    doctor->is_told = true;
+    doctor_wrong(doctor, DOCTOR_BYTES,
+                 weir_format("%s: bytes %" PRIu64 " to %" PRIu64 " are not what was written there",
+                             file->path, from, from + length),
+                 weir_strdup("the bytes whose checksum was kept"));
+}
+
+static enum weir_status check_block(struct storage *storage, struct doctor *doctor,
+                                    const struct stored_file *file, const struct block_at *at,
+                                    struct weir_bytes bytes, struct weir_error *err)
+{
+    uint64_t extent = storage_sums_extent(storage_doctor_dataset(doctor), file);
+    uint32_t length = storage_block_length(at->block, extent);
+    struct block_sum known = {0};
+    enum weir_status status = storage_sum_rows_get(rows_of(storage, doctor), at, &known, err);
+
+    if (status != WEIR_OK)
+        return status;
+    if (known.length == SUM_DAMAGED) {
+        say(doctor, file, at, length);
+        return WEIR_OK;
+    }
+    if (known.length < length)
+        doctor->unsummed++;
+    if (known.length == 0)
+        return WEIR_OK;
+    doctor->summed++;
+    if (known.length > bytes.size ||
+        storage_block_sum(&storage->secret, at, weir_bytes(bytes.at, known.length)) != known.sum)
+        say(doctor, file, at, known.length);
+    return WEIR_OK;
+}
+
+enum weir_status storage_doctor_sums(struct storage *storage, struct doctor *doctor,
+                                     const struct stored_file *file, uint64_t from,
+                                     struct weir_bytes bytes, struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+    uint64_t extent = storage_sums_extent(dataset, file);
+    struct block_at at = {dataset->number, storage_file_number(file), from / SUM_BLOCK_BYTES};
+    enum weir_status status = WEIR_OK;
+
+    for (size_t done = 0; status == WEIR_OK && done < bytes.size && from + done < extent;
+         done += SUM_BLOCK_BYTES, at.block++) {
+        size_t left = bytes.size - done;
+
+        status = check_block(
+            storage, doctor, file, &at,
+            weir_bytes(bytes.at + done, left < SUM_BLOCK_BYTES ? left : SUM_BLOCK_BYTES), err);
+    }
+    return status;
+}

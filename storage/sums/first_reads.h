@@ -1,0 +1,27 @@
+/* Which blocks have been asked for since the start, and of those which are still to be compared with their sums: a
+ * bit or two a block, kept for what was asked for alone. Pure. */
+#ifndef WEIR_STORAGE_FIRST_READS_H
+#define WEIR_STORAGE_FIRST_READS_H
+
+#include "storage/sums/block_sum.h"
+
+enum {
+    FIRST_READS_ROWS_MAX = 1 << 20
+}; /* 60 MB for 16 TB; beyond, all is forgotten and begun again */
+
+struct first_reads;
+
+struct first_reads *storage_first_reads_new(void);
+void storage_first_reads_free(struct first_reads *reads);
+void storage_first_reads_clear(struct first_reads *reads);
+
+/* Somebody is going to read the block. True when that is the first time. */
+bool storage_first_reads_want(struct first_reads *reads, const struct block_at *at);
+/* It was just compared, or has a new sum: nobody need look at it again. */
+void storage_first_reads_saw(struct first_reads *reads, const struct block_at *at);
+/* It is to be compared once more. */
+void storage_first_reads_again(struct first_reads *reads, const struct block_at *at);
+/* One that is to be compared, which counts as seen from now on; false when there is none. */
+bool storage_first_reads_next(struct first_reads *reads, struct block_at *ret_at);
+
+#endif

@@ -1,0 +1,73 @@
+/* The sums of the blocks of files that storage owns: made soon after a commit, beside the loop; compared when a block
+ * is asked for for the first time since the start; taken out before an erasure overwrites something, and made again
+ * behind it. What is summed of a file is what the store knows of it: those bytes change by an erasure alone.
+ *
+ * A block that does not hold what was written to it is told in the log, with its dataset and in examinations, and
+ * its samples count as gone until it does again. That is noticed beside the answer that named the block: whoever was
+ * told of it first may have read it. Owned by struct storage, used on its loop. */
+#ifndef WEIR_STORAGE_SUMS_H
+#define WEIR_STORAGE_SUMS_H
+
+#include "core/base/memory.h"
+#include "storage/catalog/catalog.h"
+#include "storage/sums/sum_rows.h"
+
+struct storage;
+struct sums;
+
+struct sums *storage_sums_new(struct storage *storage);
+void storage_sums_free(struct sums *sums);
+/* The catalog was loaded: whatever was under way begins again. */
+void storage_sums_reset(struct sums *sums);
+
+/* How many bytes of the file have sums, or are to have some: 0 when it is not storage's own, or gave no sample. */
+uint64_t storage_sums_extent(const struct dataset *dataset, const struct stored_file *file);
+/* Grows with every change of a sum. */
+uint64_t storage_sums_turn(const struct sums *sums);
+
+/* ---- reading ---- */
+
+/* Somebody is told where these bytes are. */
+void storage_sums_want(struct sums *sums, const struct dataset *dataset, uint64_t file,
+                       uint64_t offset, uint64_t length);
+/* … all samples of the chunk that begins with this id. */
+void storage_sums_want_chunk(struct sums *sums, uint64_t first_id);
+/* True when a damaged block lies in these bytes. */
+bool storage_sums_is_damaged(const struct sums *sums, const struct dataset *dataset, uint64_t file,
+                             uint64_t offset, uint64_t length);
+/* True when one lies in any of these files of the dataset: numbers [first, first + count). */
+bool storage_sums_has_damage(const struct sums *sums, const struct dataset *dataset, uint64_t first,
+                             uint64_t count);
+/* Lines about damaged files of the dataset, for people, at most `max`; returns how many. */
+size_t storage_sums_complaints(const struct sums *sums, const struct dataset *dataset,
+                               struct weir_arena *arena, const char **ret_texts, size_t max);
+
+/* ---- overwriting ---- */
+
+/* Blocks that `owner` is going to change: each is compared once more, and loses its sum in the caller's transaction,
+ * which must be committed before the first byte changes. */
+struct sum_opening {
+    struct sums *sums;
+    const void *owner;
+    struct sum_rows rows;
+    uint32_t dataset; /* of the file that is open; 0: none is */
+    uint64_t file;
+    int fd; /* -1: it cannot be read */
+};
+void storage_sum_opening_begin(struct sums *sums, const void *owner,
+                               struct sum_opening *ret_opening);
+/* The blocks of these bytes, but for those that are open already. */
+enum weir_status storage_sum_opening_add(struct sum_opening *opening, const struct dataset *dataset,
+                                         const struct stored_file *file, uint64_t offset,
+                                         uint64_t length, struct weir_error *err) WEIR_MUST_USE;
+/* Writes what has changed. */
+enum weir_status storage_sum_opening_end(struct sum_opening *opening,
+                                         struct weir_error *err) WEIR_MUST_USE;
+void storage_sum_opening_fini(struct sum_opening *opening);
+/* All blocks of these bytes are open. */
+bool storage_sums_are_open(const struct sums *sums, const struct dataset *dataset, uint64_t file,
+                           uint64_t offset, uint64_t length);
+/* What `owner` had opened is as it stays: it gets new sums. */
+void storage_sums_close(struct sums *sums, const void *owner);
+
+#endif
