@@ -148,7 +148,6 @@ enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
 
 struct question {
     bool answered;
-    enum weir_message expected;
     json_t *json; /* of an `answer` */
     enum weir_status status;
     struct weir_error *err;
@@ -172,10 +171,6 @@ static void on_reply(void *owner, const struct weir_reply *reply, const struct w
     if (reply == NULL) {
         *question->err = *err;
         question->status = err->status;
-    } else if (reply->type != question->expected) {
-        question->status =
-            weir_fail(question->err, WEIR_UNSUPPORTED,
-                      "the orchestrator answered with another message than expected");
     } else if (reply->type == MSG_answer) {
         read_answer(question, reply->message);
     }
@@ -203,7 +198,7 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
 {
     char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
     struct msg_ask ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
-    struct question question = {.expected = MSG_answer, .err = err};
+    struct question question = {.err = err};
     weir_rpc_call(platform->peer, MSG_ask, &ask, ASK_MS, on_reply, &question);
     free(text);
     enum weir_status status = wait_for(platform, &question);
@@ -218,7 +213,7 @@ enum weir_status cli_platform_ask(struct cli_platform *platform, const char *top
 static enum weir_status greet_at(struct cli_platform *platform, const char *endpoint,
                                  int64_t patience_ms, struct weir_error *err)
 {
-    struct question question = {.expected = MSG_health_is, .err = err};
+    struct question question = {.err = err};
     enum weir_status status =
         weir_rpc_connect(platform->loop, endpoint, NULL, NULL, &platform->peer, err);
     if (status != WEIR_OK)

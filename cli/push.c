@@ -75,15 +75,6 @@ static void fail(struct push *push, const struct weir_error *err)
     push->status = push->err.status;
 }
 
-static void fail_answer(struct push *push, const struct weir_reply *reply,
-                        const struct weir_error *err)
-{
-    struct weir_error unexpected;
-    weir_ignore(weir_fail(&unexpected, WEIR_UNSUPPORTED,
-                          "storage answered with another message than expected"));
-    fail(push, reply == NULL ? err : &unexpected);
-}
-
 /* ---- answers ---- */
 
 static void add_refusal(struct push *push, uint64_t record, const char *reason)
@@ -128,8 +119,8 @@ static void on_pushed(void *owner, const struct weir_reply *reply, const struct 
 {
     struct push_sent *sent = owner;
     struct push *push = sent->push;
-    if (reply == NULL || reply->type != MSG_pushed) {
-        fail_answer(push, reply, err);
+    if (reply == NULL) {
+        fail(push, err);
         return;
     }
     count_answer(push, sent, reply->message);
@@ -290,8 +281,8 @@ static void on_stand(void *owner, const struct weir_reply *reply, const struct w
 {
     struct push *push = owner;
     struct weir_error problem;
-    if (reply == NULL || reply->type != MSG_pushed)
-        fail_answer(push, reply, err);
+    if (reply == NULL)
+        fail(push, err);
     else if (take_stand(push, reply->message, &problem) != WEIR_OK)
         fail(push, &problem);
 }

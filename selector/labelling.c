@@ -74,9 +74,8 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
         own = *err;
     else if (!reply)
         weir_ignore(weir_fail(&own, WEIR_UNAVAILABLE, "storage does not answer"));
-    else if (reply->type != MSG_columns_is ||
-             ((const struct msg_columns_is *)reply->message)->labels.count !=
-                 ((const struct msg_columns_is *)reply->message)->ids.count)
+    else if (((const struct msg_columns_is *)reply->message)->labels.count !=
+             ((const struct msg_columns_is *)reply->message)->ids.count)
         weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent no good columns"));
     if (own.status) {
         weir_rpc_refuse(labelling->selector->server, &labelling->route, &own);

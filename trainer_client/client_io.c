@@ -273,10 +273,6 @@ static void on_opened(void *owner, const struct weir_reply *reply, const struct 
                                   "the dispatcher at %s does not answer: is the platform running?",
                                   client->dispatcher_endpoint));
         client_fail(client, &failure);
-    } else if (reply->type != MSG_client_opened) {
-        weir_ignore(weir_fail(&failure, WEIR_INTERNAL,
-                              "the dispatcher answered client_open with another message"));
-        client_fail(client, &failure);
     } else if (!client->opened) {
         take_opened(client, reply->message);
     }
@@ -309,7 +305,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     struct weir_client *client = call->client;
     call->open = false;
     lock(client);
-    if (reply != NULL && reply->type == MSG_client_orders) {
+    if (reply != NULL) {
         const struct msg_client_orders *orders = reply->message;
         delivery_ordered(client->delivery, orders);
         (void)snprintf(client->stage, sizeof(client->stage), "%s", orders->stage);
@@ -339,14 +335,10 @@ static void on_committed(void *owner, const struct weir_reply *reply, const stru
     call->open = false;
     /* STALE: the attempt is over. The next beat says whether the group begins again, or without us. */
     bool is_final = is_refused(err) && err->status != WEIR_STALE;
-    const struct msg_client_committed *answer =
-        reply != NULL && reply->type == MSG_client_committed ? reply->message : NULL;
+    const struct msg_client_committed *answer = reply != NULL ? reply->message : NULL;
     lock(client);
     if (is_final)
         client->commit_error = *err;
-    if (reply != NULL && answer == NULL)
-        weir_ignore(weir_fail(&client->commit_error, WEIR_INTERNAL,
-                              "the dispatcher answered client_commit with another message"));
     client->commit_ms = weir_now_ms() + COMMIT_AGAIN_MS;
     if (reply != NULL || is_final)
         delivery_committed(client->delivery, call->number, answer);
@@ -378,7 +370,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     (void)err; /* the next hold tries again; without an answer the lease runs out by itself */
     call->open = false;
     lock(client);
-    if (reply != NULL && reply->type == MSG_hold_is)
+    if (reply != NULL)
         delivery_held(client->delivery, call->sent_ms, reply->message);
     unlock(client);
     step(client);
@@ -416,7 +408,7 @@ static void on_run_orders(void *owner, const struct weir_reply *reply, const str
     struct weir_client *client = call->client;
     (void)err; /* progress is for people: nobody waits for it */
     call->open = false;
-    if (reply == NULL || reply->type != MSG_run_orders)
+    if (reply == NULL)
         return;
     lock(client);
     if (((const struct msg_run_orders *)reply->message)->stop)

@@ -275,10 +275,6 @@ static void on_run(void *owner, const struct weir_reply *reply, const struct wei
     struct weir_error failure;
     if (reply == NULL) {
         fail(trainer, err);
-    } else if (reply->type != MSG_run_is) {
-        weir_ignore(weir_fail(&failure, WEIR_INTERNAL,
-                              "the orchestrator answered run_ask with another message"));
-        fail(trainer, &failure); /* the status says no more than the text */
     } else if (begin(trainer, reply->message, &failure) != WEIR_OK) {
         fail(trainer, &failure);
     }

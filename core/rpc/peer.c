@@ -216,9 +216,11 @@ static void take_answer(struct weir_rpc_peer *peer, struct weir_call *call)
     enum weir_message type = (enum weir_message)peer->parts.envelope.type;
     const struct weir_message_info *info = weir_message_info(type);
     struct weir_arena *arena = call->arena != NULL && type != MSG_error ? call->arena : peer->arena;
-    if (info == NULL) {
-        weir_fail(&err, WEIR_UNSUPPORTED, "%s answered with the unknown message 0x%04x",
-                  peer->endpoint, (unsigned)type);
+    if (info == NULL || !weir_message_answers(type, call->type)) {
+        weir_fail(&err, WEIR_UNSUPPORTED,
+                  "%s answered %s with %s (0x%04x), which is no answer to it", peer->endpoint,
+                  weir_message_info(call->type)->name,
+                  info != NULL ? info->name : "an unknown message", (unsigned)type);
         finish(peer, call, NULL, &err);
         return;
     }

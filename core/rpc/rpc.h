@@ -118,8 +118,8 @@ struct weir_reply {
     struct weir_arena *arena;
 };
 /* Called exactly once per call, never from inside weir_rpc_call(): with a reply, or with `reply`
- * NULL and the error (the server's refusal, or TIMEOUT). A refusal with UNAVAILABLE is asked again
- * until the deadline. */
+ * NULL and the error: the server's refusal, TIMEOUT, or UNSUPPORTED for a message that does not answer
+ * the request (core/wire/answers.def). A refusal with UNAVAILABLE is asked again until the deadline. */
 typedef void weir_rpc_done_fn(void *owner, const struct weir_reply *reply,
                               const struct weir_error *err);
 

@@ -158,6 +158,23 @@ const struct weir_message_info *weir_message_info(enum weir_message type)
     return codec != NULL ? codec->info() : NULL;
 }
 
+bool weir_message_answers(enum weir_message reply, enum weir_message request)
+{
+    static const struct {
+        uint16_t request, reply;
+    } ANSWERS[] = {
+#define ANSWER(request, reply) {MSG_##request, MSG_##reply},
+#include "core/wire/answers.def"
+#undef ANSWER
+    };
+
+    for (size_t i = 0; i < WEIR_COUNT(ANSWERS); i++) {
+        if (ANSWERS[i].request == request && ANSWERS[i].reply == reply)
+            return true;
+    }
+    return reply == MSG_error;
+}
+
 size_t weir_message_count(void)
 {
     return WEIR_COUNT(CODECS);

@@ -75,6 +75,8 @@ struct weir_field_info {
     size_t offset;
 };
 const struct weir_message_info *weir_message_info(enum weir_message type);
+/* True when `reply` answers `request` (answers.def). */
+bool weir_message_answers(enum weir_message reply, enum weir_message request);
 /* All messages in declared order, for docs and tests. */
 size_t weir_message_count(void);
 const struct weir_message_info *weir_message_at(size_t index);

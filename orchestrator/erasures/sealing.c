@@ -271,10 +271,9 @@ static void on_scrubbed(void *owner, const struct weir_reply *reply, const struc
 {
     struct seal *seal = owner;
     struct weir_error problem;
-    if (reply == NULL || reply->type != MSG_erase_scrubbed) {
-        if (err != NULL)
-            weir_log(WEIR_LOG_DEBUG, "storage not asked for erasures to seal", "because=\"%s\"",
-                     err->text);
+    if (reply == NULL) {
+        weir_log(WEIR_LOG_DEBUG, "storage not asked for erasures to seal", "because=\"%s\"",
+                 err->text);
         free_seal(seal);
         return;
     }

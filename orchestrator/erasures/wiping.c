@@ -106,8 +106,7 @@ static void answered(struct wiping *wiping)
 
 static void note_answer(struct wiping *wiping, const char *name, const struct weir_reply *reply)
 {
-    const struct msg_wiped *answer =
-        reply != NULL && reply->type == MSG_wiped ? reply->message : NULL;
+    const struct msg_wiped *answer = reply != NULL ? reply->message : NULL;
     note(wiping, name, answer == NULL ? "it did not answer" : answer->wipes ? NULL : WIPES_NOTHING);
 }
 
@@ -147,8 +146,7 @@ static void ask_dispatcher(void *owner);
 static void on_dispatcher(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct wiping *wiping = owner;
-    const struct msg_wiped *answer =
-        reply != NULL && reply->type == MSG_wiped ? reply->message : NULL;
+    const struct msg_wiped *answer = reply != NULL ? reply->message : NULL;
     (void)err;
     if (answer != NULL && answer->wipes && workers_left(wiping, answer) > 0 &&
         weir_now_ms() < wiping->until_ms) {

@@ -152,7 +152,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_selected *selected = reply->message;
-    if (reply->type != MSG_selected || selected->digest[0] == '\0' || selected->samples == 0) {
+    if (selected->digest[0] == '\0' || selected->samples == 0) {
         pass_over(evaluator);
         return;
     }

@@ -29,8 +29,7 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_dataset_declared *declared = reply->message;
-    if (reply->type != MSG_dataset_declared ||
-        declared->datasets.count != pipeline->config->dataset_count) {
+    if (declared->datasets.count != pipeline->config->dataset_count) {
         pipeline_trouble(pipeline, unexpected(&problem), &problem);
         return;
     }

@@ -68,10 +68,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    enum weir_status status =
-        reply->type == MSG_selected
-            ? start_run(pipeline, reply->message, &problem)
-            : weir_fail(&problem, WEIR_INTERNAL, "selector: unexpected answer to window_seal");
+    enum weir_status status = start_run(pipeline, reply->message, &problem);
     if (status != WEIR_OK)
         pipeline_trouble(pipeline, status, &problem);
 }

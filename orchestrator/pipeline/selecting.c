@@ -89,7 +89,6 @@ static enum weir_status effect_unheld(struct pipeline *pipeline, const void *wha
 static void on_selected(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
-    struct weir_error problem;
     if (reply == NULL) {
         pipeline_trouble(pipeline, err->status, err);
         return;
@@ -100,12 +99,6 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
     }
     if (reply->type == MSG_holdout_wanted) {
         pipeline_advance(pipeline, PIPELINE_ON_UNHELD, effect_unheld, reply->message);
-        return;
-    }
-    if (reply->type != MSG_selected) {
-        pipeline_trouble(
-            pipeline, weir_fail(&problem, WEIR_INTERNAL, "selector: unexpected answer to select"),
-            &problem);
         return;
     }
     const struct msg_selected *selected = reply->message;

@@ -233,7 +233,7 @@ static void on_failed_job(void *owner, const struct weir_reply *reply, const str
     if (err != NULL && err->status == WEIR_INVALID)
         run_trouble(run, WEIR_INVALID, err);
     else if (run->is_over)
-        give_up(run, reply != NULL && reply->type == MSG_job_is ? reply->message : NULL);
+        give_up(run, reply != NULL ? reply->message : NULL);
     else
         try_again(run);
 }
@@ -344,7 +344,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     const struct msg_dataset_is *dataset = reply->message;
-    if (reply->type != MSG_dataset_is || dataset->dataset == 0) {
+    if (dataset->dataset == 0) {
         run_trouble(
             run,
             weir_fail(&problem, WEIR_NOT_FOUND, "storage does not know the pipeline's dataset"),
@@ -463,14 +463,11 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_job_is *job = reply->message;
-    if (reply->type == MSG_job_is && strcmp(job->state, "open") == 0) {
+    if (strcmp(job->state, "open") == 0) {
         run_schedule(run, ORCHESTRATOR_POLL_MS, audit_step);
         return;
     }
-    enum weir_status status = reply->type == MSG_job_is
-                                  ? record_audit(run, job, &problem)
-                                  : weir_fail(&problem, WEIR_INTERNAL,
-                                              "dispatcher answered job_ask with another message");
+    enum weir_status status = record_audit(run, job, &problem);
     if (status != WEIR_OK) {
         run_trouble(run, status, &problem);
         return;

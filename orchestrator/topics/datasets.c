@@ -40,7 +40,7 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
     const struct msg_dataset_is *dataset = reply == NULL ? NULL : reply->message;
     if (reply == NULL && err->status != WEIR_NOT_FOUND) {
         topic_refuse(call, err);
-    } else if (reply == NULL || reply->type != MSG_dataset_is || dataset->dataset == 0) {
+    } else if (reply == NULL || dataset->dataset == 0) {
         topic_answer(call, json_pack("{sO}", "datasets", call->collected));
     } else {
         json_array_append_new(call->collected, dataset_json(dataset));

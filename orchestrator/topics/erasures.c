@@ -56,10 +56,6 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_erase_accepted *accepted = reply->message;
-    if (reply->type != MSG_erase_accepted) {
-        topic_fail(call, WEIR_INTERNAL, "storage answered erase_accept with another message");
-        return;
-    }
     call->number = (int64_t)accepted->erasure;
     call->collected =
         json_pack("{sI,sI,ss,so}", "erasure", (json_int_t)accepted->erasure, "matched",
@@ -210,10 +206,10 @@ static void answer_status(struct topic_call *call, const char *trouble, bool unv
 
 static void on_asked(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    bool is_told = reply != NULL && reply->type == MSG_erase_is;
-    const struct msg_erase_is *storage = is_told ? reply->message : NULL;
+    const struct msg_erase_is *storage = reply != NULL ? reply->message : NULL;
     (void)err; /* storage is away: what is known here is answered all the same */
-    answer_status(owner, is_told ? storage->trouble : "", is_told && storage->unverified);
+    answer_status(owner, storage != NULL ? storage->trouble : "",
+                  storage != NULL && storage->unverified);
 }
 
 void topic_erase_status(struct topic_call *call)
@@ -268,8 +264,7 @@ static void on_troubles(void *owner, const struct weir_reply *reply, const struc
 {
     static const struct msg_erase_troubles NONE;
     (void)err; /* storage is away: what is known here is answered all the same */
-    bool is_told = reply != NULL && reply->type == MSG_erase_troubles;
-    answer_list(owner, is_told ? reply->message : &NONE);
+    answer_list(owner, reply != NULL ? reply->message : &NONE);
 }
 
 void topic_erase_list(struct topic_call *call)

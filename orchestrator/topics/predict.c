@@ -69,7 +69,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_selected *selected = reply->message;
-    if (reply->type != MSG_selected || selected->samples == 0) {
+    if (selected->samples == 0) {
         topic_answer(call,
                      json_pack("{ss,si,s[]}", "model", call->text, "samples", 0, "predictions"));
         return;

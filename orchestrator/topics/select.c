@@ -31,7 +31,7 @@ static void on_preview(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     const struct msg_preview_is *preview = reply->message;
-    if (reply->type != MSG_preview_is || !is_whole(preview)) {
+    if (!is_whole(preview)) {
         topic_fail(call, WEIR_INTERNAL, "the selector sent no good preview");
         return;
     }

@@ -62,7 +62,7 @@ static void on_sets(void *owner, const struct weir_reply *reply, const struct we
         return;
     }
     const struct msg_sets_are *sets = reply->message;
-    if (reply->type != MSG_sets_are || !is_whole(sets)) {
+    if (!is_whole(sets)) {
         topic_fail(call, WEIR_INTERNAL, "the selector sent no good list of sets");
         return;
     }

@@ -159,7 +159,7 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     const struct msg_workers_are *pool = reply->message;
-    if (reply->type != MSG_workers_are || !is_whole(pool)) {
+    if (!is_whole(pool)) {
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }

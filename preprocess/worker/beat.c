@@ -22,9 +22,8 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
 {
     struct worker *worker = owner;
     worker->beat_open = false;
-    if (reply == NULL || reply->type != MSG_worker_orders) {
-        weir_log(WEIR_LOG_DEBUG, "no orders, beating on", "reason=\"%s\"",
-                 err != NULL ? err->text : "another answer than expected");
+    if (reply == NULL) {
+        weir_log(WEIR_LOG_DEBUG, "no orders, beating on", "reason=\"%s\"", err->text);
         return;
     }
     const struct msg_worker_orders *orders = reply->message;

@@ -8,9 +8,8 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
 {
     struct worker *worker = owner;
     worker->hold_open = false;
-    if (reply == NULL || reply->type != MSG_hold_is) {
-        weir_log(WEIR_LOG_DEBUG, "no use lease, asking again", "reason=\"%s\"",
-                 err != NULL ? err->text : "another answer than expected");
+    if (reply == NULL) {
+        weir_log(WEIR_LOG_DEBUG, "no use lease, asking again", "reason=\"%s\"", err->text);
         return;
     }
     uint64_t before = worker->flow.epoch;

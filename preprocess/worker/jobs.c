@@ -65,9 +65,9 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     struct weir_error reason;
     job->asking = false;
     job->ask_ms = weir_loop_now_ms(job->worker->loop) + WORKER_RETRY_MS;
-    if (reply == NULL || reply->type != MSG_job_described) {
+    if (reply == NULL) {
         weir_log(WEIR_LOG_DEBUG, "job not described, asking again", "job=%lu reason=\"%s\"",
-                 job->number, err != NULL ? err->text : "another answer than expected");
+                 job->number, err->text);
         return;
     }
     const struct msg_job_described *about = reply->message;

@@ -72,9 +72,9 @@ static void leave_to_storage(struct worker_task *task)
 static void on_located(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
-    struct weir_error reason = {.text = "another answer than expected"};
+    struct weir_error reason = {0};
     enum weir_status status = WEIR_INVALID;
-    if (reply != NULL && reply->type == MSG_located)
+    if (reply != NULL)
         status = located_take(&task->located, reply->message, &reason);
     if (status == WEIR_OK)
         leave_to_storage(task);
@@ -113,9 +113,9 @@ static void place_none(struct worker_task *task)
 static void on_chunks(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
-    struct weir_error reason = {.text = "another answer than expected"};
+    struct weir_error reason = {0};
     enum weir_status status = WEIR_INVALID;
-    if (reply != NULL && reply->type == MSG_located_chunks)
+    if (reply != NULL)
         status = take_chunks(task, reply, &reason);
     if (err != NULL && err->status != WEIR_TIMEOUT) {
         place_none(task);
@@ -149,9 +149,9 @@ static void charge_read(struct worker_task *task)
 static void on_read(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_task *task = owner;
-    struct weir_error reason = {.text = "another answer than expected"};
+    struct weir_error reason = {0};
     enum weir_status status = WEIR_INVALID;
-    if (reply != NULL && reply->type == MSG_read_is)
+    if (reply != NULL)
         status = take_read(task, reply, &reason);
     if (task->worker->lent_to == task)
         task->worker->lent_to = NULL;

@@ -54,7 +54,7 @@ static void on_feed(void *owner, const struct weir_reply *reply, const struct we
         start_anew(task);
         return;
     }
-    if (selector_task_refused(task, reply, MSG_feed_is, err))
+    if (selector_task_refused(task, reply, err))
         return;
     weir_require(reply);
     const struct msg_feed_is *page = reply->message;

@@ -6,7 +6,7 @@
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct selector_task *task = owner;
-    if (selector_task_refused(task, reply, MSG_columns_is, err))
+    if (selector_task_refused(task, reply, err))
         return;
     const struct msg_columns_is *columns = reply->message;
     size_t index = task->pipeline->ascending[task->dataset];

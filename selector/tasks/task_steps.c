@@ -14,16 +14,12 @@ bool selector_task_is_recorded(const struct selector_task *task)
 }
 
 bool selector_task_refused(struct selector_task *task, const struct weir_reply *reply,
-                           enum weir_message expected, const struct weir_error *err)
+                           const struct weir_error *err)
 {
     struct weir_error own;
-    if (reply && reply->type == expected)
-        return false;
     if (reply)
-        weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent an answer of type %d, expected %d",
-                              (int)reply->type, (int)expected)); /* own carries the status */
-    else
-        own = *err;
+        return false;
+    own = *err;
     if (own.status == WEIR_TIMEOUT)
         weir_ignore(weir_fail(&own, WEIR_UNAVAILABLE, "storage does not answer")); /* same */
     selector_task_fail(task, &own);

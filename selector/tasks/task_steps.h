@@ -20,10 +20,10 @@ void selector_step_purge(struct selector_task *task);
 
 /* Fails the task when memory may be behind or ahead of Postgres now: the pipeline is loaded anew. */
 void selector_task_forget(struct selector_task *task, const struct weir_error *err);
-/* True when storage did not send what was `expected`; then the task is over. A silent storage is a passing
- * trouble; what it refuses is its answer. */
+/* True when storage refused; then the task is over. A silent storage is a passing trouble; what it refuses is its
+ * answer. */
 bool selector_task_refused(struct selector_task *task, const struct weir_reply *reply,
-                           enum weir_message expected, const struct weir_error *err);
+                           const struct weir_error *err);
 /* Whether a row says what was answered. A holdout's set follows from the question alone. */
 bool selector_task_is_recorded(const struct selector_task *task);
 /* On the thread: chooses of the candidates by scores; `sealed` learns reason and model. When samples have no score

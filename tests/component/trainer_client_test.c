@@ -349,8 +349,7 @@ static void a_commit_of_a_group_that_begins_again_says_so(void **unused)
 static void a_commit_that_nobody_has_confirmed_is_no_success(void **unused)
 {
     (void)unused;
-    assert_no_commit(platform_confuse, WEIR_CLIENT_INTERNAL,
-                     "answered client_commit with another message");
+    assert_no_commit(platform_confuse, WEIR_CLIENT_UNSUPPORTED, "which is no answer to it");
 }
 
 static void the_longest_wait_there_is_has_no_end(void **unused)

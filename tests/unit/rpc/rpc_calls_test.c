@@ -161,11 +161,12 @@ static void an_unavailable_server_is_asked_until_it_answers(void **state)
 static void a_server_that_stays_unavailable_is_quoted_at_the_deadline(void **state)
 {
     struct fixture *fixture = *state;
+    struct msg_read later = {0};
     fixture->refusal = WEIR_UNAVAILABLE;
     ask(fixture, 400);
-    while (fixture->served < 1)
-        weir_loop_step(fixture->loop, TEST_STEP_MS);
-    test_loop_rounds(fixture->loop, 10);
+    weir_rpc_call(fixture->peer, MSG_read, &later, LONG_MS, on_done, fixture);
+    test_loop_until(fixture->loop,
+                    &fixture->done); /* answers keep their order: the refusal has come */
     test_clock_advance(&fixture->clock, fixture->loop, 400);
     assert_int_equal(fixture->err.status, WEIR_TIMEOUT);
     assert_non_null(strstr(fixture->err.text, "could not answer within 400 ms: not now"));
@@ -317,6 +318,46 @@ static void answer_raw(struct fixture *fixture, void *router, uint16_t type, con
     zmq_send(router, header, size, 0);
 }
 
+static bool is_asked(enum weir_message type)
+{
+    for (size_t i = 0; i < weir_message_count(); i++) {
+        enum weir_message reply = weir_message_at(i)->type;
+        if (reply != MSG_error && weir_message_answers(reply, type))
+            return true;
+    }
+    return false;
+}
+
+static void every_request_refuses_every_message_that_is_no_answer_to_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    size_t asked = 0;
+    void *router = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_ROUTER);
+    weir_rpc_peer_close(fixture->peer);
+    assert_int_equal(zmq_bind(router, "inproc://raw"), 0);
+    assert_int_equal(
+        weir_rpc_connect(fixture->loop, "inproc://raw", NULL, NULL, &fixture->peer, &err), WEIR_OK);
+    for (size_t i = 0; i < weir_message_count(); i++) {
+        const struct weir_message_info *request = weir_message_at(i);
+        WEIR_AUTO_FREE void *question = weir_calloc(1, request->size + 1);
+        asked += is_asked(request->type);
+        for (size_t k = 0; is_asked(request->type) && k < weir_message_count(); k++) {
+            enum weir_message reply = weir_message_at(k)->type;
+            if (weir_message_answers(reply, request->type))
+                continue;
+            fixture->done = false;
+            weir_rpc_call(fixture->peer, request->type, question, LONG_MS, on_done, fixture);
+            answer_raw(fixture, router, (uint16_t)reply, "\x90", 1);
+            test_loop_until(fixture->loop, &fixture->done);
+            assert_int_equal(fixture->err.status, WEIR_UNSUPPORTED);
+            assert_non_null(strstr(fixture->err.text, weir_message_at(k)->name));
+        }
+    }
+    assert_true(asked > 40);
+    zmq_close(router);
+}
+
 static void an_answer_that_cannot_be_read_is_an_error(void **state)
 {
     static const struct {
@@ -371,6 +412,7 @@ int main(void)
         INPROC(a_callback_may_ask_anew),
         INPROC(a_server_may_be_closed_by_its_own_handler),
         INPROC(forgetting_one_owner_leaves_the_others),
+        INPROC(every_request_refuses_every_message_that_is_no_answer_to_it),
         INPROC(an_answer_that_cannot_be_read_is_an_error),
     };
     return cmocka_run_group_tests_name("rpc_calls", tests, NULL, NULL);
