@@ -20,6 +20,7 @@ enum {
     EPOCHS_PER_QUERY = 64,
     LANES = 4, /* open erasures whose bytes are worked on in turns: none waits for a large one */
     ASKED_TOGETHER_MAX = 262144, /* names and ids */
+    PRINTS_DROPPED = 64,         /* rows, of up to a quarter of a megabyte */
 };
 
 /* ---- life ---- */
@@ -33,6 +34,7 @@ void storage_erasing_free(struct erasing *erasing)
     for (size_t i = erasing->waiting_at; i < erasing->waiting_count; i++)
         storage_erase_request_free(erasing->waiting[i]);
     free(erasing->waiting);
+    free(erasing->spent.at);
     free(erasing->at);
     free(erasing);
 }
@@ -159,6 +161,17 @@ static void wait_all(struct erasing *erasing, struct open_erasure *accepted)
     storage_open_erasure_free(accepted);
 }
 
+/* A death may have left them. */
+static enum weir_status load_spent(struct storage *storage, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(storage->db, Q_erasure_prints_spent, &rows, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        storage_id_list_add(&storage->erasing->spent, (uint64_t)weir_rows_i64(rows, i, 0));
+    return status;
+}
+
 enum weir_status storage_erasing_load(struct storage *storage, struct weir_error *err)
 {
     struct open_erasure *by_state[ERASURE_VERIFIED + 1] = {NULL};
@@ -182,6 +195,8 @@ enum weir_status storage_erasing_load(struct storage *storage, struct weir_error
         else
             add_erasure(storage->erasing, by_state[state]);
     }
+    if (status == WEIR_OK)
+        status = load_spent(storage, err);
     if (status == WEIR_OK)
         storage_erasing_hint(storage);
     return status;
@@ -614,6 +629,26 @@ static enum weir_status step_bytes(struct storage *storage, bool *ret_more, int6
     return status;
 }
 
+/* ---- after the end ---- */
+
+/* Fingerprints of what is verified, row by row: of millions of samples they are hundreds of megabytes. */
+static enum weir_status drop_prints(struct storage *storage, bool *ret_more, struct weir_error *err)
+{
+    struct id_list *spent = &storage->erasing->spent;
+    size_t count = spent->count < ERASE_SLICE ? spent->count : ERASE_SLICE;
+    WEIR_AUTO(weir_rows) dropped = NULL;
+    enum weir_status status;
+
+    if (count == 0)
+        return WEIR_OK;
+    status = DB_RUN(storage->db, Q_erasure_prints_drop, &dropped, err,
+                    DB_I64S(spent->at + spent->count - count, count), DB_I64(PRINTS_DROPPED));
+    if (status == WEIR_OK && weir_rows_count(dropped) < PRINTS_DROPPED)
+        spent->count -= count;
+    *ret_more = *ret_more || spent->count > 0;
+    return status;
+}
+
 /* What protects people comes first: tombstones of all, then force of all, then bytes. */
 enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, int64_t *ret_wait_ms,
                                       struct weir_error *err)
@@ -635,5 +670,5 @@ enum weir_status storage_erasing_step(struct storage *storage, bool *ret_more, i
     if (status == WEIR_OK)
         status = step_bytes(storage, &is_busy, ret_wait_ms, err);
     *ret_more = *ret_more || is_busy;
-    return status;
+    return status == WEIR_OK ? drop_prints(storage, ret_more, err) : status;
 }

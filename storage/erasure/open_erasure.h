@@ -212,6 +212,7 @@ struct erasing {
     size_t turn;
     struct erase_request **waiting; /* accepted, and not begun */
     size_t waiting_count, waiting_capacity, waiting_at;
+    struct id_list spent; /* erasures that are verified, and whose fingerprints are still there */
 };
 
 /* NULL: it is of another open erasure. */

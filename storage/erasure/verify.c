@@ -381,9 +381,8 @@ enum weir_status storage_move_verified(struct storage *storage, struct open_eras
                         DB_I64S(numbers->at, numbers->count), DB_I64S(left.at, left.count),
                         DB_I64S(remarks.at.at, remarks.at.count),
                         DB_I64S(remarks.sizes.at, remarks.sizes.count));
-    if (status == WEIR_OK)
-        status = DB_RUN(storage->db, Q_erasure_prints_drop, NULL, err,
-                        DB_I64S(numbers->at, numbers->count));
+    for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++)
+        storage_id_list_add(&storage->erasing->spent, numbers->at[i]);
     storage_pieces_fini(&remarks);
     free(left.at);
     return status;

@@ -3,6 +3,7 @@
 #include "core/wire/sample.h"
 #include "storage/erasure/erasing.h"
 #include "storage/erasure/erasure.h"
+#include "storage/queries.h"
 #include "tests/component/storage_inside.h"
 
 #include <setjmp.h>
@@ -187,6 +188,46 @@ static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
     await(inside, "verified");
 }
 
+static size_t prints_left(struct storage_inside *inside)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    const uint64_t erasure = 1;
+    struct weir_error err;
+
+    assert_int_equal(DB_RUN(inside->storage->db, Q_erasure_prints_next, &rows, &err,
+                            DB_I64S(&erasure, 1), DB_I64(0), DB_I64(0), DB_I64(1)),
+                     WEIR_OK);
+    return weir_rows_count(rows);
+}
+
+static void await_no_prints(struct storage_inside *inside)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    while (prints_left(inside) > 0) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(inside->loop, TEST_STEP_MS);
+    }
+}
+
+static void fingerprints_of_what_is_verified_go_also_after_a_death(void **state)
+{
+    struct storage_inside *inside = *state;
+
+    erase_me(inside);
+    await(inside, "scrubbed");
+    assert_int_equal(prints_left(inside), 1);
+    await(inside, "verified");
+    await_no_prints(inside);
+    storage_close(inside->storage);
+    weir_test_postgres_sql(&inside->postgres,
+                           "INSERT INTO storage.erasure_prints "
+                           "SELECT 1, page, '\\x00' FROM generate_series(1, 1000) AS page");
+    storage_inside_open(inside);
+    assert_int_equal(prints_left(inside), 1);
+    await_no_prints(inside);
+}
+
 /* Requests that wait together share look-ups, tombstones, passes and the search; what each is told is its own. */
 static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **state)
 {
@@ -247,6 +288,7 @@ int main(void)
         CASE(pages_are_all_of_the_erasure),
         CASE(they_are_the_same_after_a_restart_with_other_pages),
         CASE(it_is_in_force_when_the_last_of_its_epochs_is),
+        CASE(fingerprints_of_what_is_verified_go_also_after_a_death),
         CASE(many_requests_cost_one_epoch_and_each_has_its_own_sample),
     };
     return cmocka_run_group_tests_name("storage: erasures of several pages", tests, NULL, NULL);
