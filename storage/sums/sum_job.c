@@ -91,16 +91,6 @@ void storage_sum_task_read(const struct storage_secret *secret, int fd, uint8_t 
         task->sum = storage_block_sum(secret, &task->at, weir_bytes(buffer, task->length));
 }
 
-void storage_sum_task_run(const struct sum_job *job, struct sum_task *task)
-{
-    WEIR_AUTO_FREE uint8_t *buffer = weir_calloc(1, SUM_BLOCK_BYTES);
-    WEIR_AUTO_FD int fd = storage_sum_file_open(&job->files[task->file]);
-
-    task->outcome = SUM_NOT_READ;
-    if (fd >= 0)
-        storage_sum_task_read(job->secret, fd, buffer, task);
-}
-
 /* Of this thread alone: whoever waits for samples goes first, on the processor and on the disk. */
 static void give_way(void)
 {

@@ -44,8 +44,6 @@ void storage_sum_job_add(struct sum_job *job, const struct sum_task *task);
 void storage_sum_job_clear(struct sum_job *job);
 /* All tasks, on the thread of `work`. */
 void storage_sum_job_run(struct weir_work *work, struct sum_job *job);
-/* One of them, at once. */
-void storage_sum_task_run(const struct sum_job *job, struct sum_task *task);
 
 /* The file as it is meant; -1 when another one, or none, stands there. */
 int storage_sum_file_open(const struct sum_file *file);

@@ -54,22 +54,28 @@ const struct stored_file *storage_sums_file(const struct sums *sums, const struc
 
 /* ---- storing ---- */
 
-/* Nothing has changed since the job was planned, and the block is read once more. */
-static bool is_confirmed(struct sums *sums, struct sum_task *task, struct sum_rows *rows)
+/* The sum is still the one that the block was compared with. */
+static bool is_compared(const struct sum_task *task, struct sum_rows *rows)
 {
-    const struct dataset *dataset;
-    const struct stored_file *file = storage_sums_file(sums, &task->at, &dataset);
-    const struct sum_file *read = &sums->job.files[task->file];
     struct block_sum known;
     struct weir_error err;
 
-    if (!file || file->device != read->device || file->inode != read->inode ||
-        storage_sum_rows_get(rows, &task->at, &known, &err) != WEIR_OK ||
-        known.sum != task->known.sum || known.length != task->known.length)
-        return false;
-    task->length = 0;
-    storage_sum_task_run(&sums->job, task);
-    return task->outcome == SUM_OTHER;
+    return storage_sum_rows_get(rows, &task->at, &known, &err) == WEIR_OK &&
+           known.sum == task->known.sum && known.length == task->known.length;
+}
+
+/* Nobody is told before the thread has read it twice: the loop waits for no disk that fails. */
+static void suspect(struct sums *sums, const struct sum_task *task, struct sum_rows *rows)
+{
+    if (!is_compared(task, rows))
+        return;
+    if (storage_block_set_remove(&sums->suspects, &task->at)) {
+        storage_sums_note_damage(sums, &task->at);
+        return;
+    }
+    (void)storage_block_set_add(&sums->suspects, &task->at);
+    storage_first_reads_again(sums->reads, &task->at);
+    sums->has_more = true;
 }
 
 static bool is_wanted(const struct sums *sums, const struct sum_task *task)
@@ -92,8 +98,7 @@ static enum weir_status settle(struct sums *sums, struct sum_task *task, struct 
         return WEIR_OK;
     }
     if (task->outcome == SUM_OTHER) {
-        if (is_confirmed(sums, task, rows))
-            storage_sums_note_damage(sums, &task->at);
+        suspect(sums, task, rows);
         return WEIR_OK;
     }
     if (task->outcome == SUM_NOT_READ) {
@@ -101,6 +106,7 @@ static enum weir_status settle(struct sums *sums, struct sum_task *task, struct 
         return WEIR_OK;
     }
     storage_first_reads_saw(sums->reads, &task->at);
+    (void)storage_block_set_remove(&sums->suspects, &task->at);
     storage_sums_note_good(sums, &task->at);
     return task->length > 0 ? storage_sum_rows_put(rows, &task->at,
                                                    (struct block_sum){task->sum, task->length}, err)
@@ -283,6 +289,7 @@ void storage_sums_reset(struct sums *sums)
     sums->chunks.count = sums->chunk_at = 0;
     storage_block_set_fini(&sums->open_blocks);
     storage_block_set_fini(&sums->damaged);
+    storage_block_set_fini(&sums->suspects);
     storage_first_reads_clear(sums->reads);
     storage_sums_sweep_again(sums);
 }
@@ -297,6 +304,7 @@ void storage_sums_free(struct sums *sums)
     storage_sum_job_clear(&sums->job);
     storage_first_reads_free(sums->reads);
     storage_block_set_fini(&sums->damaged);
+    storage_block_set_fini(&sums->suspects);
     storage_block_set_fini(&sums->open_blocks);
     storage_block_set_fini(&sums->touched);
     free(sums->chunks.at);

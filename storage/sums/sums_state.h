@@ -20,8 +20,9 @@ struct open_block {
 struct sums {
     struct storage *storage;
     struct first_reads *reads;
-    struct id_list chunks; /* first ids of those that were asked for as a whole, */
-    size_t chunk_at;       /* from this one on */
+    struct id_list chunks;     /* first ids of those that were asked for as a whole, */
+    size_t chunk_at;           /* from this one on */
+    struct block_set suspects; /* found damaged once */
     struct block_set damaged;
 
     struct open_block *open;

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { LINES = 6000, LINE_BYTES = 100, WRONG = 2, PATIENCE_MS = 8000, ROUND_MS = 20 };
+enum { LINES = 6000, LINE_BYTES = 100, WRONG = 2, PATIENCE_MS = 60000, ROUND_MS = 20 };
 
 static const char CLICKS[] = "  - name: clicks\n"
                              "    source: {path: %s/clicks, format: jsonl, import: copy,\n"
@@ -51,7 +51,7 @@ static char *make_lines(int first, int count, int users)
 
         weir_buf_printf(&text, "{\"ts\":%d,\"user\":\"user%d\",\"text\":\"", i, i % users);
         while (text.size < before + LINE_BYTES - 3)
-            weir_buf_append(&text, "abcdefgh" + i % 8, 1);
+            weir_buf_append(&text, &"abcdefgh"[i % 8], 1);
         weir_buf_append_text(&text, "\"}\n");
     }
     return weir_strdup(weir_buf_text(&text));
