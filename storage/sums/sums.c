@@ -12,7 +12,7 @@
 
 enum {
     TICK_MS = 500,
-    PAUSE_MS = 20,      /* between pieces of planning that find nothing to read */
+    PAUSE_MS = 20,      /* between small jobs, and pieces of planning that find nothing to read */
     DAMAGED_TICKS = 4,  /* damaged blocks are looked at again */
     MISSED_TICKS = 120, /* …, what could not be read */
     CHUNKS_MAX = 65536, /* that wait to be looked into */
@@ -113,11 +113,11 @@ static enum weir_status settle(struct sums *sums, struct sum_task *task, struct 
                             : WEIR_OK;
 }
 
-/* Inside a transaction: what has been read. */
+/* What has been read. */
 static enum weir_status settle_all(struct sums *sums, struct weir_error *err)
 {
     struct sum_rows *rows = weir_calloc(1, sizeof *rows);
-    enum weir_status status = DB_RUN(sums->storage->db, Q_commit_unsynced, NULL, err);
+    enum weir_status status = WEIR_OK;
 
     rows->db = sums->storage->db;
     for (size_t i = 0; status == WEIR_OK && i < sums->job.task_count; i++) {
@@ -130,11 +130,14 @@ static enum weir_status settle_all(struct sums *sums, struct weir_error *err)
     return status;
 }
 
+/* The same with new sums, in one transaction. */
 static enum weir_status store(struct sums *sums, struct weir_error *err)
 {
     struct weir_db *db = sums->storage->db;
     enum weir_status status = weir_db_begin(db, err);
 
+    if (status == WEIR_OK)
+        status = DB_RUN(db, Q_commit_unsynced, NULL, err);
     if (status == WEIR_OK)
         status = settle_all(sums, err);
     if (status == WEIR_OK && weir_fault("storage.sums.store"))
@@ -144,6 +147,20 @@ static enum weir_status store(struct sums *sums, struct weir_error *err)
     if (status != WEIR_OK)
         weir_db_rollback(db);
     return status;
+}
+
+static bool has_new_sums(const struct sum_job *job)
+{
+    for (size_t i = 0; i < job->task_count; i++) {
+        if (job->tasks[i].length > 0)
+            return true;
+    }
+    return false;
+}
+
+static enum weir_status end_job(struct sums *sums, struct weir_error *err)
+{
+    return has_new_sums(&sums->job) ? store(sums, err) : settle_all(sums, err);
 }
 
 /* ---- the course ---- */
@@ -159,19 +176,20 @@ static void come_soon(struct sums *sums, int64_t delay_ms)
 static void on_done(void *owner)
 {
     struct sums *sums = owner;
+    bool is_full = sums->job.task_count == SUM_TASKS_MAX;
     struct weir_error err;
 
     sums->work = NULL;
     sums->turn++;
     if (sums->is_void || sums->storage->is_stale) {
         sums->has_missed = true;
-    } else if (store(sums, &err) != WEIR_OK) {
+    } else if (end_job(sums, &err) != WEIR_OK) {
         sums->has_missed = true;
         weir_log(WEIR_LOG_DEBUG, "sums not stored", "error=\"%s\"", err.text);
     }
     storage_sum_job_clear(&sums->job);
     if (sums->has_more)
-        come_soon(sums, 0);
+        come_soon(sums, is_full ? 0 : PAUSE_MS);
 }
 
 static void run(struct weir_work *work, void *owner)
@@ -237,12 +255,12 @@ static void on_tick(void *owner)
 
 /* ---- reading ---- */
 
-/* Somebody is about to read what may be damaged. */
+/* Somebody is about to read what may be damaged. Those that ask at about the same time share a job. */
 static void hurry(struct sums *sums)
 {
     sums->has_more = true;
     if (!sums->work)
-        come_soon(sums, 0);
+        come_soon(sums, PAUSE_MS);
 }
 
 void storage_sums_want(struct sums *sums, const struct dataset *dataset, uint64_t file,
