@@ -202,6 +202,8 @@ json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_err
     json_object_set_new(arguments, "uuid", cli_draw_uuid());
     if (call->options.allow_none)
         json_object_set_new(arguments, "allow_none", json_true());
+    if (call->options.drop_refused)
+        json_object_set_new(arguments, "drop_refused", json_true());
     return finish(arguments,
                   set_text(arguments, "dataset", call->options.dataset) &&
                       set_text(arguments, "reference", call->options.reference),

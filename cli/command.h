@@ -32,6 +32,7 @@ struct cli_options {
     bool wait;
     bool each;
     bool allow_none;
+    bool drop_refused;
     bool deep;
     bool dry_run;
     bool all;

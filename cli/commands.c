@@ -62,6 +62,10 @@ static const struct weir_option REQUEST_OPTIONS[] = {
     {"allow-none", NULL,
      "goes on when no sample has any of these names, and makes a receipt that says so (default: refused)",
      OPTION(allow_none)},
+    {"drop-refused", NULL,
+     "also overwrites refused records and duplicates, which are no samples, in copies and in files of sources "
+     "that declare on_erase: scrub; needs no subject, key or id: weir erase request --drop-refused --dataset NAME",
+     OPTION(drop_refused)},
     {"dataset", "NAME", "in this dataset only", OPTION(dataset)},
     {"reference", "TEXT", "your own file number, kept with the receipt", OPTION(reference)},
     {"wait", NULL,

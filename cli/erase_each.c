@@ -134,6 +134,10 @@ enum weir_status cli_answer_erase_each(const struct cli_call *call, json_t **ret
         status = weir_fail(err, WEIR_INVALID,
                            "erase request: --each takes no --wait: weir erase "
                            "list shows how they go");
+    if (call->options.drop_refused)
+        status = weir_fail(err, WEIR_INVALID,
+                           "erase request: --each takes no --drop-refused: make a request of its "
+                           "own of it");
     if (status == WEIR_OK) {
         sending.names = cli_erase_names(call, "erase request", &sending.lines, err);
         status = sending.names == NULL ? err->status

@@ -260,14 +260,15 @@ static enum weir_status add_values(const struct weir_option_values *values, int 
     return WEIR_OK;
 }
 
-static enum weir_status check_count(const json_t *names, const char *command, size_t most,
-                                    struct weir_error *err)
+static enum weir_status check_count(const struct cli_options *options, const json_t *names,
+                                    const char *command, struct weir_error *err)
 {
+    size_t least = options->drop_refused ? 0 : 1, most = options->each ? SIZE_MAX : CLI_NAMES_MAX;
     size_t count = 0;
 
     for (int list = 0; list < LIST_COUNT; list++)
         count += json_array_size(json_object_get(names, LISTS[list]));
-    if (count > 0 && count <= most)
+    if (count >= least && count <= most)
         return WEIR_OK;
     return weir_fail(
         err, WEIR_INVALID,
@@ -292,7 +293,7 @@ static enum weir_status read_names(const struct cli_call *call, const char *comm
     if (status == WEIR_OK && options->csv)
         status = add_csv(options->csv, names, err);
     if (status == WEIR_OK)
-        status = check_count(names->lists, command, options->each ? SIZE_MAX : CLI_NAMES_MAX, err);
+        status = check_count(options, names->lists, command, err);
     return status;
 }
 

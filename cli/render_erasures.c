@@ -184,6 +184,7 @@ static void show_storage(const json_t *storage, struct cli_page *page)
 {
     WEIR_AUTO_BUF scrubbed = {0};
     WEIR_AUTO_BUF searched = {0};
+    const json_t *dropped = json_object_get(storage, "dropped");
     const json_t *outside = json_object_get(storage, "outside_reach");
     cli_put_bytes(&scrubbed, cli_real(storage, "bytes_scrubbed"));
     cli_put_bytes(&searched, cli_real(storage, "bytes_searched"));
@@ -197,6 +198,8 @@ static void show_storage(const json_t *storage, struct cli_page *page)
     cli_pair(page, "holders", "%lld answered, %lld leases ran out",
              (long long)cli_number(storage, "holders_answered"),
              (long long)cli_number(storage, "holders_expired"));
+    for (size_t i = 0; i < json_array_size(dropped); i++)
+        cli_pair(page, "dropped", "%s", json_string_value(json_array_get(dropped, i)));
     for (size_t i = 0; i < json_array_size(outside); i++)
         cli_pair(page, "outside reach", "%s", json_string_value(json_array_get(outside, i)));
 }

@@ -109,27 +109,28 @@ void erasure_context_fini(struct erasure_context *context)
 
 /* ---- one ---- */
 
-static json_t *remarks_json(const char *text)
+static json_t *lines_json(const char *text)
 {
-    json_t *remarks = json_array();
+    json_t *lines = json_array();
     while (*text != '\0') {
         size_t size = strcspn(text, "\n");
-        json_array_append_new(remarks, json_stringn(text, size));
+        json_array_append_new(lines, json_stringn(text, size));
         text += size + (text[size] == '\n');
     }
-    return remarks;
+    return lines;
 }
 
 static json_t *storage_json(const struct msg_erase_reports *reports, size_t at)
 {
     return json_pack(
-        "{sI,sI,sI,sI,sI,sI,sI,so}", "files_scrubbed", (json_int_t)reports->files_scrubbed.at[at],
-        "bytes_scrubbed", (json_int_t)reports->bytes_scrubbed.at[at], "objects_cleaned",
+        "{sI,sI,sI,sI,sI,sI,sI,so,so}", "files_scrubbed",
+        (json_int_t)reports->files_scrubbed.at[at], "bytes_scrubbed",
+        (json_int_t)reports->bytes_scrubbed.at[at], "objects_cleaned",
         (json_int_t)reports->objects_cleaned.at[at], "bytes_searched",
         (json_int_t)reports->bytes_searched.at[at], "found", (json_int_t)reports->found.at[at],
         "holders_answered", (json_int_t)reports->holders_answered.at[at], "holders_expired",
-        (json_int_t)reports->holders_expired.at[at], "outside_reach",
-        remarks_json(reports->remarks.at[at]));
+        (json_int_t)reports->holders_expired.at[at], "dropped", lines_json(reports->dropped.at[at]),
+        "outside_reach", lines_json(reports->remarks.at[at]));
 }
 
 /* The first ones. */

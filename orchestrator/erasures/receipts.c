@@ -142,15 +142,15 @@ static enum weir_status make_all(struct receipts *receipts, struct weir_error *e
 static bool is_about(const struct msg_erase_reports *reports, const struct weir_rows *due)
 {
     size_t count = weir_rows_count(due);
-    bool is_whole = reports->erasures.count == count && reports->epochs.count == count &&
-                    reports->samples.count == count && reports->accepted_us.count == count &&
-                    reports->in_force_us.count == count && reports->scrubbed_us.count == count &&
-                    reports->verified_us.count == count && reports->files_scrubbed.count == count &&
-                    reports->bytes_scrubbed.count == count &&
-                    reports->objects_cleaned.count == count &&
-                    reports->bytes_searched.count == count && reports->found.count == count &&
-                    reports->remarks.count == count && reports->holders_answered.count == count &&
-                    reports->holders_expired.count == count;
+    bool is_whole =
+        reports->erasures.count == count && reports->epochs.count == count &&
+        reports->samples.count == count && reports->accepted_us.count == count &&
+        reports->in_force_us.count == count && reports->scrubbed_us.count == count &&
+        reports->verified_us.count == count && reports->files_scrubbed.count == count &&
+        reports->bytes_scrubbed.count == count && reports->objects_cleaned.count == count &&
+        reports->bytes_searched.count == count && reports->found.count == count &&
+        reports->remarks.count == count && reports->dropped.count == count &&
+        reports->holders_answered.count == count && reports->holders_expired.count == count;
     for (size_t i = 0; is_whole && i < count; i++)
         is_whole = reports->erasures.at[i] == (uint64_t)weir_rows_i64(due, i, COL_NUMBER);
     return is_whole;

@@ -49,7 +49,9 @@ enum weir_status topic_names_read(const json_t *arguments, struct topic_names *r
     names.keys = texts_of(arguments, "keys", &names.key_count);
     names.ids = ids_of(arguments, &names.id_count);
     size_t count = names.subject_count + names.key_count;
-    if (count + names.id_count > 0 && count <= NAMES_MAX && names.id_count <= IDS_MAX) {
+    bool is_enough = json_is_true(json_object_get(arguments, "drop_refused"));
+    if ((is_enough || count + names.id_count > 0) && count <= NAMES_MAX &&
+        names.id_count <= IDS_MAX) {
         *ret_names = names;
         return WEIR_OK;
     }

@@ -87,6 +87,7 @@ void topic_erase_request(struct topic_call *call)
         .reference = topic_text(call, "reference", ""),
         .keys = {names.keys, names.key_count},
         .expects_match = !topic_flag(call, "allow_none"),
+        .drop_refused = topic_flag(call, "drop_refused"),
     };
     weir_rpc_call(call->orch->storage, MSG_erase_accept, &accept, ORCHESTRATOR_ASK_MS, on_accepted,
                   call);

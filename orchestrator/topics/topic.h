@@ -65,7 +65,8 @@ enum weir_status topic_ancestors_json(const struct topic_call *call, const char 
 enum weir_status topic_add_checks(struct orchestrator *orch, int64_t pipeline, int64_t most,
                                   json_t *checks, struct weir_error *err) WEIR_MUST_USE;
 /* The texts or numbers of the arguments that name samples; borrowed from the call's arguments, but for the arrays,
- * which topic_names_fini() frees. INVALID when there are none or too many. */
+ * which topic_names_fini() frees. INVALID when there are too many, or
+ * none and the request is for nothing else either. */
 struct topic_names {
     const char **subjects, **keys;
     uint64_t *ids;

@@ -154,6 +154,7 @@ static void copy_request(const struct msg_erase_accept *from, struct waiting_acc
         .keys = copy_texts(&from->keys, to->arena),
         .ids = {ids, from->ids.count},
         .expects_match = from->expects_match,
+        .drop_refused = from->drop_refused,
     };
 }
 

@@ -56,6 +56,7 @@ static void read_request(const struct weir_rows *rows, size_t i, struct open_era
     weir_buf_append_text(&request->remarks, weir_rows_text(rows, i, 5));
     request->samples = (uint64_t)weir_rows_i64(rows, i, 6);
     request->pages = (uint64_t)weir_rows_i64(rows, i, 7);
+    request->drops_refused = weir_rows_bool(rows, i, 8);
     if (!by_state[state])
         by_state[state] = storage_open_erasure_new(state);
     erasure = by_state[state];

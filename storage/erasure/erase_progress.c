@@ -164,6 +164,7 @@ enum weir_status storage_erase_reports(struct storage *storage,
         .remarks = strs(rows, 13, arena),
         .holders_answered = u64s(rows, 14, arena),
         .holders_expired = u64s(rows, 15, arena),
+        .dropped = strs(rows, 16, arena),
     };
     return WEIR_OK;
 }

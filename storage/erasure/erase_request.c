@@ -18,6 +18,7 @@ struct asked_names {
     const char *dataset;
     const struct weir_strs *subjects, *keys;
     const struct weir_u64s *ids;
+    bool is_enough; /* without any of them: the request is about other things as well */
 };
 
 static enum weir_status check_names(const struct storage *storage, const struct asked_names *asked,
@@ -31,13 +32,18 @@ static enum weir_status check_names(const struct storage *storage, const struct 
                          "erasure: expected at most %d subjects and keys and %d ids: split the "
                          "request",
                          ERASE_SUBJECTS_MAX, ERASE_IDS_MAX);
-    if (names + asked->ids->count == 0)
+    if (names + asked->ids->count == 0 && !asked->is_enough)
         return weir_fail(err, WEIR_INVALID, "erasure: found no subject, no key and no id");
     if (*asked->dataset && !dataset)
         return weir_fail(err, WEIR_NOT_FOUND, "no dataset '%.80s': `weir datasets` lists them",
                          asked->dataset);
     *ret_dataset = dataset ? dataset->number : 0;
     return WEIR_OK;
+}
+
+static bool has_names(const struct asked_names *asked)
+{
+    return asked->subjects->count + asked->keys->count + asked->ids->count > 0;
 }
 
 static void add_clear(const struct storage *storage, struct erase_request *request,
@@ -71,7 +77,8 @@ static struct erase_request *new_request(const struct storage *storage,
 
 static struct asked_names names_of(const struct msg_erase_accept *asked)
 {
-    return (struct asked_names){asked->dataset, &asked->subjects, &asked->keys, &asked->ids};
+    return (struct asked_names){asked->dataset, &asked->subjects, &asked->keys, &asked->ids,
+                                asked->drop_refused};
 }
 
 static enum weir_status check_accept(const struct storage *storage,
@@ -107,7 +114,7 @@ static enum weir_status insert(struct storage *storage, struct erase_request *re
                     DB_I64(request->dataset), DB_TEXT(asked->reference),
                     DB_BYTES(weir_buf_view(&subjects)), DB_BYTES(weir_buf_view(&wanted)),
                     DB_I64(request->accepted_us), DB_BYTES(weir_buf_view(&keys)),
-                    DB_BYTES(weir_buf_view(&proofs)));
+                    DB_BYTES(weir_buf_view(&proofs)), DB_BOOL(request->drops_refused));
     if (status == WEIR_OK)
         request->number = (uint64_t)weir_rows_i64(rows, 0, 0);
     else
@@ -158,7 +165,9 @@ static enum weir_status accept_new(struct storage *storage, const struct msg_era
     enum weir_status status;
 
     request->accepted_us = weir_now_wall_us();
-    status = match(storage, request, asked->expects_match, &unmatched, &answer->matched, err);
+    request->drops_refused = asked->drop_refused;
+    status = match(storage, request, asked->expects_match && has_names(&names), &unmatched,
+                   &answer->matched, err);
     storage_unmatched_tell(&storage->secret, &unmatched, asked, arena, answer);
     storage_unmatched_fini(&unmatched);
     if (status == WEIR_OK)
@@ -261,6 +270,7 @@ enum weir_status storage_erase_ask(struct storage *storage, const struct msg_era
         .holders_expired = (uint64_t)weir_rows_i64(rows, 0, 13),
         .pages = (uint64_t)weir_rows_i64(rows, 0, 14),
         .objects_cleaned = (uint64_t)weir_rows_i64(rows, 0, 15),
+        .dropped = split_lines(weir_rows_text(rows, 0, 16), arena),
     };
     status = storage_erasing_trouble(storage, asked->erasure, arena, answer, err);
     return status != WEIR_OK ? status : read_page(storage, asked, arena, answer, err);
@@ -308,7 +318,10 @@ enum weir_status storage_erase_find(struct storage *storage, const struct msg_fi
                                     struct weir_arena *arena, struct msg_found *answer,
                                     struct weir_error *err)
 {
-    const struct asked_names names = {asked->dataset, &asked->subjects, &asked->keys, &asked->ids};
+    const struct asked_names names = {.dataset = asked->dataset,
+                                      .subjects = &asked->subjects,
+                                      .keys = &asked->keys,
+                                      .ids = &asked->ids};
     struct erase_request *request;
     uint32_t dataset = 0;
     enum weir_status status = storage_ready(storage, err);

@@ -1,6 +1,7 @@
 /* Answers about erasures on their way: how far they are, what they keep others from, what stands in their way. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "storage/erasure/dropping.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/objects/s3_owed.h"
 
@@ -51,7 +52,8 @@ bool storage_erasing_is_half_way(const struct storage *storage)
     for (size_t i = 0; i < storage->erasing->count; i++) {
         const struct open_erasure *erasure = storage->erasing->at[i];
 
-        if (erasure->state == ERASURE_IN_FORCE && !erasure->is_overwritten)
+        if (erasure->state == ERASURE_IN_FORCE &&
+            (!erasure->is_overwritten || (erasure->drops > 0 && !erasure->is_dropped)))
             return true;
     }
     return false;
@@ -68,7 +70,9 @@ static const char *trouble_of(const struct open_erasure *erasure,
                                  "it is not verified: %s; let the user that Weir runs as read what "
                                  "is there, or remove it; tried again at least every minute",
                                  erasure->failing.trouble);
-    return storage_scrub_trouble(request, arena);
+    return *storage_drop_trouble(erasure->dropping, arena)
+               ? storage_drop_trouble(erasure->dropping, arena)
+               : storage_scrub_trouble(request, arena);
 }
 
 static bool is_unverified(const struct open_erasure *erasure, const struct erase_request *request)

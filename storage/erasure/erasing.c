@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "storage/erasure/dropping.h"
 #include "storage/erasure/open_erasure.h"
 #include "storage/erasure/scrub_intent.h"
 #include "storage/feed/replay.h"
@@ -464,6 +465,17 @@ static enum weir_status overwrite(struct storage *storage, struct open_erasure *
     return status;
 }
 
+static enum weir_status drop(struct storage *storage, struct open_erasure *erasure,
+                             struct weir_error *err)
+{
+    struct open_erasure *parted = storage_drop_part(erasure);
+
+    if (!parted)
+        return storage_drop_step(storage, erasure, err);
+    add_erasure(storage->erasing, parted);
+    return WEIR_OK;
+}
+
 static enum weir_status scrub(struct storage *storage, struct open_erasure *erasure,
                               struct weir_error *err)
 {
@@ -483,6 +495,8 @@ static enum weir_status scrub(struct storage *storage, struct open_erasure *eras
         return storage_scrub_runs(storage, erasure, &erasure->is_thin, err);
     if (!erasure->is_renamed)
         return storage_scrub_classes(storage, erasure, &erasure->is_renamed, err);
+    if (erasure->drops > 0 && !erasure->is_dropped)
+        return drop(storage, erasure, err);
     if (erasure->moved == 0) {
         drop_orders(storage, erasure);
         status = drop_quotes(storage, err);

@@ -2,6 +2,7 @@
 #include "storage/erasure/open_erasure.h"
 
 #include "core/base/memory.h"
+#include "storage/erasure/dropping.h"
 #include "storage/keys/key_identify.h"
 
 #include <stdlib.h>
@@ -81,6 +82,7 @@ void storage_open_erasure_free(struct open_erasure *erasure)
     weir_bits_fini(&erasure->classes.left);
     free(erasure->parent);
     storage_search_free(erasure->search);
+    storage_dropping_free(erasure->dropping);
     drop_list(&erasure->found.at);
     drop_list(&erasure->shared.at);
     free(erasure->failing.trouble);
@@ -117,6 +119,7 @@ void storage_open_erasure_add(struct open_erasure *erasure, struct erase_request
             (erasure->count++ - at) * sizeof *erasure->requests);
     erasure->requests[at] = request;
     erasure->samples += request->samples;
+    erasure->drops += request->drops_refused;
 }
 
 struct open_erasure *storage_open_erasure_part(struct open_erasure *erasure,
@@ -138,6 +141,7 @@ struct open_erasure *storage_open_erasure_part(struct open_erasure *erasure,
             continue;
         }
         erasure->samples -= request->samples;
+        erasure->drops -= request->drops_refused;
         storage_open_erasure_add(parted, request);
     }
     erasure->count = kept;

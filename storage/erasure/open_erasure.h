@@ -30,7 +30,8 @@ enum {
 
 /* An order, and what its receipt will say. */
 struct erase_request {
-    bool is_sealed; /* by the orchestrator, once it is scrubbed */
+    bool is_sealed;     /* by the orchestrator, once it is scrubbed */
+    bool drops_refused; /* also overwrites what became no sample (dropping.h) */
     uint64_t number;
     uint32_t dataset; /* 0: all */
     int64_t accepted_us;
@@ -116,6 +117,7 @@ struct open_erasure {
     enum erasure_state state;
     struct erase_request **requests; /* by number */
     size_t count, capacity;
+    size_t drops;   /* requests that are orders to drop what became no sample */
     size_t moved;   /* requests that have their next state in Postgres already */
     uint64_t epoch; /* the newest of its pages */
     uint64_t samples;
@@ -158,6 +160,9 @@ struct open_erasure {
         size_t left_count;
     } classes;
     bool is_renamed; /* no class without a sample has a name that came with one of its samples */
+
+    struct dropping *dropping; /* NULL: not begun, or no such order */
+    bool is_dropped;
 
     bool is_counted;           /* who can still be read */
     struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
@@ -287,6 +292,9 @@ enum weir_status storage_scrub_flush(struct storage *storage, struct weir_error 
 enum weir_status storage_scrub_write_groups(struct storage *storage,
                                             const struct open_erasure *erasure,
                                             struct weir_error *err) WEIR_MUST_USE;
+/* … of one dataset. */
+enum weir_status storage_scrub_write_dataset(const struct dataset *dataset,
+                                             struct weir_error *err) WEIR_MUST_USE;
 /* Stores the hashes so far. */
 enum weir_status storage_scrub_store_blocked(struct storage *storage, struct open_erasure *erasure,
                                              struct weir_error *err) WEIR_MUST_USE;

@@ -2,6 +2,7 @@
 #include "storage/erasure/refused.h"
 
 #include "core/base/memory.h"
+#include "storage/erasure/dropping.h"
 #include "storage/intake/intake.h"
 #include "storage/queries.h"
 
@@ -33,8 +34,26 @@ static void list_files(const struct weir_rows *rows, struct weir_buf *line)
         weir_buf_printf(line, " and %" PRIu64 " more files", files - count);
 }
 
+/* What can be done about them. */
+static void add_advice(const struct dataset *dataset, const struct erase_request *request,
+                       struct weir_buf *line)
+{
+    const char *obstacle = storage_drop_obstacle(dataset);
+
+    if (obstacle)
+        weir_buf_append_text(line, obstacle);
+    else if (request->drops_refused)
+        weir_buf_append_text(line,
+                             "--drop-refused has left them: they were refused since, or nobody "
+                             "can tell them from samples of their file");
+    else
+        weir_buf_printf(line, "weir erase request --drop-refused --dataset %s overwrites them",
+                        dataset->name);
+}
+
 static enum weir_status tell_dataset(struct storage *storage, const struct dataset *dataset,
-                                     struct weir_buf *lines, struct weir_error *err)
+                                     const struct erase_request *request, struct weir_buf *lines,
+                                     struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) files = NULL;
     WEIR_AUTO(weir_rows) duplicates = NULL;
@@ -51,11 +70,12 @@ static enum weir_status tell_dataset(struct storage *storage, const struct datas
     if (weir_rows_i64(duplicates, 0, 0) > 0)
         weir_buf_printf(&line, "%s%" PRId64 " duplicates in its files",
                         line.size > 0 ? ", and " : "", weir_rows_i64(duplicates, 0, 0));
-    if (line.size > 0)
-        weir_buf_printf(lines,
-                        "%sdataset '%s': %s; they are no samples, and nobody can tell whose they "
-                        "are",
-                        lines->size > 0 ? "\n" : "", dataset->name, weir_buf_text(&line));
+    if (line.size == 0)
+        return WEIR_OK;
+    weir_buf_printf(lines,
+                    "%sdataset '%s': %s; they are no samples, and nobody can tell whose they are; ",
+                    lines->size > 0 ? "\n" : "", dataset->name, weir_buf_text(&line));
+    add_advice(dataset, request, lines);
     return WEIR_OK;
 }
 
@@ -77,7 +97,7 @@ enum weir_status storage_refused_tell(struct storage *storage, const struct eras
         if (named == DATASETS_NAMED_MAX)
             more++;
         else
-            status = tell_dataset(storage, dataset, lines, err);
+            status = tell_dataset(storage, dataset, request, lines, err);
         named += lines->size > before;
     }
     if (status == WEIR_OK && more > 0)

@@ -6,9 +6,8 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/erasure/scrub_intent.h"
+#include "storage/erasure/scrub_times.h"
 #include "storage/scanning/file_job.h"
-#include "storage/scanning/owned.h"
-#include "storage/scanning/scrubbed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@ enum {
     PIECE_BYTES = 4096,
     GROUP_MAX = 256,
     GROUP_BYTES_MAX = 16 << 20,
-    UNKNOWN = 1, /* no ctime */
 };
 
 bool storage_scrub_is_done(int fd, const struct extent *extent)
@@ -45,14 +43,6 @@ static bool overwrite_bytes(int fd, const struct extent *extent)
             return false;
     }
     return true;
-}
-
-/* The mtime that the file keeps, also after a death behind this: its other samples have not changed. */
-static struct timespec time_of(const struct stored_file *file, const struct stat *now)
-{
-    if ((uint64_t)now->st_size != file->size || weir_mtime_ns(now) == file->mtime_ns)
-        return now->st_mtim;
-    return weir_mtime_of_ns(file->mtime_ns);
 }
 
 /* What is not overwritten yet is written down, all of it before the first byte changes. */
@@ -84,39 +74,11 @@ static bool overwrite_all(const struct scrub_target *target)
     return true;
 }
 
-/* Lets scans still look at a referenced file that somebody has changed since it was scrubbed before. */
-static void note_change(const struct scrub_target *target, struct stored_file *file,
-                        const struct stat *before)
-{
-    struct stat now;
-
-    if (storage_owns(target->dataset) || target->dataset->declaration->format->is_one_sample ||
-        fstat(target->fd, &now) < 0)
-        return;
-    file->scrubbed_ns = storage_scrubbed_is_changed(file, before) ? UNKNOWN : weir_ctime_ns(&now);
-}
-
-/* Gives the file its mtime back. Who may write to a file that another user owns may not: it is known by its new one. */
-static bool keep_time(const struct scrub_target *target, struct stored_file *file,
-                      const struct timespec times[2])
-{
-    struct stat now;
-
-    if (futimens(target->fd, times) == 0)
-        return true;
-    if (errno != EPERM || storage_owns(target->dataset) || fstat(target->fd, &now) < 0)
-        return false;
-    file->mtime_ns = weir_mtime_ns(&now);
-    file->group->is_ahead = true; /* written with the rows of the erasure */
-    return true;
-}
-
 static enum weir_status overwrite(struct open_erasure *erasure, struct stored_file *file,
                                   struct weir_error *err)
 {
     const struct scrub_target *target = &erasure->target;
     struct scrub_intent intents[GROUP_MAX];
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     struct stat now;
     enum weir_status status;
 
@@ -127,13 +89,14 @@ static enum weir_status overwrite(struct open_erasure *erasure, struct stored_fi
                                            .inode = now.st_ino,
                                            .payload = target->records[i].payload,
                                            .extent = target->records[i].extent.at};
-    times[1] = time_of(file, &now);
     status = intend(erasure, intents, err);
     if (status != WEIR_OK)
         return status;
-    if (!overwrite_all(target) || !keep_time(target, file, times) || fdatasync(target->fd) < 0)
+    if (!overwrite_all(target) ||
+        !storage_scrub_keep_time(target->dataset, file, target->fd, &now) ||
+        fdatasync(target->fd) < 0)
         return storage_scrub_stuck(erasure, target->path, "overwritten", err);
-    note_change(target, file, &now);
+    storage_scrub_note_change(target->dataset, file, target->fd, &now);
     storage_scrub_done(target->storage->data_dir, intents, target->count);
     return WEIR_OK;
 }

@@ -158,19 +158,27 @@ void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents
         (void)!pwrite(fd, slots.at, slots.size, 0);
 }
 
-bool storage_scrub_is_of(const char *data_dir, const struct stat *found)
+size_t storage_scrub_intents_of(const char *data_dir, const struct stat *found,
+                                struct scrub_intent *intents)
 {
     WEIR_AUTO_BUF slots = {0};
+    size_t count = 0;
 
     read_slots(data_dir, &slots);
-    for (size_t i = 0; i < slots.size / SLOT_BYTES; i++) {
-        struct scrub_intent intent;
+    for (size_t i = 0; i < slots.size / SLOT_BYTES && count < SCRUB_INTENTS_MAX; i++) {
+        struct scrub_intent *intent = &intents[count];
 
-        if (unpack(slots.at + i * SLOT_BYTES, &intent) && intent.device == found->st_dev &&
-            intent.inode == found->st_ino)
-            return true;
+        count += unpack(slots.at + i * SLOT_BYTES, intent) && intent->device == found->st_dev &&
+                 intent->inode == found->st_ino;
     }
-    return false;
+    return count;
+}
+
+bool storage_scrub_is_of(const char *data_dir, const struct stat *found)
+{
+    WEIR_AUTO_FREE struct scrub_intent *intents = weir_calloc(SCRUB_INTENTS_MAX, sizeof *intents);
+
+    return storage_scrub_intents_of(data_dir, found, intents) > 0;
 }
 
 enum weir_status storage_scrub_intents_follow(const char *data_dir,

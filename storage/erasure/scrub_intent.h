@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 enum { SCRUB_INTENTS_MAX = 1024 }; /* beyond, nothing more is begun before something is finished */
+#define SCRUB_DROPPED (UINT64_C(1) << 63) /* in payload.length */
 
 struct scrub_intent {
     uint64_t device, inode;
@@ -24,6 +25,14 @@ enum weir_status storage_scrub_intend(const char *data_dir, const struct scrub_i
 /* Fills in the extent of the sample that `intent` names by file and payload. False when it is not intended, or was
  * not written down whole: then nothing was overwritten. */
 bool storage_scrub_intended(const char *data_dir, struct scrub_intent *intent);
+/* Those of the file that `found` describes: into `intents`, which has room for SCRUB_INTENTS_MAX. Returns how many. */
+size_t storage_scrub_intents_of(const char *data_dir, const struct stat *found,
+                                struct scrub_intent *intents);
+/* True for bytes of no sample, which an order to drop them is overwriting (drop_file.h). */
+static inline bool storage_scrub_is_dropped(const struct scrub_intent *intent)
+{
+    return (intent->payload.length & SCRUB_DROPPED) != 0;
+}
 /* They are overwritten, and on disk. */
 void storage_scrub_done(const char *data_dir, const struct scrub_intent *intents, size_t count);
 /* What is intended in a file is intended in the one that it is known to be now. */

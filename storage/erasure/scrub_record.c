@@ -291,7 +291,7 @@ static void remark_name(const struct storage *storage, struct open_erasure *eras
     storage_scrub_remark(erasure, id, remark);
 }
 
-static enum weir_status write_groups(const struct dataset *dataset, struct weir_error *err)
+enum weir_status storage_scrub_write_dataset(const struct dataset *dataset, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
@@ -314,7 +314,7 @@ enum weir_status storage_scrub_write_groups(struct storage *storage,
         uint32_t number = weir_sample_dataset(erasure->page.ids.at[i]);
 
         if (number != last)
-            status = write_groups(storage_catalog_at(storage->catalog, number), err);
+            status = storage_scrub_write_dataset(storage_catalog_at(storage->catalog, number), err);
         last = number;
     }
     return status;

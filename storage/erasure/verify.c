@@ -342,7 +342,7 @@ static void finish_remarks(struct erase_request *request, struct weir_buf *refus
             "classes or in references of requests, which stay: text that they share");
 }
 
-/* Requests for the same datasets, as a rule all of them, have the same refused records to tell of. */
+/* Requests of one kind for the same datasets, as a rule all of them, have the same refused records to tell of. */
 static enum weir_status finish_all(struct storage *storage, const struct open_erasure *erasure,
                                    const struct id_list *numbers, struct weir_error *err)
 {
@@ -353,7 +353,8 @@ static enum weir_status finish_all(struct storage *storage, const struct open_er
     for (size_t i = 0; status == WEIR_OK && i < numbers->count; i++) {
         struct erase_request *request = storage_open_erasure_find(erasure, numbers->at[i]);
 
-        if (!before || before->dataset != request->dataset)
+        if (!before || before->dataset != request->dataset ||
+            before->drops_refused != request->drops_refused)
             status = storage_refused_tell(storage, request, &refused, err);
         if (status == WEIR_OK)
             finish_remarks(request, &refused);

@@ -101,7 +101,8 @@ void stage_on_erase_reports_ask(void *owner, struct weir_request *request)
                                        .found = none,
                                        .remarks = {remarks, count},
                                        .holders_answered = none,
-                                       .holders_expired = none};
+                                       .holders_expired = none,
+                                       .dropped = {remarks, count}};
     weir_rpc_reply(request->server, &request->route, MSG_erase_reports, &answer, NULL);
 }
 

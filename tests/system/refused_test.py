@@ -80,5 +80,41 @@ def test_of_what_was_refused_nothing_is_left_in_what_weir_owns():
     lab.remove()
 
 
+REFERRED = COPIED.replace("import: copy", "import: reference")
+
+
+def ask(lab, *options):
+    answer = json.loads(lab.weir("erase", "request", *options, "--wait", "--json"))
+    assert answer["state"] == "FINISHED", answer
+    assert "everything holds" in lab.weir("erase", "verify", str(answer["erasure"]))
+    return json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))["storage"]
+
+
+def test_an_order_drops_what_was_refused_in_files_that_are_only_referred_to():
+    lab = lab_with(REFERRED)
+    source = lab.folder / "stream"
+    (source / f"{PERSON}.jsonl").unlink()  # a name is not the matter here
+    lab.run().finish()
+    for path in [source, *source.iterdir()]:
+        os.chown(path, lab.data_dir.stat().st_uid, -1)  # whom Weir runs as
+    with served(lab):
+        told = ask(lab, "--subject", PERSON)
+        (named,) = [r for r in told["outside_reach"] if "refused records" in r]
+        assert "--drop-refused --dataset notes" in named and told["dropped"] == [], told
+        assert any(WORD in path.read_text() for path in source.glob("*.jsonl"))
+        told = ask(lab, "--drop-refused", "--dataset", "notes")
+        (dropped,) = told["dropped"]
+        assert "4 refused records and 1 duplicates were overwritten in 1 files: part.jsonl (4)" in dropped, told
+        assert not any("still stand" in r for r in told["outside_reach"]), told
+        for path in source.glob("*.jsonl"):
+            assert WORD not in path.read_text() and PERSON not in path.read_text(), path
+        lab.weir("doctor", "--deep")
+    assert [h for h in holders(lab) if not h.startswith(str(source))] == [], holders(lab)
+    with served(lab):  # and scanned again
+        (notes,) = json.loads(lab.weir("datasets", "--json"))["datasets"]
+        assert notes["live"] == 200 and notes["replaced"] == 0, notes
+    lab.remove()
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -86,6 +86,18 @@ static void a_request_carries_a_uuid_of_its_own(void **state)
     json_decref(other);
     one = arguments_of("erase request --subject a --allow-none", &err);
     assert_true(json_is_true(json_object_get(one, "allow_none")));
+    assert_null(json_object_get(one, "drop_refused"));
+    json_decref(one);
+}
+
+static void an_order_to_drop_what_was_refused_needs_no_name(void **state)
+{
+    struct weir_error err;
+    (void)state;
+    json_t *one = arguments_of("erase request --drop-refused --dataset d", &err);
+    assert_true(json_is_true(json_object_get(one, "drop_refused")));
+    assert_string_equal(cli_text(one, "dataset"), "d");
+    assert_int_equal(json_array_size(json_object_get(one, "subjects")), 0);
     json_decref(one);
 }
 
@@ -187,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_become_members),
         cmocka_unit_test(a_request_carries_a_uuid_of_its_own),
+        cmocka_unit_test(an_order_to_drop_what_was_refused_needs_no_name),
         cmocka_unit_test(a_csv_names_subjects_keys_and_ids),
         cmocka_unit_test(a_csv_with_a_byte_of_zero_names_nobody),
         cmocka_unit_test(bad_values_are_refused_in_these_words),

@@ -348,7 +348,7 @@ static void a_printed_message_is_one_short_line_that_tells_no_persons_words(void
     weir_message_print(MSG_erase_accept, &accept, &out);
     assert_string_equal(weir_buf_text(&out),
                         "erase_accept uuid=\"0a-1b\" dataset=\"\" subjects=strs[1] ids=u64s[9] "
-                        "reference=str[14] keys=strs[0] expects_match=false");
+                        "reference=str[14] keys=strs[0] expects_match=false drop_refused=false");
     weir_buf_clear(&out);
     const struct msg_run_beat beat = {.run = 7, .loss = 0.5, .busy_ns = -1};
     weir_message_print(MSG_run_beat, &beat, &out);

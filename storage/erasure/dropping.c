@@ -1,0 +1,465 @@
+/* Orders to drop what became no sample: see dropping.h. */
+#include "storage/erasure/dropping.h"
+
+#include "core/base/clock.h"
+#include "core/base/fault.h"
+#include "core/base/log.h"
+#include "core/base/memory.h"
+#include "storage/catalog/known.h"
+#include "storage/erasure/drop_file.h"
+#include "storage/erasure/scrub_intent.h"
+#include "storage/intake/intake.h"
+#include "storage/queries.h"
+#include "storage/scanning/copy.h"
+#include "storage/scanning/owned.h"
+#include "storage/scanning/scan_state.h"
+#include "storage/sums/sums.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 60000 };
+
+struct dropping {
+    size_t at; /* index of the dataset */
+    bool is_begun;
+    uint64_t duplicates;  /* of it, as this began; 0: all of them are gone */
+    bool is_through_all;  /* … else it goes over all files, from */
+    uint64_t next_file;   /* this one on, before those that the quarantine names */
+    struct weir_buf path; /* the newest of these */
+    struct drop_file file;
+    bool is_kept;  /* something of the dataset stays */
+    bool is_stuck; /* … until another round */
+    char *found;   /* what stands in the way, in this round, and */
+    char *trouble; /* in the last one; NULL: nothing */
+};
+
+void storage_dropping_free(struct dropping *dropping)
+{
+    if (!dropping)
+        return;
+    storage_drop_file_fini(&dropping->file);
+    weir_buf_fini(&dropping->path);
+    free(dropping->found);
+    free(dropping->trouble);
+    free(dropping);
+}
+
+const char *storage_drop_trouble(const struct dropping *dropping, struct weir_arena *arena)
+{
+    if (!dropping || !dropping->trouble)
+        return "";
+    return weir_arena_format(
+        arena,
+        "refused records are not overwritten yet: %s; tried again at least every "
+        "%d s",
+        dropping->trouble, PAUSE_MAX_MS / 1000);
+}
+
+const char *storage_drop_obstacle(const struct dataset *dataset)
+{
+    const struct declaration *d = dataset->declaration;
+
+    if (d->is_mirrored)
+        return "they stand in objects of a bucket, which --drop-refused leaves alone: delete or "
+               "replace those objects";
+    if (!d->is_copied && d->on_erase != ON_ERASE_SCRUB)
+        return "the dataset does not declare on_erase: scrub, so that --drop-refused leaves its "
+               "files alone: remove them";
+    return NULL;
+}
+
+/* ---- which requests ---- */
+
+static bool is_order(const struct erase_request *request)
+{
+    return request->drops_refused;
+}
+
+struct open_erasure *storage_drop_part(struct open_erasure *erasure)
+{
+    return erasure->drops < erasure->count ? storage_open_erasure_part(erasure, is_order) : NULL;
+}
+
+/* Those that mean the dataset. */
+static struct id_list numbers_of(const struct open_erasure *erasure, const struct dataset *dataset)
+{
+    struct id_list numbers = {0};
+
+    for (size_t i = 0; i < erasure->count; i++) {
+        const struct erase_request *request = erasure->requests[i];
+
+        if (request->dataset == 0 || request->dataset == dataset->number)
+            storage_id_list_add(&numbers, request->number);
+    }
+    return numbers;
+}
+
+static bool is_meant(const struct open_erasure *erasure, const struct dataset *dataset)
+{
+    for (size_t i = 0; i < erasure->count; i++) {
+        if (erasure->requests[i]->dataset == 0 || erasure->requests[i]->dataset == dataset->number)
+            return !storage_drop_obstacle(dataset);
+    }
+    return false;
+}
+
+/* ---- what stands in the way ---- */
+
+/* The first obstacle of a round is told; the file is left to another round. */
+static void leave(struct open_erasure *erasure, const char *path, int error,
+                  enum weir_status status, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+
+    if (status == WEIR_STALE) {
+        erasure->round.error = ESTALE;
+        weir_ignore(weir_fail(err, WEIR_STALE,
+                              "%.250s has changed since it was indexed, so that nothing in it was "
+                              "overwritten; the next scan looks at it",
+                              path));
+    } else {
+        errno = error;
+        weir_ignore(storage_scrub_stuck(erasure, path, "overwritten", err));
+    }
+    dropping->is_kept = dropping->is_stuck = true;
+    if (!dropping->found)
+        dropping->found = weir_strdup(err->text);
+}
+
+/* A source that is only referred to, by its absolute path. */
+static void look_again(struct dataset *dataset, const char *place)
+{
+    if (!storage_owns(dataset))
+        storage_scan_again(dataset, place + strlen(dataset->root) + 1);
+}
+
+/* ---- a file ---- */
+
+/* Numbers as the statement has them; of a disputed file there is nothing to say. */
+enum drop_outcome { DROP_DISPUTED, DROP_GONE, DROP_SAME, DROP_CHANGED };
+
+/* What is known of the file by now, and that nothing that the quarantine says of it stands there any more. */
+static enum weir_status write_file(struct storage *storage, struct open_erasure *erasure,
+                                   const struct dataset *dataset, const char *path,
+                                   enum drop_outcome outcome, struct weir_error *err)
+{
+    struct id_list numbers = numbers_of(erasure, dataset);
+    WEIR_AUTO_FREE char *plain = storage_printable(path);
+    enum weir_status status = storage_scrub_write_dataset(dataset, err);
+
+    if (status == WEIR_OK && outcome != DROP_DISPUTED)
+        status = DB_RUN(storage->db, Q_dropped_file, NULL, err, DB_I64S(numbers.at, numbers.count),
+                        DB_I64(dataset->number), DB_BYTES(weir_bytes_of(path)), DB_TEXT(plain),
+                        DB_I64(outcome));
+    free(numbers.at);
+    return status;
+}
+
+static enum weir_status store_file(struct storage *storage, struct open_erasure *erasure,
+                                   const struct dataset *dataset, const char *path,
+                                   enum drop_outcome outcome, struct weir_error *err)
+{
+    enum weir_status status = storage_scrub_flush(storage, err); /* no rows of it are only staged */
+
+    if (status == WEIR_OK && weir_fault("storage.drop.store"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.drop.store");
+    if (status == WEIR_OK)
+        status = weir_db_begin(storage->db, err);
+    if (status == WEIR_OK)
+        status = write_file(storage, erasure, dataset, path, outcome, err);
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    return status;
+}
+
+/* Blocks that have changed get new sums. */
+static void close_file(struct storage *storage, struct drop_file *file)
+{
+    storage_sums_close(storage->sums, file);
+    storage_drop_file_fini(file);
+}
+
+/* Overwritten as far as that can be. */
+static enum weir_status end_file(struct storage *storage, struct open_erasure *erasure,
+                                 const struct dataset *dataset, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    struct drop_file *file = &dropping->file;
+    struct stored_file *known = NULL;
+    WEIR_AUTO_FREE char *path = NULL;
+    bool is_changed = file->is_changed, is_disputed = file->is_disputed;
+    enum weir_status status = storage_dataset_file(dataset, file->number, &known, err);
+
+    if (status == WEIR_OK && known && known->path)
+        path = weir_strdup(known->path);
+    dropping->is_kept = dropping->is_kept || is_disputed;
+    if (status == WEIR_OK && path)
+        status = store_file(storage, erasure, dataset, path,
+                            is_disputed  ? DROP_DISPUTED
+                            : is_changed ? DROP_CHANGED
+                                         : DROP_SAME,
+                            err);
+    if (status == WEIR_OK)
+        storage_drop_file_forget(storage, file);
+    close_file(storage, file);
+    return status;
+}
+
+/* To another round. */
+static void leave_file(struct storage *storage, struct open_erasure *erasure,
+                       enum weir_status status, struct weir_error *err)
+{
+    struct drop_file *file = &erasure->dropping->file;
+
+    leave(erasure, file->path, file->error, status, err);
+    if (status == WEIR_STALE) {
+        storage_drop_file_forget(storage, file);
+        look_again(file->dataset, file->path);
+    }
+    close_file(storage, file);
+}
+
+static enum weir_status step_file(struct storage *storage, struct open_erasure *erasure,
+                                  const struct dataset *dataset, struct weir_error *err)
+{
+    bool is_done = false;
+    enum weir_status status =
+        storage_drop_file_step(storage, &erasure->dropping->file, &is_done, err);
+
+    if (status == WEIR_STALE || status == WEIR_IO) {
+        leave_file(storage, erasure, status, err);
+        return WEIR_OK;
+    }
+    return status == WEIR_OK && is_done ? end_file(storage, erasure, dataset, err) : status;
+}
+
+/* A one-sample file that became no sample has no copy. */
+static bool has_no_place(const struct dataset *dataset, const struct stored_file *file)
+{
+    return dataset->declaration->format->is_one_sample && dataset->declaration->is_copied &&
+           file->samples == 0;
+}
+
+static enum weir_status begin_file(struct storage *storage, struct open_erasure *erasure,
+                                   struct dataset *dataset, struct stored_file *file,
+                                   struct weir_error *err)
+{
+    struct drop_file *drop = &erasure->dropping->file;
+    WEIR_AUTO_FREE char *path = weir_strdup(file->path);
+    enum weir_status status;
+
+    if (has_no_place(dataset, file)) {
+        storage_copy_remove(dataset, path);
+        return store_file(storage, erasure, dataset, path, DROP_CHANGED, err);
+    }
+    status = storage_drop_file_open(storage, dataset, file, drop, err);
+    if (status == WEIR_OK)
+        return WEIR_OK;
+    if (status == WEIR_STALE || status == WEIR_IO)
+        leave_file(storage, erasure, status, err);
+    else
+        close_file(storage, drop);
+    if (status == WEIR_NOT_FOUND) /* no file, no bytes */
+        return store_file(storage, erasure, dataset, path, DROP_GONE, err);
+    return status == WEIR_STALE || status == WEIR_IO ? WEIR_OK : status;
+}
+
+/* ---- the files of a dataset ---- */
+
+static uint64_t file_end(const struct dataset *dataset)
+{
+    const struct file_group *last = storage_dataset_last_group(dataset);
+
+    return last ? last->first_file + last->count : 0;
+}
+
+static enum weir_status next_of_all(struct storage *storage, struct open_erasure *erasure,
+                                    struct dataset *dataset, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    int64_t until_ms = weir_now_ms() + ERASE_TURN_MS;
+    struct stored_file *file = NULL;
+    enum weir_status status = WEIR_OK;
+
+    while (status == WEIR_OK && dropping->next_file < file_end(dataset) &&
+           weir_now_ms() < until_ms) {
+        status = storage_dataset_file(dataset, dropping->next_file++, &file, err);
+        dropping->is_through_all = dropping->next_file >= file_end(dataset);
+        if (status == WEIR_OK && file && file->state == FILE_LIVE && file->path)
+            return begin_file(storage, erasure, dataset, file, err);
+    }
+    dropping->is_through_all = dropping->next_file >= file_end(dataset);
+    return status;
+}
+
+/* A file that the quarantine names, and the catalog does not know: as a rule there is none any more. */
+static enum weir_status begin_unknown(struct storage *storage, struct open_erasure *erasure,
+                                      const struct dataset *dataset, const char *path,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *name = weir_strdup(path);
+    const struct stored_file file = {.path = name};
+    WEIR_AUTO_FREE char *place = storage_dataset_path(dataset, &file);
+
+    if (dataset->declaration->is_copied)
+        storage_copy_remove(dataset, path);
+    if (access(place, F_OK) < 0 && errno == ENOENT)
+        return store_file(storage, erasure, dataset, path, DROP_GONE, err);
+    erasure->dropping->is_kept = true;
+    return WEIR_OK;
+}
+
+static enum weir_status next_of_quarantine(struct storage *storage, struct open_erasure *erasure,
+                                           struct dataset *dataset, bool *ret_done,
+                                           struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    struct stored_file *file = NULL;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_refused_next, &rows, err, DB_I64(dataset->number),
+               DB_BYTES(weir_buf_view(&dropping->path)));
+
+    *ret_done = status == WEIR_OK && weir_rows_count(rows) == 0;
+    if (status != WEIR_OK || *ret_done)
+        return status;
+    weir_buf_clear(&dropping->path);
+    weir_buf_append(&dropping->path, weir_rows_bytes(rows, 0, 0).at,
+                    weir_rows_bytes(rows, 0, 0).size);
+    status = storage_known_find(dataset, weir_buf_text(&dropping->path), &file, err);
+    if (status != WEIR_OK)
+        return status;
+    return file ? begin_file(storage, erasure, dataset, file, err)
+                : begin_unknown(storage, erasure, dataset, weir_buf_text(&dropping->path), err);
+}
+
+/* ---- datasets ---- */
+
+static enum weir_status begin_dataset(struct storage *storage, struct dropping *dropping,
+                                      const struct dataset *dataset, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(storage->db, Q_duplicates_left, &rows, err, DB_I64(dataset->number));
+
+    if (status != WEIR_OK)
+        return status;
+    dropping->duplicates = (uint64_t)weir_rows_i64(rows, 0, 0);
+    dropping->is_through_all = dropping->duplicates == 0;
+    dropping->next_file = 0;
+    weir_buf_clear(&dropping->path);
+    dropping->is_kept = dropping->is_stuck = false;
+    dropping->is_begun = true;
+    return WEIR_OK;
+}
+
+static enum weir_status end_dataset(struct storage *storage, struct open_erasure *erasure,
+                                    const struct dataset *dataset, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    struct id_list numbers = numbers_of(erasure, dataset);
+    uint64_t duplicates = dropping->is_kept ? 0 : dropping->duplicates;
+    enum weir_status status = weir_db_begin(storage->db, err);
+
+    if (status == WEIR_OK)
+        status =
+            DB_RUN(storage->db, Q_dropped_duplicates, NULL, err, DB_I64S(numbers.at, numbers.count),
+                   DB_I64(dataset->number), DB_I64(duplicates));
+    if (status == WEIR_OK && !dropping->is_stuck)
+        status =
+            DB_RUN(storage->db, Q_dropped_dataset, NULL, err, DB_I64S(numbers.at, numbers.count),
+                   DB_I64(dataset->number), DB_TEXT(dataset->name));
+    if (status == WEIR_OK)
+        status = weir_db_commit(storage->db, err);
+    if (status != WEIR_OK)
+        weir_db_rollback(storage->db);
+    free(numbers.at);
+    dropping->at++;
+    dropping->is_begun = false;
+    return status;
+}
+
+/* ---- rounds ---- */
+
+static enum weir_status step_dataset(struct storage *storage, struct open_erasure *erasure,
+                                     struct dataset *dataset, struct weir_error *err)
+{
+    struct dropping *dropping = erasure->dropping;
+    bool is_done = false;
+    enum weir_status status;
+
+    if (dropping->file.is_open)
+        return step_file(storage, erasure, dataset, err);
+    if (!dropping->is_begun)
+        return begin_dataset(storage, dropping, dataset, err);
+    status = storage_scrub_flush(storage, err); /* samples of a file are all in chunks */
+    if (status != WEIR_OK)
+        return status;
+    if (!dropping->is_through_all)
+        return next_of_all(storage, erasure, dataset, err);
+    status = next_of_quarantine(storage, erasure, dataset, &is_done, err);
+    return status == WEIR_OK && is_done ? end_dataset(storage, erasure, dataset, err) : status;
+}
+
+static void pause_round(struct open_erasure *erasure)
+{
+    struct scrub_round *round = &erasure->round;
+
+    round->pause_ms = round->pause_ms == 0 ? PAUSE_FIRST_MS : 2 * round->pause_ms;
+    round->pause_ms = round->pause_ms < PAUSE_MAX_MS ? round->pause_ms : PAUSE_MAX_MS;
+    round->again_ms = weir_now_ms() + round->pause_ms;
+}
+
+static void end_all(struct storage *storage, struct open_erasure *erasure)
+{
+    erasure->is_dropped = true;
+    storage_dropping_free(erasure->dropping);
+    erasure->dropping = NULL;
+    if (!storage_erasing_is_half_way(storage))
+        storage_scrub_intend_nothing(storage->data_dir);
+}
+
+/* The log does not name the file: its name may be a person's. */
+static void end_round(struct storage *storage, struct open_erasure *erasure)
+{
+    struct dropping *dropping = erasure->dropping;
+    bool is_first = !dropping->trouble;
+
+    free(dropping->trouble);
+    dropping->trouble = WEIR_TAKE(dropping->found);
+    dropping->at = 0;
+    if (!dropping->trouble) {
+        end_all(storage, erasure);
+        return;
+    }
+    pause_round(erasure);
+    if (is_first)
+        weir_log(WEIR_LOG_WARN, "a file stands in the way of dropping refused records",
+                 "erasure=%" PRIu64 " because=\"%s\" see=\"weir erase status %" PRIu64 "\"",
+                 erasure->requests[0]->number, strerror(erasure->round.error),
+                 erasure->requests[0]->number);
+}
+
+enum weir_status storage_drop_step(struct storage *storage, struct open_erasure *erasure,
+                                   struct weir_error *err)
+{
+    const struct catalog *catalog = storage->catalog;
+    struct dropping *dropping;
+
+    if (!erasure->dropping)
+        erasure->dropping = weir_calloc(1, sizeof *erasure->dropping);
+    dropping = erasure->dropping;
+    erasure->round.again_ms = 0;
+    while (dropping->at < catalog->count && !is_meant(erasure, catalog->datasets[dropping->at]))
+        dropping->at++;
+    if (dropping->at < catalog->count)
+        return step_dataset(storage, erasure, catalog->datasets[dropping->at], err);
+    end_round(storage, erasure);
+    return WEIR_OK;
+}
