@@ -2,6 +2,7 @@
 #include "storage/erasure/search.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/intake/intake.h"
@@ -324,27 +325,42 @@ static void open_file(struct search *search)
     search->status = identify(search, search->path, search->err);
 }
 
-/* Passes over what was never written: segments have their full size from the start. */
-static void pass_hole(struct search *search)
+/* Passes over what was never written: segments have their full size from the start. Not beyond the end that the file
+ * had before: it may grow meanwhile. Returns where it is. */
+static off_t pass_hole(struct search *search)
 {
-    off_t at = lseek(search->fd, 0, SEEK_CUR);
-    off_t data = lseek(search->fd, at, SEEK_DATA);
+    off_t at = lseek(search->fd, 0, SEEK_CUR), data;
+    struct stat before;
 
+    if (fstat(search->fd, &before) < 0)
+        return at;
+    data = lseek(search->fd, at, SEEK_DATA);
     if (data < 0)
-        data = lseek(search->fd, errno == ENXIO ? 0 : at, errno == ENXIO ? SEEK_END : SEEK_SET);
+        data = lseek(search->fd, errno == ENXIO && before.st_size > at ? before.st_size : at,
+                     SEEK_SET);
     if (data > at)
         storage_matcher_feed_zeros(search->matcher, (uint64_t)(data - at), on_match, search);
+    return data;
+}
+
+static ssize_t read_some(struct search *search, bool is_in_the_middle)
+{
+    ssize_t got;
+
+    do {
+        got = read(search->fd, search->piece, PIECE_BYTES);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0 || !is_in_the_middle || !weir_fault("storage.search.read"))
+        return got;
+    errno = EIO;
+    return -1;
 }
 
 /* A piece of the open file; false at its end. */
 static bool read_piece(struct search *search)
 {
-    ssize_t got;
+    ssize_t got = read_some(search, pass_hole(search) > 0);
 
-    pass_hole(search);
-    do {
-        got = read(search->fd, search->piece, PIECE_BYTES);
-    } while (got < 0 && errno == EINTR);
     if (got < 0)
         note_unread(search, search->path);
     if (got <= 0)

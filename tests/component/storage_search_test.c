@@ -4,12 +4,20 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/memory.h"
 #include "tests/support/loop.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -186,12 +194,112 @@ static void reasons_for_refusing_records_no_longer_quote_them(void **state)
         assert_non_null(strstr(after.answer.reasons.at[i], "found a value, expected an integer"));
 }
 
+/* ---- what is read of a file ---- */
+
+/* A copy of several pieces. */
+static void declare_many_clicks(void)
+{
+    WEIR_AUTO_BUF text = {0};
+
+    weir_buf_printf(&text, "{\"ts\":1,\"user\":\"%s\",\"page\":\"%s\"}\n", ANNA, WORDS);
+    for (unsigned i = 0; i < 20000; i++)
+        weir_buf_printf(&text, "{\"ts\":2,\"user\":\"bob\",\"page\":\"shop number %u\"}\n", i);
+    storage_lab_write(&lab, "a.jsonl", weir_buf_text(&text));
+    assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+}
+
+static void a_file_that_fails_in_the_middle_is_unread(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    storage_lab_kill(&lab);
+    lab.faults = "storage.search.read=1";
+    storage_lab_start(&lab);
+    declare_many_clicks();
+    erasure = erase_anna("");
+    assert_non_null(strstr(await_trouble(erasure), "a.jsonl: Input/output error"));
+    lab.faults = NULL;
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
+}
+
+/* Where the process is in the file that it has open under this name; -1: it has not. */
+static long long place_in(const char *path)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("/proc/%d/fd", (int)lab.pid);
+    DIR *directory = opendir(folder);
+    long long place = -1;
+
+    assert_non_null(directory);
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        WEIR_AUTO_FREE char *link = weir_format("%s/%s", folder, entry->d_name);
+        WEIR_AUTO_FREE char *info = weir_format("/proc/%d/fdinfo/%s", (int)lab.pid, entry->d_name);
+        char target[PATH_MAX];
+        ssize_t size = readlink(link, target, sizeof target - 1);
+        FILE *file = size < 0 ? NULL : fopen(info, "r");
+
+        target[size < 0 ? 0 : size] = '\0';
+        if (file && strcmp(target, path) == 0)
+            assert_int_equal(fscanf(file, "pos: %lld", &place), 1);
+        if (file)
+            (void)fclose(file);
+    }
+    (void)closedir(directory);
+    return place;
+}
+
+/* Stops the process in the middle of the file. */
+static void stop_within(const char *path)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    int status;
+
+    while (place_in(path) <= 0)
+        assert_true(weir_now_ms() < limit_ms);
+    assert_int_equal(kill(lab.pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(lab.pid, &status, WUNTRACED), lab.pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+/* What is appended while the file is searched is searched, too. */
+static void a_file_that_grows_meanwhile_is_read_to_its_new_end(void **state)
+{
+    enum { BYTES = 64 << 20, PIECE = 1 << 20 };
+    const char *path = storage_lab_path(&lab, "data/grows");
+    uint64_t erasure;
+    char *piece = weir_calloc(1, PIECE);
+    FILE *file;
+
+    (void)state;
+    declare_clicks();
+    memset(piece, 'x', PIECE);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < BYTES / PIECE; i++)
+        assert_int_equal(fwrite(piece, 1, PIECE, file), PIECE);
+    assert_int_equal(fflush(file), 0);
+    erasure = erase_anna("");
+    storage_lab_seal(&lab);
+    stop_within(path);
+    assert_true(place_in(path) < BYTES);
+    assert_int_equal(fwrite(WORDS, 1, strlen(WORDS), file), strlen(WORDS));
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(kill(lab.pid, SIGCONT), 0);
+    assert_non_null(strstr(await_trouble(erasure), "grows"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
+    free(piece);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORAGE_CASE(&lab, words_in_a_row_keep_an_erasure_from_being_verified),
         STORAGE_CASE(&lab, a_cluster_that_cannot_be_looked_at_is_unread),
         STORAGE_CASE(&lab, classes_and_references_are_shared_text),
+        STORAGE_CASE(&lab, a_file_that_fails_in_the_middle_is_unread),
+        STORAGE_CASE(&lab, a_file_that_grows_meanwhile_is_read_to_its_new_end),
         STORAGE_CASE(&lab, reasons_for_refusing_records_no_longer_quote_them),
     };
 
